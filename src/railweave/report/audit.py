@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,19 +72,24 @@ def check_chain(data: bytes, head: str = "") -> AuditChain:
     # By index: the digest of the line before, empty before the first one, and the digest that the line itself names.
     digests = ["", *map(line_digest, lines)]
     named = [_named(line) for line in lines]
+    # Lines that older versions wrote name none.
     chained = next((index for index, digest in enumerate(named) if digest is not None), len(lines))
-    faults = []
-    for index in range(chained, len(lines)):
-        if named[index] == digests[index]:
-            continue
-        if named[index] is not None:
-            faults.append(f"line {index + 1} does not follow line {index}: a line was changed, removed or inserted")
-        elif not _is_torn(index, named, digests):
-            faults.append(f"line {index + 1} is no entry, or was changed")
+    faults = [*_chain_faults(chained, named, digests)]
     # A log whose last lines were cut off is a whole chain: only a digest that was kept elsewhere shows it.
     if head and head not in digests[1:]:
         faults.append(f"the line {head} is not there: lines at the end were removed, or changed")
     return AuditChain(len(lines), chained, digests[-1], tuple(faults))
+
+
+def _chain_faults(begin: int, named: list[str | None], digests: list[str]) -> Iterator[str]:
+    """Yield the faults of the chain from index ``begin`` on."""
+    for index in range(begin, len(named)):
+        if named[index] == digests[index]:
+            continue
+        if named[index] is not None:
+            yield f"line {index + 1} does not follow line {index}: a line was changed, removed or inserted"
+        elif not _is_torn(index, named, digests):
+            yield f"line {index + 1} is no entry, or was changed"
 
 
 def _is_torn(index: int, named: list[str | None], digests: list[str]) -> bool:

@@ -99,24 +99,33 @@ def bom_view(bill: Bill) -> RenderableType:
     if bill.against:
         title = f"Fabric {bill.fabric}: parts to buy more than for {bill.against}, - for those no longer needed"
     with_spares = any(line.spares for line in bill.lines)
-    notes = _ONE_LENGTH if bill.racks is None else _BY_RACKS
+    racks: list[Text] = []
+    if bill.racks is not None and not bill.against:
+        racks = [Text(sentence) for sentence in racks_text(bill.racks)]
+    space: Text | None = None
+    if text := space_text(bill):
+        space = Text(text)
+    return paragraphs(
+        [Text(title, style="bold"), _parts_table(bill, with_spares=with_spares)],
+        _sum(bill),
+        space,
+        racks,
+        [Text(remark, style="yellow") for remark in bill.remarks],
+        [Text(_notes(bill, with_spares=with_spares), style="dim")],
+    )
+
+
+def _notes(bill: Bill, *, with_spares: bool) -> str:
+    """Return what the figures of the bill rest on and what they leave out."""
+    notes = _BY_RACKS
+    if bill.racks is None:
+        notes = _ONE_LENGTH
     notes += _NO_PARTS_OF_NODES
     if not bill.shares_cages:
         notes += _CAGES
     if not with_spares:
         notes += _NO_SPARES
-    racks: list[Text] = []
-    if bill.racks is not None and not bill.against:
-        racks = [Text(sentence) for sentence in racks_text(bill.racks)]
-    space = space_text(bill)
-    return paragraphs(
-        [Text(title, style="bold"), _parts_table(bill, with_spares=with_spares)],
-        _sum(bill),
-        [Text(space)] if space else None,
-        racks,
-        [Text(remark, style="yellow") for remark in bill.remarks],
-        [Text(notes, style="dim")],
-    )
+    return notes
 
 
 def _parts_table(bill: Bill, *, with_spares: bool) -> RenderableType:
@@ -138,6 +147,9 @@ def phases_view(bill: Bill, phases: Sequence[BomPhase]) -> RenderableType:
         for phase in phases
         if phase.bill.total is not None
     ]
+    note: Text | None = None
+    if len(phases) == 1:
+        note = Text(_ONE_PHASE, style="dim")
     return paragraphs(
         [
             Text(f"Fabric {bill.fabric}: what each phase orders, spares included", style="bold"),
@@ -145,7 +157,7 @@ def phases_view(bill: Bill, phases: Sequence[BomPhase]) -> RenderableType:
         ],
         [table(*(phase.title for phase in phases), "part", "length", rows=_phase_rows(phases))],
         sums,
-        [Text(_ONE_PHASE, style="dim")] if len(phases) == 1 else None,
+        note,
         [Text(remark, style="yellow") for phase in phases for remark in phase.bill.remarks],
     )
 
@@ -181,7 +193,7 @@ def _sum(bill: Bill) -> list[Text]:
 def space_text(bill: Bill) -> str:
     """Return the rack units and power of all switches, or the difference; empty if no source states any."""
     space = bill.space
-    sign = "+" if bill.against else ""
+    sign = _sign(bill)
     figures = []
     if space.rack_units is not None:
         figures.append(f"{space.rack_units:{sign},} rack units{_without(space.no_units)}")
@@ -210,15 +222,28 @@ def racks_text(racks: RackSummary) -> Iterator[str]:
         yield f"fullest tray: {fullest.rack} to {fullest.far_rack}, {cables}"
 
 
+def _sign(bill: Bill) -> str:
+    """Return the sign option of a bill's numbers: with its sign a difference is not taken for an order."""
+    if bill.against:
+        return "+"
+    return ""
+
+
+def _price(price: Decimal | None) -> str:
+    # Empty would look like a part that costs nothing.
+    if price is None:
+        return "-"
+    return f"{price:,.2f}"
+
+
 def _cells(bill: Bill, line: BillLine, *, with_spares: bool) -> list[str]:
-    # With its sign a difference is not taken for an order.
-    sign = "+" if bill.against else ""
+    sign = _sign(bill)
     cells = [f"{line.quantity:{sign},}"]
     if with_spares:
         cells.append(f"{line.spares:{sign},}")
     cells += [line.part, _length(line.length_m)]
     if bill.currency:
-        cells.append("-" if line.price is None else f"{line.price:,.2f}")
+        cells.append(_price(line.price))
     # Kinds of links are identifiers, such as `leaf_spine`; JSON and CSV keep them.
     used_for = ", ".join(use.replace("_", "-") for use in line.where)
     return [*cells, used_for, line.description]

@@ -1,6 +1,6 @@
 """Changes and groups of them in words; the same for the terminal and for markdown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from railweave.plan.grouping import ChangeGroup, Provisioning
 from railweave.sonic.delta.change import Change, Op
@@ -40,21 +40,30 @@ def _rows(keys: Sequence[str]) -> str:
     """
     if len(keys) <= _FEW:
         return compact(keys, _FEW)
-    # Keys of SONiC such as QUEUE|Ethernet0|3: the queues of each port.
-    tails: dict[str, list[str]] = {}
-    for key in keys:
-        head, _, tail = key.partition("|")
-        tails.setdefault(head, []).append(tail)
+    tails = _tails(keys)
     common = next(iter(tails.values()))
     alike = all(tail == common for tail in tails.values())
     if all(tail.isdecimal() for tail in common):
         common = list(spans_of(map(int, common)))
     if len(common) > _FEW or not alike:
         return f"{keys[0]} and {len(keys) - 1:,} more"
-    heads = compact(tails, _FEW if len(tails) <= _FEW else 1)
+    shown = 1
+    if len(tails) <= _FEW:
+        shown = _FEW
+    heads = compact(tails, shown)
+    # Keys of one part, such as those of PORT, have an empty tail.
     if not any(common):
         return heads
     return f"{heads}|{', '.join(common)}"
+
+
+def _tails(keys: Iterable[str]) -> dict[str, list[str]]:
+    """Return by the first part of keys what follows it: of ``Ethernet0|3``, a key of QUEUE, the queues of each port."""
+    tails: dict[str, list[str]] = {}
+    for key in keys:
+        head, _, tail = key.partition("|")
+        tails.setdefault(head, []).append(tail)
+    return tails
 
 
 def effect(group: ChangeGroup) -> str:

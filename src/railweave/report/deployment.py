@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from railweave.plan.outcome import OUTCOME_TEXT, DeployResult, Outcome, Progress, Result
+from railweave.plan.outcome import OUTCOME_TEXT, DeployResult, Outcome, Progress, Result, VerifyResult
 from railweave.report.layout import paragraphs, table, verdict
 from railweave.report.tables import FittingTable
 from railweave.report.verification import verify_json, verify_view
@@ -34,7 +34,7 @@ def deploy_json(result: DeployResult) -> dict[str, Any]:
             for name, device in result.devices.items()
         },
         "stopped_by": result.stopped_by or None,
-        "verification": None if result.verification is None else verify_json(result.verification),
+        "verification": _verification_json(result.verification),
         "journal": result.journal,
         "rollout": result.rollout,
         "of": result.of or None,
@@ -44,6 +44,13 @@ def deploy_json(result: DeployResult) -> dict[str, Any]:
         "drained": list(result.progress.drained),
         "next": next_steps(result),
     }
+
+
+def _verification_json(verification: VerifyResult | None) -> dict[str, Any] | None:
+    # A rollout that stopped earlier was not verified.
+    if verification is None:
+        return None
+    return verify_json(verification)
 
 
 def next_steps(result: DeployResult) -> list[str]:
@@ -57,18 +64,23 @@ def next_steps(result: DeployResult) -> list[str]:
     ]
     if result.ok:
         return steps
-    # Waves that the rollout has rolled back itself need no other rollback.
-    committed = set(result.names(Outcome.NEW))
-    changed = any(committed.intersection(wave) for wave in result.progress.waves)
     if result.result is Result.STOPPED and result.rollout:
         # Without the intent: the journal names it.
         resume = command_line("deploy", "--resume", target=target)
         steps.append(f"`{resume}` resumes where it stopped once the cause is fixed")
-    if result.rollout and changed and not result.of:
+    # A rollback is not rolled back, and has no plan of its own.
+    if result.of:
+        return steps
+    if result.rollout and _has_changes(result):
         steps.append(f"`{command_line('rollback', result.rollout, target=target)}` rolls back what was done")
-    if not result.of:
-        steps.append(f"`{command_line('plan', intent=intent, target=target)}` shows the remaining changes")
+    steps.append(f"`{command_line('plan', intent=intent, target=target)}` shows the remaining changes")
     return steps
+
+
+def _has_changes(result: DeployResult) -> bool:
+    """Tell whether a device is left changed: waves that the rollout has rolled back itself need no other rollback."""
+    committed = set(result.names(Outcome.NEW))
+    return any(committed.intersection(wave) for wave in result.progress.waves)
 
 
 def deploy_view(result: DeployResult) -> RenderableType:
@@ -91,7 +103,9 @@ def _headline(result: DeployResult) -> Text:
     """Return the verdict: how far it came, or how many devices were changed and how many were right before."""
     if result.result is Result.STOPPED:
         return Text.assemble(("✗ stopped", "bold red"), f"{_how_far(result.progress)}: ", result.stopped_by)
-    state = f"as before rollout {result.of}" if result.of else "as intended"
+    state = "as intended"
+    if result.of:
+        state = f"as before rollout {result.of}"
     if result.result is Result.UNCHANGED:
         return verdict(True, f"no changes: {_unchanged(result, state)}")
     changed = _changed(result)

@@ -1,6 +1,6 @@
 """Drift for a terminal, as JSON, and as markdown for a pipeline's summary."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -63,26 +63,34 @@ def headline(drift: Drift) -> str:
     """Return one sentence that says whether the fabric runs as intended."""
     plan = drift.plan
     unknown = [name for name, device in plan.devices.items() if device.applied_unknown]
-    tail = ""
-    if drift.unread:
-        tail += f"; {compact(drift.unread)} could not be read"
-    if plan.waiting:
-        tail += f"; an unconfirmed commit waits on {compact(plan.waiting)}"
-    if plan.broken:
-        tail += f"; daemons of {compact(plan.broken)} do not run"
-    if unknown:
-        tail += f"; what daemons of {compact(unknown)} apply is not known"
+    tail = _limits(drift, unknown)
     if drift.found:
         return f"{plan.fabric}: {_differences(drift)}{tail}."
     unchanged = plan.names(DeviceState.UNCHANGED)
     # CONFIG_DB as intended proves nothing while the daemons that apply it do not run or do not answer.
     count = len({*unchanged} - {*unknown, *plan.broken})
+    if count == 1:
+        return f"{plan.fabric}: no drift, 1 device runs as intended{tail}."
     if count:
-        verb = "runs" if count == 1 else "run"
-        return f"{plan.fabric}: no drift, {counted(count, 'device')} {verb} as intended{tail}."
+        return f"{plan.fabric}: no drift, {counted(count, 'device')} run as intended{tail}."
     if unchanged:
         return f"{plan.fabric}: no difference in the configuration{tail}."
     return f"{plan.fabric}: nothing is known of what runs{tail}."
+
+
+def _limits(drift: Drift, unknown: Sequence[str]) -> str:
+    """Return the clauses that limit the headline: devices of which nothing, or not everything, could be compared."""
+    plan = drift.plan
+    clauses = ""
+    if drift.unread:
+        clauses += f"; {compact(drift.unread)} could not be read"
+    if plan.waiting:
+        clauses += f"; an unconfirmed commit waits on {compact(plan.waiting)}"
+    if plan.broken:
+        clauses += f"; daemons of {compact(plan.broken)} do not run"
+    if unknown:
+        clauses += f"; what daemons of {compact(unknown)} apply is not known"
+    return clauses
 
 
 def _differences(drift: Drift) -> str:
@@ -109,12 +117,15 @@ def drift_view(drift: Drift) -> RenderableType:
     if fresh := first_provisioning(drift.plan):
         missing = Text(_WORDS[Op.ADD], style=_STYLES[Op.ADD])
         rows.append((missing, FIRST, provisioned(fresh), devices(fresh), Text(", ".join(fresh.methods), style="dim")))
+    groups: RenderableType | None = None
+    if rows:
+        groups = table(*_COLUMNS, rows=rows)
     hint = None
     if drift.plan.deltas or any(device.conflicts for device in drift.plan.devices.values()):
         hint = Text(f"`{command_line('plan')}` shows how a deployment would remediate this", style="dim")
     return paragraphs(
         Text(headline(drift), style="bold"),
-        table(*_COLUMNS, rows=rows) if rows else None,
+        groups,
         [*map(Text, _notes(drift))],
         hint,
     )

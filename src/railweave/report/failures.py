@@ -34,11 +34,13 @@ def failures_json(failures: Failures, over_a_year: Availability | None = None) -
         **members(failures, "fabric", "singles", "pairs"),
         "lossless": list(failures.lossless),
         "classes": [_class_json(failure) for failure in failures.classes],
-        "availability": None if over_a_year is None else _availability_json(over_a_year),
+        "availability": _availability_json(over_a_year),
     }
 
 
-def _availability_json(availability: Availability) -> dict[str, Any]:
+def _availability_json(availability: Availability | None) -> dict[str, Any] | None:
+    if availability is None:
+        return None
     classes = []
     for rated in (*availability.singles, *availability.pairs):
         example = [component.title for component in rated.failure.example]
@@ -71,7 +73,9 @@ def failures_view(
     pairs = failures.of_order(2)
     title = f"Fabric {failures.fabric}: single failures, {failures.singles:,} in {_classes(singles)}"
     pairs_title = f"Pairs of failures, {failures.pairs:,} in {_classes(pairs)}"
-    worst = pairs if every else pairs[:_WORST]
+    worst = pairs
+    if not every:
+        worst = pairs[:_WORST]
     pairs_part: list[RenderableType] = [Text(pairs_title, style="bold"), _table(worst)]
     if rest := len(pairs) - len(worst):
         pairs_part.append(Text(f"and {counted(rest, 'class')} that cost less; --all shows them"))
@@ -79,7 +83,7 @@ def failures_view(
         [Text(title, style="bold"), _table(singles)],
         pairs_part,
         [_ABOUT, Text(lossless_text(failures.lossless), style="dim")],
-        *(() if over_a_year is None else _over_a_year(over_a_year)),
+        *_over_a_year(over_a_year),
     )
 
 
@@ -93,7 +97,10 @@ def lossless_text(lossless: Sequence[str]) -> str:
     )
 
 
-def _over_a_year(availability: Availability) -> Iterator[list[RenderableType]]:
+def _over_a_year(availability: Availability | None) -> Iterator[list[RenderableType]]:
+    """Yield the paragraphs on a year of failures; none without rates."""
+    if availability is None:
+        return
     kinds = [
         (kind.kind, f"{kind.components:,}", f"{kind.failures_per_year:,.2f}", f"{kind.mean_down:.2g}")
         for kind in availability.kinds
@@ -149,8 +156,15 @@ def cost_cells(cost: Cost) -> tuple[str, ...]:
         percent_text(cost.uplink_percent),
         _ratio(cost.oversubscription),
         _pair(cost),
-        "-" if cost.node_pair_percent is None else percent_text(cost.node_pair_percent),
+        _percent(cost.node_pair_percent),
     )
+
+
+def _percent(value: float | None) -> str:
+    # No two nodes with a link in service have a path.
+    if value is None:
+        return "-"
+    return percent_text(value)
 
 
 def _ratio(value: float | None) -> str:

@@ -51,7 +51,9 @@ def _host_json(host: HostResult) -> dict[str, Any]:
 def _result(run: HostsRun) -> str:
     if run.stopped_by or not run.ok:
         return "stopped"
-    return "done" if run.named(HostState.CHANGED) else "unchanged"
+    if run.named(HostState.CHANGED):
+        return "done"
+    return "unchanged"
 
 
 def hosts_view(run: HostsRun, *, files: bool = False) -> RenderableType:
@@ -67,15 +69,16 @@ def hosts_view(run: HostsRun, *, files: bool = False) -> RenderableType:
     ]
     if left := run.named(HostState.NOT_ATTEMPTED):
         errors.append(Text(f"not attempted: {compact(left)} ({len(left)})", style="dim"))
-    return paragraphs(
-        _headline(run),
-        _changes(groups) if groups else None,
-        list(_notes(run)),
-        _interrupted(run),
-        Text(run.tested) if run.tested else None,
-        *(_file_differences(run) if files else ()),
-        errors,
-    )
+    parts: list[RenderableType | Sequence[RenderableType] | None] = [_headline(run)]
+    if groups:
+        parts.append(_changes(groups))
+    parts += [list(_notes(run)), _interrupted(run)]
+    if run.tested:
+        parts.append(Text(run.tested))
+    if files:
+        parts += _file_differences(run)
+    # Last, where the screen ends: what failed has to be read first.
+    return paragraphs(*parts, errors)
 
 
 _VERBS = {
@@ -94,8 +97,10 @@ def _headline(run: HostsRun) -> Text:
     sentence = f"{counted(changed, 'node')} {_VERBS[run.is_rollback, run.applied]}"
     if not run.ok:
         return verdict(False, sentence)
-    rest = f"{counted(len(run.named(HostState.UNCHANGED)), 'node')} "
-    rest += "without a snapshot" if run.is_rollback else "as intended"
+    rest = f"{counted(len(run.named(HostState.UNCHANGED)), 'node')} as intended"
+    if run.is_rollback:
+        # A node that was never changed has nothing to go back to.
+        rest = f"{counted(len(run.named(HostState.UNCHANGED)), 'node')} without a snapshot"
     if not changed:
         return verdict(True, f"no changes: {rest}")
     if run.applied:

@@ -51,7 +51,10 @@ def write_labels(labels: Iterable[CableLabel], fabric: str, path: Path) -> None:
     """
     if path.suffix not in {".html", ".csv"}:
         raise UsageError(f"labels are written as .html or .csv, not as `{path.name}`: name a file like labels.html")
-    data = labels_csv(labels) if path.suffix == ".csv" else labels_html(labels, fabric)
+    if path.suffix == ".csv":
+        data = labels_csv(labels)
+    else:
+        data = labels_html(labels, fabric)
     try:
         write_private(path, data, _READABLE)
     except OSError as exc:
@@ -70,7 +73,9 @@ def labels_csv(labels: Iterable[CableLabel]) -> bytes:
 
 
 def _cells(end: LabelEnd) -> tuple[str, ...]:
-    unit = "" if end.unit is None else str(end.unit)
+    unit = ""
+    if end.unit is not None:
+        unit = str(end.unit)
     return end.rack, unit, end.device, " ".join(end.ports), " ".join(end.aliases)
 
 
@@ -91,7 +96,9 @@ def labels_html(labels: Iterable[CableLabel], fabric: str) -> bytes:
 
 def _sections(labels: Iterable[CableLabel]) -> Iterator[str]:
     for rack, of_rack in groupby(labels, key=lambda label: label.near.rack):
-        heading = f"<h2>Rack {escape(rack)}</h2>\n" if rack else ""
+        heading = ""
+        if rack:
+            heading = f"<h2>Rack {escape(rack)}</h2>\n"
         yield f"<section>\n{heading}<ol>\n{''.join(map(_item, of_rack))}</ol>\n</section>\n"
 
 

@@ -1,6 +1,6 @@
 """Phases of a change: a table for a terminal, JSON, and the work order that a technician takes to the racks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -37,8 +37,10 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
     rows = []
     reason = ""
     for phase in phases:
+        title = phase.title
         # The reason of several phases is printed once, with the first of them.
-        title = phase.title if phase.why == reason else f"{phase.title}: {phase.why}"
+        if phase.why != reason:
+            title += f": {phase.why}"
         reason = phase.why
         rows.append((str(phase.number), title, _actor(phase), str(len(phase.cables) or "")))
     hint = (
@@ -67,10 +69,14 @@ def verify_command(phase: Phase, base: str) -> str:
 
 def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = None) -> RenderableType:
     """Return the cables to move in a phase, all or only the ``missing`` ones, and the command that checks them."""
-    cables = phase.cables if missing is None else tuple(missing)
+    cables = phase.cables
+    if missing is not None:
+        cables = tuple(missing)
     rows = []
     for cable in cables:
-        destination = "taken out" if cable.after is None else rack(cable.after)
+        destination = "taken out"
+        if cable.after is not None:
+            destination = rack(cable.after)
         speed = format_speed(cable.speed_gbps)
         fixed_end = _then(cable.stays, cable.stays_after)
         rows.append((fixed_end, rack(cable.before), destination, speed, f"{cable.length_m} m", cable.media))
@@ -141,13 +147,7 @@ def node_words(phase: Phase) -> str:
     if "marking" in phase.values:
         points = lossless_dscp(accepts.policies.classes)
         parts.append("accept " + ", ".join(f"DSCP {dscp} on priority {points[dscp]}" for dscp in sorted(points)))
-        if sent := marking(sends.policies.classes):
-            parts.append(f"send DSCP {sent.dscp}")
-            before = marking(phase.was.sends.policies.classes) if phase.was else None
-            if before and before.cnp_dscp != sent.cnp_dscp:
-                # Congestion notification packets (CNP) answer marked packets, with a DSCP of their own or without.
-                dscp_text = "no DSCP of their own" if sent.cnp_dscp is None else f"DSCP {sent.cnp_dscp}"
-                parts.append(f"notifications with {dscp_text}")
+        parts += _sent_marking(phase)
     if "MTU" in phase.values:
         accepted_bytes = accepts.policies.mtu.hosts_bytes
         sent_bytes = sends.policies.mtu.hosts_bytes
@@ -158,9 +158,30 @@ def node_words(phase: Phase) -> str:
     return "; ".join(parts)
 
 
+def _sent_marking(phase: Phase) -> Iterator[str]:
+    """Yield the DSCP that nodes send in a phase, and that of their congestion notifications if it changes."""
+    sent = marking(phase.node_values.sends.policies.classes)
+    if sent is None:
+        return
+    yield f"send DSCP {sent.dscp}"
+    if phase.was is None:
+        return
+    before = marking(phase.was.sends.policies.classes)
+    if before is None or before.cnp_dscp == sent.cnp_dscp:
+        return
+    # Congestion notification packets (CNP) answer marked packets, with a DSCP of their own or without.
+    if sent.cnp_dscp is None:
+        yield "notifications with no DSCP of their own"
+    else:
+        yield f"notifications with DSCP {sent.cnp_dscp}"
+
+
 def rack(end: CableEnd) -> str:
     """Return an end for a technician: device, number on the front panel, the port's own names."""
-    number = f"{end.panel}/{end.subport}" if end.subport else f"{end.panel}"
+    number = f"{end.panel}"
+    # Only the ports of a breakout have a number of their own in the cage.
+    if end.subport:
+        number += f"/{end.subport}"
     return f"{end.device} port {number} ({end.alias}, {end.port})"
 
 
@@ -204,7 +225,9 @@ def _waiting_json(result: PhasedResult) -> dict[str, Any] | None:
     waiting = result.waiting
     if waiting is None:
         return None
-    then = stated_command(result.base) if waiting.following else ""
+    then = ""
+    if waiting.following:
+        then = stated_command(result.base)
     if waiting.cables:
         reason = "cables"
         then = verify_command(waiting.phase, result.base)
@@ -261,9 +284,7 @@ def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
     if phase.kind is PhaseKind.HOSTS:
         command = command_line("hosts", "apply", *options)
         lines.append(f"- [ ] {cell(f'{len(phase.nodes.hosts)} GPU nodes: {node_words(phase)}')} (`{command}`)")
-        if warning := _window(phase, ""):
-            lines = [cell(_sentence(warning)), "", *lines]
-        return lines
+        return [*_warning_lines(phase), *lines]
     # A change of one phase is an ordinary deployment.
     if len(phases) == 1:
         options = []
@@ -281,8 +302,18 @@ def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
     return lines
 
 
+def _warning_lines(phase: Phase) -> list[str]:
+    """Return the warning above the boxes of a phase of the GPU nodes, if there is one."""
+    warning = _window(phase, "")
+    if not warning:
+        return []
+    return [cell(_sentence(warning)), ""]
+
+
 def _cable_line(cable: CableMove) -> str:
-    destination = "out" if cable.after is None else f"to {rack(cable.after)}"
+    destination = "out"
+    if cable.after is not None:
+        destination = f"to {rack(cable.after)}"
     medium = f"{format_speed(cable.speed_gbps)}, {cable.length_m} m, {cable.media}"
     return f"cable of {_then(cable.stays, cable.stays_after)}: from {rack(cable.before)} {destination}; {medium}"
 

@@ -166,17 +166,28 @@ def _gathered(plan: Plan, why_of: Callable[[Change], str]) -> dict[tuple[str, st
             # After a reload every daemon starts from the rows, and ignores none of them.
             continue
         if id(delta) not in places:
-            reasons = ((f"{change.table} {change.field or ''}".rstrip(), why_of(change)) for change in delta)
-            places[id(delta)] = dict.fromkeys((place, why) for place, why in reasons if why)
+            places[id(delta)] = _reasons(delta, why_of)
         for place in places[id(delta)]:
             gathered.setdefault(place, []).append(name)
     return gathered
 
 
+def _reasons(delta: Iterable[Change], why_of: Callable[[Change], str]) -> dict[tuple[str, str], None]:
+    """Return the tables or fields that have a reason, with it, in the order of the changes and each once."""
+    reasons: dict[tuple[str, str], None] = {}
+    for change in delta:
+        if why := why_of(change):
+            place = f"{change.table} {change.field or ''}".rstrip()
+            reasons[place, why] = None
+    return reasons
+
+
 def _remarks_on(name: str, device: DevicePlan, *, planned: bool) -> Iterator[Remark]:
     # A device planned as factory-fresh without an answer has a remark of its own.
     if device.state is DeviceState.UNREACHABLE and not planned:
-        problem = "cannot be read" if device.answered else "unreachable"
+        problem = "unreachable"
+        if device.answered:
+            problem = "cannot be read"
         yield Remark(f"{problem}: {name}: {device.error}", "bold red")
     for conflict in device.conflicts:
         yield Remark(f"conflict: {name}: {conflict.claim}: {conflict.reason}", "bold red")
@@ -194,6 +205,11 @@ def _drained_remarks(plan: Plan) -> Iterator[Remark]:
     for state, text in _MAINTENANCE.items():
         if names := [name for name, device in plan.devices.items() if device.maintenance is state]:
             yield Remark(text.format(compact(names)), "yellow")
+    yield from _drained_link_remarks(plan)
+
+
+def _drained_link_remarks(plan: Plan) -> Iterator[Remark]:
+    """Yield a remark for each switch of which only some links are drained."""
     for name, device in plan.devices.items():
         if device.drained and device.drained != WHOLE:
             peers = ", ".join(device.drained)
@@ -248,7 +264,11 @@ def unmanaged(plan: Plan) -> str:
         counts.update(device.unmanaged or {})
     parts = []
     for name, count in sorted(counts.items()):
-        parts.append(f"FRR lines {count}" if name == FRR_TABLE else f"{name} {count}")
+        # FRR's lines are counted as if in a table, whose name is ours and in no CONFIG_DB.
+        label = name
+        if name == FRR_TABLE:
+            label = "FRR lines"
+        parts.append(f"{label} {count}")
     return ", ".join(parts)
 
 
@@ -287,16 +307,21 @@ def _line(kind: _WaveKind, first: int, waves: Sequence[Sequence[str]]) -> str:
     if len(names) > 2:
         line += f" ({len(names)})"
     if len(waves) > 1:
-        line += ", one at a time" if kind.devices == 1 else f", {kind.devices} at a time"
+        at_a_time = "one"
+        if kind.devices > 1:
+            at_a_time = str(kind.devices)
+        line += f", {at_a_time} at a time"
     if kind.disruptive:
         line += ", disruptive"
     return line + kind.drained
 
 
 def _kind(plan: Plan, wave: Sequence[str]) -> _WaveKind:
-    first = plan.devices.get(wave[0])
+    role = ""
+    if wave[0] in plan.devices:
+        role = plan.devices[wave[0]].role
     return _WaveKind(
-        first.role if first is not None else "",
+        role,
         len(wave),
         any(plan.devices[name].disruptive for name in wave if name in plan.devices),
         _drained(plan, wave),

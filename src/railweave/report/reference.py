@@ -44,14 +44,18 @@ def _line(path: str, *cells: str) -> str:
 def _keys(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str, str]]:
     """Yield (path, kind, default, meaning) of every key below ``node``."""
     mapping = _resolved(schema, node)
-    prefix = f"{path}." if path else ""
+    prefix = ""
+    if path:
+        prefix = f"{path}."
     items = _resolved(schema, mapping.get("items", {}))
     if "properties" in items:
         mapping = items
         prefix = f"{path}[]."
     for name, child in mapping.get("properties", {}).items():
         resolved = _resolved(schema, child)
-        default = "required" if name in mapping.get("required", ()) else _default(child)
+        default = _default(child)
+        if name in mapping.get("required", ()):
+            default = "required"
         # The description of a key says more than that of the type, which several keys share.
         meaning = child.get("description") or resolved.get("description", "")
         yield prefix + name, _kind(schema, resolved), default, meaning
@@ -72,16 +76,24 @@ def _kind(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
     if len(node.get("enum", ())) > _MOST_LISTED:
         return "text"
     if "enum" in node:
-        return ", ".join("null" if value is None else f"`{value}`" for value in node["enum"])
+        return ", ".join(map(_literal, node["enum"]))
     if "const" in node:
         return f"`{node['const']}`"
     if "anyOf" in node:
         alternatives = [_kind(schema, _resolved(schema, alternative)) for alternative in node["anyOf"]]
         return " or ".join(dict.fromkeys(alternatives))
+    # JSON Schema allows one type or a list of them; the same keyword.
     types = node.get("type", "")
     if not isinstance(types, list):
         types = [types]
     return " or ".join(_KINDS.get(kind, "value") for kind in types)
+
+
+def _literal(value: object) -> str:
+    """Return a value of an enumeration as JSON spells it."""
+    if value is None:
+        return "null"
+    return f"`{value}`"
 
 
 def _default(node: Mapping[str, Any]) -> str:
@@ -122,7 +134,9 @@ def _members(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> I
         if member is False:
             continue
         child = _merged(schema, member)
-        child_path = f"{path}.{name}" if path else name
+        child_path = name
+        if path:
+            child_path = f"{path}.{name}"
         kind = _kind(schema, child)
         if name not in required:
             kind += " (optional)"

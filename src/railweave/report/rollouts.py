@@ -117,12 +117,12 @@ def _fabric_and_target(rollout: Rollout) -> str:
 
 def rollout_view(rollout: Rollout) -> RenderableType:
     """Return one rollout: its head, devices and steps, the gaps of its journal, and the next command."""
-    return paragraphs(
-        _about(rollout),
-        _devices(rollout) if rollout.devices else None,
-        _steps(rollout.entries) if rollout.entries else None,
-        [*(Text(sentence, style="yellow") for sentence in _gaps(rollout)), _next(rollout)],
-    )
+    parts: list[RenderableType | Sequence[RenderableType]] = [_about(rollout)]
+    if rollout.devices:
+        parts.append(_devices(rollout))
+    if rollout.entries:
+        parts.append(_steps(rollout.entries))
+    return paragraphs(*parts, [*(Text(sentence, style="yellow") for sentence in _gaps(rollout)), _next(rollout)])
 
 
 def _about(rollout: Rollout) -> Table:

@@ -78,7 +78,9 @@ class FittingTable:
         widths = self._widths(columns, room)
         for column, width in zip(columns, widths, strict=True):
             table.add_column(Text(self._header[column]), overflow="fold", width=width)
-        for row in self._rows if rows is None else rows:
+        if rows is None:
+            rows = self._rows
+        for row in rows:
             table.add_row(*(_wrapped(row[column], width) for column, width in zip(columns, widths, strict=True)))
         return table
 
@@ -102,7 +104,9 @@ class FittingTable:
             names = [" ".join(name.split()) for name in self._header]
             named_cells = [(name, cell) for name, cell in zip(names, row, strict=True) if cell.plain]
             # A column without a name holds a mark, which goes in front of the cell that it marks.
-            in_heading = 1 if named_cells[0][0] else 2
+            in_heading = 2
+            if named_cells[0][0]:
+                in_heading = 1
             yield Text(" ").join(Text() + cell for _, cell in named_cells[:in_heading])
             for name, cell in named_cells[in_heading:]:
                 yield Padding(Text.assemble((f"{name}: ", "dim"), cell), (0, 0, 0, 4))
@@ -114,14 +118,19 @@ def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:
         shrinkable = [place for place, width in enumerate(widths) if width > least[place]]
         if not shrinkable:
             break
-        widest = max(widths[place] for place in shrinkable)
-        # The widest columns shrink together until they are as wide as the next one.
-        next_widest = max((widths[place] for place in shrinkable if widths[place] < widest), default=0)
-        ties = [place for place in shrinkable if widths[place] == widest]
-        for remaining, place in zip(range(len(ties), 0, -1), ties, strict=True):
-            cut = min(widest - next_widest, round(excess / remaining), widest - least[place])
-            widths[place] -= cut
-            excess -= cut
+        _shrink_widest(widths, least, shrinkable, excess)
+
+
+def _shrink_widest(widths: list[int], least: Sequence[int], shrinkable: Sequence[int], excess: int) -> None:
+    """Reduce the widest of the ``shrinkable`` columns together, by ``excess`` in all or to the next widest one."""
+    widest = max(widths[place] for place in shrinkable)
+    next_widest = max((widths[place] for place in shrinkable if widths[place] < widest), default=0)
+    ties = [place for place in shrinkable if widths[place] == widest]
+    # Each takes its share of what is left: rounding is made up for by the columns that follow.
+    for remaining, place in zip(range(len(ties), 0, -1), ties, strict=True):
+        cut = min(widest - next_widest, round(excess / remaining), widest - least[place])
+        widths[place] -= cut
+        excess -= cut
 
 
 def _wrapped(text: Text, width: int) -> Text:
@@ -134,7 +143,9 @@ def _wrapped(text: Text, width: int) -> Text:
             begin = word.start()
             continue
         # The first line has its indent already; the others get it when they are joined.
-        line_width = width - indent if breaks else width
+        line_width = width
+        if breaks:
+            line_width -= indent
         # In cells of the terminal: a character of Chinese takes two.
         needed = Text(text.plain[begin : word.end()]).cell_len
         if needed > line_width and word.start() > begin:

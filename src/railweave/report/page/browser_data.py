@@ -12,7 +12,7 @@ from railweave.drawing.layout import lay_out
 from railweave.drawing.marks import Marks
 from railweave.drawing.scene import Scene
 from railweave.drawing.svg import svg_element
-from railweave.fabric.model import Fabric, HostPort, SwitchPort
+from railweave.fabric.model import Fabric, Host, HostPort, SwitchPort
 from railweave.fabric.racks import RackLayout
 from railweave.units import ipv4_text
 
@@ -81,9 +81,15 @@ def _devices(fabric: Fabric) -> dict[str, list[Any]]:
         columns["panel"].append(panels[id(host.ports)])
         columns["plane"].append(None)
         columns["stripe"].append(host.stripe)
-        columns["pod"].append(fabric.pod_of(host) if fabric.has_pods else None)
+        columns["pod"].append(_pod(fabric, host))
         columns["rail"].append(None)
     return columns
+
+
+def _pod(fabric: Fabric, host: Host) -> int | None:
+    if not fabric.has_pods:
+        return None
+    return fabric.pod_of(host)
 
 
 _Ports = tuple[SwitchPort, ...] | tuple[HostPort, ...]
@@ -107,24 +113,27 @@ def _port(port: SwitchPort | HostPort) -> list[Any]:
     return [port.name, "", port.nic, port.speed_gbps]
 
 
+_CABLE_COLUMNS = ("lower", "lowerPort", "upper", "upperPort", "plane", "rail", "speed", "length", "medium")
+"""Of each cable: the numbers of its devices and ports, plane, rail, Gb/s, meters and the number of its medium."""
+
+
 def _cables(fabric: Fabric, place: Mapping[str, int]) -> dict[str, list[Any]]:
     """Return the cables in columns, in the order of the fabric."""
-    links = fabric.links
-    # Columns of numbers compress far better than a quarter of a million objects with equal keys.
-    media = list(dict.fromkeys(link.media for link in links))
+    media = list(dict.fromkeys(link.media for link in fabric.links))
     number = {medium: index for index, medium in enumerate(media)}
-    return {
-        "lower": [place[link.lower] for link in links],
-        "lowerPort": [link.lower_port for link in links],
-        "upper": [place[link.upper] for link in links],
-        "upperPort": [link.upper_port for link in links],
-        "plane": [link.plane for link in links],
-        "rail": [link.rail for link in links],
-        "speed": [link.speed_gbps for link in links],
-        "length": [link.length_m for link in links],
-        "medium": [number[link.media] for link in links],
-        "media": media,
-    }
+    # Columns of numbers compress far better than a quarter of a million objects with equal keys.
+    columns: dict[str, list[Any]] = {name: [] for name in _CABLE_COLUMNS}
+    for link in fabric.links:
+        columns["lower"].append(place[link.lower])
+        columns["lowerPort"].append(link.lower_port)
+        columns["upper"].append(place[link.upper])
+        columns["upperPort"].append(link.upper_port)
+        columns["plane"].append(link.plane)
+        columns["rail"].append(link.rail)
+        columns["speed"].append(link.speed_gbps)
+        columns["length"].append(link.length_m)
+        columns["medium"].append(number[link.media])
+    return {**columns, "media": media}
 
 
 def _picture(scene: Scene, place: Mapping[str, int], marks: Marks) -> dict[str, Any]:

@@ -79,8 +79,10 @@ def _plan_sentences(plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> Iter
 def _impact(plan: Plan) -> Grid:
     rows: list[tuple[Cell, ...]] = []
     for role in disruption_by_role(plan):
+        tone = _disruption_tone(role.disruption)
         # Before its first provisioning a device carries no traffic to disturb.
-        tone = Tone.DIM if role.fresh else _disruption_tone(role.disruption)
+        if role.fresh:
+            tone = Tone.DIM
         methods = ", ".join(method.value for method in role.methods)
         rows.append((role.role, compact(role.devices), f"{role.changes:,}", Words(role.words, tone), methods))
     columns = ("role", "devices", "changes", "worst-case impact", "methods")
@@ -212,7 +214,9 @@ def _plan_marks(plan: Plan) -> dict[str, tuple[Mark, ...]]:
 def _change_mark(plan: Plan, name: str, wave: int | None) -> Mark:
     """Return the mark of a device with changes; ``wave`` is None for one that no wave includes."""
     device = plan.devices[name]
-    when = "" if wave is None else f" in wave {wave}"
+    when = ""
+    if wave is not None:
+        when = f" in wave {wave}"
     if device.unprovisioned:
         return Mark(MarkKind.ADDED, f"provisioned for the first time{when}")
     changes = counted(len(plan.deltas[name]), "change")
@@ -287,7 +291,9 @@ def _checks_by_kind(checks: Sequence[VerifiedCheck]) -> Grid:
     rows: list[tuple[Cell, ...]] = []
     for kind in dict.fromkeys(check.kind for check in checks):
         failed = counts[kind, False]
-        tone = Tone.BAD if failed else Tone.DIM
+        tone = Tone.DIM
+        if failed:
+            tone = Tone.BAD
         rows.append((kind, f"{counts[kind, True]:,}", Words(f"{failed:,}", tone)))
     return Grid("Checks by kind", ("check", "passed", "failed"), tuple(rows), frozenset({1, 2}))
 
@@ -297,7 +303,9 @@ def _failed_marks(fabric: Fabric, failed: Iterable[VerifiedCheck]) -> Marks:
     cables: dict[tuple[str, str], tuple[Mark, ...]] = {}
     links = _links_by_port(fabric)
     for check in failed:
-        kind = MarkKind.UNREACHABLE if check.kind == "reachable" else MarkKind.FAILED
+        kind = MarkKind.FAILED
+        if check.kind == "reachable":
+            kind = MarkKind.UNREACHABLE
         mark = Mark(kind, f"{check.kind} {check.subject}: {check.actual}, expected {check.expected}")
         devices[check.device] = (*devices.get(check.device, ()), mark)
         # Checks of links and neighbors have the port as their subject.

@@ -72,7 +72,9 @@ def _class_row(traffic_class: TrafficClass) -> tuple[Cell, ...]:
     # A strict queue takes what it needs before the others share the rest.
     if traffic_class.strict:
         bandwidth = "strict"
-    lossless_by = "PFC and ECN" if traffic_class.lossless else ""
+    lossless_by = ""
+    if traffic_class.lossless:
+        lossless_by = "PFC and ECN"
     priority = str(traffic_class.priority)
     return traffic_class.name, traffic_class.role.value, dscp, priority, bandwidth, lossless_by
 
@@ -122,7 +124,9 @@ def _hop_lines(traffic_class: TrafficClass, hop: Hop) -> Iterator[str]:
     if hop.pause_bytes is not None:
         yield f"PFC pauses at {hop.pause_bytes:,} B at the least"
     queue = hop.queue
-    share = "strict priority" if queue.strict else f"{queue.weight} % by weight"
+    share = f"{queue.weight} % by weight"
+    if queue.strict:
+        share = "strict priority"
     if queue.limit_percent:
         share += f", at most {queue.limit_percent} % of the port"
     yield f"out: queue {queue.queue}, {share}"
@@ -189,7 +193,9 @@ def bill_section(bill: Bill) -> Section:
         length = "" if line.length_m is None else f"{line.length_m} m"
         where = ", ".join(place.replace("_", "-") for place in line.where)
         rows.append((*quantities, line.part, length, where, line.description))
-    numeric = ("quantity", "spares") if has_spares else ("quantity",)
+    numeric: tuple[str, ...] = ("quantity",)
+    if has_spares:
+        numeric = ("quantity", "spares")
     more = ""
     hidden = len(bill.lines) - _MOST_PARTS
     if hidden > 0:
