@@ -26,7 +26,7 @@ def diagnostics(case: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Diagnostic
 
 def report(found: tuple[Diagnostic, ...]) -> str:
     return "".join(
-        f"{one.severity} {one.code} {one.where} {one.where.path}\n  {one.message}\n"
+        f"{' '.join((one.severity, one.code, str(one.where), one.where.path)).rstrip()}\n  {one.message}\n"
         f"  devices: {', '.join(one.devices) or '-'}\n  way out: {one.fix}\n"
         for one in found
         if one.severity is Severity.ERROR
