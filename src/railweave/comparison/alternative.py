@@ -102,7 +102,7 @@ def _figures(design: Alternative, by_part: bool) -> Iterator[tuple[str, str]]:
     yield "links to nodes", f"{links.host_leaf:,}"
     yield "links between switches", f"{links.leaf_spine + links.spine_super_spine:,}"
     yield from _parts(design.bill, by_part)
-    yield "most nodes without moving a cable", f"{sizing.limits.nodes:,} ({sizing.limits.first.replace('_', ' ')})"
+    yield "max. nodes without recabling", f"{sizing.limits.nodes:,} ({sizing.limits.first.replace('_', ' ')})"
     yield from _worst(design.worst)
     yield from _cost(design.bill)
     for guideline in design.guidelines:

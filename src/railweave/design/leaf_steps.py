@@ -21,9 +21,13 @@ def switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iter
     cages = f"{hardware.cages} cages × {hardware.down.per_cage} × {speed}"
     yield SizingStep("leaf ports", cages, f"{total} ports, {bandwidth_text(low.down_gbps)}")
     each = counted(group.ports_per_leaf, "port")
-    formula = "given" if intent.topology.stripe else f"⌊{total} ports ÷ {each} of a node⌋"
+    formula = "from the intent" if intent.topology.stripe else f"⌊{total} ports ÷ {each} of a node⌋"
     yield SizingStep("nodes of one switch", formula, str(group.stripe_nodes))
-    why = "given" if intent.topology.tiers else f"{group.entry.count} nodes ≤ {group.stripe_nodes} of one switch a rail"
+    why = (
+        "from the intent"
+        if intent.topology.tiers
+        else f"{group.entry.count} nodes ≤ {group.stripe_nodes} of one switch a rail"
+    )
     yield SizingStep("tiers", why, "1")
     yield SizingStep("ports in use on a leaf", f"{counted(group.entry.count, 'node')} × {each}", f"{used} of {total}")
     planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
@@ -41,7 +45,7 @@ def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
         formula += f"; {counted(low.links_per_pair, 'link')} a pair × {counted(top.group_size, 'spine')}"
     else:
         formula = split_formula(hardware[0], layout.ratio)
-    yield SizingStep("split of a leaf", formula, f"{ports.down} down + {low.uplinks} up")
+    yield SizingStep("leaf port split", formula, f"{ports.down} down + {low.uplinks} up")
     for group in layout.groups:
         if group.leaf:
             own, name, uplinks = group.leaf, group.entry.name, layout.uplinks_of(group)
@@ -55,7 +59,7 @@ def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
             if own.block:
                 pair = counted(own.block.pair, "link")
                 formula += f"; {pair} a pair × {counted(top.group_size, 'spine')}"
-            yield SizingStep(f"split of a leaf of {name}", formula, f"{own.downlinks} down + {uplinks} up")
+            yield SizingStep(f"leaf port split of {name}", formula, f"{own.downlinks} down + {uplinks} up")
 
 
 def panel_step(name: str, ports: TierPorts) -> SizingStep:
@@ -85,7 +89,7 @@ def stripe_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     for group in layout.groups:
         name = f" of {group.entry.name}" if many else ""
         if intent.topology.stripe:
-            formula = "given"
+            formula = "from the intent"
         else:
             down = group.leaf.downlinks if group.leaf else low.ports.down
             formula = f"⌊{down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"

@@ -21,6 +21,9 @@ RECOMMENDED_RATIO = {
 }
 """The highest oversubscription that is recommended (fabric-facts 2.3)."""
 
+_TERABIT_GBPS = 1000
+_PETABIT_GBPS = 1_000_000
+
 
 def ratio_text(ratio: Fraction | float) -> str:
     """Return a ratio with at most two decimals: ``1:1``, ``1.33:1``."""
@@ -33,5 +36,9 @@ def asking_text(ratio: Fraction) -> str:
 
 
 def bandwidth_text(gbps: int) -> str:
-    """Return a bandwidth in the unit people use for it: ``400 Gb/s``, ``51.2 Tb/s``."""
-    return f"{gbps / 1000:g} Tb/s" if gbps >= 1000 else f"{gbps} Gb/s"
+    """Return a bandwidth in the unit people use for it: ``400 Gb/s``, ``51.2 Tb/s``, ``4.9 Pb/s``."""
+    if gbps >= _PETABIT_GBPS:
+        return f"{round(gbps / _PETABIT_GBPS, 1):g} Pb/s"
+    if gbps >= _TERABIT_GBPS:
+        return f"{gbps / _TERABIT_GBPS:g} Tb/s"
+    return f"{gbps} Gb/s"

@@ -23,7 +23,7 @@ def pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) 
     if layout.super_spines is None:
         why = "reserve.pods keeps the uplinks of spines free"
     elif topology.tiers == 3:
-        why = "given"
+        why = "from the intent"
     elif topology.reserve.pods:
         why = f"{counted(layout.lowest.indexes, 'leaf')} > {layout.pod_leaves} of one pod (reserve.pods)"
     elif layout.lowest.indexes > cages.ports:
@@ -36,7 +36,7 @@ def pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) 
         "split of a spine", split, f"{spines.ports.down} down + {_spine_uplinks(layout, hardware, intent)} up"
     )
     pair = intent.topology.links_per_pair or 1
-    formula = "given" if topology.pod else _pod_formula(layout, pair)
+    formula = "from the intent" if topology.pod else _pod_formula(layout, pair)
     leaves = counted(layout.pod_leaves, "leaf")
     yield SizingStep("stripes of a pod", formula, f"{layout.pod}, {leaves}")
     plane = " of a plane" if layout.planes > 1 else ""
@@ -76,7 +76,7 @@ def spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
             str(low.links_per_pair),
         )
     else:
-        yield SizingStep("links of a leaf-spine pair", "given", str(low.links_per_pair))
+        yield SizingStep("links of a leaf-spine pair", "from the intent", str(low.links_per_pair))
     used = leaves * low.links_per_pair
     whole = layout.pod or low.indexes == low.count
     indexed = "leaves" if whole else "leaf indexes"  # stripes left out cost ports too
@@ -117,10 +117,10 @@ def _spine_formula(intent: Intent, layout: Layout) -> str:
         down_gbps, pair, up_gbps = max(demands, key=lambda one: Fraction(one[0], one[1] * one[2]))
         needed_gbps = Fraction(down_gbps) / layout.ratio
         asked = f"{pair} × spines × {format_speed(up_gbps)} ≥ {float(needed_gbps):g} Gb/s"
-        return f"given; {asked}" if intent.topology.spine.count else f"the least with {asked}"
+        return f"from the intent; {asked}" if intent.topology.spine.count else f"the least with {asked}"
     if intent.topology.spine.count:
-        return f"given; at least {least} = {needed}, {low.uplinks} mod {spines.group_size} = 0"
-    return f"{least} = {needed}; the least divisor of {low.uplinks} from there on, at least 2"
+        return f"from the intent; at least {least} = {needed}, {low.uplinks} mod {spines.group_size} = 0"
+    return f"{least} = {needed}; rounded up to a divisor of {low.uplinks}, at least 2"
 
 
 def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
@@ -134,7 +134,7 @@ def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     kept = "pods of the reserve" if pods == intent.topology.reserve.pods else "pods"
     least = f"⌈{pods} {kept} × {spines.uplinks} uplinks ÷ {ports} ports⌉ = {-(-pods * spines.uplinks // ports)}"
     given = intent.topology.super_spine is not None and intent.topology.super_spine.count is not None
-    rule = f"given; at least {least}" if given else f"{least}; the least divisor of {spines.uplinks} from there on"
+    rule = f"from the intent; at least {least}" if given else f"{least}; rounded up to a divisor of {spines.uplinks}"
     yield SizingStep("super-spines of a group", rule, str(top.group_size))
     planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
     groups = f"{spines.group_size} groups, one for each spine of a pod, × {top.group_size}{planes}"

@@ -156,7 +156,7 @@ def _block_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
 
 def _growth_step(layout: Layout, growth: Growth) -> SizingStep:
     return SizingStep(
-        "most nodes without moving a cable",
+        "max. nodes without recabling",
         f"{counted(growth.stripes, 'stripe')}; {end_of_growth(layout, growth.first)} first",
         str(growth.nodes),
     )
@@ -166,20 +166,20 @@ def _reserve_formula(intent: Intent, layout: Layout) -> str:
     low, top = layout.lowest, layout.spines
     reserve, pair = intent.topology.reserve, counted(low.links_per_pair, "link")
     if layout.pod:
-        leaves = "given" if reserve.leaves else f"{counted(top.groups, 'pod')} × {layout.pod_leaves}"
+        leaves = "from the intent" if reserve.leaves else f"{counted(top.groups, 'pod')} × {layout.pod_leaves}"
     else:
         rails = f"{counted(layout.rails, 'rail')} × " if low.rails else ""
-        leaves = "given" if reserve.leaves else f"{rails}⌊{top.ports.down} spine ports ÷ {pair}⌋"
+        leaves = "from the intent" if reserve.leaves else f"{rails}⌊{top.ports.down} spine ports ÷ {pair}⌋"
     if reserve.spines:
-        spines = "given"
+        spines = "spines from the intent"
     elif low.fixed_pair:
         rails = f"{counted(layout.rails, 'rail')} × " if low.rails else ""
-        spines = f"{rails}⌊{low.ports.room} uplink ports ÷ {pair}⌋"
+        spines = f"spines {rails}⌊{low.ports.room} uplink ports ÷ {pair}⌋"
     else:
-        spines = "today's, all uplinks are connected"
+        spines = "no free uplinks for more spines"
     if layout.super_spines is None or reserve.pods:
-        pods = "pods given; " if layout.pod else ""
+        pods = "pods from the intent; " if layout.pod else ""
     else:
         link = counted(top.links_per_pair, "link")
         pods = f"pods ⌊{layout.super_spines.ports.total} super-spine ports ÷ {link}⌋; "
-    return f"{pods}leaves {leaves}; spines {spines}"
+    return f"{pods}leaves {leaves}; {spines}"

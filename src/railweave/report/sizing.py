@@ -14,9 +14,9 @@ from railweave.wording import compact, counted
 
 _RESOURCES = {
     "leaf_ports": "ports of the one switch of a rail",
-    "spine_ports": "ports of the spines",
-    "leaf_uplinks": "uplinks of the leaves",
-    "reserve": "the reserve of the intent",
+    "spine_ports": "spine ports",
+    "leaf_uplinks": "leaf uplinks",
+    "reserve": "`topology.reserve`",
     "address_pool": "an address pool",
     "asn": "AS numbers",
 }
@@ -33,7 +33,7 @@ def sizing_view(sizing: Sizing) -> RenderableType:
     return paragraphs(
         [Text(f"Fabric {sizing.fabric}", style="bold"), figures],
         [
-            Text("Every number with its formula", style="bold"),
+            Text("How each number was calculated", style="bold"),
             table("step", "formula", "result", rows=steps),
         ],
         _buffers(sizing),
@@ -88,25 +88,35 @@ def _ratio_text(value: float) -> str:
 def _buffers(sizing: Sizing) -> list[RenderableType]:
     if not sizing.buffers:
         return []
-    rows = []
+    lines: list[RenderableType] = [Text("Buffers with the ports in use", style="bold")]
     for buffers in sizing.buffers:
         in_use = buffers.in_use
-        headroom = f"{in_use.headroom_bytes:,} of {in_use.budget_bytes:,}"
-        pauses = [f"{depth:,} {pattern}" for pattern, depth in buffers.pause_bytes.items()]
-        marks = [f"{mark.traffic_class} {mark.speed_gbps}G {mark.minimum_bytes:,}" for mark in buffers.marking]
-        devices = compact(buffers.devices)
-        shared = f"{in_use.shared_bytes:,}"
-        rows.append((devices, buffers.hwsku, headroom, shared, "\n".join(pauses), "\n".join(marks)))
-    columns = ("switches", "buffers", "headroom", "left to share", "PFC pauses at a queue of", "ECN marks from")
-    return [Text("Buffers in bytes: headroom and rest with the ports in use", style="bold"), table(*columns, rows=rows)]
+        lines.append(Text(f"  {compact(buffers.devices)}: {buffers.hwsku}"))
+        headroom = f"{megabytes(in_use.headroom_bytes)} of {megabytes(in_use.budget_bytes)}"
+        lines.append(Text(f"    headroom: {headroom}; left to share: {megabytes(in_use.shared_bytes)}"))
+        for pattern, depth_bytes in buffers.pause_bytes.items():
+            lines.append(Text(f"    XOFF threshold: {megabytes(depth_bytes)} with {pattern}"))
+        for mark in buffers.marking:
+            rate = f"{mark.traffic_class} at {mark.speed_gbps}G"
+            lines.append(Text(f"    ECN marking: {rate} from {megabytes(mark.minimum_bytes)}"))
+    return lines
+
+
+def megabytes(size_bytes: int) -> str:
+    """Return a size in MB, of 10^6 bytes, with at most two decimals: ``16.2 MB``, ``0.98 MB``."""
+    decimals = 1 if size_bytes >= _MEGABYTE else 2
+    return f"{round(size_bytes / _MEGABYTE, decimals):g} MB"
+
+
+_MEGABYTE = 1_000_000
 
 
 def _room(sizing: Sizing) -> Text:
     first = _RESOURCES.get(sizing.limits.first, sizing.limits.first)
     # The limit is that of the highest tier, whatever its name.
     if sizing.super_spines and sizing.limits.first == "spine_ports":
-        first = "ports of the super-spines"
+        first = "super-spine ports"
     return Text.assemble(
         (sizing.room.next_step, "bold"),
-        f"\nmost nodes without moving a cable: {sizing.limits.nodes:,}; first limit: {first}",
+        f"\nmax. nodes without recabling: {sizing.limits.nodes:,} (limited by {first})",
     )

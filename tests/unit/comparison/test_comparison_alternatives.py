@@ -79,7 +79,7 @@ def test_the_table_of_three_designs_whole(sized: Path) -> None:
         "  AOC QSFP-DD 400G to QSFP-DD 400G": ("128", "4,096", ""),
         "fibers": ("128", "8,192", ""),
         "rack units of switches": ("12", "640", ""),
-        "most nodes without moving a cable": ("32 (spine ports)", "512 (spine ports)", "64 (spine ports)"),
+        "max. nodes without recabling": ("32 (spine ports)", "512 (spine ports)", "64 (spine ports)"),
         "worst single failure": ("pod1-leaf1, one of 4", "pod 0, one of 4", ""),
         "  nodes cut off": ("0", "128", ""),
         "  node ports left": ("75 %", "75 %", ""),

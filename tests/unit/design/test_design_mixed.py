@@ -23,8 +23,8 @@ def test_a_leaf_of_another_speed_has_as_many_downlinks_as_its_uplinks_carry(desi
     steps = {step.name: (step.formula, step.result) for step in sizing.steps}
     # 32 cages: 20 × 400G down and 12 up at 2:1. 40 × 200G carry as much and have room in 20 cages; a leaf has addresses
     # for the nodes on 32 ports.
-    assert steps["split of a leaf"][1] == "20 down + 12 up"
-    assert steps["split of a leaf of old"][1] == "32 down + 12 up"
+    assert steps["leaf port split"][1] == "20 down + 12 up"
+    assert steps["leaf port split of old"][1] == "32 down + 12 up"
     assert steps["nodes in a stripe of old"] == ("⌊32 downlinks ÷ 1 port of a node⌋", "32")
     assert steps["bandwidth of all nodes"] == ("32 × 400G + 160 × 200G", "44.8 Tb/s")
     assert (sizing.leaves, sizing.gpus) == (4 * (1 + 2), 8 * 8 + 40 * 4)

@@ -32,7 +32,7 @@ def test_a_rail_is_one_switch_while_its_nodes_fit() -> None:
     assert found["nodes of one switch"] == ("⌊64 ports ÷ 1 port of a node⌋", "64")
     assert found["tiers"] == ("64 nodes ≤ 64 of one switch a rail", "1")
     assert found["leaves"] == ("8 rails × 1 switch", "8")
-    assert found["most nodes without moving a cable"] == ("1 stripe; leaf ports end first", "64")
+    assert found["max. nodes without recabling"] == ("1 stripe; leaf ports end first", "64")
     assert one.room.next_step == "room left: 0 leaves, 0 spines; next: tiers: 2, which moves cables"
 
 

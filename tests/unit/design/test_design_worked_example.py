@@ -27,7 +27,7 @@ def sizing() -> Sizing:
         ("bandwidth of a node", "1.6 Tb/s"),
         ("bandwidth of all nodes", "51.2 Tb/s"),
         ("leaf ports", "64 ports, 25.6 Tb/s"),
-        ("split of a leaf", "32 down + 32 up"),
+        ("leaf port split", "32 down + 32 up"),
         ("leaves", "4"),
         ("uplink of a leaf", "12.8 Tb/s"),
         ("uplink of all leaves", "51.2 Tb/s"),
