@@ -20,7 +20,7 @@ def test_plan_and_deploy_name_a_damaged_state_and_recover_repairs_it(deployed_la
     refused = deployed_lab.run("recover", LEAF, "--target", "sim", status=1).stdout
     assert "without a rollback document nothing can be restored" in " ".join(refused.split())
     done = deployed_lab.run("recover", LEAF, "--accept-running", "--target", "sim").stdout
-    assert "what runs is kept" in done
+    assert "running configuration kept" in done
     assert deployed_lab.plan()["devices"][LEAF]["state"] == "unchanged"
     assert deployed_lab.deploy()["result"] == "unchanged"
 

@@ -96,8 +96,9 @@ def test_a_stripe_leaves_in_one_deployment_when_its_nodes_are_shut_down(deployed
     assert project.deploy()["result"] == "done"
     project.edit(*((new, old) for old, new in SECOND_STRIPE))
     refused = project.run("deploy", "--target", "sim", "--yes", status=1).stderr
-    assert "4 ports of 2 switches would close for good while something uses them: lab-leaf3, lab-leaf4" in " ".join(
-        refused.split()
+    assert (
+        "4 ports of 2 switches would be shut down permanently, but are still in use: lab-leaf3, lab-leaf4"
+        in " ".join(refused.split())
     )
     project.run("sim", "power-off", "gpu5", "gpu6", "gpu7", "gpu8")
     assert project.deploy()["result"] == "done"
@@ -149,7 +150,7 @@ def test_nodes_leave_when_they_are_shut_down_and_not_before(new_project: Any) ->
     project.up()
     refused = project.run("deploy", "--target", "sim", "--yes", status=1).stderr
     assert " ".join(refused.split()).endswith(
-        "error[RW523]: 16 ports of 4 switches would close for good while something uses them:"
+        "error[RW523]: 16 ports of 4 switches would be shut down permanently, but are still in use:"
         " gpu29, gpu30, gpu31, gpu32 devices: pod1-leaf1…4 fix: take them out of use before their ports close with"
         " `railweave deploy --from REV --target sim`, where REV is the git revision that is deployed; or"
         " deploy with --remove-live if they may lose these links"

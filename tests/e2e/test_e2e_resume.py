@@ -185,7 +185,7 @@ def test_what_cannot_be_resumed_is_refused_in_words(rig: Rig) -> None:
     rig.project.intent.write_text(text + "# another intent\n")
     other = refusal(rig.resume(status=1))
     assert other["code"] == "RW534"
-    assert f"the intent is another than that of rollout {name}" in other["message"]
+    assert f"the intent has changed since rollout {name}" in other["message"]
     assert "check out" in other["fix"]
     rig.project.intent.write_text(text)
     rig.project.on("lab-leaf2", "sudo config interface mtu Ethernet0 4000")

@@ -75,7 +75,7 @@ def plan(
     from railweave.plan.consent import conflicts
 
     if sign is not None and out is None:
-        raise UsageError("--sign needs --out FILE: the signature is written beside the saved plan")
+        raise UsageError("--sign needs --out FILE: the signature is written next to the plan")
     project = api.open_project(intent or option, Terminal())
     planned = api.plan(
         project,

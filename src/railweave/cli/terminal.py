@@ -105,7 +105,9 @@ class Terminal(Operator):
             print_rehearsals(plan)
         if not plan.deltas:
             return True
-        changes = counted(plan.summary.total, "change")
+        from railweave.plan.grouping import shown_summary
+
+        changes = counted(shown_summary(plan).total, "change")
         devices = counted(len(plan.deltas), "device")
         question = f"Apply {changes} to {devices} of {plan.fabric} on {plan.target}?"
         if what:

@@ -36,11 +36,11 @@ def live_port_diagnostics(plan: Plan) -> Iterator[Diagnostic]:
         return
     devices = tuple(dict.fromkeys(name for name, _ in live))
     far_ends = {port.far_end or f"unknown on {name}:{port.port}" for name, port in live}
-    object_ = "it" if len(live) == 1 else "them"
+    verb = "is" if len(live) == 1 else "are"
     yield error(
         "RW523",
-        f"{counted(len(live), 'port')} of {counted(len(devices), 'switch')} would close for good while"
-        f" something uses {object_}: {first_few(sorted(far_ends, key=natural_key))}",
+        f"{counted(len(live), 'port')} of {counted(len(devices), 'switch')} would be shut down permanently, but"
+        f" {verb} still in use: {first_few(sorted(far_ends, key=natural_key))}",
         devices=devices,
         fix=f"take them out of use before their ports close with {_in_phases()};"
         " or deploy with --remove-live if they may lose these links",
@@ -146,9 +146,12 @@ def _partings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
 
 def _reloads(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
     if plan.reloading and not consent.provision:
+        effect = "their data plane is down for minutes"
+        if all(plan.devices[name].unprovisioned for name in plan.reloading):
+            effect = "first provisioning, these switches carry no traffic"
         yield error(
             "RW507",
-            f"the plan reloads {first_few(plan.reloading)}: their data plane is down for minutes",
+            f"the plan reloads {first_few(plan.reloading)}: {effect}",
             devices=plan.reloading,
             fix="deploy with --provision if these devices may go down",
         )

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from railweave.plan.model import DISRUPTION_RANK, Plan
+from railweave.plan.model import DISRUPTION_RANK, Plan, Summary
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 from railweave.wording import natural_key
@@ -100,6 +100,24 @@ class _Bucket:
         return self.samples[0]
 
 
+def shown_changes(plan: Plan, name: str) -> tuple[Change, ...]:
+    """Return the changes of a device as they are shown and counted.
+
+    On a running switch an FRR line that replaces another one is one update; first provisioning only counts edits.
+    """
+    if plan.devices[name].unprovisioned:
+        return plan.deltas[name].changes
+    return plan.deltas[name].shown
+
+
+def shown_summary(plan: Plan) -> Summary:
+    """Return the numbers of changes as they are shown."""
+    counts: Counter[Op] = Counter()
+    for name in plan.deltas:
+        counts.update(change.op for change in shown_changes(plan, name))
+    return Summary(counts[Op.ADD], counts[Op.UPDATE], counts[Op.REMOVE])
+
+
 def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
     """Return the groups of all changes of ``plan``: the most disruptive first, then by table, FRR last.
 
@@ -145,7 +163,7 @@ def _kind(change: Change) -> tuple[Hashable, ...]:
 
 
 def _value(change: Change) -> tuple[Hashable, ...]:
-    if change.table == FRR_TABLE:
+    if change.table == FRR_TABLE and change.op is not Op.UPDATE:
         return ()
     return (_frozen(change.before), _frozen(change.after))
 
@@ -190,9 +208,9 @@ class _Gathering:
     def _parts(self, delta: Delta) -> list[tuple[_Bucket, list[Change]]]:
         """Return the changes of a delta by bucket, with secrets marked."""
         parts: dict[int, tuple[_Bucket, list[Change]]] = {}
-        for change in delta:
+        for change in delta.shown:
             if id(change) not in self._bucket_of:
-                self._bucket_of[id(change)] = self._sorted_in(change.shown)
+                self._bucket_of[id(change)] = self._sorted_in(change)
             shown, bucket = self._bucket_of[id(change)]
             parts.setdefault(id(bucket), (bucket, []))[1].append(shown)
         return list(parts.values())

@@ -1,6 +1,6 @@
 """A plan in one sentence, in the words in which a reviewer asks.
 
-``pod1: adds 2 leaves and 64 links; touches 16 spines without disruption; moves no address; no QoS change.`` Everything
+``pod1: adds 2 leaves and 64 links; touches 16 spines without disruption; no renumbering; no QoS change.`` Everything
 is counted from the changes of the plan itself.
 """
 
@@ -21,7 +21,7 @@ WORDS = {
     Disruption.NONE: "no disruption",
     Disruption.SESSION: "BGP sessions reset",
     Disruption.FLAP: "ports flap",
-    Disruption.RELOAD: "the switch reloads",
+    Disruption.RELOAD: "reload",
 }
 """What a disruption means to a person."""
 
@@ -30,11 +30,17 @@ UNKNOWN = "unknown"
 UNKNOWN_WORDS = "written; effect unknown until reload"
 
 
+FRESH_WORDS = "reload, switch carries no traffic"
+"""The impact of first provisioning."""
+
+
 def disruption_label(change: Change, worst: Disruption) -> str:
-    """Return ``worst``, or the word for an effect that nobody knows, for ``change`` and those like it."""
+    """Return the impact of ``change`` and those like it in the words of the headline; ``none`` where it has none."""
+    if worst is Disruption.NONE:
+        return worst.value
     if worst is Disruption.FLAP and effect_is_unknown(change):
         return UNKNOWN
-    return worst.value
+    return impact(worst, (change,))
 
 
 def impact(worst: Disruption, changes: Iterable[Change]) -> str:
@@ -264,7 +270,7 @@ def _what_goes(plan: Plan) -> str:
 
 
 def _moved(plan: Plan) -> Iterable[str]:
-    """Yield which cables and identities move; a reviewer wants to read that no address does."""
+    """Yield which cables move and which identities change; a reviewer wants to read that none does."""
     cables = moved_cables(plan)
     if cables:
         yield f"moves {counted(len(cables), 'cable')}"
@@ -273,9 +279,11 @@ def _moved(plan: Plan) -> Iterable[str]:
     if len(addresses) < len(renumbered):
         yield f"changes {counted(len(renumbered) - len(addresses), 'AS number')}"
     if addresses:
-        yield f"moves {counted(len(addresses), 'address')}"
+        yield f"changes {counted(len(addresses), 'address')}"
+    elif renumbered:
+        yield "no new address"
     else:
-        yield "moves no address"
+        yield "no renumbering"
 
 
 def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:

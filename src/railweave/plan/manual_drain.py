@@ -132,8 +132,7 @@ def _needed_by_nodes(fabric: Fabric, target: DrainTarget) -> Iterator[Diagnostic
     far = next(iter(fabric.above(target.device)), "SWITCH")
     yield error(
         "RW520",
-        f"{target.device} is the only path {whose} ({first_few(nodes)}): their traffic stays on "
-        f"it however it is drained, and work on it {cut}",
+        f"{target.device} cannot be drained: it is the only path {whose} ({first_few(nodes)}); work on it {cut}",
         fix=f"drain single uplinks: `{command_line('drain', target.device, '--links', far)}`; for work on the switch "
         "itself take these nodes out of the scheduler first",
         devices=(target.device,),
@@ -167,8 +166,8 @@ def check_drain(
         diagnostics.append(
             error(
                 "RW522",
-                f"with {first_few(sorted(names))} drained some leaves have no other way to each other: their traffic "
-                f"would stay where it is{_beside(touched, silent, soon)}",
+                f"draining {first_few(sorted(names))} would leave some leaves without another path to each other"
+                f"{_beside(touched, silent, soon)}",
                 fix=f"drain fewer at once, or undrain others first (`{command_line('undrain', 'DEVICE')}`)",
                 devices=tuple(sorted(names)),
             )
@@ -198,8 +197,8 @@ def _second_of_a_plane(
         if len(ours) + len(others) > 1:
             yield error(
                 "RW521",
-                f"{first_few(ours)} would not be the only switch of plane {plane} that is out of service"
-                f"{_beside(others, silent, soon)}",
+                f"draining {first_few(ours)} would take {len(ours) + len(others)} switches of plane {plane} out of "
+                f"service; the limit is 1{_beside(others, silent, soon)}",
                 fix="drain them one by one, or allow more at once with `--several`",
                 devices=tuple(ours),
             )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from railweave.diagnostics import Where
 from railweave.fabric.model import Fabric, Link, Switch, Tier
 from railweave.plan.capacity import Service
-from railweave.wording import counted
+from railweave.wording import counted, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,12 @@ class Share:
         if self.count is not None:
             return min(self.count, total)
         return math.floor(total * (self.percent or 0) / 100)
+
+    def words(self, noun: str) -> str:
+        """Return the share of devices in words: ``1 spine``, ``25% of the spines``."""
+        if self.count is not None:
+            return counted(self.count, noun)
+        return f"{self} of the {plural(noun)}"
 
     def __str__(self) -> str:
         """Return the share as the inventory states it: ``1`` or ``25%``."""
@@ -73,14 +79,11 @@ class RolloutPolicy:
 
     def __str__(self) -> str:
         """Return the policy in a phrase."""
-        floors = []
+        text = f"at most {self.spines.words('spine')} per plane and {self.leaves.words('leaf')} per stripe at a time"
         if self.uplink_floor_percent is not None:
-            floors.append(f"{self.uplink_floor_percent:g}% of its uplinks")
+            text += f"; each leaf keeps at least {self.uplink_floor_percent:g}% of its uplinks"
         if self.path_floor:
-            floors.append(f"{counted(self.path_floor, 'path')} to any other")
-        text = f"disturbed at once: spines of a plane {self.spines}, leaves of a stripe {self.leaves}"
-        if floors:
-            text += f"; every leaf in service keeps {' and '.join(floors)}"
+            text += f"; any two leaves keep at least {counted(self.path_floor, 'path')}"
         return text
 
 
@@ -142,7 +145,7 @@ class PolicyLimits:
             return None
         return PolicyViolation(
             "",
-            f"planes {' and '.join(map(str, planes))} would be disturbed at once",
+            f"planes {' and '.join(map(str, planes))} would be out of service at once",
             "restore what is out of service first",
         )
 
@@ -178,7 +181,7 @@ class PolicyLimits:
                 return PolicyViolation(
                     key,
                     f"the paths of {len(groups)} of the {total} groups of super-spines of plane {plane} would be"
-                    f" disturbed at once, and those of {allowed} may be",
+                    f" out of service at once; the limit is {allowed}",
                     f"restore what is out of service first, or raise `{key}`",
                 )
         return None
@@ -195,7 +198,7 @@ class PolicyLimits:
             if count > 1:
                 return PolicyViolation(
                     "",
-                    f"{count} leaves that share the NICs of stripe {stripe} would be disturbed at once",
+                    f"{count} leaves that share the NICs of stripe {stripe} would be out of service at once",
                     "restore what is out of service first",
                 )
         return None

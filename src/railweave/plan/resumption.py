@@ -108,8 +108,8 @@ def of_another(rollout: Rollout, fabric: str, target: str, intent_sha256: str, c
         return (
             error(
                 "RW534",
-                f"the intent is another than that of rollout {rollout.name} "
-                f"({intent_sha256[:8]}, the rollout's is {rollout.intent_sha256[:8]})",
+                f"the intent has changed since rollout {rollout.name} "
+                f"(now {intent_sha256[:8]}, then {rollout.intent_sha256[:8]})",
                 where,
                 fix=f"check out the rollout's revision of {rollout.intent or 'the intent'} and run this again, "
                 f"or deploy the intent as it is now: {_afresh()}",
@@ -136,8 +136,8 @@ def differing(rollout: Rollout, plan: Plan) -> tuple[Diagnostic, ...]:
     return (
         error(
             "RW535",
-            f"{first_few(changed, _SHOWN)}: the changes that are left are other ones than rollout {rollout.name} "
-            "planned; the configuration or this version of railweave changed since",
+            f"{first_few(changed, _SHOWN)}: the remaining changes differ from what rollout {rollout.name} planned; "
+            "the configuration or the version of railweave has changed since",
             Where(str(rollout.path)),
             devices=changed,
             fix=_afresh(),
@@ -200,7 +200,7 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
     # From here on one reason is enough: the first explains the others.
     if reviewed.assumed_fresh:
         names = reviewed.assumed_fresh
-        message = f"this plan takes {first_few(names)} for factory-fresh: nobody has read what runs there"
+        message = f"the plan assumes that {first_few(names)} are factory-fresh; their configuration was not read"
         fix = "plan again without --skip-unreachable once these switches answer, review that plan, and deploy it"
         return (error("RW529", message, where, devices=names, fix=fix),)
     moved = _moved(reviewed, fresh)
@@ -209,7 +209,7 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
         return (error("RW503", message, where, devices=moved, fix=again),)
     differing = _differing(reviewed, fresh)
     if differing:
-        message = f"this version of railweave would make other changes on {', '.join(differing)}"
+        message = f"this version of railweave plans other changes on {', '.join(differing)}"
         return (error("RW504", message, where, devices=differing, fix=again),)
     return ()
 
@@ -217,7 +217,7 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
 def _of_another_intent(reviewed: Plan, fresh: Plan, where: Where, fix: str) -> tuple[Diagnostic, ...]:
     """Return the errors for a plan of another fabric, target, intent or policy."""
     diagnostics = [
-        error("RW502", f"this plan is of the {name} {planned}, not {now}", where, fix=fix)
+        error("RW502", f"the plan was made for {name} {planned}, not {now}", where, fix=fix)
         for name, planned, now in (
             ("fabric", reviewed.fabric, fresh.fabric),
             ("target", reviewed.target, fresh.target),
@@ -226,7 +226,7 @@ def _of_another_intent(reviewed: Plan, fresh: Plan, where: Where, fix: str) -> t
         if planned != now
     ]
     if reviewed.policy != fresh.policy:
-        message = f"this plan is of another rollout policy ({reviewed.policy}) than the target's ({fresh.policy})"
+        message = f"the plan was made under another rollout policy: {reviewed.policy}; the target has: {fresh.policy}"
         diagnostics.append(error("RW502", message, where, fix=fix))
     return tuple(diagnostics)
 
@@ -271,4 +271,4 @@ def _changes_json(plan: Plan, name: str) -> list[dict[str, object]]:
 
 
 def _afresh() -> str:
-    return f"`{command_line('deploy')}` plans afresh"
+    return f"`{command_line('deploy')}` makes a new plan"

@@ -69,6 +69,8 @@ def _tails(keys: Iterable[str]) -> dict[str, list[str]]:
 def effect(group: ChangeGroup) -> str:
     """Return ``before → after`` if all changes of the group have the same, else the first few changes."""
     if group.table == FRR_TABLE:
+        if group.op is Op.UPDATE:
+            return _replaced_lines(group)
         if group.uniform and len(group.keys) == 1:
             # The subject is the line itself.
             return ""
@@ -77,6 +79,24 @@ def effect(group: ChangeGroup) -> str:
     if not group.uniform:
         return _first([sample_text(change) for change in group.samples], group.count)
     return _value_text_of(group.samples[0])
+
+
+def _replaced_lines(group: ChangeGroup) -> str:
+    """Return the values before and after of the FRR lines of a group."""
+    if group.uniform and len(group.keys) == 1:
+        return _line_values(group.samples[0])
+    return _first([f"{change.field} {_line_values(change)}" for change in group.samples], group.count)
+
+
+def _line_values(change: Change) -> str:
+    """Return what follows the setting in the line before and after; the whole lines if the setting is not in front."""
+    setting = f"{change.field} "
+    before = str(change.before)
+    after = str(change.after)
+    if before.startswith(setting) and after.startswith(setting):
+        before = before.removeprefix(setting)
+        after = after.removeprefix(setting)
+    return f"{value_text(before)} → {value_text(after)}"
 
 
 def provisioned(provisioning: Provisioning) -> str:
@@ -135,7 +155,10 @@ def change_line(change: Change) -> str:
     shown = change.shown
     glyph = GLYPHS[shown.op]
     if shown.table == FRR_TABLE:
-        return f"{glyph} frr {shown.key or 'top level'}: {shown.field}"
+        line = f"{glyph} frr {shown.key or 'top level'}: {shown.field}"
+        if shown.op is Op.UPDATE:
+            line += f" {_line_values(shown)}"
+        return line
     subject = f"{shown.table}|{shown.key}"
     if shown.field is not None:
         subject += f" {shown.field}"

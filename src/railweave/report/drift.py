@@ -9,7 +9,8 @@ from rich.text import Text
 from railweave.codec import as_json, members
 from railweave.plan.document import plan_json
 from railweave.plan.drift import Drift, IgnoreRule, remarks
-from railweave.plan.grouping import first_provisioning, group_changes
+from railweave.plan.grouping import first_provisioning, group_changes, shown_summary
+from railweave.plan.headline import disruption_label
 from railweave.plan.model import DevicePlan, DeviceState
 from railweave.plan.verification import unseen_warnings
 from railweave.report.changes import FIRST, devices, effect, provisioned, subject
@@ -102,7 +103,7 @@ def _differences(drift: Drift) -> str:
         if device.conflicts or device.unapplied or device.state is DeviceState.CHANGED
     ]
     # The summary counts edits; a conflict or a value that daemons do not apply has none.
-    count = drift.plan.summary.total
+    count = shown_summary(drift.plan).total
     count += sum(len(device.conflicts) + len(device.unapplied) for device in devices.values())
     return f"drift, {counted(count, 'difference')} on {len(drifted)} of {len(devices) - len(drift.unread)} devices"
 
@@ -112,7 +113,8 @@ def drift_view(drift: Drift) -> RenderableType:
     rows: list[tuple[Text | str, ...]] = []
     for group in group_changes(drift.plan):
         difference = Text(_WORDS[group.op], style=_STYLES[group.op])
-        remediation = Text(f"{group.method.value}, disruption {group.disruption.value}", style="dim")
+        label = disruption_label(group.samples[0], group.disruption)
+        remediation = Text(f"{group.method.value}, disruption: {label}", style="dim")
         rows.append((difference, subject(group), effect(group), devices(group), remediation))
     if fresh := first_provisioning(drift.plan):
         missing = Text(_WORDS[Op.ADD], style=_STYLES[Op.ADD])

@@ -24,7 +24,7 @@ _BY = {
     PhaseKind.DRAIN: "railweave, then manual",
     PhaseKind.PROVISION: "railweave",
     PhaseKind.SWITCHES: "railweave",
-    PhaseKind.HOSTS: "railweave, or whoever runs the nodes",
+    PhaseKind.HOSTS: "railweave or the node operator",
     PhaseKind.CABLES: "railweave, then manual",
     PhaseKind.CLEANUP: "railweave",
 }

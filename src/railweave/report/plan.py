@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from railweave.plan.cables import changed_cables
-from railweave.plan.grouping import ChangeGroup, first_provisioning, group_changes
+from railweave.plan.grouping import ChangeGroup, first_provisioning, group_changes, shown_changes, shown_summary
 from railweave.plan.headline import disruption_label, headline
 from railweave.plan.model import DeviceState, Plan
 from railweave.printable import printable
@@ -28,7 +28,7 @@ from railweave.report.plan_parts import (
     wave_lines,
 )
 from railweave.report.tables import FittingTable
-from railweave.sonic.delta.change import Delta, Disruption, Op
+from railweave.sonic.delta.change import Change, Disruption, Op
 from railweave.wording import command_line, compact, counted
 
 OP_STYLES = {Op.ADD: "green", Op.UPDATE: "yellow", Op.REMOVE: "red"}
@@ -92,9 +92,10 @@ def _groups(plan: Plan) -> FittingTable:
 
 
 def _by_device(plan: Plan) -> Iterator[list[Text]]:
-    for name, delta in plan.deltas.items():
-        lines = (Text(f"  {change_line(change)}", style=OP_STYLES[change.op]) for change in delta)
-        yield [Text(f"{name}: {counted(len(delta), 'change')}", style="bold"), *lines]
+    for name in plan.deltas:
+        changes = shown_changes(plan, name)
+        lines = (Text(f"  {change_line(change)}", style=OP_STYLES[change.op]) for change in changes)
+        yield [Text(f"{name}: {counted(len(changes), 'change')}", style="bold"), *lines]
 
 
 def _disruption(plan: Plan) -> FittingTable:
@@ -120,7 +121,7 @@ def _waves(plan: Plan) -> Iterator[Text]:
 
 
 def _totals(plan: Plan) -> Text:
-    total = plan.summary
+    total = shown_summary(plan)
     return Text.assemble(
         (f"+ {total.add:,}  ", "green"),
         (f"~ {total.update:,}  ", "yellow"),
@@ -208,7 +209,7 @@ def _cables(plan: Plan) -> Iterable[str]:
 
 
 def _foot(plan: Plan) -> str:
-    total = plan.summary
+    total = shown_summary(plan)
     foot = f"`+ {total.add:,}` `~ {total.update:,}` `- {total.remove:,}`; devices: {_states(plan)}."
     if untouched := unmanaged(plan):
         foot += cell(f" Unmanaged, left untouched: {untouched}.")
@@ -229,7 +230,7 @@ def _reasons(groups: Iterable[ChangeGroup], room_chars: int) -> str:
 
 def _details(plan: Plan, room_chars: int) -> str:
     """Return every change, folded by device; if that is too much, those of one device of each kind as an example."""
-    by_device = plan.deltas
+    by_device = {name: shown_changes(plan, name) for name in plan.deltas}
     everything = _blocks(by_device, room_chars)
     if everything is not None:
         return everything
@@ -237,37 +238,37 @@ def _details(plan: Plan, room_chars: int) -> str:
     for row in disruption_by_role(plan):
         if not row.fresh:
             alike = f"{counted(len(row.devices), row.role)} ({row.words})"
-            delta = by_device[row.devices[0]]
-            text += _block(f"{row.devices[0]} as an example of {alike}", delta, room_chars - len(text)) or ""
+            shown = by_device[row.devices[0]]
+            text += _block(f"{row.devices[0]} as an example of {alike}", shown, room_chars - len(text)) or ""
     changes = counted(sum(map(len, by_device.values())), "change")
     on = counted(len(by_device), "device")
     return f"{text}\n{changes} on {on} are too many for a comment: the plan file and `--json` hold them all.\n"
 
 
-def _blocks(by_device: Mapping[str, Delta], room_chars: int) -> str | None:
+def _blocks(by_device: Mapping[str, Sequence[Change]], room_chars: int) -> str | None:
     """Return the changes of every device, folded; None if they need more room."""
     text = ""
-    for name, delta in by_device.items():
-        block = _block(name, delta, room_chars - len(text))
+    for name, changes in by_device.items():
+        block = _block(name, changes, room_chars - len(text))
         if block is None:
             return None
         text += block
     return text
 
 
-def _block(title: str, delta: Delta, room_chars: int) -> str | None:
+def _block(title: str, changes: Sequence[Change], room_chars: int) -> str | None:
     """Return the changes of one device, folded, highlighted as a diff; None if they need more room."""
-    if len(delta) * _SHORTEST_LINE > room_chars:
+    if len(changes) * _SHORTEST_LINE > room_chars:
         return None
     lines = []
-    for change in delta:
+    for change in changes:
         line = printable(change_line(change)).replace("```", "'''").replace("\n", "⏎")
         if line.startswith("~"):
             # Highlighting as `diff` knows + and -, and ! for a changed line, but not ~.
             line = f"!{line[1:]}"
         lines.append(line)
     body = "\n".join(lines)
-    text = _folded(f"{title}: {counted(len(delta), 'change')}", f"```diff\n{body}\n```\n")
+    text = _folded(f"{title}: {counted(len(changes), 'change')}", f"```diff\n{body}\n```\n")
     if len(text) > room_chars:
         return None
     return text

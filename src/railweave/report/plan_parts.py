@@ -9,7 +9,8 @@ from railweave.fabric.releases import release_warnings
 from railweave.plan.cables import CableChange, changed_cables
 from railweave.plan.consent import live_port_diagnostics, lowered_mtu, removed_markings
 from railweave.plan.drain_planner import WHOLE
-from railweave.plan.headline import impact, unprotected
+from railweave.plan.grouping import shown_changes
+from railweave.plan.headline import FRESH_WORDS, impact, unprotected
 from railweave.plan.model import DISRUPTION_RANK, DevicePlan, DeviceState, Plan
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.change import Change, Disruption, Method, Op
@@ -56,10 +57,10 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
                 role=role,
                 disruption=disruption,
                 devices=tuple(names),
-                changes=sum(len(changes[name]) for name in names),
+                changes=sum(len(shown_changes(plan, name)) for name in names),
                 methods=tuple(sorted(methods)),
                 fresh=fresh,
-                words="first provisioning: no traffic yet" if fresh else _impact(plan, disruption, names),
+                words=FRESH_WORDS if fresh else _impact(plan, disruption, names),
             )
         )
     return tuple(sorted(rows, key=lambda row: (row.fresh, -DISRUPTION_RANK[row.disruption], row.role)))
@@ -258,17 +259,20 @@ def cable_lines(plan: Plan, most: int) -> Iterator[str]:
 
 
 def unmanaged(plan: Plan) -> str:
-    """Return the numbers of rows and lines that railweave does not own, over all devices: ``AAA 8, FRR lines 4``."""
+    """Return the numbers of rows and lines that railweave does not own, over all devices; empty for none.
+
+    ``79 rows of 14 tables, 4 FRR lines``: which tables they are is in the JSON output.
+    """
     counts: Counter[str] = Counter()
     for device in plan.devices.values():
         counts.update(device.unmanaged or {})
+    # FRR's lines are counted as if in a table, whose name is ours and in no CONFIG_DB.
+    lines = counts.pop(FRR_TABLE, 0)
     parts = []
-    for name, count in sorted(counts.items()):
-        # FRR's lines are counted as if in a table, whose name is ours and in no CONFIG_DB.
-        label = name
-        if name == FRR_TABLE:
-            label = "FRR lines"
-        parts.append(f"{label} {count}")
+    if rows := counts.total():
+        parts.append(f"{counted(rows, 'row')} of {counted(len(+counts), 'table')}")
+    if lines:
+        parts.append(counted(lines, "FRR line"))
     return ", ".join(parts)
 
 

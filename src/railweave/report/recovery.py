@@ -40,7 +40,7 @@ def _action(result: RecoveryResult) -> str:
         case RecoveryOutcome.RESTORED:
             return f"restored {first_few(result.restored)}" if result.restored else "nothing was missing"
         case RecoveryOutcome.ACCEPTED:
-            return f"what runs is kept: compare it by `{command_line('plan')}`"
+            return f"running configuration kept; check it with `{command_line('plan')}`"
         case _:
             missing = f"not restored: {first_few(result.missing)}; " if result.missing else ""
             return f"{missing}run the command again, or keep what runs by --accept-running"

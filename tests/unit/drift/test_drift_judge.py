@@ -163,7 +163,7 @@ def test_what_is_unmanaged_is_told_and_is_no_drift() -> None:
     found = judge(plan_of(leaf1=DevicePlan(DeviceState.UNCHANGED, unmanaged={"AAA": 2, "frr": 3})), [], TODAY)
     assert not found.found
     assert drift_json(found)["devices"]["leaf1"]["unmanaged"] == {"AAA": 2, "frr": 3}
-    assert "unmanaged, left untouched: AAA 2, FRR lines 3" in drift_markdown(found)
+    assert "unmanaged, left untouched: 2 rows of 1 table, 3 FRR lines" in drift_markdown(found)
 
 
 def test_what_daemons_did_not_take_is_drift_although_the_configuration_agrees() -> None:

@@ -77,7 +77,7 @@ def drain(bench: "Bench", name: str) -> Any:
 def test_a_drain_that_came_after_the_question_is_seen_before_the_act(spines: "Bench") -> None:
     spines.world.switches["lab-spine2"].drained = WHOLE
     done = drain(spines, "lab-spine1")
-    assert "would not be the only switch of plane 0 that is out of service (drained already: lab-spine2)" in done.error
+    assert "out of service; the limit is 1 (drained already: lab-spine2)" in done.error
     assert "drain" not in spines.world.switches["lab-spine1"].calls
 
 

@@ -125,7 +125,7 @@ def test_the_ports_of_a_node_that_runs_do_not_close_unasked(shrunk: Any) -> None
     (found,) = caught.value.diagnostics
     assert (found.code, found.message, found.fix) == (
         "RW523",
-        "4 ports of 4 switches would close for good while something uses them: gpu3",
+        "4 ports of 4 switches would be shut down permanently, but are still in use: gpu3",
         "take them out of use before their ports close with `railweave deploy --from REV`, where REV is the git"
         " revision that is deployed; or deploy with --remove-live if they may lose these links",
     )

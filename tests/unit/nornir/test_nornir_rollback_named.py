@@ -51,7 +51,10 @@ def test_the_rollout_before_one_that_changed_nothing_is_named_before_anything_is
     operator = Absent()
     with pytest.raises(RailweaveError, match="nobody to ask"):
         rollback.rollback(Project(Path("x"), operator), "sim", rollout=named)
-    said = f"{UNCHANGED} changed nothing; this rolls back an earlier rollout, {CHANGED}, which ada@host started at"
+    said = (
+        f"skipped {UNCHANGED} (changed nothing); this rolls back the earlier rollout {CHANGED}, "
+        "which ada@host started at"
+    )
     assert [note.startswith(said) for note in operator.told] == [True] * told
 
 
@@ -61,5 +64,5 @@ def test_the_newest_rollout_needs_no_word(tmp_path: Path, monkeypatch: pytest.Mo
     operator = Absent()
     found = newest_change(JOURNALS, "lab", "sim")
     assert found is not None
-    rollback._tell_of_others(Project(Path("x"), operator), found)
+    rollback._report_skipped(Project(Path("x"), operator), found)
     assert operator.told == []

@@ -84,7 +84,7 @@ def test_a_plan_with_switches_that_nobody_read_is_not_deployed(growing: Any) -> 
                 growing.world.switches[name].faults.clear()
         (found,) = check_binding(reviewed, growing.plan(), "plan.json")
         assert (found.code, found.devices) == ("RW529", NEW)
-        assert "lab-leaf3, lab-leaf4 for factory-fresh" in found.message
+        assert "lab-leaf3, lab-leaf4 are factory-fresh" in found.message
 
 
 def test_new_switches_need_no_address_to_be_reviewed(growing: Any) -> None:

@@ -53,6 +53,8 @@ def test_the_summary_counts_every_change(growth: Plan) -> None:
 def test_the_digest_is_of_the_document_whether_it_is_whole_or_hashed_as_it_comes(growth: Plan) -> None:
     document = plan_json(growth)
     content = {name: value for name, value in document.items() if name != "digest"}
+    # The digest has the words of the first plans, whose files are still read.
+    content["headline"] = content["headline"].replace("no renumbering", "moves no address")
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     assert growth.summary.total > 256
     assert document["digest"] == plan_digest(growth) == hashlib.sha256(text.encode()).hexdigest()
@@ -146,7 +148,7 @@ def test_another_rollout_policy_is_refused_before_anything_is_read(growth: Plan)
     strict = replace(growth, policy=RolloutPolicy(uplink_floor_percent=75, path_floor=2))
     (found,) = check_binding(strict, growth, "plan.json")
     assert found.code == "RW502"
-    assert "every leaf in service keeps 75% of its uplinks and 2 paths to any other" in found.message
+    assert "each leaf keeps at least 75% of its uplinks; any two leaves keep at least 2 paths" in found.message
 
 
 def test_a_policy_and_what_it_cannot_keep_survive_the_file(growth: Plan) -> None:

@@ -1,10 +1,12 @@
 """Identical changes of many devices, shown once."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from railweave.plan.grouping import MOST_VARIANTS, first_provisioning, group_changes
+from railweave.plan.grouping import MOST_VARIANTS, first_provisioning, group_changes, shown_summary
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.moves import moved_cables
+from railweave.report.changes import effect, subject
 from railweave.sonic.delta.change import Change, Disruption, Op
 
 
@@ -61,7 +63,7 @@ def test_every_change_is_in_exactly_one_group(growth: Plan, recolored: Plan) -> 
     for plan in (growth, recolored):
         fresh = first_provisioning(plan)
         count = fresh.rows + fresh.lines if fresh else 0
-        assert sum(group.count for group in group_changes(plan)) + count == plan.summary.total
+        assert sum(group.count for group in group_changes(plan)) + count == shown_summary(plan).total
 
 
 def test_operations_and_disruptions_are_never_mixed(
@@ -101,6 +103,22 @@ def test_lines_of_each_devices_own_are_counted(plan_of: Callable[..., Plan], cha
     assert not group.uniform
     assert len(group.keys) == 4
     assert group.devices == tuple(leaves(4))
+
+
+def test_a_line_of_frr_that_replaces_another_is_one_update(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
+    changes = []
+    for name in leaves(2):
+        changes.append(replace(line(change, name, 1, "timers bgp 3 9"), op=Op.REMOVE))
+        changes.append(line(change, name, 1, "timers bgp 4 12"))
+        changes.append(line(change, name, 1, "bgp bestpath as-path multipath-relax"))
+    plan = plan_of(*changes)
+    updated, added = group_changes(plan)
+    assert (updated.op, updated.keys, updated.devices) == (Op.UPDATE, ("timers bgp",), ("leaf1", "leaf2"))
+    assert (subject(updated), effect(updated)) == ("frr router bgp: timers bgp", "3 9 → 4 12")
+    assert (added.op, added.count) == (Op.ADD, 2)
+    assert (shown_summary(plan).total, plan.summary.total) == (4, 6)
 
 
 def test_all_first_provisioning_is_one_value(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:

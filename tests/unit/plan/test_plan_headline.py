@@ -34,55 +34,55 @@ def between(lab: Fabric, redesign: Callable[..., Fabric]) -> Callable[..., str]:
         (
             (),
             GROWN,
-            "lab: adds 2 leaves, 4 links and 8 node ports; touches 2 spines without disruption; moves no address; "
+            "lab: adds 2 leaves, 4 links and 8 node ports; touches 2 spines without disruption; no renumbering; "
             "no QoS change.",
         ),
         (
             GROWN,
             (),
             "lab: removes 2 leaves and 4 links; touches 2 spines, disrupting only links that are removed; "
-            "moves no address; no QoS change.",
+            "no renumbering; no QoS change.",
         ),
         (
             (),
             (("spine: {model: sonic-vs, count: 2", "spine: {model: sonic-vs, count: 4"),),
-            "lab: adds 2 spines and 4 links; touches 2 leaves without disruption; moves no address; no QoS change.",
+            "lab: adds 2 spines and 4 links; touches 2 leaves without disruption; no renumbering; no QoS change.",
         ),
         (
             (("count: 4\n", "count: 3\n"),),
             (),
-            "lab: adds 2 node ports; touches 2 leaves without disruption; moves no address; no QoS change.",
+            "lab: adds 2 node ports; touches 2 leaves without disruption; no renumbering; no QoS change.",
         ),
         (
             (),
             (("count: 4\n", "count: 3\n"),),
-            "lab: removes 2 node ports; touches 2 leaves, disrupting only links that are removed; moves no address; "
+            "lab: removes 2 node ports; touches 2 leaves, disrupting only links that are removed; no renumbering; "
             "no QoS change.",
         ),
         (
             (),
             (("workload:", "bgp: {keepalive: 2, hold: 6}\nworkload:"),),
-            "lab: touches 2 leaves and 2 spines (BGP sessions reset); moves no address; no QoS change.",
+            "lab: touches 2 leaves and 2 spines (BGP sessions reset); no renumbering; no QoS change.",
         ),
         (
             (),
             (("workload:", "mtu: {fabric: 4300, hosts: 4200}\nworkload:"),),
-            "lab: touches 2 leaves and 2 spines (larger packets dropped); moves no address; no QoS change.",
+            "lab: touches 2 leaves and 2 spines (larger packets dropped); no renumbering; no QoS change.",
         ),
         (
             (("workload:", "mtu: {fabric: 4300, hosts: 4200}\nworkload:"),),
             (),
-            "lab: touches 2 leaves and 2 spines without disruption; moves no address; no QoS change.",
+            "lab: touches 2 leaves and 2 spines without disruption; no renumbering; no QoS change.",
         ),
         (
             (),
             (("workload:", "addressing: {links: 10.160.0.0/11}\nworkload:"),),
-            "lab: touches 2 leaves and 2 spines (BGP sessions reset); moves 8 addresses; no QoS change.",
+            "lab: touches 2 leaves and 2 spines (BGP sessions reset); changes 8 addresses; no QoS change.",
         ),
         (
             (),
             (("workload:", "addressing: {asn: {spine: 4200002000}}\nworkload:"),),
-            "lab: touches 2 leaves and 2 spines (BGP sessions reset); changes 2 AS numbers; moves no address; "
+            "lab: touches 2 leaves and 2 spines (BGP sessions reset); changes 2 AS numbers; no new address; "
             "no QoS change.",
         ),
     ],
@@ -96,7 +96,7 @@ def test_a_change_of_the_intent_is_told_as_a_reviewer_asks(
 
 def test_a_change_of_a_class_is_a_change_of_qos(recolored: Plan) -> None:
     assert headline(recolored) == (
-        "lab: touches 2 leaves and 2 spines (packets of DSCP 26 may be dropped); moves no address;"
+        "lab: touches 2 leaves and 2 spines (packets of DSCP 26 may be dropped); no renumbering;"
         " changes QoS on 2 leaves and 2 spines."
     )
 

@@ -99,7 +99,10 @@ def test_a_plane_loses_one_switch_at_a_time_unless_somebody_insists(pod: Fabric)
 
 def test_planes_count_from_0_in_messages(pod: Fabric) -> None:
     (found,) = check_drain(pod, choose(pod, ["pod1-spine2", "pod1-spine3"]), {}, (), several=False)
-    assert found.message == "pod1-spine2, pod1-spine3 would not be the only switch of plane 0 that is out of service"
+    assert (
+        found.message
+        == "draining pod1-spine2, pod1-spine3 would take 2 switches of plane 0 out of service; the limit is 1"
+    )
 
 
 def test_the_last_way_is_never_drained(pod: Fabric) -> None:

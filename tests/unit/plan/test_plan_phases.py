@@ -164,7 +164,7 @@ def test_a_larger_reserve_moves_every_uplink_to_another_port_of_its_leaf() -> No
         "after": "labpods-spine1:fortyGigE0/0",
         "end_after": "labpods-leaf1:Ethernet96",
     }
-    assert headline(plan).endswith("(ports flap on 4); moves 8 cables; moves no address; no QoS change.")
+    assert headline(plan).endswith("(ports flap on 4); moves 8 cables; no renumbering; no QoS change.")
     assert "RW515" in {one.code for one in check_consent(plan, Consent())}
     found = phases(base, head)
     assert [len(phase.cables) for phase in found] == [4, 4, 0]

@@ -77,7 +77,7 @@ def test_two_super_spines_of_a_group_never_go_together(told: Callable[..., str])
         )
         assert told("superspine1", "superspine5", spines=share) == ""
     assert told("superspine1", "superspine5") == (
-        "the paths of 2 of the 2 groups of super-spines of plane 0 would be disturbed at once, and those of 1 may be"
+        "the paths of 2 of the 2 groups of super-spines of plane 0 would be out of service at once; the limit is 1"
     )
 
 
@@ -86,7 +86,7 @@ def test_spines_of_several_pods_go_together_where_the_same_paths_lead_over_them(
     assert told("spine1", "spine29", "superspine2") == ""
     assert told("spine1", "spine2") == "2 of the 2 spines of one pod of plane 0 would be out of service, and 1 may be"
     assert told("spine1", "spine30") == (
-        "the paths of 2 of the 2 groups of super-spines of plane 0 would be disturbed at once, and those of 1 may be"
+        "the paths of 2 of the 2 groups of super-spines of plane 0 would be out of service at once; the limit is 1"
     )
     assert told("spine1", "spine30", spines=Share(count=2)) == (
         "two leaves keep no path between them, and the floor is 1"
@@ -165,7 +165,7 @@ def test_a_third_tier_joins_a_fabric_that_reserved_it() -> None:
     assert not [name for name in running if plan.devices[name].disruptive]
     assert headline(plan) == (
         "pods: adds 2 leaves, 2 spines, 4 super-spines, 20 links and 8 node ports; touches 2 spines without disruption;"
-        " moves no address; changes QoS on 2 spines."  # the headroom of longer cables
+        " no renumbering; changes QoS on 2 spines."  # the headroom of longer cables
     )
 
 

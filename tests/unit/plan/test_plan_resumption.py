@@ -74,7 +74,7 @@ def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
         (
             replace(ROLLOUT, finished=True, result="done"),
             ("pod1", "production", "a" * 64),
-            ("RW532", f"nothing to resume: rollout {NAME} is done", "`railweave deploy` plans afresh"),
+            ("RW532", f"nothing to resume: rollout {NAME} is done", "`railweave deploy` makes a new plan"),
         ),
         (
             replace(ROLLOUT, alive=True),
@@ -91,7 +91,7 @@ def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
             (
                 "RW532",
                 f"nothing to resume: the journal of rollout {NAME} does not say what was planned",
-                "`railweave deploy` plans afresh",
+                "`railweave deploy` makes a new plan",
             ),
         ),
         (
@@ -100,7 +100,7 @@ def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
             (
                 "RW532",
                 f"nothing to resume: rollout {NAME} stopped before any device was started",
-                "`railweave deploy` plans afresh",
+                "`railweave deploy` makes a new plan",
             ),
         ),
         (
@@ -117,9 +117,9 @@ def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
             ("pod1", "production", "b" * 64),
             (
                 "RW534",
-                f"the intent is another than that of rollout {NAME} (bbbbbbbb, the rollout's is aaaaaaaa)",
+                f"the intent has changed since rollout {NAME} (now bbbbbbbb, then aaaaaaaa)",
                 "check out the rollout's revision of intent/pod1.yml and run this again, or deploy the intent as it is "
-                "now: `railweave deploy` plans afresh",
+                "now: `railweave deploy` makes a new plan",
             ),
         ),
     ],
@@ -148,8 +148,8 @@ def test_what_is_left_must_be_what_was_planned() -> None:
         (found,) = differing(ROLLOUT, other)
         assert (found.code, found.devices) == ("RW535", tuple(other.deltas))
         assert found.message == (
-            f"{next(iter(other.deltas))}: the changes that are left are other ones than rollout {NAME} planned; "
-            "the configuration or this version of railweave changed since"
+            f"{next(iter(other.deltas))}: the remaining changes differ from what rollout {NAME} planned; "
+            "the configuration or the version of railweave has changed since"
         )
 
 

@@ -58,7 +58,7 @@ def test_two_leaves_of_a_rack_that_share_nics_are_never_disturbed_at_once() -> N
     assert limits.violation(["tor-leaf1", "tor-leaf3"]) is None
     found = limits.violation(["tor-leaf1", "tor-leaf2"])
     assert found is not None
-    assert found.message == "2 leaves that share the NICs of stripe 0 would be disturbed at once"
+    assert found.message == "2 leaves that share the NICs of stripe 0 would be out of service at once"
 
 
 def test_one_leaf_of_a_rail_is_out_at_once(tor: Fabric) -> None:

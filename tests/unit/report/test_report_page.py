@@ -178,7 +178,7 @@ def test_a_plan_is_told_wave_by_wave_and_drawn_on_what_it_changes(tmp_path: Path
     fabric = fabric_of(tmp_path / "after.yml")
     told = plan_section(fabric, plan, [{"line": "rehearsed: fine", "at": "2026-01-02"}])
     assert words(told.section)[:2] == [
-        "lab: adds 2 spines and 4 links; touches 2 leaves without disruption; moves no address; no QoS change.",
+        "lab: adds 2 spines and 4 links; touches 2 leaves without disruption; no renumbering; no QoS change.",
         "rehearsed: fine (2026-01-02)",
     ]
     waves = grid(told.section, "Waves")

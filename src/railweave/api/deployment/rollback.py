@@ -34,6 +34,7 @@ from railweave.plan.resumption import of_another, of_other_version, still_runnin
 from railweave.plan.rollback_checks import changed_nothing, nothing_to_roll_back
 from railweave.plan.rollout import Rollout, RolloutKind
 from railweave.plan.signed import Signed
+from railweave.wording import first_few
 
 _Ordered = tuple[Signed | None, str]
 """The order that a target with allowed signers asks for, None where none is asked for, and who signed it."""
@@ -58,7 +59,8 @@ def rollback(
     refuse_while_held(fabric.designed.fabric.name, target, project.operator)
     undone = _rollout_to_roll_back(rollout, fabric)
     if not rollout:
-        _tell_of_others(project, undone)
+        _report_skipped(project, undone)
+    _require_rollback(undone, fabric)
     ordered = _ordered(fabric, undone.name, order)
     project.operator.require_answer("rollback")
     refuse_while_rolling_out(undone.fabric, undone.target)
@@ -127,16 +129,18 @@ def _last(fabric: LiveFabric, name: str = "") -> Rollout:
 
 
 def _rollout_to_roll_back(name: str, fabric: LiveFabric) -> Rollout:
-    """Return the named rollout, by default the newest that changed anything; raises RefusedError if it cannot be."""
-    designed = fabric.designed
-    target = fabric.target.name
+    """Return the named rollout, by default the newest that changed anything; raises RefusedError if there is none."""
     if name:
-        rollout = named_rollout(journal_folder(), name)
-    else:
-        newest = newest_change(journal_folder(), designed.fabric.name, target)
-        if newest is None:
-            raise RefusedError([nothing_to_roll_back(designed.fabric.name, target)])
-        rollout = newest
+        return named_rollout(journal_folder(), name)
+    newest = newest_change(journal_folder(), fabric.designed.fabric.name, fabric.target.name)
+    if newest is None:
+        raise RefusedError([nothing_to_roll_back(fabric.designed.fabric.name, fabric.target.name)])
+    return newest
+
+
+def _require_rollback(rollout: Rollout, fabric: LiveFabric) -> None:
+    """Raise RefusedError if ``rollout`` cannot be rolled back with this fabric, target and intent."""
+    designed = fabric.designed
     diagnostics = of_other_version(rollout)
     if not diagnostics:
         if rollout.alive:
@@ -144,22 +148,23 @@ def _rollout_to_roll_back(name: str, fabric: LiveFabric) -> Rollout:
         elif not rollout.changed:
             diagnostics = (changed_nothing(rollout),)
         else:
+            target = fabric.target.name
             diagnostics = of_another(rollout, designed.fabric.name, target, designed.intent.sha256, "rollback")
     if diagnostics:
         raise RefusedError(diagnostics)
-    return rollout
 
 
-def _tell_of_others(project: Project, undone: Rollout) -> None:
-    """Tell the operator, who named no rollout, if newer rollouts are passed over because they changed nothing."""
-    passed_over = [
-        newer.name
-        for newer in newer_than(journal_folder(), undone)
-        if newer.kind is RolloutKind.DEPLOY and not newer.changed
-    ]
-    if passed_over:
+def _report_skipped(project: Project, undone: Rollout) -> None:
+    """Report to the operator, who named no rollout, which newer ones are skipped, and why."""
+    skipped = []
+    for newer in newer_than(journal_folder(), undone):
+        if newer.kind is not RolloutKind.DEPLOY:
+            continue
+        reason = "already rolled back" if newer.changed else "changed nothing"
+        skipped.append(f"{newer.name} ({reason})")
+    if skipped:
         project.operator.tell(
-            f"{', '.join(passed_over)} changed nothing; this rolls back an earlier rollout, {undone.name}, which "
+            f"skipped {first_few(skipped)}; this rolls back the earlier rollout {undone.name}, which "
             f"{undone.by or 'somebody'} started at {undone.begun_at}"
         )
 

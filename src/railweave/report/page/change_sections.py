@@ -12,7 +12,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.cables import CableChange, changed_cables
 from railweave.plan.capacity import Capacity, capacity
 from railweave.plan.drain_planner import WHOLE
-from railweave.plan.grouping import first_provisioning, group_changes
+from railweave.plan.grouping import first_provisioning, group_changes, shown_changes
 from railweave.plan.headline import disruption_label, headline, unprotected
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import outcome_text
@@ -154,7 +154,7 @@ def _wave_row(fabric: Fabric, plan: Plan, number: int, wave: Sequence[str]) -> t
     devices: Cell = compact(wave)
     if len(wave) == 1:
         devices = linked(wave[0])
-    changes = sum(len(plan.deltas[name]) for name in wave if name in plan.deltas)
+    changes = sum(len(shown_changes(plan, name)) for name in wave if name in plan.deltas)
     drained = [name for name in wave if plan.devices[name].drain == WHOLE]
     drained_text = ""
     if drained:
@@ -185,7 +185,7 @@ def _changes(plan: Plan) -> Iterator[Part]:
         label = disruption_label(group.samples[0], group.disruption)
         disruption = Words(label, _disruption_tone(group.disruption))
         rows.append((change, effect(group), devices(group), disruption, group.method.value, group.reason))
-    columns = ("change", "what becomes of it", "devices", "disruption", "method", "why")
+    columns = ("change", "result", "devices", "disruption", "method", "why")
     if rows:
         yield _clipped("Changes; equal ones of several devices once", columns, rows)
 
@@ -219,7 +219,7 @@ def _change_mark(plan: Plan, name: str, wave: int | None) -> Mark:
         when = f" in wave {wave}"
     if device.unprovisioned:
         return Mark(MarkKind.ADDED, f"provisioned for the first time{when}")
-    changes = counted(len(plan.deltas[name]), "change")
+    changes = counted(len(shown_changes(plan, name)), "change")
     if device.disruptive:
         return Mark(MarkKind.DISTURBED, f"{changes}{when}, out of service for a while")
     disruption = unprotected(plan, (name,)) or "without disruption"

@@ -13,6 +13,7 @@ from typing import Self
 
 from railweave.secrets import HIDDEN, is_secret, shown_frr, shown_key, shown_row
 from railweave.sonic.delta.subject import Subject, SubjectKind, subject_of
+from railweave.sonic.frr.lines import slot
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 
@@ -157,6 +158,22 @@ class Delta:
         return changes
 
     @cached_property
+    def shown(self) -> tuple[Change, ...]:
+        """Return the changes for people, secrets hidden: an FRR line that replaces another one is one update.
+
+        Such an update has the setting as its field, and the two lines as before and after.
+        """
+        replacements = _replacements(self.changes)
+        shown: list[Change] = []
+        for change in self.changes:
+            replacement = replacements.get(_setting(change)) if change.table == FRR_TABLE else None
+            if replacement is None:
+                shown.append(change.shown)
+            elif change.op is Op.REMOVE:
+                shown.append(replacement)
+        return tuple(shown)
+
+    @cached_property
     def ops(self) -> Mapping[Op, int]:
         """Return how many changes add, update and remove."""
         return Counter(change.op for change in self.changes)
@@ -175,3 +192,39 @@ class Delta:
     def reloads(self) -> bool:
         """Whether the switch reloads; then that one reload carries out all changes."""
         return Method.RELOAD in self.methods
+
+
+def _setting(change: Change) -> tuple[str, str]:
+    """Return the context and the setting of an FRR line: of two lines with both in common the later one replaces."""
+    return change.key, slot(change.field or "")
+
+
+def _replacements(changes: Sequence[Change]) -> dict[tuple[str, str], Change]:
+    """Return the updates by setting: where one line is removed and one is added."""
+    removed: dict[tuple[str, str], list[Change]] = {}
+    added: dict[tuple[str, str], list[Change]] = {}
+    for change in changes:
+        if change.table == FRR_TABLE:
+            lines = removed if change.op is Op.REMOVE else added
+            lines.setdefault(_setting(change), []).append(change)
+    return {
+        setting: _replacement(removed[setting][0], added[setting][0])
+        for setting in removed.keys() & added.keys()
+        if len(removed[setting]) == len(added[setting]) == 1
+    }
+
+
+def _replacement(removed: Change, added: Change) -> Change:
+    """Return the removal of a line and the addition of another one in its place as an update, secrets hidden."""
+    worst = max(removed.disruption, added.disruption, key=list(Disruption).index)
+    return Change(
+        op=Op.UPDATE,
+        table=FRR_TABLE,
+        key=removed.key,
+        field=_setting(removed)[1],
+        before=removed.shown.field,
+        after=added.shown.field,
+        disruption=worst,
+        method=added.method,
+        reason=added.reason,
+    )

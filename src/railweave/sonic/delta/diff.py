@@ -42,7 +42,7 @@ from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig, Fields, Tabl
 from railweave.wording import natural_key
 
 NOT_IN_THE_INTENT = "not in the intent"
-TAKEN = "the fabric takes the port (--remove-conflicting)"
+TAKEN = "removed to free the port (--remove-conflicting)"
 ROUTING_MODE = "split-unified"
 
 
