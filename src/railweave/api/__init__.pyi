@@ -36,6 +36,7 @@ from railweave.api.maintenance.lifecycle import retire as retire
 from railweave.api.maintenance.selftest import SelftestOptions as SelftestOptions
 from railweave.api.maintenance.selftest import selftest as selftest
 from railweave.api.maintenance.selftest import write_bundle as write_bundle
+from railweave.api.maintenance.status import status as status
 from railweave.api.operator import Operator as Operator
 from railweave.api.plans import plan as plan
 from railweave.api.project import Project as Project

@@ -12,7 +12,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "Change": ("plan", "rehearse", "deploy", "rollout", "rollback"),
     "Operate": (
-        *("verify", "drift", "drain", "undrain", "replace", "retire"),
+        *("status", "verify", "drift", "drain", "undrain", "replace", "retire"),
         *("recover", "hosts", "facts", "audit"),
     ),
     "Access": ("trust", "worker"),
@@ -42,7 +42,8 @@ _COMMANDS_OF_OTHER_TOOLS = {
     "resume": "`railweave deploy --resume`",
     "revert": "`railweave rollback`",
     "run": "`railweave deploy`",
-    "show": "`railweave rollout show`, `railweave size` or `railweave explain`",
+    "show": "`railweave status`, `railweave rollout show` or `railweave explain`",
+    "state": "`railweave status`",
     "simulate": "`railweave rehearse`",
     "stop": "`railweave rollout abort`",
     "test": "`railweave rehearse` or `railweave verify`",

@@ -1,4 +1,4 @@
-"""Commands of daily operation: drain, undrain, replace, retire, trust, audit, recover, selftest, worker."""
+"""Commands of daily operation: status, drain, undrain, replace, retire, trust, audit, recover, selftest, worker."""
 
 from functools import partial
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from railweave import api
 from railweave.cli import completion
-from railweave.cli.options import AsJson, IntentOption, TargetOption, Yes, open_compared
+from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOption, Yes, open_compared
 from railweave.cli.show import print_document, print_result, print_text, print_view
 from railweave.cli.status import EXIT_FAILED, exit_status
 from railweave.cli.terminal import Terminal
@@ -21,8 +21,25 @@ Wait = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (drain, undrain, replace, retire, trust, audit, recover, selftest, worker):
+    for command in (status, drain, undrain, replace, retire, trust, audit, recover, selftest, worker):
         app.command()(command)
+
+
+def status(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    json: AsJson = False,
+) -> int:
+    """Show what the switches run, open rollouts, timers and drains.
+
+    Changes nothing and may run beside a rollout. Exit status 1 if a switch could not be read; the others are shown.
+    """
+    from railweave.report.status import status_json, status_view
+
+    fabric_status = api.status(api.open_project(intent or option, Terminal(quiet=json)), target)
+    print_result(fabric_status, status_json, status_view, as_json=json)
+    return 1 if fabric_status.unread else 0
 
 
 def drain(

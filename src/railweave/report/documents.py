@@ -73,6 +73,7 @@ COMMANDS = (
     "sim status",
     "sim up",
     "size",
+    "status",
     "trust",
     "undrain",
     "verify",

@@ -109,6 +109,7 @@ def live(rig: Rig) -> None:
 def drained(rig: Rig) -> None:
     rig.note("drain", SPINE, "--yes", "--wait", "0")
     rig.note("drain")
+    rig.note("status")
     rig.note("undrain", SPINE)
     rig.note("recover", SPINE, LEAF)
     rig.note("selftest", LEAF, "--spare", "--yes", status=1)
@@ -128,7 +129,7 @@ def changed(rig: Rig) -> None:
         rig.note(command)
     rig.note("rollout pause", status=1)
     with at_work(rig.folder / ".railweave"):
-        for command in ("rollout pause", "rollout continue", "rollout abort"):
+        for command in ("rollout pause", "rollout continue", "rollout abort", "status"):
             rig.note(command)
 
 
@@ -145,7 +146,7 @@ def faulty(rig: Rig) -> None:
     """Let a switch be silent and another be replaced."""
     rig.run("sim", "fault", SPINE, "unreachable")
     rig.note("sim status")
-    for command in ("plan", "drift", "verify"):
+    for command in ("plan", "drift", "verify", "status"):
         rig.note(command, status=1)
     rig.note("deploy", "--yes", status=1)
     rig.run("sim", "fault", SPINE, "clear")

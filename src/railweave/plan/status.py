@@ -1,0 +1,103 @@
+"""The state of a fabric between deployments: what its switches run, what is open on them, and what to do next."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from railweave.plan.manual_drain import WHOLE
+from railweave.plan.model import NO_GENERATION, Generation
+from railweave.plan.rollout import Rollout
+from railweave.sonic.frr.maintenance import Maintenance
+from railweave.wording import command_line
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchStatus:
+    """What one switch reports of itself."""
+
+    device: str
+    # Why it was not read; all else is unknown then.
+    error: str = ""
+    # The state of the intent that it runs, as given with its last confirmed commit.
+    generation: Generation = NO_GENERATION
+    # The commit that awaits confirmation, in words; empty if there is none.
+    waits_for: str = ""
+    # Seconds until the switch reverts that commit by itself; None without a timer.
+    remaining_s: float | None = None
+    # BGP peers that are drained, ``("*",)`` for the whole switch.
+    drained: tuple[str, ...] = ()
+    maintenance: Maintenance = Maintenance.NONE
+    # What is wrong with the state that the switch keeps of its commits.
+    damage: str = ""
+    # No process on the switch reverts the commit that awaits confirmation.
+    overdue: bool = False
+    # Daemons that the last change ended and that do not run.
+    broken: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FabricStatus:
+    """The switches of a fabric on one target, and the rollouts that are not finished, newest first."""
+
+    fabric: str
+    target: str
+    switches: tuple[SwitchStatus, ...]
+    rollouts: tuple[Rollout, ...] = field(default=())
+
+    @property
+    def read(self) -> tuple[SwitchStatus, ...]:
+        """Return the switches that were read."""
+        return tuple(switch for switch in self.switches if not switch.error)
+
+    @property
+    def unread(self) -> tuple[SwitchStatus, ...]:
+        """Return the switches that were not read."""
+        return tuple(switch for switch in self.switches if switch.error)
+
+    @property
+    def armed(self) -> tuple[SwitchStatus, ...]:
+        """Return the switches on which a commit awaits confirmation."""
+        return tuple(switch for switch in self.switches if switch.waits_for)
+
+    @property
+    def generations(self) -> dict[Generation, tuple[str, ...]]:
+        """Return the switches that were read, by the state of the intent that they run."""
+        names: dict[Generation, tuple[str, ...]] = {}
+        for switch in self.read:
+            content = switch.generation.content
+            names[content] = (*names.get(content, ()), switch.device)
+        return names
+
+    @property
+    def commit(self) -> str:
+        """Return the git commit that all switches run; empty if they differ, or if one is unread or has none."""
+        generations = list(self.generations)
+        if self.unread or len(generations) != 1 or generations[0].dirty:
+            return ""
+        return generations[0].revision
+
+    @property
+    def next_steps(self) -> tuple[str, ...]:
+        """Return the commands that are due, the most urgent first."""
+        return tuple(self._next_steps())
+
+    def _next_steps(self) -> Iterator[str]:
+        damaged = [switch.device for switch in self.switches if switch.damage or switch.overdue or switch.broken]
+        if damaged:
+            yield command_line("recover", *damaged, target=self.target)
+        for rollout in self.rollouts:
+            if rollout.alive:
+                yield command_line("rollout", "show", rollout.name)
+            else:
+                yield command_line("deploy", "--resume", rollout.name, target=self.target)
+        if self.rollouts:
+            return
+        # A rollout drains and undrains by itself; without one an operator did.
+        drained = [switch.device for switch in self.switches if switch.drained]
+        if drained:
+            yield command_line("undrain", *drained, target=self.target)
+        yield command_line("plan", target=self.target)
+
+
+def is_drained_whole(switch: SwitchStatus) -> bool:
+    """Tell whether all peers of a switch are drained."""
+    return switch.drained == WHOLE

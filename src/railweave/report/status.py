@@ -1,0 +1,86 @@
+"""The state of a fabric for a terminal and as JSON."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from railweave.plan.rollout import Rollout
+from railweave.plan.status import FabricStatus, SwitchStatus, is_drained_whole
+from railweave.report.layout import table
+from railweave.sonic.frr.maintenance import Maintenance
+from railweave.wording import compact, counted, first_few
+
+
+def status_json(status: FabricStatus) -> dict[str, Any]:
+    """Return the document of ``status --json``. No acceptance is recorded yet, so ``accepted`` is null."""
+    return {
+        "fabric": status.fabric,
+        "target": status.target,
+        "commit": status.commit or None,
+        "running": [
+            {
+                "commit": generation.revision or None,
+                "digest": generation.digest or None,
+                "dirty": generation.dirty,
+                "devices": list(names),
+            }
+            for generation, names in status.generations.items()
+        ],
+        "rollouts": [{"id": rollout.name, "state": rollout.state} for rollout in status.rollouts],
+        "armed": [{"device": switch.device, "deadline_s": switch.remaining_s} for switch in status.armed],
+        "drained": {switch.device: list(switch.drained) for switch in status.switches if switch.drained},
+        "maintenance": {
+            switch.device: switch.maintenance.value
+            for switch in status.switches
+            if switch.maintenance is not Maintenance.NONE
+        },
+        "unread": {switch.device: switch.error for switch in status.unread},
+        "accepted": None,
+        "next": list(status.next_steps),
+    }
+
+
+def status_view(status: FabricStatus) -> RenderableType:
+    """Return the state of a fabric: what it runs, what is open, what is not in service, and the next command."""
+    rows: list[tuple[str | Text, str]] = []
+    for generation, names in status.generations.items():
+        state = "no deployment recorded"
+        if generation.digest or generation.revision:
+            state = generation.shown
+        rows.append(("running", f"{state}: {compact(names)} ({len(names)})"))
+    rows += [("rollout", _rollout(rollout)) for rollout in status.rollouts]
+    rows += [(Text("unconfirmed", style="yellow"), _armed(switch)) for switch in status.armed]
+    rows += [(Text("drained", style="yellow"), _drained(switch)) for switch in status.switches if switch.drained]
+    for switch in status.switches:
+        if switch.maintenance is not Maintenance.NONE:
+            rows.append((Text("maintenance", style="yellow"), f"{switch.device}: {switch.maintenance.value}"))
+        if fault := switch.damage or switch.broken:
+            rows.append((Text("repair", style="bold red"), f"{switch.device}: {fault}"))
+    rows += [(Text("unread", style="bold red"), f"{switch.device}: {switch.error}") for switch in status.unread]
+    read = f"{counted(len(status.read), 'switch')} read"
+    if status.unread:
+        read += f", {len(status.unread)} not read"
+    heading = Text(f"{status.fabric} on {status.target}: {read}", style="bold")
+    steps = [Text(f"next: {step}") for step in status.next_steps]
+    return Group(heading, table("state", "what", rows=rows), Text(), *steps)
+
+
+def _rollout(rollout: Rollout) -> str:
+    text = f"{rollout.name}: {rollout.state}"
+    if rollout.by:
+        text += f", started by {rollout.by}"
+    return text
+
+
+def _armed(switch: SwitchStatus) -> str:
+    text = f"{switch.device}: {switch.waits_for}"
+    if switch.overdue:
+        text += "; nothing on the switch reverts it"
+    return text
+
+
+def _drained(switch: SwitchStatus) -> str:
+    if is_drained_whole(switch):
+        return f"{switch.device}: whole switch"
+    return f"{switch.device}: towards {first_few(switch.drained)}"
