@@ -24,6 +24,8 @@ from sonic_sim.frr.running import Frr
 from sonic_sim.spec import SimDevice
 
 NODE_FILE = Path("/lab/node.json")
+COMMANDS_RELEASE = "202505"
+"""The release of SONiC whose management commands a node has, unless FRR prints as another one's."""
 BOOTED_FILE = Path("/run/railweave-booted")
 _ADDRESSES_S = 10.0
 
@@ -131,6 +133,7 @@ class NodeDevice(Device):
             commit="N/A",
             date=time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(Path(__file__).stat().st_mtime)),
             built_by="railweave",
+            release=release or COMMANDS_RELEASE,
         )
 
     def read_config(self) -> None:

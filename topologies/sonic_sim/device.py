@@ -113,11 +113,13 @@ class Image:
     date: str = "Sat Nov 21 00:00:00 UTC 2026"
     built_by: str = "railweave@simulator"
     frr: Build = SONIC_202505
+    # The release that the version file states; empty: the one that the version begins with.
+    release: str = ""
 
     def version_file(self, asic: str) -> str:
         """Return ``sonic_version.yml``: the release is in it where the branch was released, else ``none``."""
         build = self.version.removeprefix("SONiC.")
-        branch = build.partition(".")[0]
+        branch = self.release or build.partition(".")[0]
         release = branch if branch.isdecimal() else "none"
         lines = (f"build_version: '{build}'", f"asic_type: {asic}", f"commit_id: '{self.commit}'",
                  f"branch: '{branch}'", f"release: '{release}'")  # fmt: skip

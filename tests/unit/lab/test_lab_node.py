@@ -14,12 +14,16 @@ from xmlrpc.client import Fault
 from xmlrpc.server import SimpleXMLRPCDispatcher, SimpleXMLRPCRequestHandler
 
 import pytest
+import yaml
 
 from lab_node import frr, lldp, supervisor
+from lab_node.device import COMMANDS_RELEASE
 from lab_node.kernel import changes, has_addresses, port_commands, wanted_addresses
 from lab_node.news import NeighborNews
 from lab_node.redis import difference
 from lab_node.state import age_s, counter_rows, counters, link_rows, lldp_rows, port_rows
+from railweave.fabric.releases import DEFAULT_RELEASE, running_release
+from sonic_sim.device import Image
 
 
 def interface(
@@ -390,3 +394,9 @@ def test_ports_of_a_lab_run_with_what_is_configured() -> None:
         "PORT_TABLE|Ethernet0": {"speed": "400000", "fec": "rs"},
         "PORT_TABLE|Ethernet8": {"speed": "100000", "fec": "N/A"},
     }
+
+
+def test_a_node_states_a_release_that_is_known() -> None:
+    image = Image(version="railweave lab node, FRR 8.4.4, Debian 12.11", release=COMMANDS_RELEASE)
+    stated = yaml.safe_load(image.version_file("vs"))
+    assert (running_release(stated), stated["build_version"]) == (DEFAULT_RELEASE, image.version)
