@@ -10,6 +10,7 @@ from railweave import api
 from railweave.cli import completion
 from railweave.cli.options import AsJson, ExitCode, IntentArgument, IntentOption, TargetOption, open_compared
 from railweave.cli.show import (
+    print_design_diagnostics,
     print_diagnostics,
     print_document,
     print_json,
@@ -103,7 +104,7 @@ def size(
 
         print_view("")
         print_view(scene_view(api.draw(project, of="stripe-0")))
-    print_diagnostics(sizing.diagnostics)
+    print_design_diagnostics(sizing.diagnostics, project.intent)
 
 
 def check(
@@ -172,12 +173,13 @@ def render(
     """
     from railweave.report.diagnostics import diagnostics_json
 
-    rendered = api.render(api.open_project(intent or option), out, hosts=hosts)
+    project = api.open_project(intent or option)
+    rendered = api.render(project, out, hosts=hosts)
     if json:
         counts = {"out": str(out), "files": rendered.files, "nodes": rendered.nodes}
         print_document({**counts, **diagnostics_json(rendered.diagnostics)})
         return
-    print_diagnostics(rendered.diagnostics)
+    print_design_diagnostics(rendered.diagnostics, project.intent)
     fabric = rendered.fabric
     print_view(f"{rendered.files} files of {len(fabric.switches)} switches and {rendered.nodes} nodes in {out}")
     if hosts is None and not rendered.nodes and fabric.hosts:

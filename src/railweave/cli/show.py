@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from railweave.diagnostics import Diagnostic
+from railweave.diagnostics import Diagnostic, Severity
 from railweave.errors import RailweaveError
 from railweave.masking import masked
 
@@ -243,3 +243,15 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], *, stderr: bool = True)
     collected = tuple(diagnostics)
     if collected:
         print_view(diagnostics_view(collected), stderr=stderr)
+
+
+def print_design_diagnostics(diagnostics: Iterable[Diagnostic], intent: Path) -> None:
+    """Print the errors and warnings of an intent on standard error, and count its information, which `check` shows."""
+    from railweave.wording import command_line, counted
+
+    collected = tuple(diagnostics)
+    print_diagnostics(diagnostic for diagnostic in collected if diagnostic.severity is not Severity.INFO)
+    count = sum(diagnostic.severity is Severity.INFO for diagnostic in collected)
+    if count:
+        check = command_line("check", intent=str(intent))
+        print_note(f"{intent}: {counted(count, 'info diagnostic')}; run `{check}` for details")
