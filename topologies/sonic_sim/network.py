@@ -37,7 +37,7 @@ def end_of(text: str) -> End:
     """Read ``device:port``. Raises ValueError."""
     node, colon, port = text.partition(":")
     if not (node and colon and port):
-        raise ValueError(f"'{text}' is no DEVICE:PORT")
+        raise ValueError(f"'{text}' is not DEVICE:PORT")
     return End(node, port)
 
 

@@ -50,7 +50,7 @@ def _faults(document: Document, file: str) -> Iterator[Diagnostic]:
     start = Where(file, 1, 1)
     currency = document.value.get("currency")
     if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
-        message = "the currency is missing" if currency is None else f"`{currency}` is no currency"
+        message = "the currency is missing" if currency is None else f"`{currency}` is not a valid currency"
         yield error(CODE, message, document.places.get("currency", start), fix=_CURRENCY_FIX)
     yield from _price_faults(document, start)
 
@@ -63,7 +63,7 @@ def _price_faults(document: Document, start: Where) -> Iterator[Diagnostic]:
         return
     for part, price in listed.items():
         if not _PRICE.fullmatch(str(price)):
-            message = f"{part!r} has no price" if price is None else f"`{price}` is no price of {part!r}"
+            message = f"{part!r} has no price" if price is None else f"`{price}` is not a valid price of {part!r}"
             where = document.places[child("prices", part)]
             fix = "write a number without sign, currency or separators, such as `1234.50`"
             yield error(CODE, message, where, fix=fix)

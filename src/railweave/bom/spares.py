@@ -45,7 +45,7 @@ def read_spares(rules: Iterable[str]) -> Spares:
         elif kind in kinds:
             for_kind[PartKind(kind)] = rule
         else:
-            raise UsageError(f"there is no kind of part `{kind}`: {suggestion(kind, kinds)}write {either(kinds)}")
+            raise UsageError(f"unknown kind of part `{kind}`: {suggestion(kind, kinds)}write {either(kinds)}")
     if for_all is None:
         return for_kind
     return dict.fromkeys(PartKind, for_all) | for_kind
@@ -59,7 +59,7 @@ def _read_rule(text: str) -> tuple[str | None, SpareRule]:
         # The pattern allows three digits before the point, so 999 % has to be refused apart.
         if percent <= _MOST_PERCENT:
             return match["kind"], SpareRule(percent, int(match["pieces"] or 0))
-    raise UsageError(f"`{text}` is no rule of spares: write a percentage like 2.5, module=5 or switch=+1")
+    raise UsageError(f"`{text}` is not a valid spares rule: write a percentage like 2.5, module=5 or switch=+1")
 
 
 def with_spares(bill: Bill, spares: Spares) -> Bill:

@@ -33,7 +33,7 @@ _OPEN_REFERENCE = rule(
     "What follows a command that takes a secret is hidden wherever the line is shown. In other lines it would be read.",
     no_example="It depends on the project's template of the FRR file.",
     fix="refer to it behind a command that takes a secret, such as `neighbor PEER password`; write the value itself "
-    "if it is no secret",
+    "if it is not a secret",
 )
 
 Places = Callable[[str], Where]

@@ -226,7 +226,7 @@ _KINDS: Mapping[str, object] = {
 def _unknown(fabric: Fabric, name: str, file: str) -> Diagnostic:
     return warning(
         "RW404",
-        f"{name} is no switch and no node of {fabric.name}",
+        f"{name} is not a switch or node of {fabric.name}",
         Where(file),
         fix="name each file after its device, or take it out",
     )

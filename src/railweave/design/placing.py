@@ -216,7 +216,9 @@ def _unit(units: int, taken: dict[int, str], stated: int | None, height: int) ->
         if not any(one in taken for one in range(unit, unit + height)):
             return unit, ""
     free = units - len(taken)
-    return 0, f"no {counted(height, 'unit')} in a row are free, {free} of {units} in all"
+    if height == 1:
+        return 0, f"no rack unit is free, {free} of {units} in all"
+    return 0, f"no {height} adjacent rack units are free, {free} of {units} in all"
 
 
 def _no_room(entry: _Entry, full: Sequence[tuple[str, str, str]], where: Places) -> Diagnostic:

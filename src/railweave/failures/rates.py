@@ -85,7 +85,7 @@ def _faults(document: Document, file: str) -> Iterator[Diagnostic]:
         path = child("rates", kind)
         if kind not in KINDS:
             fix = f"{suggestion(str(kind), list(KINDS))}kinds are {either(KINDS)}"
-            yield error(CODE, f"`{kind}` is no kind of component", document.keys[path], fix=fix)
+            yield error(CODE, f"unknown kind of component `{kind}`", document.keys[path], fix=fix)
         yield from _rate_faults(document, path, rate)
 
 
@@ -98,4 +98,4 @@ def _rate_faults(document: Document, path: str, rate: object) -> Iterator[Diagno
         number = rate[name]
         if isinstance(number, bool) or not _NUMBER.fullmatch(str(number)):
             where = document.places[child(path, name)]
-            yield error(CODE, f"`{number}` is no rate", where, fix="write a number like 0.02, below a million")
+            yield error(CODE, f"`{number}` is not a valid rate", where, fix="write a number like 0.02, below a million")

@@ -69,7 +69,7 @@ def _rows(lines: Sequence[str], columns: Mapping[str, int], file: str) -> tuple[
             cells = [cell.strip() for cell in next(csv.reader([line]), [])]
         except csv.Error as exc:
             diagnostics.append(
-                error(CODE, f"the line is no CSV: {exc}", Where(file, number, 1), fix="correct the line")
+                error(CODE, f"the line is not valid CSV: {exc}", Where(file, number, 1), fix="correct the line")
             )
             continue
         if not any(cells):
@@ -103,7 +103,7 @@ def _row(cells: Sequence[str], columns: Mapping[str, int], where: Where) -> AsBu
     if not row.get("a_device") or not row.get("a_port"):
         return error(CODE, "a length without a device and port", where, fix="fill in a_device and a_port")
     if not _LENGTH.fullmatch(length_m) or not 0 < float(length_m) <= _MOST_M:
-        message = f"`{length_m}` is no length of a cable"
+        message = f"`{length_m}` is not a valid cable length"
         return error(CODE, message, where, fix=f"write meters without a unit, up to {_MOST_M:,}")
     far = row.get("b_device", ""), row.get("b_port", "")
     return AsBuilt(row["a_device"], row["a_port"], far, ceil(float(length_m)), where)

@@ -111,7 +111,7 @@ def _section_structure(document: Document, name: str, section: Value) -> Iterato
         fix = (
             f"name it with {MOST_LETTERS} lowercase letters at most, like `storage`, whose interfaces are `storage0` …"
         )
-        yield error("RW015", f"{path}: `{name}` is no name of a fabric", document.keys[path], fix=fix)
+        yield error("RW015", f"{path}: invalid fabric name `{name}`", document.keys[path], fix=fix)
     if not isinstance(section, dict):
         fix = "write its keys below it, or in `{ }`"
         yield error("RW012", f"{path}: expected a mapping, got {shown(section)}", where, fix=fix)
@@ -167,7 +167,7 @@ def _group_diagnostic(
     if name not in names:
         guess = nearest(str(name), names)
         fix = f"did you mean `{guess}`?" if guess else f"write {choices}"
-        return error("RW014", f"{path}.fabric: {shown(name)} is no fabric", where, fix=fix)
+        return error("RW014", f"{path}.fabric: unknown fabric {shown(name)}", where, fix=fix)
     if name in earlier:
         return error("RW016", f"{path}: a second group in `{name}`", where, fix="keep one group of NICs a fabric")
     return None

@@ -234,7 +234,7 @@ def _refuse_word(value: object, what: str, allowed: Sequence[str], *, auto: bool
     fix = f"write {either(words)}"
     if isinstance(value, str):
         fix = suggestion(value, allowed) + fix
-    refuse("RW014", f"{shown(value)} is no {what}", fix)
+    refuse("RW014", f"{shown(value)} is not a valid {what}", fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class Release(Kind):
             text = str(value)
         if re.fullmatch(NAME, text) is None:
             fix = f"{suggestion(text, (*RELEASES, 'master'))}write {either((*RELEASES, 'master'))}"
-            refuse("RW014", f"{shown(value)} is no SONiC release", fix)
+            refuse("RW014", f"unknown SONiC release {shown(value)}", fix)
         return text
 
     def form(self) -> dict[str, Any]:

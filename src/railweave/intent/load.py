@@ -201,7 +201,7 @@ def _with_as_built(intent: "Intent", name: str, data: bytes, beside: Beside | No
     """Return the intent with the lengths of cables in the file that it names."""
     where = intent.where("cabling.as_built")
     if beside is None:
-        message = f"`{name}` cannot be read: this intent is no file"
+        message = f"`{name}` cannot be read: this intent is not a file"
         raise RefusedError([error(CODE, message, where, fix="leave out `as_built`")])
     try:
         file, table = beside(name)

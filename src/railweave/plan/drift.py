@@ -221,7 +221,7 @@ class _RuleDocument(_Strict):
         try:
             return date.fromisoformat(value)
         except ValueError:
-            raise ValueError(f"{value!r} is no day; write it as 2026-12-31") from None
+            raise ValueError(f"{value!r} is not a date; write it as 2026-12-31") from None
 
 
 class _Rules(_Strict):

@@ -89,7 +89,7 @@ def _chain_faults(begin: int, named: list[str | None], digests: list[str]) -> It
         if named[index] is not None:
             yield f"line {index + 1} does not follow line {index}: a line was changed, removed or inserted"
         elif not _is_torn(index, named, digests):
-            yield f"line {index + 1} is no entry, or was changed"
+            yield f"line {index + 1} is not an entry, or was changed"
 
 
 def _is_torn(index: int, named: list[str | None], digests: list[str]) -> bool:

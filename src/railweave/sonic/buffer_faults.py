@@ -57,7 +57,7 @@ def _row_differences(table: str, key: str, read: "ResolvedTables", design: "Reso
     if not differing:
         return
     if key not in design.table(table):
-        what = "is no row of the design"
+        what = "is not a row of the design"
     elif key not in read.table(table):
         what = "is not there"
     else:

@@ -134,7 +134,7 @@ def _filled(templates: Templates, name: str, values: Mapping[str, object], limit
             return {"fault": f"{fault}: needs more than {limits.memory_bytes:,} bytes of memory"}
         return {"fault": str(fault)}
     except UnicodeEncodeError as fault:
-        return {"fault": f"template {name}: its text is no Unicode: {fault.reason}"}
+        return {"fault": f"template {name}: its text is not Unicode: {fault.reason}"}
 
 
 def _send(pipe: IO[bytes], data: bytes) -> None:

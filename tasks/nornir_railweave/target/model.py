@@ -143,7 +143,7 @@ def _with_numbers(value: Mapping[str, Option | SecretName]) -> Mapping[str, Opti
 def _from_one_place(value: Mapping[str, SecretSource]) -> Mapping[str, SecretSource]:
     for name, source in value.items():
         if references(reference(name)) != (name,):
-            raise ValueError(f"{name!r} is no name of a secret: letters, digits, `_`, `.` and `-`")
+            raise ValueError(f"invalid secret name {name!r}: use letters, digits, `_`, `.` and `-`")
         if sum(place is not None for place in (source.env, source.file, source.command)) != 1:
             raise ValueError(f"{name} comes from one place: write `env:`, `file:` or `command:`")
     return value

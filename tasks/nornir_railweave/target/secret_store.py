@@ -61,7 +61,7 @@ class SecretStore:
         if not value or "\n" in value or "\0" in value:
             raise _MissingError("what was found is empty, or more than one line")
         if any(category(character) in _NO_TEXT for character in value):
-            raise _MissingError("what was found holds control characters, or octets that are no UTF-8")
+            raise _MissingError("what was found holds control characters, or bytes that are not UTF-8")
         if len(value) < SHORTEST:
             raise _MissingError(
                 f"its value has fewer than {SHORTEST} characters, too few to be hidden wherever it is quoted"

@@ -113,11 +113,11 @@ def test_spares_differ_by_kind_of_part_in_percent_or_pieces(reference: Callable[
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("101", "`101` is no rule of spares: write a percentage like 2.5, module=5 or switch=+1"),
-        ("-1", "`-1` is no rule of spares: write a percentage like 2.5, module=5 or switch=+1"),
+        ("101", "`101` is not a valid spares rule: write a percentage like 2.5, module=5 or switch=+1"),
+        ("-1", "`-1` is not a valid spares rule: write a percentage like 2.5, module=5 or switch=+1"),
         (
             "modul=2",
-            "there is no kind of part `modul`: did you mean `module`? write switch, card, nic, module,"
+            "unknown kind of part `modul`: did you mean `module`? write switch, card, nic, module,"
             " cable, fiber or management",
         ),
     ],
@@ -255,11 +255,11 @@ def test_prices_are_summed_and_parts_without_one_are_named(tmp_path: Path, refer
     ("text", "expected"),
     [
         ("currency: EUR\nprices: {NVIDIA SN470: 1}\n", "2:10 the bill has no part `NVIDIA SN470`"),
-        ("currency: euro\nprices: {NVIDIA SN4700: 1}\n", "1:11 `euro` is no currency"),
+        ("currency: euro\nprices: {NVIDIA SN4700: 1}\n", "1:11 `euro` is not a valid currency"),
         ("prices: {NVIDIA SN4700: 1}\n", "1:1 the currency is missing"),
         ("currency: EUR\n", "1:1 there are no prices"),
-        ("currency: EUR\nprices: {NVIDIA SN4700: -1}\n", "2:25 `-1` is no price of 'NVIDIA SN4700'"),
-        ("currency: EUR\nprices: {NVIDIA SN4700: 1e6}\n", "2:25 `1e6` is no price of 'NVIDIA SN4700'"),
+        ("currency: EUR\nprices: {NVIDIA SN4700: -1}\n", "2:25 `-1` is not a valid price of 'NVIDIA SN4700'"),
+        ("currency: EUR\nprices: {NVIDIA SN4700: 1e6}\n", "2:25 `1e6` is not a valid price of 'NVIDIA SN4700'"),
         ("currency: EUR\nprices:\n  NVIDIA SN4700:\n", "3:3 'NVIDIA SN4700' has no price"),
         ("currency: EUR\nprice: {NVIDIA SN4700: 1}\n", "2:1 unknown key `price`"),
     ],

@@ -20,14 +20,26 @@ def intent_with(overrides: str) -> Intent:
 @pytest.mark.parametrize(
     ("overrides", "path", "message"),
     [
-        ("{WRED_PROFILE: {a: {ecn: 'on'}}}", "overrides.leaf.WRED_PROFILE.a.ecn", "`on` is no word that `ecn`"),
-        ("{PORT: {Ethernet20: {fec: reedsolomon}}}", "overrides.leaf.PORT.Ethernet20.fec", "`reedsolomon` is no word"),
-        ("{PORT: {Ethernet20: {autoneg: 'yes'}}}", "overrides.leaf.PORT.Ethernet20.autoneg", "`yes` is no word"),
-        ("{PFC_WD: {Ethernet0: {action: dorp}}}", "overrides.leaf.PFC_WD.Ethernet0.action", "`dorp` is no word"),
-        ("{SCHEDULER: {b: {weight: '500'}}}", "overrides.leaf.SCHEDULER.b.weight", "`500` is no word"),
+        ("{WRED_PROFILE: {a: {ecn: 'on'}}}", "overrides.leaf.WRED_PROFILE.a.ecn", "`on` is not a valid value of `ecn`"),
+        (
+            "{PORT: {Ethernet20: {fec: reedsolomon}}}",
+            "overrides.leaf.PORT.Ethernet20.fec",
+            "`reedsolomon` is not a valid",
+        ),
+        (
+            "{PORT: {Ethernet20: {autoneg: 'yes'}}}",
+            "overrides.leaf.PORT.Ethernet20.autoneg",
+            "`yes` is not a valid",
+        ),
+        (
+            "{PFC_WD: {Ethernet0: {action: dorp}}}",
+            "overrides.leaf.PFC_WD.Ethernet0.action",
+            "`dorp` is not a valid",
+        ),
+        ("{SCHEDULER: {b: {weight: '500'}}}", "overrides.leaf.SCHEDULER.b.weight", "`500` is not a valid value"),
         ("{SCHEDULER: {b: {wieght: '5'}}}", "overrides.leaf.SCHEDULER.b.wieght", "has no field `wieght`"),
         ("{QUEUE: {'Ethernet20|abc': {}}}", 'overrides.leaf.QUEUE["Ethernet20|abc"]', "names no priority group"),
-        ("{DSCP_TO_TC_MAP: {a: {'9': '300'}}}", "overrides.leaf.DSCP_TO_TC_MAP.a.9", "`300` is no word"),
+        ("{DSCP_TO_TC_MAP: {a: {'9': '300'}}}", "overrides.leaf.DSCP_TO_TC_MAP.a.9", "`300` is not a valid value"),
     ],
 )
 def test_what_no_release_takes_is_refused_with_its_place(overrides: str, path: str, message: str) -> None:

@@ -278,7 +278,7 @@ def test_an_option_before_the_command_for_a_switch_is_refused(project: Path, mon
     monkeypatch.setattr("sonic_sim.control.endpoints", lambda _state: endpoints)
     opened = api.open_project(project / "intent" / "one.yml")
     assert api.sim.ssh_command(opened, "leaf1", ["show lldp table"])[-1] == "show lldp table"
-    said = r"^'-c' is no command of a switch: write it without options, as in `leaf1 'show lldp table'`$"
+    said = r"^'-c' is not a command of a switch: write it without options, as in `leaf1 'show lldp table'`$"
     with pytest.raises(UsageError, match=said):
         api.sim.ssh_command(opened, "leaf1", ["-c", "show lldp table"])
 

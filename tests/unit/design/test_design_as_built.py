@@ -89,7 +89,7 @@ def test_headroom_is_that_of_the_measured_length(project: Callable[[str], Path])
         ),
         (
             "a_device,a_port,length_m\ngpu1,rail0,3 m\n",
-            "RW303 as-built.csv:2:12 `3 m` is no length of a cable; write meters without a unit, up to 10,000",
+            "RW303 as-built.csv:2:12 `3 m` is not a valid cable length; write meters without a unit, up to 10,000",
         ),
         (
             "a_device,a_port,length_m\n,rail0,3\n",
@@ -138,7 +138,7 @@ def test_of_a_table_of_another_fabric_the_first_wrong_rows_are_reported(
 def test_a_line_that_is_no_csv_is_refused(project: Callable[[str], Path]) -> None:
     path = project("a_device,a_port,length_m\n" + "x" * 200_000 + ",rail0,3\n")
     assert reports(path) == [
-        "RW303 as-built.csv:2:1 the line is no CSV: field larger than field limit (131072); correct the line"
+        "RW303 as-built.csv:2:1 the line is not valid CSV: field larger than field limit (131072); correct the line"
     ]
 
 

@@ -143,7 +143,7 @@ def test_a_file_may_hold_no_rule(text: str) -> None:
     [
         ("ignore:\n  - table: PORT\n    until: 2026-12-31\n", "`reason` is missing", 2),
         ("ignore:\n  - table: PORT\n    reason: why not\n", "`until` is missing", 2),
-        ("ignore:\n  - {table: PORT, reason: why, until: 31.12.2026}\n", "is no day", 2),
+        ("ignore:\n  - {table: PORT, reason: why, until: 31.12.2026}\n", "is not a date", 2),
         ("ignore:\n  - {table: PORT, reason: why, until: 2026}\n", "a day", 2),
         ("ignore:\n  - table: PORT\n    tabel: x\n    reason: why\n    until: 2026-12-31\n", "unknown key `tabel`", 3),
         ("ignroe: []\n", "unknown key `ignroe`", 1),

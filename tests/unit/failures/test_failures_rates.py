@@ -37,9 +37,14 @@ def test_repair_is_part_of_the_cycle() -> None:
     ("text", "place", "message", "fix"),
     [
         ("{}", (1, 1), "there are no rates", LIST),
-        (f"rates: {{laef: {GOOD}}}", (1, 9), "`laef` is no kind of component", "did you mean `leaf`? kinds are link, "),
+        (
+            f"rates: {{laef: {GOOD}}}",
+            (1, 9),
+            "unknown kind of component `laef`",
+            "did you mean `leaf`? kinds are link, ",
+        ),
         ("rates: {leaf: {failures_per_year: 1}}", (1, 9), "`leaf` has no rate", BOTH),
-        (f"rates: {{leaf: {BELOW}}}", (1, 35), "`-1` is no rate", NUMBER),
+        (f"rates: {{leaf: {BELOW}}}", (1, 35), "`-1` is not a valid rate", NUMBER),
         (f"rate: {{leaf: 1}}\nrates: {{leaf: {GOOD}}}", (1, 1), "unknown key `rate`", "the key here is rates"),
     ],
 )

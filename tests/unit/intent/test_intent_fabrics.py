@@ -176,7 +176,7 @@ STRUCTURE = {
     ),
     "an-unknown-fabric": (
         ("{fabric: backend", "{fabric: backendd"),
-        "8:18 nodes[0].nics[0].fabric RW014 nodes[0].nics[0].fabric: `backendd` is no fabric / did you mean `backend`?",
+        "8:18 nodes[0].nics[0].fabric RW014 nodes[0].nics[0].fabric: unknown fabric `backendd` / did you mean `backend`?",  # noqa: E501
     ),
     "a-second-group": (
         ("model: connectx-7, first_stripe: 1}", "first_stripe: 1}\n      - {fabric: storage, count: 1, speed: 400G}"),
@@ -209,7 +209,7 @@ STRUCTURE = {
     ),
     "a-mistake-of-the-top-level-once": (
         ("kind: pretraining", "kind: training"),
-        "2:18 workload.kind RW014 workload.kind: `training` is no kind of workload"
+        "2:18 workload.kind RW014 workload.kind: `training` is not a valid kind of workload"
         " / did you mean `pretraining`? write pretraining, fine-tuning, inference or mixed",
     ),
 }

@@ -64,7 +64,7 @@ def test_a_secret_comes_from_the_environment_a_file_or_a_command(source: str, tm
         (SecretSource(env="EMPTY"), "what was found is empty, or more than one line"),
         (SecretSource(env="LINES"), "what was found is empty, or more than one line"),
         *[
-            (SecretSource(env=name), "what was found holds control characters, or octets that are no UTF-8")
+            (SecretSource(env=name), "what was found holds control characters, or bytes that are not UTF-8")
             for name in ("RETURN", "ESCAPE", "LATIN")
         ],
         (
@@ -133,7 +133,7 @@ def test_a_login_takes_its_password_by_name(fabric: Fabric) -> None:
         ("ssh: {password: hunter2}", "`password` would put a secret into a file"),
         ("secrets: {A: {env: X, file: y}}", "A comes from one place"),
         ("secrets: {A: {}}", "A comes from one place"),
-        ("secrets: {'a b': {env: X}}", "'a b' is no name of a secret"),
+        ("secrets: {'a b': {env: X}}", "invalid secret name 'a b'"),
         ("secrets: {A: {environment: X}}", "unknown key `environment`"),
     ],
 )

@@ -109,7 +109,7 @@ def test_the_folder_itself_is_no_link(tmp_path: Path) -> None:
         ("{% for a in range(99999) %}twelve bytes{% endfor %}", r"its text is longer than 1,000,000 bytes"),
         ("{% macro m() %}{{ m() }}{% endmacro %}\n{{ m() }}", r"big\.j2:1: maximum recursion depth"),
         ("one\n{{ 1 / 0 }}", r"big\.j2:2: division by zero"),
-        ("{{ '\\ud800' }}", "its text is no Unicode"),
+        ("{{ '\\ud800' }}", "its text is not Unicode"),
     ],
 )
 def test_work_without_bounds_is_a_fault_of_the_template(text: str, fault: str, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def ssh_command(project: Project, device: str, command: Sequence[str] = ()) -> l
         raise UsageError(f"no simulated switch {device!r}; known are {', '.join(endpoints.devices)}")
     if command and command[0].startswith("-"):
         example = shlex.join((device, " ".join(command[1:]) or "show lldp table"))
-        raise UsageError(f"{command[0]!r} is no command of a switch: write it without options, as in `{example}`")
+        raise UsageError(f"{command[0]!r} is not a command of a switch: write it without options, as in `{example}`")
     options = {"UserKnownHostsFile": endpoints.known_hosts, "IdentitiesOnly": "yes", "LogLevel": "ERROR"}
     return [
         "ssh",

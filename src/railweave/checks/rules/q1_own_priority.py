@@ -68,7 +68,7 @@ def _word_faults(table: str, row: Mapping[str, Value]) -> Iterator[str]:
     # convertFieldValuesToAttributes).
     odd = [f"{key}: {to}" for key, to in row.items() if not (_is_number(key) and _is_number(to))]
     if odd:
-        yield f"{first_few(odd, 4)}, which is no number: orchagent ends when it reads the row, and all ports go down"
+        yield f"{first_few(odd, 4)}, which is not a number: orchagent ends when it reads the row, and all ports go down"
     far = [f"{key}: {to}" for key, to in row.items() if _is_beyond((key, to), most)]
     if far:
         yield (

@@ -54,8 +54,8 @@ def rewritten(link: LinkEnds) -> LinkBreaches:
             dscp = (end.rewrites or {}).get(traffic_class.priority)
             if traffic_class.dscp and dscp is not None and dscp not in traffic_class.dscp:
                 message = (
-                    f"{end} sends {traffic_class.name} on to {link.far(end)} with DSCP {dscp}, which is no DSCP of that"
-                    " class"
+                    f"{end} sends {traffic_class.name} on to {link.far(end)} with DSCP {dscp}, which is not a DSCP of "
+                    "that class"
                 )
                 fix = f"take tc_to_dscp_map out of PORT_QOS_MAP|{end.port} of {end.device}"
                 yield LinkBreach(end, f"rewritten {traffic_class.name}", message, fix)

@@ -27,7 +27,7 @@ def scopes(intent: Intent) -> Breaches:
         path = path_text(("overrides", scope))
         if device is None and scope not in _ROLES:
             names = [*_ROLES, f"{intent.fabric}-leaf1", f"{intent.fabric}-spine1"]
-            message = f"overrides for `{scope}`, which is no role and no device of fabric `{intent.fabric}`"
+            message = f"overrides for `{scope}`, which is not a role or device of fabric `{intent.fabric}`"
             choices = f"write leaf, spine or a device's name, like {intent.fabric}-leaf1"
             yield Breach(path, message, f"{suggestion(scope, names)}{choices}")
         elif device is not None:

@@ -49,7 +49,7 @@ def tables(intent: Intent) -> Breaches:
                 yield Breach(path_text(place), f"`{table}` cannot be overridden: {reason}", fix)
             elif _TABLE.fullmatch(table) is None:
                 fix = f"write it like {table.upper().replace('-', '_')}, as `show runningconfiguration all` prints it"
-                yield Breach(path_text(place), f"`{table}` is no name of a CONFIG_DB table", fix)
+                yield Breach(path_text(place), f"invalid name of a CONFIG_DB table: `{table}`", fix)
             elif decides_access(table):
                 message = (
                     f"`{table}` decides who can log in to a switch: a mistake locks everybody out, or lets anybody in"
@@ -60,7 +60,7 @@ def tables(intent: Intent) -> Breaches:
             yield from _fields(place, rows)
 
 
-_WHOLE_VALUE = "write the value itself if it is no secret"
+_WHOLE_VALUE = "write the value itself if it is not a secret"
 _OTHER_TABLE = "use a table with the secret in a field, as SNMPv3 has it and SNMP communities have not"
 
 

@@ -55,7 +55,7 @@ def _refused(place: Place, rows: Rows) -> Breaches:
                 # A wrong word may be a mistyped secret.
                 shown = "its value" if is_secret(table, field) else f"`{_text(value)}`"
                 row = f"{table}|{shown_key(table, key)}"
-                message = f"{shown} is no word that `{field}` of `{row}` takes in any release of SONiC"
+                message = f"{shown} is not a valid value of `{field}` of `{row}` in any SONiC release"
                 yield Breach(where, message, f"write one of {', '.join(accepted_words(table, field))}")
 
 

@@ -165,7 +165,7 @@ def _refuse_other_ports(base: Fabric, head: Fabric) -> None:
                 error(
                     "RW519",
                     f"cables move while the ports of {first_few(changed, 1)} change: in between, there"
-                    " is no name of a port that holds before and after",
+                    " is not a port name that is valid before and after",
                     devices=tuple(changed),
                     fix="change ports (model, speeds, split) and what moves cables (spines, links_per_pair, reserve) in"
                     " two changes",
