@@ -70,8 +70,8 @@ def commands_page() -> str:
     lines = [
         "# Commands",
         "",
-        "Every command has `--help` (`-h`). What reports takes `--json`. Exit status: 0 done, 1 refused or failed,",
-        "2 only with `--exit-code` for changes found, 64 wrong usage, 130 interrupted.",
+        "Every command has `--help` (`-h`). Every reporting command accepts `--json`. Exit status: 0 done,",
+        "1 refused or failed, 2 only with `--exit-code` for changes found, 64 wrong usage, 130 interrupted.",
     ]
     for path, command in _commands("railweave", typer.main.get_command(app)):
         context = command.make_context(path, [], resilient_parsing=True)

@@ -43,8 +43,8 @@ def _collisions(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Diagn
     if flows.load < _UNEVEN:
         return
     message = (
-        f"{flows.flows} flows of a leaf ({counted(pairs, 'queue pair')} of each of {leaf.ports_down} downlinks) put"
-        f" {flows.load:.1f} times the mean load on the busiest of {flows.links} uplinks if all of them leave it"
+        f"ECMP: with {counted(pairs, 'queue pair')} per downlink the busiest of {flows.links} uplinks carries"
+        f" {flows.load:.1f} × the average load"
     )
     loads = [
         f"{spread(leaf.ports_down, more, leaf.ports_up).load:.1f} with {more}"

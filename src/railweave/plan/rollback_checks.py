@@ -48,7 +48,7 @@ def nothing_to_roll_back(fabric: str, target: str) -> Diagnostic:
     """Return that no rollout of this fabric and target changed anything."""
     return error(
         "RW536",
-        f"nothing to roll back: no rollout of {fabric} on {target} that this project has a journal of changed a device",
+        f"nothing to roll back: this project has no journal of a rollout of {fabric} on {target} that changed a device",
         fix=f"name a rollout of `railweave rollout list`; without its journal: `{command_line('rollback', '--last')}`",
     )
 

@@ -64,7 +64,9 @@ def test_few_flows_bring_advice_and_more_queue_pairs_end_it(
     pod_32 = (Path(__file__).parents[3] / "intent" / "pod-32.yml").read_text("utf-8")
     (few,) = of("L-3", findings_of(pod_32))
     assert few.severity is Severity.INFO
-    assert "32 flows of a leaf (1 queue pair of each of 32 downlinks) put 3.5 times the mean load" in few.message
+    assert (
+        few.message == "ECMP: with 1 queue pair per downlink the busiest of 32 uplinks carries 3.5 × the average load"
+    )
     assert "hosts.qps_per_connection (NCCL_IB_QPS_PER_CONNECTION): 2.7 with 2" in few.fix
     assert not of("L-3", findings_of(f"{pod_32}hosts: {{qps_per_connection: 32}}\n"))
     (most,) = of("L-3", findings_of(f"{pod_32}hosts: {{qps_per_connection: 8}}\n"))

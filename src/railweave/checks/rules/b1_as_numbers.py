@@ -15,7 +15,7 @@ _RESERVED_ASNS = {0: "reserved", 23_456: "AS_TRANS", 65_535: "reserved", 4_294_9
 
 RULE = rule(
     "B-1",
-    "AS numbers are private, not reserved, and the ranges of the tiers do not meet",
+    "AS numbers are private, not reserved, and the ranges of the tiers do not overlap",
     __doc__,
     "addressing: {asn: {leaf: 4200001000, spine: 4200001000}}",
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 RULE = rule(
     "H-pools",
-    "buffer rows name what is there, and their headroom and pools fit",
+    "buffer rows reference existing pools and profiles, and fit",
     __doc__,
     "overrides: {leaf: {BUFFER_PROFILE: {mine: {pool: no_such_pool, size: '0', dynamic_th: '0'}}}}",
 )

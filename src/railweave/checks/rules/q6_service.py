@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 RULE = rule(
     "Q-6",
-    "every class is served as its share, strictness and rates say",
+    "scheduling matches the class definitions",
     __doc__,
     "traffic_classes: [{name: roce, dscp: [26], lossless: true, priority: 3, share: 90},"
     " {name: rest, role: bulk, dscp: default, priority: 5, strict: true}]",

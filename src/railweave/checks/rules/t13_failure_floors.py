@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 RULE = rule(
     "T-13",
-    "what the intent wants left is left, whatever fails",
+    "the capacity that the intent requires remains after any failure",
     __doc__,
     "failures: {single: {uplinks: 90}}",
 )

@@ -10,7 +10,7 @@ from railweave.wording import compact, counted
 
 RULE = rule(
     "T-9",
-    "no node hangs on a single leaf",
+    "no node depends on a single leaf",
     __doc__,
     "nodes: [{nics: {count: 1}}]",
 )
