@@ -1,7 +1,7 @@
 """Facts of live devices: their settings, collected into files that `check` compares with the intent."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,7 +12,7 @@ from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.checks.facts import switch_facts
 from railweave.errors import RailweaveError
-from railweave.fabric.model import Host
+from railweave.fabric.model import Fabric, Host
 from railweave.files import write_private
 from railweave.hosts.facts import node_facts
 from railweave.hosts.values import host_vendor
@@ -47,22 +47,35 @@ def collect(project: Project, target: str, out: Path, *, limit: str = "") -> Col
     RefusedError if a name matches no device, RailweaveError if ``out`` cannot be written.
     """
     live = live_fabric(project, target)
-    fabric = live.designed.fabric
-    switches = {switch.name: switch.tier.name for switch in fabric.switches}
-    limited = selected(switches | {host.name: host.kind for host in fabric.hosts}, limit)
-    names = [name for name in switches if name in limited]
-    hosts = tuple(host for host in fabric.hosts if host.name in limited)
-    readings: list[_DeviceFacts] = []
+    names, hosts = _limited(live.designed.fabric, limit)
     # Switches are written before nodes are read, so that a failure of Ansible loses nothing.
-    for facts in chain(_of_switches(live, names), _of_nodes(project, live, hosts)):
+    switches = _write_all(out, _of_switches(live, names))
+    nodes = _write_all(out, _of_nodes(project, live, hosts))
+    unread = {facts.device: facts.error for facts in chain(switches, nodes) if facts.error}
+    return Collected(_written(switches), _written(nodes), unread)
+
+
+def _limited(fabric: Fabric, limit: str) -> tuple[list[str], tuple[Host, ...]]:
+    """Return the names of the switches and the nodes that ``limit`` names; raises RefusedError for an unknown name."""
+    kinds = {switch.name: switch.tier.name for switch in fabric.switches}
+    kinds |= {host.name: host.kind for host in fabric.hosts}
+    limited = selected(kinds, limit)
+    names = [switch.name for switch in fabric.switches if switch.name in limited]
+    return names, tuple(host for host in fabric.hosts if host.name in limited)
+
+
+def _write_all(out: Path, readings: Iterable[_DeviceFacts]) -> list[_DeviceFacts]:
+    """Write the facts of each device as soon as it is read, and return them."""
+    written = []
+    for facts in readings:
         _write(out, facts)
-        readings.append(facts)
-    written = [facts.device for facts in readings if not facts.error]
-    return Collected(
-        tuple(name for name in written if name in switches),
-        tuple(name for name in written if name not in switches),
-        {facts.device: facts.error for facts in readings if facts.error},
-    )
+        written.append(facts)
+    return written
+
+
+def _written(readings: Iterable[_DeviceFacts]) -> tuple[str, ...]:
+    """Return the devices that have a file."""
+    return tuple(facts.device for facts in readings if not facts.error)
 
 
 def _write(out: Path, facts: _DeviceFacts) -> None:

@@ -59,7 +59,9 @@ class LiveNodes:
         ``require`` is called once no other command can change them. Raises what it raises, and RefusedError while
         another command changes them.
         """
-        command = "hosts rollback" if self.is_rollback else "hosts apply"
+        command = "hosts apply"
+        if self.is_rollback:
+            command = "hosts rollback"
         with self.log.held(command):
             require()
             with self.operator.node_progress("changing", len(self.hosts)) as listener:
@@ -170,6 +172,7 @@ def _refuse_shared(nodes: LiveNodes, target: str, single_step: bool) -> None:
 def live_nodes(project: Project, target: str, limit: str = "", values: NodeValues | None = None) -> LiveNodes:
     """Return the nodes that ``limit`` names, as they are to be in a phase with ``values``; raises as `plan` does."""
     designed = load_configurable(project.intent)
+    # Information belongs to `check` and `size`, and would be repeated by every command here.
     project.operator.warn(diagnostic for diagnostic in designed.diagnostics if diagnostic.severity is not Severity.INFO)
     file = find_target(target)
     loaded = load_target(file)
@@ -207,6 +210,7 @@ def reach_nodes(
     They send what ``sends`` says, by default what they accept.
     """
     store = SecretStore(target)
+    # Before Ansible starts, which would fail node by node.
     if missing := store.missing(dict.fromkeys(access.login.secrets, Where(f"inventory/{target.name}.yml"))):
         raise RefusedError(missing)
     access = replace(access, secrets=store.values)
@@ -232,11 +236,17 @@ def selected(kinds: Mapping[str, str], limit: str) -> frozenset[str]:
     matches: set[str] = set()
     unknown = []
     for pattern in patterns:
-        names = {name for name, kind in kinds.items() if fnmatchcase(name, pattern) or kind == pattern}
+        names = _matching(kinds, pattern)
         matches |= names
+        # All patterns without a device are reported together, not only the first.
         if not names:
             unknown.append(pattern)
     if unknown:
         fix = f"choose from {compact(kinds, _MOST_NAMED)}"
         raise RefusedError([error("RW807", f"no device is named {', '.join(unknown)}", fix=fix)])
     return frozenset(matches)
+
+
+def _matching(kinds: Mapping[str, str], pattern: str) -> set[str]:
+    """Return the devices of the role or kind ``pattern``, and those whose names match it as a pattern of a shell."""
+    return {name for name, kind in kinds.items() if pattern == kind or fnmatchcase(name, pattern)}

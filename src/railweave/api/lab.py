@@ -175,7 +175,10 @@ def down(project: Project | None = None) -> dict[str, bool]:
 
     Returns for each lab whether it was running.
     """
-    folders = [_FOLDER / load_intent(project.intent).fabric] if project else sorted(_FOLDER.glob("*"))
+    if project is None:
+        folders = sorted(_FOLDER.glob("*"))
+    else:
+        folders = [_FOLDER / load_intent(project.intent).fabric]
     return {folder.name: stop(LabFolder(folder, folder.name, {}, own_image=True)) for folder in folders}
 
 
@@ -193,18 +196,28 @@ def chosen_image(environ: Mapping[str, str]) -> NodeImage:
             "SONIC_TRANSPORT=docker does not reach a sonic-vm: `docker exec` enters the virtual machine's launcher"
         )
     if not name:
-        if kind == "sonic-vm":
-            raise UsageError("SONIC_KIND=sonic-vm needs SONIC_IMAGE: railweave's node image is not a virtual machine")
-        return NodeImage(_UNBUILT, transport=transport or "ssh", frr=RELEASES[frr].frr if frr else "")
+        return _own_image(kind, transport, frr)
     if frr:
         raise UsageError(
             "SONIC_FRR is for railweave's node image; the image that SONIC_IMAGE names has an FRR of its own"
         )
     kind = kind or "sonic-vs"
-    if not transport:
+    if transport:
+        return NodeImage(name, kind, ours=False, transport=transport)
+    if kind == "sonic-vs":
         # docker-sonic-vs runs no SSH server; a virtual machine is reached in no other way.
-        transport = "docker" if kind == "sonic-vs" else "ssh"
-    return NodeImage(name, kind, ours=False, transport=transport)
+        return NodeImage(name, kind, ours=False, transport="docker")
+    return NodeImage(name, kind, ours=False, transport="ssh")
+
+
+def _own_image(kind: str, transport: str, release: str) -> NodeImage:
+    """Return railweave's node image, which prints as the FRR of a SONiC ``release`` does, if one is named."""
+    if kind == "sonic-vm":
+        raise UsageError("SONIC_KIND=sonic-vm needs SONIC_IMAGE: railweave's node image is not a virtual machine")
+    frr = ""
+    if release:
+        frr = RELEASES[release].frr
+    return NodeImage(_UNBUILT, transport=transport or "ssh", frr=frr)
 
 
 def _choice(environ: Mapping[str, str], variable: str, choices: Collection[str]) -> str:

@@ -62,6 +62,7 @@ def as_warnings(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 def read_plan(file: Path, allowed_signers: Path | None) -> tuple[Plan, Signed | None, str]:
     """Return the plan in a file, what was signed, and by whom; only content whose signature was checked is parsed."""
     try:
+        # Without allowed signers a signature proves nothing, and is not looked at.
         if allowed_signers is None:
             return parse_plan(file.read_bytes().decode(), str(file)), None, ""
         signed, signer = read_signed(file, allowed_signers)
@@ -134,6 +135,7 @@ def _require_order(order: Signed, rollout: str, where: str) -> None:
     named = printable(order.text.decode("utf-8", "replace").strip())
     if named != rollout:
         fix = f"have an order signed that holds the rollout's name and nothing else: {rollout}"
+        # Of another file, passed by mistake, the start is enough.
         raise RefusedError([error("RW528", f"{where} orders to roll back {named[:80]!r}, not {rollout}", fix=fix)])
 
 
@@ -141,6 +143,7 @@ def _read(file: Path, allowed: Path, namespace: str) -> tuple[Signed, str]:
     try:
         signed = Signed(file.read_bytes(), Path(f"{file}.sig").read_bytes())
     except FileNotFoundError as missing:
+        # The file itself: the caller names the command that writes it.
         if missing.filename == str(file):
             raise
         raise _refused(f"{file} is not signed: there is no {missing.filename}", str(file), namespace) from None
@@ -150,12 +153,13 @@ def _read(file: Path, allowed: Path, namespace: str) -> tuple[Signed, str]:
 def _signer(signed: Signed, allowed: Path, namespace: str, where: str) -> str:
     """Return who signed it; raises RefusedError where no allowed signer did."""
     with tempfile.NamedTemporaryFile() as signature:
+        # ssh-keygen takes what was signed from standard input, and the signature from a file only.
         signature.write(signed.signature)
         signature.flush()
         options = ("-f", str(allowed), "-n", namespace, "-s", signature.name)
         # ssh-keygen verifies a signature for a given signer only, so that the signer is looked up first.
         status, said = _ssh_keygen(signed.text, "-Y", "find-principals", *options)
-        signer = said.splitlines()[0].strip() if said else ""
+        signer = next(iter(said.splitlines()), "").strip()
         if status or not signer:
             raise _refused(
                 f"the signature of {where} is of nobody in {allowed}: {said or 'no match'}", where, namespace
@@ -184,5 +188,8 @@ def _ssh_keygen(data: bytes, *words: str) -> tuple[int, str]:
         done = subprocess.run(["ssh-keygen", *words], input=data, capture_output=True, check=False)
     except OSError as fault:
         raise RailweaveError(f"ssh-keygen cannot be run: {fault.strerror}") from fault
-    said = (done.stdout if done.returncode == 0 else done.stderr or done.stdout).decode("utf-8", "replace").strip()
-    return done.returncode, said
+    said = done.stdout
+    if done.returncode:
+        # `-Y verify` reports a signature that does not match on standard output.
+        said = done.stderr or done.stdout
+    return done.returncode, said.decode("utf-8", "replace").strip()

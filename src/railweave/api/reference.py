@@ -22,7 +22,9 @@ def schema(name: str) -> dict[str, Any]:
     Raises UsageError that names the nearest command for an unknown one.
     """
     use_own_models()
-    return json_schema() if name == "intent" else documents.named_schema(name)
+    if name == "intent":
+        return json_schema()
+    return documents.named_schema(name)
 
 
 def schemas() -> Mapping[str, str]:

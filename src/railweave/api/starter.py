@@ -79,9 +79,11 @@ def init(
         raise UsageError(f"no template {template!r}; there are: {', '.join(templates)}")
     if design is None and nodes is not None:
         raise UsageError("the number of nodes is that of a design: name it with --design, or edit the intent")
-    intent = None if design is None else design_intent(design, nodes)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise RailweaveError(f"{folder} is not an empty folder: name a new one, such as `railweave init fabric`")
+    # A design that does not scale is refused before the folder is made.
+    intent: str | None = None
+    if design is not None:
+        intent = design_intent(design, nodes)
+    _require_empty(folder)
     written: set[Path] = set()
     try:
         for layer in dict.fromkeys((BASE, template)):
@@ -91,6 +93,14 @@ def init(
     except OSError as exc:
         raise RailweaveError(f"{exc.filename or folder}: {exc.strerror}") from exc
     return tuple(sorted(written))
+
+
+def _require_empty(folder: Path) -> None:
+    """Raise RailweaveError unless ``folder`` is missing or empty."""
+    if not folder.exists():
+        return
+    if not folder.is_dir() or any(folder.iterdir()):
+        raise RailweaveError(f"{folder} is not an empty folder: name a new one, such as `railweave init fabric`")
 
 
 def _starter() -> Traversable:

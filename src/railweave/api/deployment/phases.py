@@ -65,6 +65,7 @@ def deploy_phases(
     phases = live.change.phases
     manages_nodes = any(phase.is_of_nodes for phase in phases) and hosts.managed(project, target)
     run = _PhasedRun(live, options, manages_nodes)
+    # A plan is of one phase: `plan --from` makes that of the next one.
     if phase is None and reviewed is not None:
         phase = min(live.done(settle=True) + 1, len(phases))
     if phase is None:
@@ -96,21 +97,27 @@ class _PhasedRun:
     def take_all(self) -> Iterator[PhaseStep | Waiting]:
         """Take every step up to a manual one, beginning where the switches and nodes are."""
         phases = self.live.change.phases
+        # A change of one phase is an ordinary deployment, whatever the switches have by now.
         if len(phases) == 1:
             yield from self._deploy(phases[0])
             return
         done = self.live.done(settle=True)
+        # The configuration of a phase says nothing about its cables.
         if done and (missing := self.live.missing_cables(done)):
             yield missing
             return
         done = self._done_by_nodes(done)
-        if done == len(phases) and (self.manages_nodes or not phases[-1].is_of_nodes):
+        if done < len(phases):
+            yield from self._deploy_all(phases[done:])
+        elif self.manages_nodes or not phases[-1].is_of_nodes:
             # Deployed again: a deployment of the last phase repairs what has drifted since.
             yield from self._deploy(phases[-1])
-            return
+
+    def _deploy_all(self, phases: Sequence[Phase]) -> Iterator[PhaseStep | Waiting]:
+        """Take the steps of the phases that are left, up to one that drops what nodes may still send."""
         # A statement about the nodes is about what they have done by now, not by the end of this deployment.
-        stated = self.options.nodes_done and all(phase.drops for phase in phases[done:])
-        for phase in phases[done:]:
+        stated = self.options.nodes_done and all(phase.drops for phase in phases)
+        for phase in phases:
             if phase.drops and not stated:
                 yield Waiting(phase, following=phase)
                 return
@@ -294,6 +301,7 @@ def take_out(phases: LivePhases, phase: Phase) -> PhaseStep | Waiting:
     """
     live = phases.live(phase.number)
     evidence = _proofs(live, phase)
+    # As after people have moved the jobs away: there is nothing left to drain, and nothing to ask.
     if all(proof.ok for proof in evidence):
         return PhaseStep(phase, OutOfUse(evidence))
     if not phases.project.operator.approves_removal(phase.leaving):

@@ -95,14 +95,7 @@ def deploy(
     """
     fabric = live or live_fabric(project, target)
     fabric.require_secrets()
-    allowed = fabric.target.allowed_signers
-    bound: Plan | None = None
-    signed: Signed | None = None
-    signer = ""
-    if reviewed is not None:
-        bound, signed, signer = read_plan(reviewed, allowed)
-    elif allowed is not None:
-        raise refuse_unsigned(target, allowed)
+    bound, signed, signer = _reviewed(reviewed, target, fabric.target.allowed_signers)
     refuse_while_rolling_out(fabric.designed.fabric.name, target, project.operator)
     _report_unfinished(project, fabric)
     with fabric.connected():
@@ -110,24 +103,42 @@ def deploy(
             plan = fabric.plan(
                 remove_conflicting=options.remove_conflicting, pending_wait_s=pending_wait_s(fabric.target)
             )
+        # Planned again, and compared with what was reviewed: devices may have changed since.
         if bound is not None and (diagnostics := check_binding(bound, plan, str(reviewed))):
             raise RefusedError(diagnostics)
         if not project.operator.approves(plan):
             return None
         # After the plan: from here on a switch refuses what was planned for another state of it.
         require()
-        metadata = RolloutMetadata(
-            intent=str(project.intent),
-            remove_conflicting=options.remove_conflicting,
-            base=fabric.base,
-            phase=fabric.phase,
-            signed=signed,
-        )
+        metadata = _metadata(project, fabric, options, signed)
         command = f"deploy {reviewed or project.intent}"
         with state_told(project, fabric), audited(command, plan, signed_by=signer) as record, fabric.shown:
             result = fabric.deploy(plan, options.policy(fabric.target), metadata=metadata)
             record(result)
             return result
+
+
+def _reviewed(file: Path | None, target: str, allowed: Path | None) -> tuple[Plan | None, Signed | None, str]:
+    """Return the plan in ``file``, what was signed and by whom; None and empty without a file.
+
+    Raises RefusedError without a file for a target that takes plans of ``allowed`` signers only.
+    """
+    if file is not None:
+        return read_plan(file, allowed)
+    if allowed is not None:
+        raise refuse_unsigned(target, allowed)
+    return None, None, ""
+
+
+def _metadata(project: Project, fabric: LiveFabric, options: DeployOptions, signed: Signed | None) -> RolloutMetadata:
+    """Return what the journal keeps of the command, so that `deploy --resume` continues the same deployment."""
+    return RolloutMetadata(
+        intent=str(project.intent),
+        remove_conflicting=options.remove_conflicting,
+        base=fabric.base,
+        phase=fabric.phase,
+        signed=signed,
+    )
 
 
 @contextmanager

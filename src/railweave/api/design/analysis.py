@@ -121,7 +121,9 @@ def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendere
     if hosts is None:
         hosts = writes_hosts(designed.fabric)
     files = write_artifacts(designed.fabric, out, project_templates(), hosts=hosts)
-    nodes = len(designed.fabric.hosts) if hosts else 0
+    nodes = 0
+    if hosts:
+        nodes = len(designed.fabric.hosts)
     return Rendered(out, designed.fabric, files, nodes, designed.diagnostics)
 
 
@@ -151,6 +153,7 @@ def _yang_diagnostics(gathered: Gathered, folders: Sequence[Path]) -> tuple[Diag
     from railweave.yang.check import check_yang
     from railweave.yang.models import load_models
 
+    # Also for an intent that cannot be designed: a folder without models is a mistake of its own.
     releases = [load_models(folder) for folder in folders]
     if gathered.fabric is None:
         return ()

@@ -11,6 +11,7 @@ from railweave.errors import RailweaveError
 from railweave.templates import TemplateFaultError, Templates, files_of, find_templates
 
 _FOLDER = "templates"
+# Git's modes of plain files; a symbolic link has 120000, a submodule 160000.
 _FILE_MODES = frozenset({"100644", "100755"})
 
 
@@ -21,6 +22,7 @@ def templates_at(revision: str) -> Templates:
     that is no plain file, RailweaveError with git's own message.
     """
     named = f"{revision}^{{tree}}"
+    # With -z git quotes no name. Names are bytes: one that is not UTF-8 survives the way to a file and back.
     listed = _git("ls-tree", "-r", "-z", named, "--", f"{_FOLDER}/").decode("utf-8", "surrogateescape")
     own = _of_listing(revision, listed)
     current = find_templates(Path.cwd())
@@ -60,6 +62,7 @@ def _contents(blobs: Iterable[str]) -> Iterator[bytes]:
     while header := read.readline():
         _, _, size_bytes = header.split()
         yield read.read(int(size_bytes))
+        # `cat-file --batch` adds a newline to each content.
         read.readline()
 
 

@@ -47,8 +47,10 @@ def audit(file: Path | None = None, *, head: str = "") -> AuditLog:
     ``head`` is the digest of a last line that was kept elsewhere: without it nobody sees that lines are missing at the
     end. Raises RailweaveError if the log cannot be read.
     """
-    shared = shared_journals() if file is None else None
-    file = file or audit_file()
+    shared: SharedJournals | None = None
+    if file is None:
+        shared = shared_journals()
+        file = audit_file()
     try:
         if shared is not None:
             data = b"".join(line + b"\n" for line in shared.audit_lines())
@@ -96,8 +98,10 @@ def audited_action(
     with _recorded(begun, file) as record:
 
         def finish(devices: Mapping[str, Mapping[str, str]]) -> None:
-            failed = any("error" in device for device in devices.values())
-            record({"result": "failed" if failed else "done", "devices": devices})
+            result = "done"
+            if any("error" in device for device in devices.values()):
+                result = "failed"
+            record({"result": result, "devices": devices})
 
         yield finish
 
@@ -111,9 +115,14 @@ def _recorded(begun: Mapping[str, Any], file: Path | None) -> Iterator[Callable[
     ended: dict[str, Any] = {"result": "failed", "devices": {}}
     try:
         yield ended.update
+    except RailweaveError as exc:
+        if isinstance(exc, RefusedError):
+            ended["result"] = "refused"
+        ended["error"] = str(exc)
+        raise
     except BaseException as exc:
-        ended["result"] = "refused" if isinstance(exc, RefusedError) else "failed"
-        ended["error"] = str(exc) if isinstance(exc, RailweaveError) else f"{type(exc).__name__}: {exc}"
+        # KeyboardInterrupt too: devices may have been changed by then.
+        ended["error"] = f"{type(exc).__name__}: {exc}"
         raise
     finally:
         # A full disk must not hide the result of the deployment from the operator.
@@ -138,11 +147,15 @@ def _ended(result: DeployResult) -> dict[str, Any]:
         devices[name] = {"outcome": device.outcome.value}
         if device.error:
             devices[name]["error"] = device.error
+    # None: the rollout ended before the fabric was verified.
+    verified: bool | None = None
+    if result.verification is not None:
+        verified = result.verification.ok
     return {
         "result": result.result.value,
         "stopped_by": result.stopped_by,
         "devices": devices,
-        "verified": None if result.verification is None else result.verification.ok,
+        "verified": verified,
         "journal": result.journal,
     }
 

@@ -5,7 +5,7 @@ The project holds a copy of the journals in a store, which is brought up to date
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -60,28 +60,42 @@ def open_rollout_project(
     ``rollout`` names it or a part of its name; the default is the newest on ``target``. An ``intent``, or
     RAILWEAVE_INTENT, goes before the journal. Raises UsageError if rollouts of several fabrics could be meant.
     """
+    # Whoever names an intent may have moved it since the rollout began.
     if intent or os.environ.get("RAILWEAVE_INTENT"):
         return open_project(intent, operator)
     folder = fetched_journals()
-    candidates = [named_rollout(folder, rollout)] if rollout else _newest(folder, target, resume=resume)
-    intents = sorted(
-        {candidate.intent for candidate in candidates if candidate.intent and file_of(Path(candidate.intent)).is_file()}
-    )
+    if rollout:
+        candidates = [named_rollout(folder, rollout)]
+    else:
+        candidates = _newest(folder, target, resume=resume)
+    # The file of an intent may have been removed or renamed since.
+    intents = sorted({candidate.intent for candidate in candidates if _has_intent(candidate)})
     if len(intents) == 1:
         return open_project(intents[0], operator)
     if not intents or len(list(Path("intent").glob("*.y*ml"))) == 1:
         return open_project(None, operator)
-    words = ("deploy", "--resume") if resume else ("rollback",)
-    commands = first_few(
-        (f"`{command_line(*words, candidate.name, target=target)}`" for candidate in candidates), separator=" or "
-    )
-    raise UsageError(f"rollouts of {len(intents)} intents could be meant: {commands}")
+    raise _ambiguous_rollout(len(intents), candidates, target, resume=resume)
+
+
+def _has_intent(rollout: Rollout) -> bool:
+    return bool(rollout.intent) and file_of(Path(rollout.intent)).is_file()
+
+
+def _ambiguous_rollout(intents: int, candidates: Sequence[Rollout], target: str, *, resume: bool) -> UsageError:
+    """Return the error for rollouts of several intents, with the commands that name one of them."""
+    words: tuple[str, ...] = ("rollback",)
+    if resume:
+        words = ("deploy", "--resume")
+    commands = [f"`{command_line(*words, candidate.name, target=target)}`" for candidate in candidates]
+    return UsageError(f"rollouts of {intents} intents could be meant: {first_few(commands, separator=' or ')}")
 
 
 def _newest(folder: Path, target: str, *, resume: bool) -> list[Rollout]:
     """Return the newest rollout of each fabric on ``target`` that can be resumed, or else rolled back."""
     fabrics = dict.fromkeys(named["fabric"] for path in journals(folder) if (named := NAME.match(path.stem)))
-    search = newest_unfinished if resume else newest_change
+    search = newest_change
+    if resume:
+        search = newest_unfinished
     newest = (search(folder, fabric, target) for fabric in fabrics)
     return [rollout for rollout in newest if rollout is not None]
 

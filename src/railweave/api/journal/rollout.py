@@ -59,9 +59,11 @@ def _ask(name: str, request: str) -> Rollout:
     running = None
     if not name:
         running = next((rollout for rollout in rollouts(fetched_journals()) if rollout.alive), None)
+    # Where none runs, the refusal is about the newest.
     rollout = running or find(name)
     if not rollout.alive:
         raise RefusedError([_not_running(rollout)])
+    # A request is a file beside the journal, and another runner has its own copy of that folder.
     if is_held(rollout.path):
         message = f"rollout {rollout.name} is running at another runner: {rollout.by}"
         raise RefusedError(

@@ -42,6 +42,7 @@ def selftest(project: Project, target: str, device: str, options: SelftestOption
     if not (options.reads_only or project.operator.approves_selftest(device)):
         return None
     live.require_secrets()
+    # A test that was interrupted has left its commit on the switch; the next one begins with it.
     kept = _KeptCommit(STATE / "selftest" / f"{live.designed.fabric.name}-{target}-{device}.json")
     order = SelftestOrder(
         rows=live.intended(device).rows,
@@ -56,7 +57,9 @@ def selftest(project: Project, target: str, device: str, options: SelftestOption
     designed = live.designed
     with audited_action(command, designed.fabric.name, target, designed.intent.sha256) as record, live.progress():
         report = test_switch(live.nornir, device, order, events=live.shown)
-        outcome = {"outcome": "tested" if report.is_back else "changed"}
+        outcome = {"outcome": "changed"}
+        if report.is_back:
+            outcome["outcome"] = "tested"
         if report.error:
             outcome["error"] = report.error
         record({device: outcome})
@@ -100,6 +103,7 @@ def write_bundle(report: SelftestReport, out: Path) -> Path:
 
     Raises RailweaveError if it cannot be written.
     """
+    # The switch's own words must not name another folder.
     hwsku = report.platform.get("hwsku", "switch").replace("/", "-")
     release = report.image.get("release") or report.image.get("branch") or "unknown"
     file = out / f"selftest-{hwsku}-{release}.json"

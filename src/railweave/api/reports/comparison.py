@@ -20,6 +20,7 @@ from railweave.diagnostics import error, has_errors
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.files import write_private
 from railweave.intent.load import document_of
+from railweave.intent.model import Intent
 from railweave.report.page.compare_page import comparison_html
 
 _READABLE = 0o644
@@ -76,6 +77,7 @@ def suggest(project: Project, *, most: int = 4, out: Path | None = None, nics: b
     tried = candidates(intent, document_of(project.intent), models(), catalog, nics=nics)
     accepted: dict[str, Alternative] = {}
 
+    # Asked of designs alone that may still be chosen: a whole fabric is laid out for each answer.
     def accept(candidate: SuggestedDesign) -> bool:
         gathered = gather_text(candidate.text, f"{candidate.name}.yml")
         if has_errors(gathered.diagnostics):
@@ -86,19 +88,30 @@ def suggest(project: Project, *, most: int = 4, out: Path | None = None, nics: b
     chosen = smallest(tried, accept, most)
     if not chosen:
         raise RefusedError(diagnostics or [error("RW020", "no model of the catalog carries these nodes", fix=_WIDER)])
-    growth = intent.workload.growth
-    gpus = None if growth is None else growth.gpus
-    alternatives = [] if present is None else [present]
-    texts = {}
-    for number, candidate in enumerate(chosen, start=1):
-        suggestion = accepted[candidate.name]
-        suggestion = suggestion._replace(reasons=reasons(suggestion, present, gpus))
-        alternatives.append(suggestion)
-        head = "".join(f"# {line}\n" for line in (candidate.name, *suggestion.reasons))
-        texts[f"suggestion-{number}.yml"] = head + candidate.text
+    suggestions = [_with_reasons(accepted[candidate.name], present, intent) for candidate in chosen]
+    texts = _texts(chosen, suggestions)
     if out is not None:
         _write(out, texts)
-    return Suggested(Comparison(tuple(alternatives)), texts, tried.tried)
+    if present is not None:
+        suggestions.insert(0, present)
+    return Suggested(Comparison(tuple(suggestions)), texts, tried.tried)
+
+
+def _texts(chosen: Sequence[SuggestedDesign], suggestions: Sequence[Alternative]) -> dict[str, str]:
+    """Return the intents of the chosen designs by the names of their files, each with its reasons as comments."""
+    texts = {}
+    for number, (candidate, suggestion) in enumerate(zip(chosen, suggestions, strict=True), start=1):
+        head = "".join(f"# {line}\n" for line in (candidate.name, *suggestion.reasons))
+        texts[f"suggestion-{number}.yml"] = head + candidate.text
+    return texts
+
+
+def _with_reasons(suggestion: Alternative, present: Alternative | None, intent: Intent) -> Alternative:
+    """Return a suggestion with what speaks for it and against it, beside ``present``, the design of the intent."""
+    gpus: int | None = None
+    if intent.workload.growth is not None:
+        gpus = intent.workload.growth.gpus
+    return suggestion._replace(reasons=reasons(suggestion, present, gpus))
 
 
 def _write(out: Path, texts: Mapping[str, str]) -> None:

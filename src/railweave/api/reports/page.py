@@ -1,6 +1,6 @@
 """The report of a fabric: a page with design, risk and cost, and with a plan, verification, drift or rollout of it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,20 +78,27 @@ def report(
             f"{project.intent}: this intent can be sized but not drawn; name switch models of the catalog"
         )
     marked = _marked_sections(fabric, plan, verification, drift, rollout)
-    page = Page(
-        fabric,
-        summary_facts(fabric, gathered.diagnostics),
-        (*(part.section for part in marked.values()), *_design_sections(fabric, gathered.diagnostics)),
-        _joined(marked.values()),
-        listed(marked) if marked else "",
-        tuple(cable for part in marked.values() for cable in part.leaving),
-    )
-    html = page_html(page)
+    html = page_html(_page(fabric, gathered.diagnostics, marked))
     try:
         write_private(out, html, _READABLE)
     except OSError as exc:
         raise RailweaveError(f"{out} cannot be written: {exc.strerror}") from exc
     return Reported(fabric, out, len(html))
+
+
+def _page(fabric: Fabric, diagnostics: tuple[Diagnostic, ...], marked: Mapping[str, MarkedSection]) -> Page:
+    """Return the page: first what is drawn on the topology, then the sections of the design."""
+    marked_by = ""
+    if marked:
+        marked_by = listed(marked)
+    return Page(
+        fabric,
+        summary_facts(fabric, diagnostics),
+        (*(part.section for part in marked.values()), *_design_sections(fabric, diagnostics)),
+        _joined(marked.values()),
+        marked_by,
+        tuple(cable for part in marked.values() for cable in part.leaving),
+    )
 
 
 def _design_sections(fabric: Fabric, diagnostics: tuple[Diagnostic, ...]) -> tuple[Section, ...]:

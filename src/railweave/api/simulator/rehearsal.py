@@ -1,7 +1,7 @@
 """A rehearsal: the plan for a target, deployed on simulated switches that hold what the target's switches hold."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,7 +72,10 @@ def rehearse(
         live, options = _live(project, target, options, base, phase)
         task = _read(live, options, reviewed)
     rehearsal = _rehearsed(project, task, options, faults, began_s)
-    store(rehearsal, *([reviewed] if reviewed else []))
+    if reviewed is None:
+        store(rehearsal)
+    else:
+        store(rehearsal, reviewed)
     return rehearsal
 
 
@@ -167,13 +170,19 @@ def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> _T
         # Devices that could not be read for the plan have no digest.
         readable = [name for name, device in plan.devices.items() if device.running_sha256]
         recorded = record(live.nornir, readable, events=live.shown)
-    if lost := [name for name, switch in recorded.items() if switch.error]:
-        why = "; ".join(f"{name}: {recorded[name].error}" for name in lost[:3])
-        raise RailweaveError(f"{first_few(lost)} answered for the plan and not for the rehearsal: {why}")
+    _require_recorded(recorded)
     source = f"target {live.target.name}"
     if live.phase:
         source += f", phase {live.phase} from {live.base}"
     return _Task(live.designed, live.target, recorded, source, plan, live.scope)
+
+
+def _require_recorded(recorded: Mapping[str, RecordedSwitch]) -> None:
+    """Raise RailweaveError for switches that were lost between the plan and the reading for the twin."""
+    lost = [name for name, switch in recorded.items() if switch.error]
+    if lost:
+        why = "; ".join(f"{name}: {recorded[name].error}" for name in lost[:3])
+        raise RailweaveError(f"{first_few(lost)} answered for the plan and not for the rehearsal: {why}")
 
 
 def _offline(project: Project, target: str, options: DeployOptions, running: str) -> _Task:
@@ -277,15 +286,17 @@ class _RehearsedRun:
         return ()
 
     def _take(self, event: Event) -> None:
-        wave = int(event.details["wave"]) if event.step is Step.WAVE else 0
         self.moments.append(RolloutMoment(time.monotonic(), event.step, event.device))
-        for fault in self.faults:
-            if wave and fault.wave == wave:
-                self._inject(fault)
+        if event.step is Step.WAVE:
+            for fault in self.faults:
+                if fault.wave == int(event.details["wave"]):
+                    self._inject(fault)
         self.twin.live.shown(event)
 
     def _inject(self, fault: InjectedFault) -> None:
-        details = {"port": fault.port} if fault.port else {}
+        details = {}
+        if fault.port:
+            details["port"] = fault.port
         try:
             self.twin.fault(fault.device, fault.kind, **details)
         except RailweaveError as refused:
@@ -300,7 +311,9 @@ class _RehearsedRun:
     def _missed(self, fault: InjectedFault) -> str:
         """Return why a fault had no effect, empty if it had one."""
         if fault not in self._injected:
-            return f"wave {fault.wave} was not started" if self.plan.waves else "the plan has no wave"
+            if not self.plan.waves:
+                return "the plan has no wave"
+            return f"wave {fault.wave} was not started"
         if fault.kind in self.twin.unstruck(fault.device):
             return _MISSED_BECAUSE.get(fault.kind, f"{fault.device} ran no command after that")
         return ""
@@ -321,12 +334,7 @@ class _RehearsedRun:
 
 def _notes(task: _Task, plan: Plan, dark: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return what the simulated switches lack of the target's."""
-    notes = []
-    if unread := [name for name in plan.names(DeviceState.UNREACHABLE) if name not in task.recorded]:
-        notes.append(f"{compact(unread)} could not be read, and does not answer in the rehearsal either")
-    without_startup = [name for name, switch in task.recorded.items() if switch.startup is None]
-    if without_startup and task.plan is not None:
-        notes.append(f"{compact(without_startup)}: what it boots could not be read, and is taken to be what it runs")
+    notes = [*_unread_notes(task, plan)]
     if dark:
         notes.append(f"down on the target, and here: {first_few(':'.join(end) for end in dark)}")
     if soak_s := task.target.rollout.soak_s:
@@ -334,3 +342,15 @@ def _notes(task: _Task, plan: Plan, dark: Sequence[tuple[str, str]]) -> tuple[st
     if task.plan is None:
         notes.append("no switch was read: what others changed there is not part of this")
     return tuple(notes)
+
+
+def _unread_notes(task: _Task, plan: Plan) -> Iterator[str]:
+    """Yield which switches could not be read, wholly or what they boot; offline none was to be read."""
+    unread = [name for name in plan.names(DeviceState.UNREACHABLE) if name not in task.recorded]
+    if unread:
+        yield f"{compact(unread)} could not be read, and does not answer in the rehearsal either"
+    if task.plan is None:
+        return
+    without_startup = [name for name, switch in task.recorded.items() if switch.startup is None]
+    if without_startup:
+        yield f"{compact(without_startup)}: what it boots could not be read, and is taken to be what it runs"

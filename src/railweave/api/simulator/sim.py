@@ -47,6 +47,7 @@ _EXTRA = ("asyncssh", "click", "jsonpatch", "tabulate")
 @contextmanager
 def simulator_errors() -> Iterator[None]:
     """Raise RailweaveError for what the simulator refuses, and if it is not installed."""
+    # Looked up, not imported: the process of the simulator imports them.
     if missing := [name for name in _EXTRA if find_spec(name) is None]:
         needed = f"the simulator needs the extra railweave[sim] (missing: {', '.join(missing)})"
         raise RailweaveError(f"{needed}: pip install 'railweave[sim]'")
@@ -124,6 +125,8 @@ def ssh_command(project: Project, device: str, command: Sequence[str] = ()) -> l
     if command and command[0].startswith("-"):
         example = shlex.join((device, " ".join(command[1:]) or "show lldp table"))
         raise UsageError(f"{command[0]!r} is not a command of a switch: write it without options, as in `{example}`")
+    # Ports of loopback are used again by other simulators, whose keys a user's own known_hosts would contradict. An
+    # agent with many keys would use up the attempts of a login before the right one is tried.
     options = {"UserKnownHostsFile": endpoints.known_hosts, "IdentitiesOnly": "yes", "LogLevel": "ERROR"}
     return [
         "ssh",
@@ -177,6 +180,7 @@ def _factory_ports(model: SwitchModel) -> dict[str, dict[str, str]]:
 
 
 def _port_row(lanes: str, speed_gbps: int, alias: str, index: int, more: dict[str, str]) -> dict[str, str]:
+    # SONiC states speeds in Mbit/s.
     row = {"lanes": lanes, "speed": str(speed_gbps * 1000), "alias": alias, "index": str(index)}
     return row | {"mtu": "9100", "admin_status": "up"} | more
 
@@ -204,5 +208,6 @@ def _digest(*parts: str) -> str:
 
 def _mac(*parts: str) -> str:
     """Return a locally administered address that is always the same for the same device."""
+    # 02: the bit that says that no vendor assigned the address (IEEE 802).
     digits = _digest(*parts)[:10]
     return ":".join(("02", *(digits[at : at + 2] for at in range(0, 10, 2))))

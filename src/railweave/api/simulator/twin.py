@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
@@ -23,12 +23,13 @@ from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
+from railweave.plan.verification import LldpNeighbor
 from railweave.sonic.document import RunningConfig, json_tables
 from sonic_sim import control
 from sonic_sim.clock import NEARLY_NOTHING
 from sonic_sim.control import Endpoints, SimOptions
 from sonic_sim.faults import AT_A_COMMAND, AT_ONCE, OF_A_PORT, FaultKind
-from sonic_sim.network import Port, compatible, end_of, port_of
+from sonic_sim.network import End, Port, compatible, end_of, port_of
 from sonic_sim.spec import SimCable, SimSpec, SimState
 
 Recorded = Mapping[str, RecordedSwitch]
@@ -213,19 +214,28 @@ def _lldp_cables(fabric: Fabric, recorded: Recorded) -> Iterator[tuple[str, str]
         for port, neighbors in switch.seen.lldp.items():
             if port not in ports[name]:
                 continue
-            far_ends = set()
-            for neighbor in neighbors:
-                far_port = ports.get(neighbor.system, {}).get(neighbor.port)
-                if far_port and neighbor.system in fabric.switch_of:
-                    far_ends.add(f"{neighbor.system}:{far_port}")
+            far_ends = _far_ends(neighbors, fabric, ports)
             # Several neighbors at one port: a hub or a stale entry, which does not show where the cable ends.
             if len(far_ends) == 1:
                 yield f"{name}:{port}", far_ends.pop()
 
 
+def _far_ends(neighbors: Iterable[LldpNeighbor], fabric: Fabric, ports: Mapping[str, Mapping[str, str]]) -> set[str]:
+    """Return ``DEVICE:PORT`` of the neighbors that are switches of the fabric; ``ports`` are the names by device."""
+    far_ends = set()
+    for neighbor in neighbors:
+        port = ports.get(neighbor.system, {}).get(neighbor.port)
+        if port and neighbor.system in fabric.switch_of:
+            far_ends.add(f"{neighbor.system}:{port}")
+    return far_ends
+
+
 def _port_names(switch: RecordedSwitch) -> dict[str, str]:
     """Return the ports of a switch by name and by alias, which SONiC's LLDP sends."""
-    rows = switch.running.port_rows if switch.running else {}
+    if switch.running is None:
+        return {}
+    rows = switch.running.port_rows
+    # Names come last: should an alias be the name of another port, the name counts.
     return {str(row.get("alias", name)): name for name, row in rows.items()} | {name: name for name in rows}
 
 
@@ -237,15 +247,21 @@ def dark_ports(spec: SimSpec, recorded: Recorded, unprovisioned: Collection[str]
     dark = []
     for cable in spec.cables:
         ends = [end_of(cable.a), end_of(cable.b)]
-        recorded_ends = [end for end in ends if end.node in recorded]
-        if not recorded_ends or any(end.node in unprovisioned for end in ends):
+        if any(end.node in unprovisioned for end in ends):
             continue
-        if not _is_configured_up([_port(recorded[end.node], end.port) for end in recorded_ends]):
-            continue
-        down = [end for end in recorded_ends if _is_down(recorded[end.node], end.port)]
-        if down:
-            dark.append((down[0].node, down[0].port))
+        if port := _dark_end([end for end in ends if end.node in recorded], recorded):
+            dark.append(port)
     return tuple(dark)
+
+
+def _dark_end(ends: Sequence[End], recorded: Recorded) -> tuple[str, str] | None:
+    """Return the first of the recorded ends of a cable that is down although they are configured up, else None."""
+    if not _is_configured_up([_port(recorded[end.node], end.port) for end in ends]):
+        return None
+    for end in ends:
+        if _is_down(recorded[end.node], end.port):
+            return end.node, end.port
+    return None
 
 
 def _is_configured_up(ports: Sequence[Port | None]) -> bool:
@@ -257,12 +273,17 @@ def _is_configured_up(ports: Sequence[Port | None]) -> bool:
 
 
 def _port(switch: RecordedSwitch, name: str) -> Port | None:
-    row = switch.running.port_rows.get(name) if switch.running else None
+    if switch.running is None:
+        return None
+    row = switch.running.port_rows.get(name)
     if row is None:
         return None
     return port_of(name, {key: str(value) for key, value in row.items()})
 
 
 def _is_down(switch: RecordedSwitch, port: str) -> bool:
-    state = switch.seen.ports.get(port) if switch.seen else None
+    # Without a reading the link counts as up, as the configuration has it.
+    if switch.seen is None:
+        return False
+    state = switch.seen.ports.get(port)
     return state is not None and not state.up

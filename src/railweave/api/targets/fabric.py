@@ -145,6 +145,7 @@ def pending_wait_s(target: Target) -> float:
 def live_fabric(project: Project, target: str, *, partial: bool = False) -> LiveFabric:
     """Return the fabric of the project's intent on ``target``; raises RefusedError, UsageError as `connect` does."""
     designed = load_configurable(project.intent)
+    # Their number alone: all of them would hide what the command itself reports.
     count = sum(diagnostic.severity is Severity.WARNING for diagnostic in designed.diagnostics)
     if count:
         intent = str(project.intent)
@@ -173,6 +174,7 @@ def connect(
     loaded = load_target(file)
     shown = project.operator.progress()
     nornir = build(designed.fabric, loaded, processors=[shown], partial=partial)
+    # A change of the fabric could cut off a switch that is reached through the fabric itself.
     addresses = {name: host.hostname or "" for name, host in nornir.inventory.hosts.items()}
     in_band = tuple(management_findings(designed.fabric, addresses, Where(str(file))))
     if has_errors(in_band):

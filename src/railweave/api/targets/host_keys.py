@@ -1,6 +1,6 @@
 """Host keys of a target's devices: read, shown to the operator, recorded; a changed key only on request."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +47,7 @@ def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace
     loaded = load_target(file)
     known_switches(fabric, devices)
     reaches = resolve(fabric, loaded, STATE)
+    # All switches of a target have their keys in one file.
     known_hosts = _known_hosts(next(iter(reaches.values())).options.get("alt_key_file"), file)
     jump_keys: tuple[ShownKey, ...] = ()
     jump_recorded: tuple[str, ...] = ()
@@ -62,6 +63,7 @@ def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace
         jump_recorded = agreed
     requested = {name: reach for name, reach in reaches.items() if not devices or name in devices}
     keys = look(requested, known_hosts, loaded.rollout.workers)
+    # Against the recorded keys of all switches, not only of the requested ones.
     shared = devices_by_key(keys, reaches, known_hosts)
     project.operator.warn(_shared_key(fingerprint, names, known_hosts) for fingerprint, names in shared.items())
     agreed = _recorded(keys, known_hosts, project.operator, replace=replace)
@@ -88,10 +90,7 @@ def _recorded(
 ) -> tuple[str, ...] | None:
     """Show the keys, ask, record; return the devices whose key was recorded, None if the operator declined."""
     operator.show_keys(keys)
-    diagnostics = [_revoked_key(key, known_hosts) for key in keys if key.trust is Trust.REVOKED]
-    if not replace:
-        diagnostics += [_changed_key(key, known_hosts) for key in keys if key.trust is Trust.CHANGED]
-    if diagnostics:
+    if diagnostics := [*_unacceptable(keys, known_hosts, replace=replace)]:
         raise RefusedError(diagnostics)
     fresh = [key for key in keys if key.trust in {Trust.NEW, Trust.CHANGED}]
     if not fresh:
@@ -103,6 +102,16 @@ def _recorded(
     except OSError as exc:
         raise RailweaveError(f"{known_hosts} cannot be written: {exc.strerror}") from exc
     return tuple(key.device for key in fresh)
+
+
+def _unacceptable(keys: Sequence[ShownKey], known_hosts: Path, *, replace: bool) -> Iterator[Diagnostic]:
+    """Yield why keys must not be recorded: revoked ones never, changed ones only with ``replace``."""
+    for key in keys:
+        if key.trust is Trust.REVOKED:
+            yield _revoked_key(key, known_hosts)
+    for key in keys:
+        if key.trust is Trust.CHANGED and not replace:
+            yield _changed_key(key, known_hosts)
 
 
 def _changed_key(key: ShownKey, known_hosts: Path) -> Diagnostic:

@@ -4,6 +4,7 @@ import hashlib
 import os
 import sys
 from fnmatch import fnmatchcase
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from railweave.wording import command_line, first_few
 if TYPE_CHECKING:
     from nornir_railweave.workers.channel import Channel
     from nornir_railweave.workers.message import ProjectBinding
-    from nornir_railweave.workers.runner import WorkPlace
+    from nornir_railweave.workers.runner import TaskLimits, WorkPlace
 
 PAYS_FROM = 1000
 """Switches from which on further processes pay for their start on idle processors (docs/reference/scale.md)."""
@@ -40,26 +41,41 @@ def spread(project: Project, designed: Designed, target: Target, nornir: Nornir)
     if not site_of and count < 2:
         return nornir
     # Imported late: a target without sites and further processes needs none of it.
-    from nornir_railweave.workers.runner import SpreadRunner, TaskLimits, TaskSpread, WorkPlace
-    from nornir_railweave.workers.serving import READING, SPREAD
+    from nornir_railweave.workers.runner import SpreadRunner, TaskSpread
+    from nornir_railweave.workers.serving import READING
 
-    sites = {
-        site: WorkPlace(site, _channel(target, site), SPREAD, start_command(target, site)) for site in target.sites
-    }
-    place_of: dict[str, WorkPlace] = {name: sites[site] for name, site in site_of.items()}
+    sites = _site_places(target)
+    place_of = {name: sites[site] for name, site in site_of.items()}
     if count > 1:
         command = (sys.executable, "-c", _RUN, *_words(project, target))
         # Only reading and verifying cost processor time for every switch; changes wait for the switches.
         processes = [_process(command, f"process-{number + 1}", target, READING) for number in range(count)]
-        place_of |= {name: processes[index % count] for index, name in enumerate(without_site)}
+        place_of |= dict(zip(without_site, cycle(processes), strict=False))
+    file = f"inventory/{target.name}.yml"
+    spreading = TaskSpread(binding_of(designed, target.name), place_of.get, _limits(target), file)
+    return nornir.with_runner(SpreadRunner(spreading, target.rollout.workers))
+
+
+def _site_places(target: Target) -> dict[str, "WorkPlace"]:
+    """Return the place of work of each site, by its name; no worker is asked yet."""
+    from nornir_railweave.workers.runner import WorkPlace
+    from nornir_railweave.workers.serving import SPREAD
+
+    places = {}
+    for site in target.sites:
+        places[site] = WorkPlace(site, _channel(target, site), SPREAD, start_command(target, site))
+    return places
+
+
+def _limits(target: Target) -> "TaskLimits":
+    """Return how long the tasks of a switch may take at a worker, in seconds, by the target's timeouts."""
+    from nornir_railweave.workers.runner import TaskLimits
+
     rollout = target.rollout
     times = target.timeouts
     changing_s = rollout.revert_in_s + times.reconnect_s + 2 * rollout.verify_timeout_s + rollout.drain_timeout_s
     reading_s = 4 * (times.connect_s + times.command_s) + times.worker_s
-    limits = TaskLimits(times.worker_s, reading_s, changing_s + reading_s)
-    file = f"inventory/{target.name}.yml"
-    spreading = TaskSpread(binding_of(designed, target.name), place_of.get, limits, file)
-    return nornir.with_runner(SpreadRunner(spreading, rollout.workers))
+    return TaskLimits(times.worker_s, reading_s, changing_s + reading_s)
 
 
 _RUN = "from railweave.cli import run; run()"
