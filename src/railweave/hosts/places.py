@@ -92,16 +92,24 @@ class Places:
         """Yield the files of a node as they are installed; those of the other network backend are left out."""
         places = self._by_name
         for name, content in files.items():
-            if name in places:
-                mode = _PROGRAM_MODE if name == PROGRAM else _MODE
-                yield InstalledFile(places[name], mode, content)
-            elif name.endswith(".link") or (name.startswith("networkd/") and backend is NetworkBackend.NETWORKD):
-                # udev names interfaces by .link files, whichever backend configures them.
-                yield InstalledFile("/etc/systemd/network/" + name.removeprefix("networkd/"), _MODE, content)
-            elif name == "netplan.yaml" and backend is NetworkBackend.NETPLAN:
-                yield InstalledFile(f"/etc/netplan/90-railweave{self._suffix}.yaml", _PRIVATE_MODE, content)
-            elif name.endswith(".nmconnection") and backend is NetworkBackend.NETWORKMANAGER:
-                yield InstalledFile(_CONNECTIONS + name, _PRIVATE_MODE, content)
+            if name == PROGRAM:
+                yield InstalledFile(places[name], _PROGRAM_MODE, content)
+            elif name in places:
+                yield InstalledFile(places[name], _MODE, content)
+            elif place := self._network_place(name, backend):
+                path, mode = place
+                yield InstalledFile(path, mode, content)
+
+    def _network_place(self, name: str, backend: NetworkBackend) -> tuple[str, int] | None:
+        """Return the path and mode of a file of the network, None for one that ``backend`` does not read."""
+        if name.endswith(".link") or (name.startswith("networkd/") and backend is NetworkBackend.NETWORKD):
+            # udev names interfaces by .link files, whichever backend configures them.
+            return "/etc/systemd/network/" + name.removeprefix("networkd/"), _MODE
+        if name == "netplan.yaml" and backend is NetworkBackend.NETPLAN:
+            return f"/etc/netplan/90-railweave{self._suffix}.yaml", _PRIVATE_MODE
+        if name.endswith(".nmconnection") and backend is NetworkBackend.NETWORKMANAGER:
+            return _CONNECTIONS + name, _PRIVATE_MODE
+        return None
 
     @property
     def _suffix(self) -> str:

@@ -85,12 +85,17 @@ def _unmet_entries(read: Read, want: Mapping[str, str], actual: Mapping[str, str
         yield from (key for key, least in want.items() if int(actual.get(key, "0")) < int(least))
         return
     yield from (key for key, value in want.items() if actual.get(key) != value)
-    others = {key: value for key, value in actual.items() if key not in want}
-    if "clear" in read:
-        # Other keys may have any value but the cleared ones; those get the value of the rest.
-        yield from (key for key, value in others.items() if value in read["clear"] and value != read["rest"])
-    else:
+    yield from _surplus(read, {key: value for key, value in actual.items() if key not in want})
+
+
+def _surplus(read: Read, others: Mapping[str, str]) -> Iterator[str]:
+    """Yield the keys of entries that are not intended and may not stay."""
+    if "clear" not in read:
         yield from others
+        return
+    # Other keys may have any value but the cleared ones; those get the value of the rest.
+    cleared = {*read["clear"]} - {read["rest"]}
+    yield from (key for key, value in others.items() if value in cleared)
 
 
 def _texts(read: Read, actual: Setting) -> tuple[str, str]:

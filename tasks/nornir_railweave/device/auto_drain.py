@@ -59,7 +59,9 @@ def undrain(device: Device) -> Seen | None:
     """Undrain while the commit still waits for its confirmation; return what the driver's answer shows."""
     view = device.driver.undrain(ObserveRequest(counters=True, over_s=device.interval_s))
     device.say(Step.UNDRAINED)
-    return None if view is None else seen_of(view)
+    if view is None:
+        return None
+    return seen_of(view)
 
 
 def ports_of(device: Device, peers: tuple[str, ...]) -> tuple[str, ...]:
@@ -74,7 +76,9 @@ def ports_of(device: Device, peers: tuple[str, ...]) -> tuple[str, ...]:
 
 def shown_peers(peers: tuple[str, ...]) -> str:
     """Return what is drained, for a person."""
-    return "the whole device" if peers == WHOLE else f"BGP peers {', '.join(peers)}"
+    if peers == WHOLE:
+        return "the whole device"
+    return f"BGP peers {', '.join(peers)}"
 
 
 def _covers(drained: tuple[str, ...], peers: tuple[str, ...]) -> bool:

@@ -139,18 +139,24 @@ class ReachedDevice:
         """
         driver = self.driver
         reading = driver.last_reading if just_read else None
-        return driver.status() if reading is None else reading.status
+        if reading is None:
+            return driver.status()
+        return reading.status
 
     @property
     def broken(self) -> str:
         """Return in words which daemons the last change ended for good, by the last reading; empty for none."""
         reading = self.driver.last_reading
-        return "" if reading is None else reading.status.broken
+        if reading is None:
+            return ""
+        return reading.status.broken
 
     def drained(self) -> tuple[str, ...]:
         """Return the BGP peers that are drained; none where the driver cannot drain."""
         driver = self.driver
-        return driver.drained() if driver.can(Capability.DRAIN) else ()
+        if driver.can(Capability.DRAIN):
+            return driver.drained()
+        return ()
 
 
 class Device(ReachedDevice):

@@ -37,15 +37,19 @@ def wait_until_drained(
     readings_left = timeout_s / interval_s
     counted = first or count_over(driver, interval_s)
     while True:
-        rates = packet_rates(counted, ports)
-        loud = {port: rate for port, rate in rates.items() if rate >= packets_per_s}
-        uncounted = [port for port in ports if port not in rates]
-        if not loud and not uncounted:
-            return ""
+        remaining = _remaining_traffic(counted, ports, packets_per_s)
         readings_left -= 1
-        if clock.monotonic() >= deadline or readings_left <= 0:
-            return "; ".join(filter(None, (_still_flowing(loud, packets_per_s), _not_counted(uncounted))))
+        if not remaining or clock.monotonic() >= deadline or readings_left <= 0:
+            return remaining
         counted = count_over(driver, interval_s)
+
+
+def _remaining_traffic(counted: tuple[PortCounters, ...], ports: Collection[str], packets_per_s: float) -> str:
+    """Describe the ports that carry ``packets_per_s`` or more, or are not counted; empty if all are quiet."""
+    rates = packet_rates(counted, ports)
+    loud = {port: rate for port, rate in rates.items() if rate >= packets_per_s}
+    uncounted = [port for port in ports if port not in rates]
+    return "; ".join(filter(None, (_still_flowing(loud, packets_per_s), _not_counted(uncounted))))
 
 
 def packet_rates(counted: tuple[PortCounters, ...], ports: Collection[str]) -> dict[str, float]:
@@ -93,7 +97,9 @@ def _rates(
 
 def _counted_since(count: int, before: int) -> int:
     """Return the packets between two readings; a counter that was cleared in between counts from 0."""
-    return count if count < before else count - before
+    if count < before:
+        return count
+    return count - before
 
 
 def _not_counted(ports: Sequence[str]) -> str:

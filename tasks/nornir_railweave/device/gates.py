@@ -1,6 +1,6 @@
 """The gate of one device: what it must show after its change, looked at until all holds or time is up."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nornir_railweave.device.device import Device
@@ -18,7 +18,9 @@ def take_baseline(device: Device, seen: Seen) -> Baseline:
     """Return what holds as ``seen`` and must hold afterwards."""
     expectation = device.job.expectation
     held = health(expectation, seen.observation)
-    rates = seen.losses.rates(used_ports(device)) if seen.losses else {}
+    rates: Mapping[tuple[CheckKind, str], float] = {}
+    if seen.losses:
+        rates = seen.losses.rates(used_ports(device))
     routes = session_routes(expectation, seen.observation)
     prefixes = accepted_prefixes(held, seen.observation, to_nodes=expectation.ipv4_to_nodes)
     lacking = frozenset(session.peer for session in routes if not session.ok)
@@ -61,6 +63,11 @@ class _Look:
     checks: tuple[VerifyCheck, ...]
     awaits_routes: bool = False
 
+    @property
+    def failed(self) -> list[VerifyCheck]:
+        """Return the checks that failed."""
+        return [check for check in self.checks if not check.ok]
+
 
 def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, first: Seen | None = None) -> str:
     """Look until all checks hold, and no port loses more than before; return what was wrong when time was up.
@@ -76,14 +83,22 @@ def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, fir
     seen = first
     while True:
         look = _look(device, baseline, seen, whole=whole, watched=watched)
-        failed = [check for check in look.checks if not check.ok]
-        if not failed and not look.awaits_routes:
+        failed = look.failed
+        next_s = clock.monotonic() + rollout.verify_interval_s
+        if failed and next_s > deadline:
+            return sentence(failed)
+        if not failed and (not look.awaits_routes or next_s > routes_deadline):
             return ""
-        ends_s = deadline if failed else routes_deadline
-        if clock.monotonic() + rollout.verify_interval_s > ends_s:
-            return sentence(failed) if failed else ""
         clock.sleep(rollout.verify_interval_s)
         seen = None
+
+
+def _loss_checks(device: Device, baseline: Baseline, seen: Seen) -> Sequence[VerifyCheck]:
+    """Return the checks of losses, of those of ``seen`` or newly counted; none where the switch shows no counters."""
+    losses = seen.losses or losses_of(count_over(device.driver, device.interval_s))
+    if losses is None:
+        return ()
+    return loss_checks_of(device, baseline, losses)
 
 
 def _look(device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool, watched: bool) -> _Look:
@@ -94,10 +109,7 @@ def _look(device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool,
         awaits_routes = whole and _awaits_routes(device, baseline, seen.observation)
         if not watched or awaits_routes or not all(check.ok for check in checks):
             return _Look(checks, awaits_routes)
-        losses = seen.losses or losses_of(count_over(device.driver, device.interval_s))
-        if losses is None:
-            return _Look(checks)
-        return _Look((*checks, *loss_checks_of(device, baseline, losses)))
+        return _Look((*checks, *_loss_checks(device, baseline, seen)))
     except DEVICE_ERRORS as fault:
         device.session.close()
         return _Look((unreachable(device.job.device, error_text(fault)),))

@@ -109,7 +109,9 @@ def config_state(reading: JobReading, job: DeviceJob) -> ConfigState:
     """Tell which configuration ``reading`` is."""
     if reading.done:
         return ConfigState.AFTER
-    return ConfigState.BEFORE if reading.sha256 == job.before_sha256 else ConfigState.PARTIAL
+    if reading.sha256 == job.before_sha256:
+        return ConfigState.BEFORE
+    return ConfigState.PARTIAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,9 @@ class DeployJob:
     @property
     def generation(self) -> Mapping[str, Any]:
         """Return that of the plan, and the one that is deployed."""
-        return {"was": self.planned.generation.number, "now": generation_document(self.own)} if self.own.digest else {}
+        if self.own.digest:
+            return {"was": self.planned.generation.number, "now": generation_document(self.own)}
+        return {}
 
     @property
     def restores(self) -> bool:

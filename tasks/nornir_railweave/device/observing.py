@@ -57,7 +57,9 @@ def seen_of(view: SwitchView) -> Seen:
 
 def losses_of(counted: tuple[PortCounters, ...]) -> LossWatch | None:
     """Return what ports lost between the first and the last of two readings or more."""
-    return LossWatch(_losses(counted[0]), _losses(counted[-1])) if len(counted) > 1 else None
+    if len(counted) > 1:
+        return LossWatch(_losses(counted[0]), _losses(counted[-1]))
+    return None
 
 
 def _observation(view: SwitchView) -> Observation:
@@ -158,4 +160,6 @@ def _accepted(families: Iterable[Mapping[str, Any]]) -> int:
     """Return the prefixes that were accepted over some address families; UNKNOWN where none of them counts."""
     counts = [int(family.get("accepted_prefixes", UNKNOWN)) for family in families]
     counted = [count for count in counts if count >= 0]
-    return sum(counted) if counted else UNKNOWN
+    if counted:
+        return sum(counted)
+    return UNKNOWN

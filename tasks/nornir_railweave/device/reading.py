@@ -80,7 +80,9 @@ def running_of(driver: CheckedDriver, which: str = "running") -> RunningConfig:
 def reading_of(driver: CheckedDriver, which: str = "running") -> ConfigReading:
     """Return a new reading, or the ``last`` one where there is one."""
     last = driver.last_reading if which == "last" else None
-    return driver.read() if last is None else last
+    if last is None:
+        return driver.read()
+    return last
 
 
 def read_with_commit(driver: CheckedDriver, read: Callable[[], T]) -> tuple[T, bool]:
@@ -94,9 +96,13 @@ def read_with_commit(driver: CheckedDriver, read: Callable[[], T]) -> tuple[T, b
 
 def generation_in(reading: ConfigReading | None) -> Mapping[str, Any]:
     """Return the generation of the intent that a device says it runs; empty where it says none."""
-    return {} if reading is None else reading.status.generation
+    if reading is None:
+        return {}
+    return reading.status.generation
 
 
 def release_in(reading: ConfigReading | None) -> str:
     """Return the SONiC release that a device runs; empty where it is not known."""
-    return "" if reading is None else running_release(reading.image)
+    if reading is None:
+        return ""
+    return running_release(reading.image)

@@ -55,17 +55,30 @@ def restore(
         except DEVICE_ERRORS as fault:
             # Whether the device took it shows in what it holds now.
             device.say(Step.LOST, error_text(fault))
-        missing = snapshot.missing(running_of(device.reconnect()))
-        last = device.last_commit(just_read=True)
-        undoes = bool(message) and last.message == message
-        if not missing and last.pending and undoes:
-            last = _confirmed_undo(device, last)
-        if not missing and last.pending and (undoes or made(last)):
-            missing = (STILL_WAITS,)
+        last, missing = _result(device, snapshot, made, message)
         if not missing:
             break
         refuse(last)
     return missing
+
+
+def _result(
+    device: ReachedDevice, snapshot: Snapshot, made: Callable[[CommitStatus], bool], message: str
+) -> tuple[CommitStatus, tuple[str, ...]]:
+    """Read the device again; return its last commit and what is missing of ``snapshot``.
+
+    A commit of ``message`` is confirmed. STILL_WAITS is missing while that one, or the one to revert, may revert.
+    """
+    missing = snapshot.missing(running_of(device.reconnect()))
+    last = device.last_commit(just_read=True)
+    if missing or not last.pending:
+        return last, missing
+    undoes = bool(message) and last.message == message
+    if undoes:
+        last = _confirmed_undo(device, last)
+    if last.pending and (undoes or made(last)):
+        return last, (STILL_WAITS,)
+    return last, ()
 
 
 def _revert(
@@ -210,4 +223,6 @@ def _undrain(device: Device, attempt: Attempt) -> str:
         return ""
     except DEVICE_ERRORS as fault:
         return f"perhaps still drained ({error_text(fault)})"
-    return f"still drained: {', '.join(left)}" if left else ""
+    if left:
+        return f"still drained: {', '.join(left)}"
+    return ""

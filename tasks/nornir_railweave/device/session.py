@@ -114,7 +114,9 @@ def session(task: Task) -> Iterator[DeviceSession]:
 def said_of(fault: BaseException) -> dict[str, str]:
     """Return all that a device printed of a fault, for the journal; nothing where it is not known."""
     notes = "\n".join(getattr(fault, "__notes__", ()))
-    return {"said": notes} if notes else {}
+    if notes:
+        return {"said": notes}
+    return {}
 
 
 def error_text(fault: BaseException) -> str:
@@ -122,7 +124,9 @@ def error_text(fault: BaseException) -> str:
     text = one_line(str(fault))
     if not text:
         return type(fault).__name__
-    return text if isinstance(fault, DEVICE_ERRORS) else f"{type(fault).__name__}: {text}"
+    if isinstance(fault, DEVICE_ERRORS):
+        return text
+    return f"{type(fault).__name__}: {text}"
 
 
 def one_line(text: str) -> str:

@@ -56,7 +56,9 @@ class ShownKey:
 def jump_of(reaches: Mapping[str, Reach]) -> Jump | None:
     """Return the jump host through which the devices are reached; one target has one at most."""
     given = next((reach.options["jump"] for reach in reaches.values() if reach.options.get("jump")), None)
-    return None if given is None else parse_jump(given)
+    if given is None:
+        return None
+    return parse_jump(given)
 
 
 def look_at_jump(jump: Jump, timeout_s: float) -> ShownKey:
@@ -91,17 +93,27 @@ def devices_by_key(
     """Return the devices that have the same key, by its fingerprint: those that showed it, and others whose recorded
     key it is."""
     shown = {key.device: key for key in keys if key.key}
+    # Only of a key that was shown now the fingerprint is known.
+    fingerprints = {key.key: key.fingerprint for key in shown.values()}
+    shared = {}
+    for key, devices in _devices_of_keys(shown, reaches, known_hosts).items():
+        if len(devices) > 1 and key in fingerprints:
+            shared[fingerprints[key]] = tuple(devices)
+    return shared
+
+
+def _devices_of_keys(
+    shown: Mapping[str, ShownKey], reaches: Mapping[str, Reach], known_hosts: Path
+) -> dict[str, list[str]]:
+    """Return the devices of each key (``type base64``): a device has the key that it showed, else its recorded ones."""
     devices_of: dict[str, list[str]] = {}
     for device, reach in reaches.items():
         if device in shown:
             devices_of.setdefault(shown[device].key, []).append(device)
-        else:
-            for recorded in recorded_keys(known_hosts, known_name(reach.host, reach.port)):
-                devices_of.setdefault(" ".join(recorded), []).append(device)
-    # Only of a key that was shown now the fingerprint is known.
-    fingerprints = {key.key: key.fingerprint for key in shown.values()}
-    shared = {key: names for key, names in devices_of.items() if len(names) > 1}
-    return {fingerprints[key]: tuple(names) for key, names in shared.items() if key in fingerprints}
+            continue
+        for key in recorded_keys(known_hosts, known_name(reach.host, reach.port)):
+            devices_of.setdefault(" ".join(key), []).append(device)
+    return devices_of
 
 
 def _look(device: str, name: str, known_hosts: Path, reached: Callable[[], Any], timeout_s: float) -> ShownKey:
@@ -117,8 +129,10 @@ def _look(device: str, name: str, known_hosts: Path, reached: Callable[[], Any],
         trust = Trust.REVOKED
     elif not recorded:
         trust = Trust.NEW
+    elif key in recorded:
+        trust = Trust.KNOWN
     else:
-        trust = Trust.KNOWN if key in recorded else Trust.CHANGED
+        trust = Trust.CHANGED
     return ShownKey(device, name, trust, " ".join(key), str(shown.fingerprint))
 
 

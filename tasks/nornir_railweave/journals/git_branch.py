@@ -135,7 +135,9 @@ class GitBranch:
         except StoreError:
             return _Remote(self._named, {})
         remote = _without_login(url)
-        return remote if remote.login else _Remote(self._named, {})
+        if remote.login:
+            return remote
+        return _Remote(self._named, {})
 
     def _reach(self, verb: str, *words: str) -> bytes:
         """Run a git command that talks to the remote; ``words`` follow its name."""

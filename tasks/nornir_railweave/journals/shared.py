@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -67,27 +67,39 @@ class SharedJournals:
 
     def fetch(self) -> None:
         """Bring the journals of the store into the folder. Raises StoreError, OSError."""
-        names = [name for name in self.store.names() if not name.startswith(f"{AUDIT}/")]
-        records = {name: read_record(data) for name, data in self.store.read(names).items()}
-        folders: defaultdict[str, dict[int, JournalRecord]] = defaultdict(dict)
-        self._seen.clear()
+        folders = self._read_folders()
         self._stored.clear()
-        for name, record in records.items():
-            folder, number = _place(name)
-            self._seen[folder] = max(self._seen.get(folder, 0), number)
-            if record is not None and number:
-                folders[folder][number] = record
         self.folder.mkdir(parents=True, exist_ok=True)
         for folder, numbered in folders.items():
-            last = numbered[max(numbered)].heading
             headings = [record.heading for record in numbered.values()]
             unjournaled = {heading.rollout for heading in headings if not heading.journaled}
             for rollout, lines in journal_texts(numbered).items():
                 if rollout in unjournaled:
                     continue
-                holder = last.by if _holds(last, rollout) and self._lost.get(folder) != max(numbered) else ""
-                _mirror(self.folder / f"{rollout}{SUFFIX}", lines, holder)
+                _mirror(self.folder / f"{rollout}{SUFFIX}", lines, self._holder(folder, numbered, rollout))
                 self._stored[rollout] = len(lines)
+
+    def _read_folders(self) -> dict[str, dict[int, JournalRecord]]:
+        """Read the store; return the readable records by folder and number, and note the last number of each folder."""
+        names = [name for name in self.store.names() if not name.startswith(f"{AUDIT}/")]
+        folders: defaultdict[str, dict[int, JournalRecord]] = defaultdict(dict)
+        stored = self.store.read(names)
+        self._seen.clear()
+        for name, data in stored.items():
+            folder, number = _place(name)
+            self._seen[folder] = max(self._seen.get(folder, 0), number)
+            record = read_record(data)
+            if record is not None and number:
+                folders[folder][number] = record
+        return folders
+
+    def _holder(self, folder: str, numbered: Mapping[int, JournalRecord], rollout: str) -> str:
+        """Return the runner that carries out a rollout now; empty for none, and for one that is given up as lost."""
+        last_number = max(numbered)
+        last = numbered[last_number].heading
+        if not _holds(last, rollout) or self._lost.get(folder) == last_number:
+            return ""
+        return last.by
 
     def refuse_while_held(self, place: str, tell: Callable[[str], None] = lambda _: None) -> None:
         """Raise JournalHeldError where another runner holds ``FABRIC@TARGET``; watch for it where one held it last.

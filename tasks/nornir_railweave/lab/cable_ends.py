@@ -56,4 +56,6 @@ def _run(program: str, *words: str) -> str:
         return f"{program} is not installed (Debian's package iproute2)"
     except subprocess.TimeoutExpired:
         return f"{program} did not end within {_COMMAND_S:g} s"
-    return (done.stderr.strip() or f"{program} exited with {done.returncode}") if done.returncode else ""
+    if done.returncode:
+        return done.stderr.strip() or f"{program} exited with {done.returncode}"
+    return ""

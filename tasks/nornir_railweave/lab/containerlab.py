@@ -121,7 +121,9 @@ class Containerlab:
         From 0.79 on Containerlab puts the container's own in this place. Before that it knows none when it writes the
         file, and the machine keeps what vrnetlab gave it.
         """
-        return "{{ .MacAddress }}" if _numbers(self.version()) >= _FILLS_IN_MAC else ""
+        if _numbers(self.version()) >= _FILLS_IN_MAC:
+            return "{{ .MacAddress }}"
+        return ""
 
     def refuse_too_old(self, kind: str) -> None:
         """Raise ContainerlabError where this Containerlab is too old for switches of a kind, or not installed."""

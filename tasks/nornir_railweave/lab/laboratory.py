@@ -268,12 +268,15 @@ def wait_for_switches(lab: LabFolder, ready_s: float, otherwise: str = _TAKEN_DO
     waiting = dict(lab.ssh_ports)
     while waiting:
         waiting = {name: port for name, port in waiting.items() if not (_healthy(lab, name) and _greets(port))}
-        if waiting and time.monotonic() > limit:
-            missing = "no SSH" if all(_healthy(lab, name) for name in waiting) else "not healthy"
+        if not waiting:
+            return
+        if time.monotonic() > limit:
+            missing = "not healthy"
+            if all(_healthy(lab, name) for name in waiting):
+                missing = "no SSH"
             late = f"{', '.join(waiting)}: {missing} within {ready_s:g} s; {otherwise}"
             raise ContainerlabError(late + _boot_log(lab, waiting))
-        if waiting:
-            time.sleep(_POLL_S)
+        time.sleep(_POLL_S)
 
 
 def prepare_containers(lab: LabFolder, ready_s: float = 600.0, otherwise: str = _TAKEN_DOWN) -> None:

@@ -52,7 +52,9 @@ class FileControl:
             word = self.file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
             return GO_ON
-        return word if word in (PAUSE, ABORT) else GO_ON
+        if word in (PAUSE, ABORT):
+            return word
+        return GO_ON
 
 
 def ask(journal: Path, word: str) -> None:

@@ -95,15 +95,18 @@ def _deployed(
 
     result = procedure.carry_out(jobs, unchanged, announce, verified)
     # An interrupt in the last wave stopped nothing.
-    return result if result.stopped_by else replace(result, interrupted=False)
+    if result.stopped_by:
+        return result
+    return replace(result, interrupted=False)
 
 
 def _not_begun(plan: Plan, reason: str) -> DeployResult:
     """Return the end of a deployment that did not begin: nobody was looked at, so nobody is called new."""
     outcomes: dict[str, DeviceOutcome] = {}
     for name, outcome in outcomes_of(plan, {}).items():
-        is_unreachable = outcome.outcome is Outcome.UNREACHABLE
-        outcomes[name] = outcome if is_unreachable else DeviceOutcome(Outcome.NOT_ATTEMPTED)
+        outcomes[name] = DeviceOutcome(Outcome.NOT_ATTEMPTED)
+        if outcome.outcome is Outcome.UNREACHABLE:
+            outcomes[name] = outcome
     return DeployResult(Result.STOPPED, outcomes, reason, progress=Progress(waves=plan.waves))
 
 
@@ -129,4 +132,6 @@ def _verified(
 def _planned(deltas: Mapping[str, Delta], name: str, delta: Delta) -> Delta:
     """Return the plan's delta of a device where it is equal: the devices of a plan share their changes."""
     planned = deltas.get(name)
-    return planned if planned is not None and planned == delta else delta
+    if planned is not None and planned == delta:
+        return planned
+    return delta

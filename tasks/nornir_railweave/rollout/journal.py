@@ -255,7 +255,9 @@ def _masked_member(name: str, value: Any) -> Any:
 
 
 def _masked_details(details: Any) -> Any:
-    return _hiding(details) if isinstance(details, Mapping) else masked(details)
+    if isinstance(details, Mapping):
+        return _hiding(details)
+    return masked(details)
 
 
 def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict[str, Any]:

@@ -70,7 +70,9 @@ class Procedure:
             return DeployResult(
                 Result.STOPPED, outcomes, ended.stopped_by, interrupted=ended.interrupted, progress=progress
             )
-        result = Result.DONE if self.plan.deltas or saved else Result.UNCHANGED
+        result = Result.UNCHANGED
+        if self.plan.deltas or saved:
+            result = Result.DONE
         return DeployResult(
             result, outcomes, verification=verified(outcomes), interrupted=ended.interrupted, progress=progress
         )
@@ -128,7 +130,9 @@ def journaled(
     announce(opening)
     journal.require_written()
     result = journal.judged(carry_out(announce))
-    step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED
+    step = Step.ENDED
+    if result.result is Result.STOPPED:
+        step = Step.STOPPED
     announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
     # The last line may be the one that is missing.
     result = journal.judged(result)

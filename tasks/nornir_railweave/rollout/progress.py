@@ -45,7 +45,9 @@ def _named(event: Event) -> str:
 
 
 def _unread(event: Event) -> str:
-    return "cannot be read" if event.details.get("answered") else "unreachable"
+    if event.details.get("answered"):
+        return "cannot be read"
+    return "unreachable"
 
 
 def _outcome(event: Event) -> str:

@@ -94,7 +94,9 @@ class _Ownership:
 
     def made(self, last: CommitStatus) -> bool:
         """Tell whether a pending commit is the rollout's."""
-        return self.rollout.owns(last.commit_id, last.message) if last.commit_id else self.record.in_doubt
+        if last.commit_id:
+            return self.rollout.owns(last.commit_id, last.message)
+        return self.record.in_doubt
 
     def refuse(self, last: CommitStatus) -> None:
         """Raise ForestalledError where somebody else's commit came: then nothing of the rollout waits any more."""

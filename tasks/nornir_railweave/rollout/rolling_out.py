@@ -126,7 +126,9 @@ def outcomes_of(plan: Plan, ended: Mapping[str, DeviceOutcome]) -> dict[str, Dev
 def _untouched(device: DevicePlan) -> DeviceOutcome:
     if device.state is DeviceState.UNREACHABLE:
         return DeviceOutcome(Outcome.UNREACHABLE, device.error)
-    return DeviceOutcome(Outcome.NEW if device.state is DeviceState.UNCHANGED else Outcome.NOT_ATTEMPTED)
+    if device.state is DeviceState.UNCHANGED:
+        return DeviceOutcome(Outcome.NEW)
+    return DeviceOutcome(Outcome.NOT_ATTEMPTED)
 
 
 class _StoppedError(Exception):
@@ -194,7 +196,9 @@ class _RollingOut:
 
     def _asked(self) -> str:
         """Return what is wanted now; an interrupt is a wish to end as well."""
-        return ABORT if self._interrupts.asked else self._context.control.asked()
+        if self._interrupts.asked:
+            return ABORT
+        return self._context.control.asked()
 
     # Before a wave
 
@@ -230,7 +234,9 @@ class _RollingOut:
             why, ends_in_s = self._later_refusal(wanted, ends_in_s)
         if why:
             raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {why}")
-        return self._holding.name if wanted.peers_of else ""
+        if wanted.peers_of:
+            return self._holding.name
+        return ""
 
     def _wanted(self, number: int, wave: Sequence[str]) -> _WantedWave:
         """Return what a wave takes away, and who carries traffic beside it."""
@@ -276,8 +282,10 @@ class _RollingOut:
         violation = gate.violation(wanted.wave, self._failed, away)
         if violation is None:
             return "", None
-        without = f" ({first_few(violation.beside)} without traffic)" if violation.beside else ""
-        return f"{violation.message}{without}", away.ends_in_s
+        message = violation.message
+        if violation.beside:
+            message += f" ({first_few(violation.beside)} without traffic)"
+        return message, away.ends_in_s
 
     # A wave
 
@@ -388,8 +396,10 @@ class _RollingOut:
             return ""
         last = self._failed[-1]
         allowed = self._rollout.max_failures
-        count = f" ({len(self._failed)} devices failed, max_failures is {allowed})" if allowed > 1 else ""
-        return f"{last}: {self._outcomes[last].error}{count}"
+        reason = f"{last}: {self._outcomes[last].error}"
+        if allowed > 1:
+            reason += f" ({len(self._failed)} devices failed, max_failures is {allowed})"
+        return reason
 
     def _revert_timer_expiring(self, attempts: Mapping[str, Attempt]) -> str:
         """Return why it is too late to confirm the wave: a switch may revert its change in the midst of it."""
@@ -429,10 +439,14 @@ class _RollingOut:
 
     def _examined(self, order: WaveOrder, name: str, fault: BaseException) -> DeviceOutcome:
         """Return what a device holds after a mistake of the program, or the loss of a worker, amid its task."""
-        own = f"railweave itself failed here: {error_text(fault)}"
-        why = error_text(fault) if isinstance(fault, ConnectionError) else own
+        why = error_text(fault)
+        # The loss of a worker is a ConnectionError; any other exception here is a mistake of the program.
+        if not isinstance(fault, ConnectionError):
+            why = f"railweave itself failed here: {why}"
         result = only(self._nr, (name,)).run(assess_device, on_failed=True, order=order, why=why)[name][0].result
-        return result if isinstance(result, DeviceOutcome) else DeviceOutcome(Outcome.UNREACHABLE, why)
+        if isinstance(result, DeviceOutcome):
+            return result
+        return DeviceOutcome(Outcome.UNREACHABLE, why)
 
     # Machinery
 

@@ -53,8 +53,10 @@ class Soak:
         checks = self._look({})
         while True:
             # What fails is looked at again soon, and a fault once it fails twice in a row.
-            in_doubt = any(check.failed for check in checks.values())
-            if not self._wait(rollout.verify_interval_s if in_doubt else pause_s):
+            next_s = pause_s
+            if any(check.failed for check in checks.values()):
+                next_s = rollout.verify_interval_s
+            if not self._wait(next_s):
                 return ""
             earlier = checks
             checks = self._look(earlier)
@@ -69,8 +71,10 @@ class Soak:
         checks: dict[str, SoakCheck] = {}
         for name in self._attempts:
             result = results[name][0]
-            is_check = isinstance(result.result, SoakCheck)
-            checks[name] = result.result if is_check else _blind(name, result.exception)
+            if isinstance(result.result, SoakCheck):
+                checks[name] = result.result
+            else:
+                checks[name] = _blind(name, result.exception)
         return checks
 
     def _wait(self, seconds: float) -> bool:
@@ -101,7 +105,9 @@ def _blind(name: str, fault: BaseException | None) -> SoakCheck:
     # So a lost worker shows; every other exception here is a mistake of the program.
     if isinstance(fault, ConnectionError):
         return SoakCheck((unreachable(name, error_text(fault)),))
-    why = error_text(fault) if fault is not None else "not looked at"
+    why = "not looked at"
+    if fault is not None:
+        why = error_text(fault)
     return SoakCheck((unreachable(name, f"railweave itself failed here: {why}"),))
 
 

@@ -73,7 +73,9 @@ def build(
 def _most_sessions(target: Target) -> int:
     """Return how many sessions may be open at once: those of a wave, as far as a jump host carries them."""
     most = max(target.rollout.workers, target.rollout.wave_size)
-    return most if target.login.jump is None else min(most, target.login.jump.channels)
+    if target.login.jump is None:
+        return most
+    return min(most, target.login.jump.channels)
 
 
 def _refuse_driver(inventory: Inventory, target: Target) -> None:

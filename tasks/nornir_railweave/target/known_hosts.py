@@ -1,6 +1,6 @@
 """The known_hosts file of a target: which keys it holds for a host, and keys put into it, whole or not at all."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from napalm_sonic.host_keys import known_lines
@@ -20,20 +20,31 @@ def record(path: Path, keys: Mapping[str, str]) -> None:
 
     The file is replaced as a whole, after the new one is on the disk. Raises OSError.
     """
+    # The file behind a symbolic link is replaced, not the link.
     target = path.expanduser().resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
-    lines = target.read_text(encoding="utf-8", errors="surrogateescape").splitlines() if target.exists() else []
-    # Lines that name several hosts, or are hashed (`|1|SALT|HASH`), are found by the reader of host keys.
-    stale = {line for name in keys for line in known_lines(target, name)}
-    kept: list[str] = []
-    for line in lines:
-        left = _without(line, keys) if line in stale else line
-        if left or line not in stale:
-            kept.append(left)
-    # The user may have made it readable by the owner alone.
-    mode = target.stat().st_mode & 0o777 if target.exists() else _MODE
-    text = "".join(f"{line}\n" for line in [*kept, *(f"{name} {key}" for name, key in keys.items())])
+    lines: list[str] = []
+    mode = _MODE
+    if target.exists():
+        # A comment that is not UTF-8 is written back as it was.
+        lines += _kept_lines(target, target.read_text(encoding="utf-8", errors="surrogateescape").splitlines(), keys)
+        # The user may have made it readable by the owner alone.
+        mode = target.stat().st_mode & 0o777
+    lines += [f"{name} {key}" for name, key in keys.items()]
+    text = "".join(f"{line}\n" for line in lines)
     write_private(target, text.encode(errors="surrogateescape"), mode)
+
+
+def _kept_lines(file: Path, lines: Iterable[str], names: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a file without the keys of ``names``; other names of a line keep theirs."""
+    names = tuple(names)
+    # Lines that name several hosts, or are hashed (`|1|SALT|HASH`), are found by the reader of host keys.
+    stale = {line for name in names for line in known_lines(file, name)}
+    for line in lines:
+        if line not in stale:
+            yield line
+        elif left := _without(line, names):
+            yield left
 
 
 def _without(line: str, names: Iterable[str]) -> str:
@@ -43,4 +54,6 @@ def _without(line: str, names: Iterable[str]) -> str:
         return ""
     gone = set(names)
     left = [name for name in listed.split(",") if name not in gone]
-    return f"{','.join(left)} {rest}" if left else ""
+    if left:
+        return f"{','.join(left)} {rest}"
+    return ""

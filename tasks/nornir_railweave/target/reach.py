@@ -48,16 +48,17 @@ def resolve(
     ``state_dir`` is the project's folder of generated state, with ``sim/FABRIC`` and ``lab/FABRIC``. Raises
     RefusedError naming every device without an address, and every secret that is not in ``environ``.
     """
-    environ = os.environ if environ is None else environ
+    if environ is None:
+        environ = os.environ
     login = target.login
     started_options: Mapping[str, Any] = {}
     if target.source is not Source.ADDRESSES:
         endpoints = _started(fabric, target, state_dir)
-        addresses = {switch.name: _started_address(endpoints, switch) for switch in fabric.switches}
+        addresses = _started_addresses(endpoints, fabric)
         login = _started_login(endpoints, target)
         started_options = endpoints.options
     else:
-        addresses = {switch.name: _address(target, switch) for switch in fabric.switches}
+        addresses = _addresses(target, fabric)
     if not partial or not any(addresses.values()):
         _refuse_missing(addresses, target)
     store = SecretStore(target, environ)
@@ -66,18 +67,26 @@ def resolve(
     # Also for a simulator or lab: it may run on another machine.
     if target.login.jump is not None:
         options["jump"] = _jump(target.login.jump, login, store)
-    return {
-        name: Reach(
-            host=address.host,
-            port=address.port or login.port,
-            username=login.username,
-            password=password,
-            timeout_s=target.timeouts.command_s,
-            options={**options, "port": address.port or login.port},
-        )
-        for name, address in addresses.items()
-        if address is not None
-    }
+    reached = {name: address for name, address in addresses.items() if address is not None}
+    return {name: _reach(address, login, password, target, options) for name, address in reached.items()}
+
+
+def _reach(address: Address, login: Login, password: str, target: Target, options: Mapping[str, Any]) -> Reach:
+    """Return how one switch is reached; a port of its own goes before that of the login."""
+    port = address.port or login.port
+    return Reach(
+        host=address.host,
+        port=port,
+        username=login.username,
+        password=password,
+        timeout_s=target.timeouts.command_s,
+        options={**options, "port": port},
+    )
+
+
+def _addresses(target: Target, fabric: Fabric) -> dict[str, Address | None]:
+    """Return the address of each switch by the target's file, None for one without."""
+    return {switch.name: _address(target, switch) for switch in fabric.switches}
 
 
 def _address(target: Target, switch: Switch) -> Address | None:
@@ -115,10 +124,18 @@ def _started(fabric: Fabric, target: Target, state_dir: Path) -> Endpoints:
     try:
         return read_endpoints(path)
     except (OSError, CodecError):
-        what = "simulator" if target.source is Source.SIM else "lab"
-        start = command_line("sim", "up") if target.source is Source.SIM else command_line("lab", "up")
+        what = "lab"
+        start = command_line("lab", "up")
+        if target.source is Source.SIM:
+            what = "simulator"
+            start = command_line("sim", "up")
         message = f"no {what} of {fabric.name} runs: {path} cannot be read"
         raise RefusedError([error("RW604", message, fix=f"start it: `{start}`")]) from None
+
+
+def _started_addresses(endpoints: Endpoints, fabric: Fabric) -> dict[str, Address | None]:
+    """Return the address of each switch in a simulator or lab that runs, None for one that it does not have."""
+    return {switch.name: _started_address(endpoints, switch) for switch in fabric.switches}
 
 
 def _started_address(endpoints: Endpoints, switch: Switch) -> Address | None:

@@ -29,7 +29,9 @@ def _share(value: Any) -> Share:
 
 
 def _floor(value: Any) -> float | None:
-    return None if value is None else _percent(value, "a percentage such as 75%")
+    if value is None:
+        return None
+    return _percent(value, "a percentage such as 75%")
 
 
 Seconds = Annotated[float, Field(gt=0, le=86400)]

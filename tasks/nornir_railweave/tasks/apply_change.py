@@ -287,7 +287,9 @@ def _undrained(after: ConfigReading, last: ConfigReading | None) -> ConfigReadin
     if before is None or now is None:
         return None
     # The lines that drain are no entries of the document.
-    return last if before.entries == now.entries else None
+    if before.entries == now.entries:
+        return last
+    return None
 
 
 def _held_json(held: Health) -> list[list[str]]:

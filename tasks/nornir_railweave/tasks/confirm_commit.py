@@ -84,15 +84,23 @@ def _confirm_once(device: Device, attempt: Attempt) -> DeviceOutcome | None:
     if state is not ConfigState.AFTER:
         # A switch that restarted since its verification runs what it had saved, and still waits.
         return None
+    is_own = attempt.made(last)
     if not last.pending:
         # Its confirmation went through and the answer was lost, or it was confirmed and not saved.
-        if not (is_saved(driver, device.job) or save(driver, device.job)):
+        if not _ensure_saved(device):
             return DeviceOutcome(Outcome.NEW, UNSAVED)
-    elif last.commit_id and not attempt.made(last):
+    elif last.commit_id and not is_own:
         raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")
     else:
         driver.confirm(last.commit_id)
-    return _confirmed(device, attempt, last.commit_id if attempt.made(last) else "")
+    if is_own:
+        return _confirmed(device, attempt, last.commit_id)
+    return _confirmed(device, attempt, "")
+
+
+def _ensure_saved(device: Device) -> bool:
+    """Save the configuration unless it is saved; tell whether it is now."""
+    return is_saved(device.driver, device.job) or save(device.driver, device.job)
 
 
 def rollback_device(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt], why: str) -> Result:
@@ -143,4 +151,6 @@ def _read(device: Device, why: str) -> DeviceOutcome:
         )
     if state is ConfigState.PARTIAL:
         return DeviceOutcome(Outcome.UNREACHABLE, f"{why}; the device holds neither configuration in full")
-    return DeviceOutcome(Outcome.NEW if state is ConfigState.AFTER else Outcome.OLD, why)
+    if state is ConfigState.AFTER:
+        return DeviceOutcome(Outcome.NEW, why)
+    return DeviceOutcome(Outcome.OLD, why)

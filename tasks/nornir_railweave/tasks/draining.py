@@ -75,7 +75,9 @@ def _waited(nr: Nornir, target: DrainTarget, result: DrainResult, wait_s: float,
 
 def _held(target: DrainTarget, holding: Holding | None) -> str:
     """Hold a switch that is to be drained; return who holds it, or drains another one, empty where nobody does."""
-    return "" if holding is None else holding.take({target.device: target.peers})
+    if holding is None:
+        return ""
+    return holding.take({target.device: target.peers})
 
 
 def _reasons(refused: Sequence[Diagnostic]) -> str:

@@ -84,12 +84,11 @@ class Holding:
         registrars = [name for name in _registrars(self.fabric, planes) if name not in peers_of]
         results = self._take(dict.fromkeys(registrars, ()), self.seconds + _LATER_S)
         self.everywhere = any(results[name].silent for name in registrars)
-        if self.everywhere:
-            taken = {*peers_of, *registrars}
-            switches = [switch.name for switch in self.fabric.switches if switch.plane in planes]
-            others = [name for name in switches if name not in taken]
-            results |= self._take(dict.fromkeys(others, ()), self.seconds + _LATER_S)
-        return results
+        if not self.everywhere:
+            return results
+        taken = {*peers_of, *registrars}
+        others = [switch.name for switch in self.fabric.switches if switch.plane in planes and switch.name not in taken]
+        return results | self._take(dict.fromkeys(others, ()), self.seconds + _LATER_S)
 
     def drained(self, names: Iterable[str]) -> None:
         """Note that switches were drained, which ends their hold there."""
@@ -102,12 +101,14 @@ class Holding:
         self._held.clear()
 
     def _take(self, peers_of: Mapping[str, Collection[str]], seconds: float) -> dict[str, HoldResult]:
-        wanted = {name: peers for name, peers in peers_of.items() if name not in self.unread}
-        results = self._run(wanted, seconds)
+        """Hold switches for so many seconds; those that were not read count as silent."""
+        readable = {name: peers for name, peers in peers_of.items() if name not in self.unread}
+        results = self._run(readable, seconds)
+        # A hold that outlived its command is replaced by ours, in a second try.
         ended = {name: result.hold for name, result in results.items() if self._is_of_ended(result)}
         if ended:
-            results |= self._run({name: wanted[name] for name in ended}, seconds, ended)
-        self._held.update(name for name, result in results.items() if not result.by and not result.silent)
+            results |= self._run({name: readable[name] for name in ended}, seconds, ended)
+        self._held.update(name for name, result in results.items() if _is_held(result))
         return {**dict.fromkeys(peers_of, HoldResult(silent=True)), **results}
 
     def _is_of_ended(self, result: HoldResult) -> bool:
@@ -131,6 +132,11 @@ def _registrars(fabric: Fabric, planes: Collection[int]) -> list[str]:
         if switch.tier.attaches_nodes and switch.plane in planes:
             first.setdefault(switch.plane, switch.name)
     return [*first.values()]
+
+
+def _is_held(result: HoldResult) -> bool:
+    """Tell whether a switch is held by this command: it answered, and nobody else holds it."""
+    return not result.by and not result.silent
 
 
 def _refused(results: Mapping[str, HoldResult]) -> str:

@@ -74,7 +74,9 @@ def find_phase_progress(
 
 def _wanted(stage: Configurator, name: str) -> Callable[[], DeviceConfig] | None:
     switch = stage.fabric.switch_of.get(name)
-    return None if switch is None else partial(stage.device, switch)
+    if switch is None:
+        return None
+    return partial(stage.device, switch)
 
 
 Candidate = tuple[int, Callable[[], DeviceConfig] | None]
@@ -99,15 +101,18 @@ def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], an
         except DEVICE_ERRORS as fault:
             announce(unread_event(name, fault))
             # What leaves may be switched off by now.
-            unread = DevicePhase(newest) if is_leaving else DevicePhase(error=error_text(fault))
-            return Result(host=task.host, result=unread)
+            if is_leaving:
+                return Result(host=task.host, result=DevicePhase(newest))
+            return Result(host=task.host, result=DevicePhase(error=error_text(fault)))
     announce(Event(Step.READ, name))
     if pending:
         return Result(host=task.host, result=DevicePhase(pending=True))
     number = _number_of(name, running, stages, is_leaving=is_leaving)
     # A device that does not change any more after a phase has come to the end with it.
-    is_last = number == stages[0][0] and stages[0][1] is not None
-    return Result(host=task.host, result=DevicePhase(newest if is_last else number))
+    last_number, last_intended = stages[0]
+    if number == last_number and last_intended is not None:
+        number = newest
+    return Result(host=task.host, result=DevicePhase(number))
 
 
 def _number_of(name: str, running: RunningConfig, stages: Sequence[Candidate], *, is_leaving: bool) -> int | None:

@@ -36,7 +36,9 @@ def startup_of(printed: str) -> RunningConfig | None:
     Raises DocumentError for anything but a configuration.
     """
     startup = parse_running(printed or "{}")
-    return startup if startup.is_whole else None
+    if startup.is_whole:
+        return startup
+    return None
 
 
 def record_switch(task: Task, announce: Events) -> Result:

@@ -1,6 +1,6 @@
 """The self-test of one switch: it is read, then changed and reverted trial by trial, and left as it was found."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -338,6 +338,15 @@ def _trial_port(config_db: ConfigDb) -> str:
     return next(iter(with_classes or ports), "")
 
 
+def _neighbors(seen: Observed, ports: Collection[str]) -> dict[str, str]:
+    """Return the name of the first LLDP neighbor at each of ``ports`` that has one."""
+    neighbors = {}
+    for port, systems in seen.get_lldp_neighbors_detail().items():
+        if systems and port in ports:
+            neighbors[port] = str(systems[0]["remote_system_name"])
+    return neighbors
+
+
 def _description(config_db: ConfigDb, seen: Observed | None, probe: Mapping[str, Any]) -> SelftestReport:
     metadata = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
     platform = {name: str(metadata[name]) for name in ("platform", "hwsku", "buffer_model") if name in metadata}
@@ -345,11 +354,7 @@ def _description(config_db: ConfigDb, seen: Observed | None, probe: Mapping[str,
     if seen is None:
         return replace(report, error="the switch does not show its interfaces")
     ports = config_db.get("PORT", {})
-    neighbors = {
-        port: str(systems[0]["remote_system_name"])
-        for port, systems in seen.get_lldp_neighbors_detail().items()
-        if systems and port in ports
-    }
+    neighbors = _neighbors(seen, ports)
     links = {port: state["is_up"] for port, state in seen.get_interfaces().items() if port in ports}
     sessions = list(_established(seen.get_bgp_neighbors()))
     return replace(report, image=dict(seen.shown.get("image") or {}), uses=uses(links, neighbors, sessions))

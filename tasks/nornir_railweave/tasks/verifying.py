@@ -138,10 +138,21 @@ def verify_device(
                 judged = Judgment((unreachable(task.host.name, error_text(fault)),))
                 silent_reads += 1
             wrong = sum(not check.ok for check in judged.checks)
-            ends = deadline if wrong else routes_deadline
-            over = silent_reads >= _ATTEMPTS or clock.monotonic() + interval_s > ends
-            if over or not (wrong or judged.lacking):
-                step = Step.UNREACHABLE if silent_reads else Step.VERIFIED
-                announce(Event(step, task.host.name, f"{wrong} of {len(judged.checks)} checks fail" if wrong else ""))
+            next_s = clock.monotonic() + interval_s
+            limit = routes_deadline
+            if wrong:
+                limit = deadline
+            if next_s > limit or silent_reads >= _ATTEMPTS or not (wrong or judged.lacking):
+                announce(_end(task.host.name, wrong, len(judged.checks), silent=bool(silent_reads)))
                 return Result(host=task.host, result=judged)
             clock.sleep(interval_s)
+
+
+def _end(device: str, wrong: int, checks: int, *, silent: bool) -> Event:
+    """Return the event of a device that was verified: how many of its checks fail, if any."""
+    text = ""
+    if wrong:
+        text = f"{wrong} of {checks} checks fail"
+    if silent:
+        return Event(Step.UNREACHABLE, device, text)
+    return Event(Step.VERIFIED, device, text)

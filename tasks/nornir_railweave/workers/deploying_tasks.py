@@ -167,7 +167,9 @@ class ApplyChange(_RolloutStep):
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the order."""
         order: WaveOrder = params["order"]
-        return {"order": order_json(device, order)} if spreads(device, order) else None
+        if spreads(device, order):
+            return {"order": order_json(device, order)}
+        return None
 
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
         """Apply the change and keep what the following steps need."""
@@ -297,7 +299,9 @@ class AssessDevice(LostAsRefused, _RolloutStep):
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the order, and what failed."""
         order: WaveOrder = params["order"]
-        return {"order": order_json(device, order), "why": params["why"]} if spreads(device, order) else None
+        if spreads(device, order):
+            return {"order": order_json(device, order), "why": params["why"]}
+        return None
 
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
         """Read the device; a commit of the rollout that waits there is rolled back first."""
@@ -330,7 +334,9 @@ class SaveConfig(LostAsRefused):
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the device's part of the plan."""
         job = params["jobs"][device]
-        return {"job": job_json(job)} if isinstance(job, DeployJob) else None
+        if isinstance(job, DeployJob):
+            return {"job": job_json(job)}
+        return None
 
     def announce(self, params: Mapping[str, Any]) -> Events:
         """Return the rollout's listener."""

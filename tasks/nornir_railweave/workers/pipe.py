@@ -76,7 +76,9 @@ class PipeChannel:
     @property
     def process_id(self) -> int:
         """Return the number of the worker's process, or of the command's that reaches it; 0 where none runs."""
-        return 0 if self._running is None else self._running.process.pid
+        if self._running is None:
+            return 0
+        return self._running.process.pid
 
     def _started(self) -> "_Running":
         with self._lock:
@@ -221,7 +223,9 @@ class _Running:
 
 
 def _status(status: int) -> str:
-    return f"signal {-status}" if status < 0 else f"exit status {status}"
+    if status < 0:
+        return f"signal {-status}"
+    return f"exit status {status}"
 
 
 def serve(worker: Worker, reading: Iterable[bytes], writing: IO[bytes], threads: int) -> None:

@@ -5,7 +5,7 @@ device without a channel, is done here as ``FabricRunner`` does it.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -78,7 +78,9 @@ class TaskSpread:
             return None
         spread = place.tasks[task.task.__name__]
         arguments = spread.arguments(host.name, task.params)
-        return None if arguments is None else (place, spread, arguments)
+        if arguments is None:
+            return None
+        return (place, spread, arguments)
 
     def place_for(self, task: Task, host: Host) -> WorkPlace | None:
         """Return the place whose workers do a task for a host, None for none: only our own tasks have a form for them,
@@ -86,7 +88,9 @@ class TaskSpread:
         place = self.place_of(host.name)
         if place is None or task.task.__name__ not in place.tasks:
             return None
-        return place if task.task.__module__.startswith(_OURS) else None
+        if task.task.__module__.startswith(_OURS):
+            return place
+        return None
 
     def meet(self, places: Mapping[str, WorkPlace]) -> None:
         """Ask each place that is new whether a worker with the same project is there.
@@ -99,18 +103,20 @@ class TaskSpread:
             return
         with ThreadPoolExecutor(min(len(new), 64), thread_name_prefix="railweave-sites") as pool:
             refusals = list(pool.map(self._greet, new))
-        refused: list[Diagnostic] = []
         for place, why in zip(new, refusals, strict=True):
             self._met[place.name] = why
             self._places[place.name] = place
-            if why and not place.here:
-                refused.append(self._diagnostic(place, why))
-        if refused:
-            # They are asked again by the next run: a worker may have been started by then.
-            for place in new:
-                if self._met[place.name]:
-                    del self._met[place.name]
-            raise RefusedError(refused)
+        self._refuse_missing([place for place in new if self._met[place.name]])
+
+    def _refuse_missing(self, places: Sequence[WorkPlace]) -> None:
+        """Raise RefusedError if any of these places, which have no worker, is a site."""
+        refused = [self._diagnostic(place, self._met[place.name]) for place in places if not place.here]
+        if not refused:
+            return
+        # They are asked again by the next run: a worker may have been started by then.
+        for place in places:
+            del self._met[place.name]
+        raise RefusedError(refused)
 
     def _greet(self, place: WorkPlace) -> str:
         """Return why no worker of a place can be used, empty where one can."""
@@ -217,7 +223,9 @@ class _Asking:
         except WorkerLostError as fault:
             # Whoever examines the device goes on without what the lost worker held.
             self.spread.held(digest, device, "")
-            return None if self.place.here else self.task.lost(device, params, fault)
+            if self.place.here:
+                return None
+            return self.task.lost(device, params, fault)
         self.spread.held(digest, device, answer.worker if self.task.changes else "")
         return self._result(device, params, answer, asked_s)
 
@@ -245,14 +253,18 @@ def _asked(asking: _Asking, task: Task, **params: Any) -> Result:
 
 def _clock(params: Mapping[str, Any]) -> Clock:
     order = params.get("order")
-    return order.policy.clock if isinstance(order, WaveOrder) else SYSTEM_CLOCK
+    if isinstance(order, WaveOrder):
+        return order.policy.clock
+    return SYSTEM_CLOCK
 
 
 def _plan_digest(device: str, params: Mapping[str, Any]) -> str:
     order = params.get("order")
     jobs = order.jobs if isinstance(order, WaveOrder) else params.get("jobs", {})
     job = jobs.get(device)
-    return job.plan_digest if isinstance(job, DeployJob) else ""
+    if isinstance(job, DeployJob):
+        return job.plan_digest
+    return ""
 
 
 def _unwritten(device: str, params: Mapping[str, Any], place: WorkPlace) -> Result | None:
