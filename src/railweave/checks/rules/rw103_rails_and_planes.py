@@ -3,7 +3,7 @@ copies of the fabric, so every NIC reaches each of them by the same number of po
 that share it."""
 
 from railweave.checks.registry import Breach, Breaches, rule
-from railweave.intent.model import Intent
+from railweave.intent.model import Intent, Topology
 from railweave.wording import counted, either
 
 RULE = rule("RW103", "the NICs of a node divide evenly over rails and planes", __doc__, "topology: {rails: 3}")
@@ -29,6 +29,13 @@ def planes(intent: Intent) -> Breaches:
             yield Breach(f"nodes[{index}].nics.ports", message, fix)
 
 
+def _rails_text(topology: Topology, count: int) -> str:
+    """Return the number of rails, and where it is from if the intent states none."""
+    if topology.rails:
+        return f"{count} rails"
+    return f"{count} rails, one a NIC of `nodes[0]`"
+
+
 @RULE.on_intent
 def rails(intent: Intent) -> Breaches:
     """Divide the ports that a node has in a plane over the rails."""
@@ -42,10 +49,10 @@ def rails(intent: Intent) -> Breaches:
             path = "topology.rails"
         ports = entry.nics.count * (entry.nics.ports // topology.planes)
         if not entry.nics.ports % topology.planes and ports % count:
-            rails_text = f"{count} rails"
-            if not topology.rails:
-                rails_text += ", one a NIC of `nodes[0]`"
-            message = f"the {ports} ports that a node `{entry.name}` has in a plane do not divide over {rails_text}"
+            message = (
+                f"the {ports} ports that a node `{entry.name}` has in a plane do not divide over"
+                f" {_rails_text(topology, count)}"
+            )
             fix = "make `topology.rails` a divisor of the node's ports, or change the NICs of the node"
             yield Breach(path, message, fix)
         elif topology.leaves_per_nic > 1 and entry.nics.count % count:
