@@ -23,6 +23,7 @@ def intents() -> Sequence[str]:
 
 def targets() -> Sequence[str]:
     """Return the targets of the project."""
+    # `production.example.yml` of a starter project is to be copied and filled in first.
     return sorted(path.stem for path in Path("inventory").glob("*.yml") if not path.stem.endswith(".example"))
 
 

@@ -133,7 +133,9 @@ def check(
         checked = api.check(project, yang=yang or (), facts=facts)
     except RefusedError as refused:
         if json:
+            # As the failure of every command: `main` prints its document.
             raise
+        # Here diagnostics are the result, not messages beside it.
         print_diagnostics(refused.diagnostics, stderr=False)
         print_view(diagnostics_summary(refused.diagnostics, str(project.intent)))
         return EXIT_FAILED
@@ -182,6 +184,7 @@ def render(
     print_design_diagnostics(rendered.diagnostics, project.intent)
     fabric = rendered.fabric
     print_view(f"{rendered.files} files of {len(fabric.switches)} switches and {rendered.nodes} nodes in {out}")
+    # With --no-hosts nobody misses them.
     if hosts is None and not rendered.nodes and fabric.hosts:
         print_view(f"the files of {len(fabric.hosts):,} nodes are left out; --hosts writes them")
 
@@ -204,6 +207,7 @@ def explain(
     """
     from railweave.report.explanation import explanation_json, explanation_view, rule_json, rule_view
 
+    # Names of switches are host names, in lower case.
     if device[:1].isupper() and device in api.codes():
         print_result(api.explain_rule(device), rule_json, rule_view, as_json=json)
         return 0

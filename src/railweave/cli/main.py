@@ -39,8 +39,11 @@ app = typer.Typer(
     cls=CommandGroup,
     help="Infrastructure as Code for the Ethernet fabrics of GPU clusters: one intent file to a running SONiC fabric.",
     no_args_is_help=True,
+    # Plain help: the boxes of rich need its import, and cannot be copied from.
     rich_markup_mode=None,
+    # `main` shows failures itself, without a traceback.
     pretty_exceptions_enable=False,
+    # click folds help at 80 columns, however wide the terminal is, unless it may take more.
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 
@@ -71,6 +74,7 @@ for module in (
 
 for commands in (app, *(group.typer_instance for group in app.registered_groups if group.typer_instance)):
     for registered in commands.registered_commands:
+        # typer takes a class for each command, not one for all commands of an app.
         registered.cls = IntentCommand
 
 
@@ -93,9 +97,12 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status. This is the only catch-all handler of the program."""
+    # Tests run several commands in one process: the secrets of one mask nothing in the output of the next.
     forget_resolved()
     try:
+        # click alone would exit with statuses of its own, such as 2 for wrong usage.
         status = _narrowed(arguments)(list(arguments), standalone_mode=False)
+        # Here rather than at exit, where nobody could handle that the reader has closed the pipe.
         sys.stdout.flush()
     except UsageProblem as exc:
         show_usage_error(exc)

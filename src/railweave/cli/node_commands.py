@@ -99,6 +99,7 @@ def apply(
     from railweave.report.hosts import hosts_json, hosts_view
 
     project = api.open_project(intent or option, Terminal(yes=yes, quiet=json))
+    # `make deploy` comes here for every intent, also for those whose nodes others manage.
     if if_managed and not api.hosts.managed(project, target):
         return 0
     number = _number(base, phase)

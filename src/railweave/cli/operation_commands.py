@@ -73,7 +73,8 @@ def drain(
         states = api.drained(project, target)
         print_result(states, drained_json, drained_view, as_json=json)
         return exit_status(ok=not any(state.error for state in states))
-    peers = tuple(word for text in links or () for word in text.split(",") if word)
+    # Comma by comma, whether the option is repeated or not; an empty word is a comma too many.
+    peers = tuple(filter(None, ",".join(links or ()).split(",")))
     results = api.drain(project, target, api.DrainRequest(tuple(devices), peers, wait, several=several))
     if results is None:
         return EXIT_FAILED

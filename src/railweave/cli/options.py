@@ -84,6 +84,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 UsageProblem = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 
 
+# click shares ``Context.meta`` with extensions: the key names whose it is.
 _FABRIC = "railweave.fabric"
 
 

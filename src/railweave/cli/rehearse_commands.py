@@ -88,6 +88,7 @@ def rehearse(
         discard_newer=discard_newer,
         max_failures=max_failures,
     )
+    # Nothing is asked: what changes are simulated switches.
     project = api.open_project(intent or option, Terminal(yes=True, quiet=json or markdown))
     rehearsal = api.rehearse(
         project, target, options, reviewed=reviewed, running=running, base=base, phase=phase, faults=tuple(fault or ())

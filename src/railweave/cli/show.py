@@ -40,6 +40,7 @@ def console(*, stderr: bool = False) -> "Console":
     elif "COLUMNS" not in os.environ:
         width = 160
     height = width and _LINES
+    # As it is: rich would color numbers and paths, and draw a picture for a text such as `:rack:`.
     return Console(stderr=stderr, width=width, height=height, highlight=False, soft_wrap=False, emoji=False)
 
 
@@ -213,12 +214,14 @@ def _masked_view(view: "RenderableType") -> "RenderableType":
         view.renderable = _masked_view(view.renderable)
     if isinstance(view, Table):
         for column in view.columns:
+            # rich has no public way to replace the cells of a table.
             column._cells = [*map(_masked_view, column.cells)]
     return view
 
 
 def print_text(text: str, *, end: str = "\n", stderr: bool = False) -> None:
     """Print a text as it is, such as markdown."""
+    # Standard error is flushed by the line, and a question ends without one.
     print(masked(text), end=end, file=_stream(stderr=stderr), flush=stderr)
 
 

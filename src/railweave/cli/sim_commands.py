@@ -92,6 +92,7 @@ def ssh(
     """Log in to a simulated switch with OpenSSH."""
     import subprocess
 
+    # The status is that of the remote command, for scripts.
     return subprocess.run(api.sim.ssh_command(api.open_project(option), device, command or ()), check=False).returncode
 
 

@@ -65,12 +65,14 @@ class Terminal(Operator):
 
         screen = console(stderr=True)
         columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        # A bar redraws its line, which a log of a pipeline would keep as many lines.
         with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bars:
             bar = bars.add_task(title, total=count)
 
             def listener(name: str, state: HostState) -> None:
                 bars.advance(bar)
                 if state in {HostState.FAILED, HostState.UNREACHABLE}:
+                    # rich would take brackets in a text for its markup.
                     screen.print(masked(f"{name}: {state.value}"), markup=False)
 
             yield listener
@@ -95,6 +97,7 @@ class Terminal(Operator):
 
     def require_answer(self, command: str, instead: str = "") -> None:
         """Raise RailweaveError if nobody agreed and nobody can be asked."""
+        # A pipeline would wait for an answer until its own timeout.
         if not self.yes and not sys.stdin.isatty():
             raise RailweaveError(f"without a terminal to confirm on, {command} needs --yes{instead}")
 
@@ -170,7 +173,9 @@ class Terminal(Operator):
         if self.yes:
             return True
         self.require_answer(command, instead)
+        # Not input(), whose prompt goes to standard output, where a document of --json is expected.
         print_text(f"{question} Type `yes` to confirm: ", end="", stderr=True)
+        # The whole word, as Terraform asks for: no key pressed by mistake changes a fabric.
         return sys.stdin.readline().strip() == "yes"
 
 

@@ -74,10 +74,11 @@ def bom(
     project = api.open_project(intent or option)
     if phases and against:
         raise UsageError("--phases and --against exclude each other: phases compare each with the one before")
-    bill = api.bom(project, against=against, prices=prices, spares=spares or ())
+    rules = spares or ()
+    bill = api.bom(project, against=against, prices=prices, spares=rules)
     orders: Sequence[BomPhase] = ()
     if phases:
-        orders = api.bom_phases(project, prices=prices, spares=spares or ())
+        orders = api.bom_phases(project, prices=prices, spares=rules)
     if csv is not None:
         write_csv(bill, csv)
     if xlsx is not None:
