@@ -24,6 +24,12 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 def _design(alternative: Alternative) -> dict[str, Any]:
     sizing = alternative.sizing
     bill = alternative.bill
+    # A design of inline switches, without models, has no parts.
+    currency = ""
+    unpriced: list[str] = []
+    if bill is not None:
+        currency = bill.currency
+        unpriced = list(bill.unpriced)
     return {
         "intent": alternative.intent,
         **members(sizing, "fabric", *_SIZES),
@@ -33,9 +39,10 @@ def _design(alternative: Alternative) -> dict[str, Any]:
         "most_nodes": sizing.limits.nodes,
         **_parts(bill),
         "worst_failure": _failure(alternative.worst),
-        "currency": bill.currency if bill else "",
+        "currency": currency,
+        # Text, as all prices: a number of JSON may lose digits.
         "total": amount(alternative.total),
-        "unpriced": list(bill.unpriced) if bill else [],
+        "unpriced": unpriced,
         "guidelines": [members(guideline, *guideline._fields) for guideline in alternative.guidelines],
         "reasons": list(alternative.reasons),
     }

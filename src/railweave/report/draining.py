@@ -21,7 +21,9 @@ def intention_view(
     lines = []
     for target in targets:
         links = counted(len(target.links), "link")
-        scope = f"the whole switch, {links}," if target.whole else f"{links} ({first_few(target.ports)})"
+        scope = f"{links} ({first_few(target.ports)})"
+        if target.whole:
+            scope = f"the whole switch, {links},"
         line = f"{target.device}: {scope} will be de-preferred by all neighbors (graceful shutdown)"
         already = drained.get(target.device, ())
         if already == WHOLE:

@@ -95,6 +95,7 @@ def labels_html(labels: Iterable[CableLabel], fabric: str) -> bytes:
 
 
 def _sections(labels: Iterable[CableLabel]) -> Iterator[str]:
+    # Labels come in the order of a walk along the racks, so those of a rack are together.
     for rack, of_rack in groupby(labels, key=lambda label: label.near.rack):
         heading = ""
         if rack:

@@ -125,6 +125,7 @@ def _switch_sections(capability: SwitchCapability) -> list[str]:
     model = capability.model
     rows = [[*map(cell, _speed_row(speed)), cell(_lossless(speed) or "no")] for speed in capability.speeds]
     notes = [f"- Not lossless at {_at(speeds)}: {cell(why)}." for why, speeds in _missing(capability).items()]
+    # Notes are written by people, with a full stop or without.
     notes += [f"- {cell(note.rstrip('.'))}." for note in capability.notes]
     if model.housing:
         notes.append(f"- {cell(_box(model.housing))}; source: {code(model.housing.source)}.")

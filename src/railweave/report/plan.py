@@ -195,6 +195,7 @@ def _cables(plan: Plan) -> Iterable[str]:
     if not cables:
         return
     rows = []
+    # A cable that is only removed or added has one end here.
     for cable in cables[:_MOST_CABLE_ROWS]:
         ends = [code(end) for end in (cable.before, cable.after) if end]
         rows.append((GLYPHS[cable.op], code(cable.lower_shown), " → ".join(ends)))
@@ -236,6 +237,7 @@ def _details(plan: Plan, room_chars: int) -> str:
         return everything
     text = ""
     for row in disruption_by_role(plan):
+        # A first provisioning adds every row of a switch: an example of it would be long and show nothing.
         if not row.fresh:
             alike = f"{counted(len(row.devices), row.role)} ({row.words})"
             shown = by_device[row.devices[0]]
@@ -262,6 +264,7 @@ def _block(title: str, changes: Sequence[Change], room_chars: int) -> str | None
         return None
     lines = []
     for change in changes:
+        # A value of a switch must neither end the block of code nor begin a line of its own.
         line = printable(change_line(change)).replace("```", "'''").replace("\n", "⏎")
         if line.startswith("~"):
             # Highlighting as `diff` knows + and -, and ! for a changed line, but not ~.

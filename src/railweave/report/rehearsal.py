@@ -84,7 +84,9 @@ def _verification_json(verification: VerifyResult | None) -> dict[str, Any] | No
 
 def rehearsal_view(rehearsal: Rehearsal) -> RenderableType:
     """Return the line, the waves, the problems, and what simulated switches cannot show."""
-    refused = [diagnostics_view(rehearsal.refused)] if rehearsal.refused else None
+    refused: RenderableType | None = None
+    if rehearsal.refused:
+        refused = diagnostics_view(rehearsal.refused)
     waves: list[RenderableType] | None = None
     if rehearsal.waves:
         rows = [_row(number, wave) for number, wave in enumerate(rehearsal.waves, start=1)]
@@ -169,8 +171,11 @@ def rehearsal_markdown(rehearsal: Rehearsal) -> str:
 
 def stored_line(document: Mapping[str, Any], *, markdown: bool = False) -> str:
     """Return the line of a stored rehearsal, with its time."""
+    # The file may be of another version, so no member is taken for granted.
     line = f"{document.get('line')} ({document.get('at')})"
-    return cell(line) if markdown else line
+    if markdown:
+        return cell(line)
+    return line
 
 
 def _sentence(diagnostic: Diagnostic) -> str:

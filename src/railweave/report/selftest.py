@@ -58,7 +58,9 @@ def _counters(report: SelftestReport) -> list[tuple[str, Any]]:
 
 
 def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f} s"
+    if value is None:
+        return ""
+    return f"{value:.2f} s"
 
 
 def _summary(report: SelftestReport) -> Text:
@@ -66,7 +68,10 @@ def _summary(report: SelftestReport) -> Text:
     verdicts = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in TrialVerdict)
     if report.error:
         return Text(f"ended early: {report.error}; {verdicts}; {_state(report)}", style="bold red")
-    return Text(f"{verdicts}; {_state(report)}", style="" if report.ok else "bold red")
+    style = ""
+    if not report.ok:
+        style = "bold red"
+    return Text(f"{verdicts}; {_state(report)}", style=style)
 
 
 def _state(report: SelftestReport) -> str:

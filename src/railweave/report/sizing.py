@@ -82,7 +82,9 @@ def _rows_of_tiers(sizing: Sizing) -> Iterator[tuple[str, str]]:
 
 def _ratio_text(value: float) -> str:
     # The loss of the only spine leaves no uplink to divide by.
-    return "no path" if isinf(value) else ratio_text(value)
+    if isinf(value):
+        return "no path"
+    return ratio_text(value)
 
 
 def _buffers(sizing: Sizing) -> list[RenderableType]:

@@ -66,7 +66,10 @@ def _by_kind(result: VerifyResult) -> FittingTable:
         passed = counts[kind, True]
         failed = counts[kind, False]
         if passed or failed:
-            failed_style = "bold red" if failed else "dim"
+            # In a fabric that is right, only what passed has a color.
+            failed_style = "dim"
+            if failed:
+                failed_style = "bold red"
             cells = (Text(f"{passed:,}", style="green"), Text(f"{failed:,}", style=failed_style))
             rows.append((kind.value, _MEANING[kind], *cells))
     return table("check", "what", "passed", "failed", rows=rows)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 _READABLE = 0o644
+# Without a time zone, which XlsxWriter does not take.
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 """The creation date of every workbook, so that the same bill gives the same bytes."""
 
@@ -72,7 +73,9 @@ def _phases(book: "Workbook", phases: Iterable[BomPhase]) -> None:
 
 
 def _parts(book: "Workbook", bill: Bill) -> None:
-    currency = f" ({bill.currency})" if bill.currency else ""
+    currency = ""
+    if bill.currency:
+        currency = f" ({bill.currency})"
     columns = (
         "kind",
         "part",
@@ -114,12 +117,15 @@ def _add_formulas(book: "Workbook", sheet: "Worksheet", bill: Bill) -> None:
     for number, line in enumerate(bill.lines, start=2):
         pieces = line.quantity + line.spares
         sheet.write_formula(f"F{number}", f"=D{number}+E{number}", None, pieces)
-        price = "" if line.price is None else float(line.price)
+        price: float | str = ""
+        if line.price is not None:
+            price = float(line.price)
         sheet.write_formula(f"H{number}", f'=IF(G{number}="","",F{number}*G{number})', money, price)
     last = len(bill.lines) + 1
     bold = book.add_format({"bold": True, "num_format": "#,##0.00"})
     sheet.write_string(last, 6, "total", bold)
-    total = 0.0 if bill.total is None else float(bill.total)
+    total = float(bill.total or 0)
+    # A bill without parts has no row to add up, and a range of a spreadsheet at least one.
     sheet.write_formula(last, 7, f"=SUM(H2:H{max(2, last)})", bold, total)
 
 
@@ -138,6 +144,7 @@ def _table(book: "Workbook", name: str, columns: Sequence[str], rows: Iterable[S
             elif cell is not None:
                 sheet.write_number(last, column, float(cell))
             widths[column] = max(widths[column], len(str(cell or "")))
+    # In characters: a long description must not push the columns behind it off the screen.
     for column, width in enumerate(widths):
         sheet.set_column(column, column, min(width, 60) + 2)
     sheet.freeze_panes(1, 0)

@@ -98,10 +98,12 @@ def _read(path: Path, kind: type[_Read], command: str) -> _Read:
     except OSError as exc:
         raise UsageError(f"{path} cannot be read: {exc.strerror}; {advice}") from None
     except ValidationError as exc:
+        # The first alone: a document of another kind lacks every field.
         first = exc.errors()[0]
+        message = first["msg"]
         # A file that is not JSON has an error without a place.
-        place = ".".join(map(str, first["loc"]))
-        message = f"{place}: {first['msg']}" if place else first["msg"]
+        if place := ".".join(map(str, first["loc"])):
+            message = f"{place}: {message}"
         raise UsageError(f"{path}: {message}; {advice}") from None
     if document.version != _VERSION:
         message = f"{path} is of version {document.version}, this is version {_VERSION}"

@@ -76,7 +76,9 @@ def page_html(page: Page) -> bytes:
 
 def _filter_values(count: int) -> range:
     """Return the rails or planes to filter by; none if there is only one."""
-    return range(count) if count > 1 else range(0)
+    if count < 2:
+        return range(0)
+    return range(count)
 
 
 def _asset(name: str) -> str:
@@ -88,6 +90,7 @@ def _template() -> Template:
     # A name that is missing is a fault of the template: an empty place in the page would hide it.
     environment = Environment(
         loader=DictLoader({"page.html": _asset("page.html")}),
+        # Names and values of a project are text in the page, whatever they hold.
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
