@@ -14,12 +14,21 @@ LEFT_OUT = "src/railweave/design/"
 """A package whose concepts are not settled yet."""
 
 VAGUE = ("one", "found", "known", "told")
-MOST_PER_1000_LINES = {"conditional expressions": 20, "parallel assignments": 1, "vague names": 1}
-LEAST_COMMENTS_PER_100_LINES = 3
-MOST_CLASS_NAMES_TWICE = 10
+MOST_PER_1000_LINES = {
+    "src": {"conditional expressions": 8, "parallel assignments": 0.2, "vague names": 0.2},
+    "tasks": {"conditional expressions": 9, "parallel assignments": 0.7, "vague names": 0.2},
+    "topologies": {"conditional expressions": 20, "parallel assignments": 0.2, "vague names": 0.2},
+}
+"""What each folder has reached, with a small margin: a bound goes down with the code, never up."""
+LEAST_COMMENTS_PER_100_LINES = {"src": 3.5, "tasks": 3, "topologies": 3}
 
-SHORT = ("src/railweave/plan/", "src/railweave/sonic/delta/", "tasks/nornir_railweave/rollout/")
-"""Where a reader decides whether a change is safe: each function is seen at a glance."""
+SHORT = (
+    *("src/railweave/api/", "src/railweave/checks/", "src/railweave/cli/", "src/railweave/hosts/"),
+    *("src/railweave/plan/", "src/railweave/report/", "src/railweave/sonic/delta/", "tasks/nornir_railweave/"),
+)
+"""Packages in which each function is seen at a glance."""
+COMMANDS = "src/railweave/cli/"
+"""Where a function has a parameter for each option: its lines are counted from the first statement."""
 MOST_LINES = 40
 MOST_DECISIONS = 8
 
@@ -51,10 +60,11 @@ def count_module(counted: Figures, name: str, text: str) -> None:
     counted.comment_lines += comments
     counted.code_lines += sum(map(bool, lines)) - comments
     is_short = name.startswith(SHORT)
+    is_command = name.startswith(COMMANDS)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ClassDef):
             counted.classes[node.name] += 1
-        elif is_short and isinstance(node, ast.FunctionDef) and is_long(node):
+        elif is_short and isinstance(node, ast.FunctionDef) and is_long(node, is_command=is_command):
             counted.long_functions.append(f"{name}:{node.lineno} {node.name}")
         elif kind := packed(node):
             counted.places[kind].append(f"{name}:{getattr(node, 'lineno', 0)}")
@@ -74,8 +84,11 @@ def packed(node: ast.AST) -> str:
     return ""
 
 
-def is_long(function: ast.FunctionDef) -> bool:
-    return (function.end_lineno or 0) - function.lineno >= MOST_LINES or decisions(function) > MOST_DECISIONS
+def is_long(function: ast.FunctionDef, *, is_command: bool) -> bool:
+    first = function.lineno
+    if is_command:
+        first = function.body[0].lineno
+    return (function.end_lineno or 0) - first >= MOST_LINES or decisions(function) > MOST_DECISIONS
 
 
 def decisions(function: ast.AST) -> int:
@@ -97,7 +110,7 @@ def decisions(function: ast.AST) -> int:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_branch_is_a_statement_and_a_name_says_what_a_thing_is(folder: str) -> None:
     counted = figures(folder)
-    for what, most in MOST_PER_1000_LINES.items():
+    for what, most in MOST_PER_1000_LINES[folder].items():
         places = counted.places[what]
         assert 1000 * len(places) <= most * counted.code_lines, f"{what}: {', '.join(places[:20])}"
 
@@ -105,14 +118,13 @@ def test_a_branch_is_a_statement_and_a_name_says_what_a_thing_is(folder: str) ->
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_reasons_that_the_code_cannot_give_are_comments(folder: str) -> None:
     counted = figures(folder)
-    assert 100 * counted.comment_lines >= LEAST_COMMENTS_PER_100_LINES * counted.code_lines
+    assert 100 * counted.comment_lines >= LEAST_COMMENTS_PER_100_LINES[folder] * counted.code_lines
 
 
 def test_a_class_name_stands_for_one_thing() -> None:
-    twice = [name for name, count in figures("src").classes.items() if count > 1]
-    assert len(twice) <= MOST_CLASS_NAMES_TWICE, twice
+    assert not [name for name, count in figures("src").classes.items() if count > 1]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_functions_that_judge_a_change_are_short(folder: str) -> None:
+def test_a_function_is_seen_at_a_glance(folder: str) -> None:
     assert not figures(folder).long_functions
