@@ -33,6 +33,11 @@ class SwitchStatus:
     # Daemons that the last change ended and that do not run.
     broken: str = ""
 
+    @property
+    def needs_recovery(self) -> bool:
+        """Tell whether `recover` is due: what is wrong does not end by itself."""
+        return bool(self.damage or self.broken) or self.overdue
+
 
 @dataclass(frozen=True, slots=True)
 class FabricStatus:
@@ -59,6 +64,16 @@ class FabricStatus:
         return tuple(switch for switch in self.switches if switch.waits_for)
 
     @property
+    def drained(self) -> tuple[SwitchStatus, ...]:
+        """Return the switches that are drained, wholly or towards some peers."""
+        return tuple(switch for switch in self.switches if switch.drained)
+
+    @property
+    def in_maintenance(self) -> tuple[SwitchStatus, ...]:
+        """Return the switches that SONiC's own maintenance takes out of service."""
+        return tuple(switch for switch in self.switches if switch.maintenance is not Maintenance.NONE)
+
+    @property
     def generations(self) -> dict[Generation, tuple[str, ...]]:
         """Return the switches that were read, by the state of the intent that they run."""
         names: dict[Generation, tuple[str, ...]] = {}
@@ -81,7 +96,7 @@ class FabricStatus:
         return tuple(self._next_steps())
 
     def _next_steps(self) -> Iterator[str]:
-        damaged = [switch.device for switch in self.switches if switch.damage or switch.overdue or switch.broken]
+        damaged = [switch.device for switch in self.switches if switch.needs_recovery]
         if damaged:
             yield command_line("recover", *damaged, target=self.target)
         for rollout in self.rollouts:
@@ -92,9 +107,8 @@ class FabricStatus:
         if self.rollouts:
             return
         # A rollout drains and undrains by itself; without one an operator did.
-        drained = [switch.device for switch in self.switches if switch.drained]
-        if drained:
-            yield command_line("undrain", *drained, target=self.target)
+        if self.drained:
+            yield command_line("undrain", *(switch.device for switch in self.drained), target=self.target)
         yield command_line("plan", target=self.target)
 
 

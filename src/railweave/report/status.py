@@ -1,10 +1,12 @@
 """The state of a fabric for a terminal and as JSON."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from railweave.plan.model import Generation
 from railweave.plan.rollout import Rollout
 from railweave.plan.status import FabricStatus, SwitchStatus, is_drained_whole
 from railweave.report.layout import table
@@ -18,45 +20,35 @@ def status_json(status: FabricStatus) -> dict[str, Any]:
         "fabric": status.fabric,
         "target": status.target,
         "commit": status.commit or None,
-        "running": [
-            {
-                "commit": generation.revision or None,
-                "digest": generation.digest or None,
-                "dirty": generation.dirty,
-                "devices": list(names),
-            }
-            for generation, names in status.generations.items()
-        ],
+        "running": [_running_json(generation, names) for generation, names in status.generations.items()],
         "rollouts": [{"id": rollout.name, "state": rollout.state} for rollout in status.rollouts],
         "armed": [{"device": switch.device, "deadline_s": switch.remaining_s} for switch in status.armed],
-        "drained": {switch.device: list(switch.drained) for switch in status.switches if switch.drained},
-        "maintenance": {
-            switch.device: switch.maintenance.value
-            for switch in status.switches
-            if switch.maintenance is not Maintenance.NONE
-        },
+        "drained": {switch.device: list(switch.drained) for switch in status.drained},
+        "maintenance": {switch.device: switch.maintenance.value for switch in status.in_maintenance},
         "unread": {switch.device: switch.error for switch in status.unread},
         "accepted": None,
         "next": list(status.next_steps),
     }
 
 
+def _running_json(generation: Generation, names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "commit": generation.revision or None,
+        "digest": generation.digest or None,
+        "dirty": generation.dirty,
+        "devices": list(names),
+    }
+
+
 def status_view(status: FabricStatus) -> RenderableType:
     """Return the state of a fabric: what it runs, what is open, what is not in service, and the next command."""
     rows: list[tuple[str | Text, str]] = []
-    for generation, names in status.generations.items():
-        state = "no deployment recorded"
-        if generation.digest or generation.revision:
-            state = generation.shown
-        rows.append(("running", f"{state}: {compact(names)} ({len(names)})"))
+    rows += [("running", _running(generation, names)) for generation, names in status.generations.items()]
     rows += [("rollout", _rollout(rollout)) for rollout in status.rollouts]
     rows += [(Text("unconfirmed", style="yellow"), _armed(switch)) for switch in status.armed]
-    rows += [(Text("drained", style="yellow"), _drained(switch)) for switch in status.switches if switch.drained]
+    rows += [(Text("drained", style="yellow"), _drained(switch)) for switch in status.drained]
     for switch in status.switches:
-        if switch.maintenance is not Maintenance.NONE:
-            rows.append((Text("maintenance", style="yellow"), f"{switch.device}: {switch.maintenance.value}"))
-        if fault := switch.damage or switch.broken:
-            rows.append((Text("repair", style="bold red"), f"{switch.device}: {fault}"))
+        rows += _out_of_order(switch)
     rows += [(Text("unread", style="bold red"), f"{switch.device}: {switch.error}") for switch in status.unread]
     read = f"{counted(len(status.read), 'switch')} read"
     if status.unread:
@@ -64,6 +56,21 @@ def status_view(status: FabricStatus) -> RenderableType:
     heading = Text(f"{status.fabric} on {status.target}: {read}", style="bold")
     steps = [Text(f"next: {step}") for step in status.next_steps]
     return Group(heading, table("state", "what", rows=rows), Text(), *steps)
+
+
+def _running(generation: Generation, names: Sequence[str]) -> str:
+    state = "no deployment recorded"
+    if generation.digest or generation.revision:
+        state = generation.shown
+    return f"{state}: {compact(names)} ({len(names)})"
+
+
+def _out_of_order(switch: SwitchStatus) -> Iterator[tuple[Text, str]]:
+    """Yield the rows of a switch that is in maintenance, or has to be recovered."""
+    if switch.maintenance is not Maintenance.NONE:
+        yield Text("maintenance", style="yellow"), f"{switch.device}: {switch.maintenance.value}"
+    if fault := switch.damage or switch.broken:
+        yield Text("repair", style="bold red"), f"{switch.device}: {fault}"
 
 
 def _rollout(rollout: Rollout) -> str:
