@@ -103,7 +103,7 @@ class RackRow(Keys):
     distance_mm: Annotated[int, Meters()] | None = unset(
         "meters from the row before, center to center; required from the second row on", "distance_m"
     )
-    start_mm: Annotated[int, Meters()] = default(0, "meters by which its first rack stands further along", "start_m")
+    start_mm: Annotated[int, Meters()] = default(0, "offset of its first rack along the row, in meters", "start_m")
 
 
 class Placed(Keys):

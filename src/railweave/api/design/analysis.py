@@ -75,7 +75,7 @@ def _check(intent: Path, yang: Sequence[Path], facts: Path | None) -> Checked:
 
 
 def size(project: Project) -> Sizing:
-    """Return the sizing: every number with its formula, and the diagnostics of the design.
+    """Return the sizing with the formula of every number, and the diagnostics of the design.
 
     Raises RefusedError if the intent cannot be designed, or the switches have no buffer for its lossless classes.
     """
