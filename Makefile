@@ -168,7 +168,7 @@ YANG_MODELS := $(wildcard ../shared/sonic-yang)
 e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios on the simulated fabric and on the lab (Docker, Containerlab, root)
 	@$(GUARDED) $(BIN)/python tests/support/side_by_side.py $(THEN)
 
-e2e-nightly: setup ## the scenarios that `make e2e` leaves out, as others cover their paths
+e2e-nightly: setup $(if $(YANG_MODELS),yang) ## the scenarios that `make e2e` leaves out, as others cover their paths
 	@$(PYTEST) -n 2 -m 'e2e and nightly' tests/e2e
 
 # Both on fixed seeds, side by side.
