@@ -74,13 +74,18 @@ class CheckedDriver(SwitchDriver):
     @property
     def capabilities(self) -> frozenset[Capability]:
         """Return the capabilities that are known; a word that is none of them promises nothing."""
-        with blaming(self.name, "capabilities"):
-            stated = frozenset(self._driver.capabilities)
+        stated = self._stated
         return frozenset(capability for capability in Capability if capability in stated)
+
+    @property
+    def _stated(self) -> frozenset[object]:
+        with blaming(self.name, "capabilities"):
+            return frozenset(self._driver.capabilities)
 
     def can(self, capability: Capability) -> bool:
         """Tell whether the driver states a capability."""
-        return capability in self.capabilities
+        # Every call asks this, so only one capability is looked up.
+        return capability in self._stated
 
     def require(self, capability: Capability) -> None:
         """Raise DriverError for a capability that the driver lacks."""

@@ -322,7 +322,8 @@ def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]
         # The last word and a cached look spare most lines the costlier questions.
         if line.endswith(" activate") and _is_default_activation(entry, quiet, groups, numbered):
             continue
-        if groups and _may_be_inherited(line) and _is_inherited(entry, groups, numbered, numbers):
+        inheritable = _inheritable(line) if groups else None
+        if inheritable is not None and _is_inherited(entry, *inheritable, groups, numbered, numbers):
             continue
         printed.append(entry)
     return tuple(printed)
@@ -353,45 +354,53 @@ def _groups(entries: Iterable[FrrEntry]) -> _Groups:
             continue
         group = membership(entry.line)
         if group is not None:
-            groups[entry.path[0], str(neighbor_of(entry.line))] = group
+            groups[_router_of(entry), str(neighbor_of(entry.line))] = group
     return groups
+
+
+def _router_of(entry: FrrEntry) -> str:
+    """Return the outermost context of a line; ``path`` would split all of them."""
+    return entry.context.partition(JOIN)[0]
 
 
 def _numbers_of_groups(entries: Iterable[FrrEntry]) -> _Groups:
     """Return the AS number of each peer group that has one, by its router and name."""
-    groups: set[tuple[str, str]] = set()
+    groups = {(_router_of(entry), str(neighbor_of(entry.line))) for entry in entries if is_group(entry.line)}
     numbers: dict[tuple[str, str], str] = {}
     for entry in entries:
-        if not entry.context:
+        if " remote-as " not in entry.line:
             continue
-        if is_group(entry.line):
-            groups.add((entry.path[0], str(neighbor_of(entry.line))))
-        elif " remote-as " in entry.line:
-            numbers[entry.path[0], str(neighbor_of(entry.line))] = entry.line
-    return {peer: line for peer, line in numbers.items() if peer in groups}
+        peer = (_router_of(entry), str(neighbor_of(entry.line)))
+        if peer in groups:
+            numbers[peer] = entry.line
+    return numbers
 
 
 _INHERITED = re.compile(
     r"neighbor (?P<peer>\S+) "
-    r"(?P<what>activate|local-as .+|ebgp-multihop \d+|remote-as \S+|(route-map|filter-list|unsuppress-map) .+)$"
+    r"(?P<setting>activate|local-as .+|ebgp-multihop \d+|remote-as \S+|(route-map|filter-list|unsuppress-map) .+)$"
 )
 """Lines of a member that FRR does not print where its group has the same (run on FRR 8.4.4 and 10.3); an AS number is
 the group's wherever it has one."""
 
 
 @lru_cache(maxsize=8192)
-def _may_be_inherited(line: str) -> bool:
-    return _INHERITED.match(line) is not None
+def _inheritable(line: str) -> tuple[str, str] | None:
+    """Return the peer and the setting of a line that a member may have from its group; None for other lines."""
+    match = _INHERITED.match(line)
+    if match is None:
+        return None
+    return match["peer"], match["setting"]
 
 
-def _is_inherited(entry: FrrEntry, groups: _Groups, entries: Container[FrrEntry], numbers: _Groups) -> bool:
-    match = _INHERITED.match(entry.line)
-    if match is None or not entry.context:
-        return False
-    group = groups.get((entry.path[0], match["peer"]), "")
-    if match["what"].startswith("remote-as "):
-        return (entry.path[0], group) in numbers
-    return bool(group) and FrrEntry(entry.context, f"neighbor {group} {match['what']}") in entries
+def _is_inherited(
+    entry: FrrEntry, peer: str, setting: str, groups: _Groups, entries: Container[FrrEntry], numbers: _Groups
+) -> bool:
+    router = _router_of(entry)
+    group = groups.get((router, peer), "")
+    if setting.startswith("remote-as "):
+        return (router, group) in numbers
+    return bool(group) and FrrEntry(entry.context, f"neighbor {group} {setting}") in entries
 
 
 def _is_default_activation(

@@ -210,7 +210,8 @@ def defined_neighbor(line: str) -> str | None:
 
 def is_group(line: str) -> bool:
     """Tell whether ``line`` creates a peer group."""
-    return _GROUP.match(line) is not None
+    # The last word spares nearly all lines the pattern.
+    return line.endswith(" peer-group") and _GROUP.match(line) is not None
 
 
 def is_interface_peer(line: str) -> bool:

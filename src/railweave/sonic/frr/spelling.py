@@ -111,6 +111,8 @@ def as_number(word: str) -> str:
     return str(int(dotted[1]) << 16 | int(dotted[2]))
 
 
+# The prefixes of a switch are in several of its lines: announced, in its lists, and in a static route.
+@lru_cache(maxsize=4096)
 def network(word: str) -> str:
     """Return a network in its short form, without host bits; another word as it is."""
     if "/" not in word:
