@@ -19,7 +19,9 @@ from nornir_railweave.journals.store import StoreError, later_than
 
 _ATTEMPTS = 8
 _TIMEOUT_S = 60.0
+# What removes a file in `git update-index --index-info`: mode 0 and no object.
 _GONE = f"0 {'0' * 40}"
+# The account of a pipeline often has no user.name, without which git refuses to commit.
 _IDENTITY = {
     f"GIT_{who}_{part}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -167,6 +169,7 @@ class GitBranch:
         blob = self._git("hash-object", "-w", "--stdin", data=data).decode().strip()
         entries = "".join(f"{_GONE}\t{record}\n" for record in removing) + f"100644 {blob}\t{name}\n"
         with tempfile.TemporaryDirectory() as folder:
+            # An index of its own: what a person has staged in the project stays as it is.
             index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
             self._git("read-tree", *([self._head] if self._head else ["--empty"]), more=index)
             self._git("update-index", "--index-info", data=entries.encode(), more=index)
@@ -177,6 +180,8 @@ class GitBranch:
     def _push(self, commit: str) -> str:
         """Return why the remote did not take a commit, empty where it did."""
         try:
+            # The project's hooks are for its own branches. Without `+` the remote refuses a commit that does not follow
+            # its newest one.
             self._reach("push", "--quiet", "--no-verify", f"{commit}:{self._ref}")
         except StoreError as refused:
             return str(refused)

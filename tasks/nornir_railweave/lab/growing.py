@@ -132,6 +132,7 @@ def grow(
         with (lab.folder / "known_hosts").open("a", encoding="utf-8") as file:
             file.write(known_hosts)
     note_endpoints(lab)
+    # Last: the next call removes the nodes that are not noted here, as left by one that was killed.
     (lab.folder / RUNNING).write_bytes(record(growth.topology))
 
 

@@ -25,6 +25,7 @@ from railweave.errors import RailweaveError
 _TASK = "railweave.do"
 _POLL_S = 0.05
 _BEATS = 3
+# Results that nobody fetched, as after the loss of the coordinator, are removed after an hour.
 _RESULTS_S = 3600
 _LOG = logging.getLogger("nornir_railweave")
 
@@ -43,14 +44,18 @@ def make_app(url: str, bound_s: float) -> Any:
         text = "task queues need Celery: install railweave with its extra `queue`, pip install 'railweave[queue]'"
         raise RailweaveError(text) from fault
     sockets = {"socket_timeout": bound_s, "socket_connect_timeout": bound_s}
+    # Neither the current application of a program that imports railweave, nor Celery's adaptations to Django.
     app = Celery("railweave", broker=url, backend=url, set_as_current=False, fixups=[])
     app.conf.update(
         task_serializer="json",
         result_serializer="json",
+        # No pickle: whoever writes to the broker could run code in a worker.
         accept_content=["json"],
         result_expires=_RESULTS_S,
+        # Without it a task that a worker has taken looks like one that still waits.
         task_track_started=True,
         worker_direct=True,
+        # A task that is fetched early waits behind a busy worker while others are free.
         worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,
         broker_connection_retry_on_startup=True,
@@ -257,6 +262,7 @@ def serve_queue(app: Any, worker_of: Callable[[str], Worker], site: str, threads
     name = f"railweave-{site}-{os.getpid()}@{socket.gethostname()}"
     worker = worker_of(name)
 
+    # Acknowledged before it runs: the broker must not give the change of a lost worker to another one.
     @app.task(name=_TASK, acks_late=False)  # type: ignore[untyped-decorator]
     def do(text: str) -> str:
         return encode(worker.answer(decode_request(text))).decode()
