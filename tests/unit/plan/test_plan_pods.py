@@ -150,8 +150,8 @@ def test_a_pod_is_added_without_touching_another_one() -> None:
     }
     assert not [name for name, device in touched.items() if device.disruptive]
     assert headline(plan) == (
-        "pods: adds 2 leaves, 2 spines, 12 links and 8 node ports; touches 4 super-spines without disruption; moves no"
-        " address; no QoS change."
+        "pods: adds 2 leaves, 2 spines, 12 links and 8 node ports; touches 4 super-spines without disruption; no"
+        " renumbering; no QoS change."
     )
     assert len(phases(pods(), pods(12))) == 1
 
