@@ -24,7 +24,8 @@ LEAST_COMMENTS_PER_100_LINES = {"src": 3.5, "tasks": 3, "topologies": 3}
 
 SHORT = (
     *("src/railweave/api/", "src/railweave/checks/", "src/railweave/cli/", "src/railweave/hosts/"),
-    *("src/railweave/plan/", "src/railweave/report/", "src/railweave/sonic/delta/", "tasks/nornir_railweave/"),
+    *("src/railweave/lab/", "src/railweave/plan/", "src/railweave/report/", "src/railweave/sonic/delta/"),
+    "tasks/nornir_railweave/",
 )
 """Packages in which each function is seen at a glance."""
 COMMANDS = "src/railweave/cli/"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 from operator import itemgetter
 from typing import NamedTuple
@@ -68,8 +68,9 @@ class Costs:
 
     def of(self, failed: Sequence[Component]) -> Cost:
         """Return the cost of components that fail together; linear in what they touch."""
-        out = dict.fromkeys(name for component in failed for name in component.out)
-        down = dict.fromkeys(link for component in failed for link in component.down)
+        # Two failed components may share a switch or a link, which counts once.
+        out = dict.fromkeys(chain.from_iterable(component.out for component in failed))
+        down = dict.fromkeys(chain.from_iterable(component.down for component in failed))
         rails: Counter[int | None] = Counter()
         nodes: Counter[str] = Counter()
         lost = lost_ports(self._fabric, out, down)
@@ -77,13 +78,12 @@ class Costs:
             rails[link.rail] += link.speed_gbps
             nodes[link.lower] += 1
         total = sum(self._rail_gbps.values())
-        rail_percents = [_percent(whole - rails[rail], whole) for rail, whole in self._rail_gbps.items()]
         pairs_left = self._pairs.after(out, [link for link in down if not link.is_access])
         worst_pair = pairs_left.worst()
         uplinks = self._service.uplinks_left(out, down)
         return Cost(
             injection_percent=_percent(total - sum(rails.values()), total),
-            rail_percent=min(rail_percents, default=100),
+            rail_percent=self._worst_rail(rails),
             nodes_cut_off=sum(ports == self._ports[host] for host, ports in nodes.items()),
             rails_out=rails_out(self._fabric, out, down=down),
             uplink_percent=min(uplinks.values(), default=100),
@@ -92,6 +92,11 @@ class Costs:
             spread_percent=worst_pair and worst_pair.spread_percent,
             node_pair_percent=self._nodes.worst(pairs_left, lost),
         )
+
+    def _worst_rail(self, lost_gbps: Mapping[int | None, int]) -> float:
+        """Return the percent of the ports of a rail that the worst rail has left."""
+        percents = (_percent(whole - lost_gbps[rail], whole) for rail, whole in self._rail_gbps.items())
+        return min(percents, default=100)
 
     def _oversubscription(self, uplinks: Mapping[str, float], out: Collection[str]) -> float | None:
         """Return the worst ratio of a switch in service, by the part of its uplinks that it has left."""

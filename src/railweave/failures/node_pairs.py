@@ -8,6 +8,7 @@ are alike: some of each represent them.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import product
 from typing import NamedTuple
 
@@ -88,15 +89,15 @@ class NodePairs:
         """Yield the nodes to ask: of nodes that are alike those of two places in one pod, and of one in another."""
         near = {leaf for pod in left.near_pods(left.in_service) for leaf in left.names(pod)}
         seen: dict[tuple[object, ...], list[int | None]] = {}
-        kinds: dict[str, tuple[int, ...]] = {}
+        # Many nodes share a leaf, and its kind takes a walk over all colors.
+        kind_of = cache(left.kind_of)
         for place, at in enumerate(self._attached):
             leaf = next(iter(at.switches.values()))
             pod = self._pod_of[leaf]
-            alike: list[object] = [pod if leaf in near else None]
-            for key, name in at.switches.items():
-                if name not in kinds:
-                    kinds[name] = left.kind_of(name)
-                alike.append((key, at.gbps[key], kinds[name]))
+            alike: list[object] = [None]
+            if leaf in near:
+                alike = [pod]
+            alike += [(key, at.gbps[key], kind_of(name)) for key, name in at.switches.items()]
             for ports, count in self._states(at, affected.get(place, ())).items():
                 pods = seen.setdefault((*alike, ports), [])
                 if len(pods) < 2 or (len(set(pods)) < 2 and pod not in pods):

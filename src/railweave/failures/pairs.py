@@ -5,7 +5,7 @@ the same failures touch, in pods that are alike, have the same bandwidth: two of
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, permutations
 from typing import NamedTuple
 
 from railweave.fabric.model import Fabric, Link
@@ -148,15 +148,16 @@ class PairsLeft:
             return
         names = [name for cell in self._cells_of(leaves) for name in self._two(cell)]
         touched = {name for name in names if self._pairs.bit_of[name] & self._reached}
-        for leaf, other in product(names, names):
-            if leaf != other and (leaf in touched or other in touched):
+        for leaf, other in permutations(names, 2):
+            if leaf in touched or other in touched:
                 yield leaf, other
 
     def _cells_of(self, leaves: int) -> list[int]:
         """Return the sets of leaves that are alike: of one color and pod, and touched by the same failures."""
         cells = [leaves & color for color in self._pairs.colors]
         for mask in self._touched:
-            cells = [part for cell in cells for part in (cell & mask, cell & ~mask) if part]
+            parts = chain.from_iterable((cell & mask, cell & ~mask) for cell in cells)
+            cells = [part for part in parts if part]
         near = self.near_pods(leaves)
         others = [pod for pod in self._pairs.pods if pod & leaves and pod not in near]
         # Pods that no failure touches are alike: two of them represent all pairs within one and between two.

@@ -79,6 +79,7 @@ def growth(
     labs = _Comparison(lab, running, intended, takes_ports, running.far_ends)
     added = tuple(name for name in intended.nodes if name not in running.nodes)
     surplus = tuple(name for name in running.nodes if name not in intended.nodes)
+    # All obstacles are reported at once: a person changes the intent once, or starts the lab anew.
     obstacles = list(_changed(labs))
     joints = []
     links: list[dict[str, Any]] = []
@@ -90,7 +91,7 @@ def growth(
         if step.obstacle:
             obstacles.append(step.obstacle)
     document = None
-    if added or links or joints:
+    if any((added, links, joints)):
         document = _document(labs, base, added, links)
     return LabGrowth(added, surplus, _grown(labs), document, tuple(joints), tuple(obstacles))
 
@@ -109,18 +110,31 @@ def _step(labs: _Comparison, cable: LabCable) -> _Step:
     near = cable.near
     far = cable.far
     if far is None:
-        return _Step((_open(labs, near),)) if labs.is_new(near) else _Step()
+        return _open_step(labs, near)
     if labs.far_ends.get(near) == far:
         return _Step()
     obstacle = _obstacle(labs, near, far) or _obstacle(labs, far, near)
     if obstacle:
         return _Step(obstacle=obstacle)
+    return _joining_step(labs, near, far)
+
+
+def _joining_step(labs: _Comparison, near: End, far: End) -> _Step:
+    """Return how two ends are joined that no obstacle parts."""
     # Ends of running nodes whose cable is open.
     waiting = [end for end in (near, far) if end in labs.far_ends]
     if not waiting:
         return _Step((joined_link(_external(labs, near), _external(labs, far)),))
     joint = (waiting_end(labs.lab, near), waiting_end(labs.lab, far))
-    return _Step(tuple(_open(labs, end) for end in (near, far) if end not in waiting), joint)
+    opened = [end for end in (near, far) if end not in waiting]
+    return _Step(tuple(_open(labs, end) for end in opened), joint)
+
+
+def _open_step(labs: _Comparison, end: End) -> _Step:
+    """Return how an end without a cable is made: at a running node it is open already."""
+    if labs.is_new(end):
+        return _Step((_open(labs, end),))
+    return _Step()
 
 
 def _obstacle(labs: _Comparison, end: End, far: End) -> str:
