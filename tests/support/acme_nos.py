@@ -12,6 +12,7 @@ A switch holds texts in a language of its own, and reverts a commit by itself on
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from napalm.base.base import NetworkDriver
@@ -49,6 +50,8 @@ def _word(value: Value) -> str:
     return value if isinstance(value, str) else f"[ {' '.join(value)} ]"
 
 
+# A deployment asks for every row of every port again, while the text is the same.
+@lru_cache(maxsize=64)
 def parsed(text: str) -> RunningConfig:
     """Return the configuration that a text of the switch says."""
     tables: dict[str, dict[str, dict[str, Value]]] = {}
