@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from sources import nodes_of
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "tasks", "topologies")
@@ -51,18 +52,18 @@ def figures(folder: str) -> Figures:
     for path in sorted((ROOT / folder).rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         if not name.startswith(LEFT_OUT):
-            count_module(counted, name, path.read_text(encoding="utf-8"))
+            count_module(counted, name, path)
     return counted
 
 
-def count_module(counted: Figures, name: str, text: str) -> None:
-    lines = [line.strip() for line in text.splitlines()]
+def count_module(counted: Figures, name: str, path: Path) -> None:
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     comments = sum(line.startswith("#") for line in lines)
     counted.comment_lines += comments
     counted.code_lines += sum(map(bool, lines)) - comments
     is_short = name.startswith(SHORT)
     is_command = name.startswith(COMMANDS)
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(path):
         if isinstance(node, ast.ClassDef):
             counted.classes[node.name] += 1
         elif is_short and isinstance(node, ast.FunctionDef) and is_long(node, is_command=is_command):
