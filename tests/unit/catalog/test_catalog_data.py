@@ -8,12 +8,12 @@ import pytest
 
 from railweave.catalog.load import load_catalog
 from railweave.catalog.model import BreakoutMode, Hwsku, Medium, SwitchModel
+from railweave.catalog.own import switch_faults
 from railweave.catalog.panel import PortGroup, boot_speed_gbps, build_panel, lane_rates
 from railweave.fabric.buffers import BufferSlices
 from railweave.fabric.model import Panel
 
 CATALOG = load_catalog()
-SWITCHES = pytest.mark.parametrize("model_id", CATALOG.switch_ids())
 NICS = pytest.mark.parametrize("nic_id", CATALOG.nic_ids())
 MEDIA = pytest.mark.parametrize("medium", CATALOG.media(), ids=lambda medium: medium.id)
 
@@ -50,8 +50,7 @@ def test_the_promised_switch_models_are_there() -> None:
     assert len(CATALOG.switch_ids()) >= 60
 
 
-@SWITCHES
-def test_a_model_names_its_source_commit_and_license(model_id: str) -> None:
+def a_model_names_its_source_commit_and_license(model_id: str) -> None:
     model = CATALOG.switch(model_id)
     repository, _, rest = model.source.partition(":")
     assert repository == "sonic-net/sonic-buildimage"
@@ -61,8 +60,7 @@ def test_a_model_names_its_source_commit_and_license(model_id: str) -> None:
     assert model.cage_type.source
 
 
-@SWITCHES
-def test_no_lane_of_a_model_is_used_twice_unless_the_file_says_so(model_id: str) -> None:
+def no_lane_of_a_model_is_used_twice_unless_the_file_says_so(model_id: str) -> None:
     model = CATALOG.switch(model_id)
     ports = [*(port.lanes for port in model.cages), *(port.lanes for port in model.service_ports)]
     lanes = Counter(lane for lanes in ports for lane in lanes)
@@ -74,8 +72,7 @@ def test_no_lane_of_a_model_is_used_twice_unless_the_file_says_so(model_id: str)
     assert max(in_cages.values()) == 1
 
 
-@SWITCHES
-def test_every_cage_has_all_lanes_of_its_type_and_its_own_number_and_name(model_id: str) -> None:
+def every_cage_has_all_lanes_of_its_type_and_its_own_number_and_name(model_id: str) -> None:
     model = CATALOG.switch(model_id)
     assert {len(cage.lanes) for cage in model.cages} == {model.cage_type.lanes}
     assert [cage.number for cage in model.cages] == list(range(1, len(model.cages) + 1))
@@ -83,8 +80,7 @@ def test_every_cage_has_all_lanes_of_its_type_and_its_own_number_and_name(model_
     assert {second.port_index - first.port_index for first, second in pairwise(model.cages)} == {1}
 
 
-@SWITCHES
-def test_names_of_cages_leave_room_for_the_children_of_a_breakout(model_id: str) -> None:
+def names_of_cages_leave_room_for_the_children_of_a_breakout(model_id: str) -> None:
     model = CATALOG.switch(model_id)
     numbers = [int(cage.name.removeprefix("Ethernet")) for cage in model.cages]
     steps = {second - first for first, second in pairwise(numbers)}
@@ -92,8 +88,7 @@ def test_names_of_cages_leave_room_for_the_children_of_a_breakout(model_id: str)
     assert min(steps) >= 1
 
 
-@SWITCHES
-def test_every_breakout_mode_names_an_alias_for_each_child(model_id: str) -> None:
+def every_breakout_mode_names_an_alias_for_each_child(model_id: str) -> None:
     model = CATALOG.switch(model_id)
     for mode in model.breakout_modes:
         assert len(mode.aliases) == children(mode), mode.text
@@ -102,8 +97,7 @@ def test_every_breakout_mode_names_an_alias_for_each_child(model_id: str) -> Non
     assert len({mode.text for mode in model.breakout_modes}) == len(model.breakout_modes)
 
 
-@SWITCHES
-def test_every_hwsku_is_one_that_its_cages_can_be(model_id: str) -> None:
+def every_hwsku_is_one_that_its_cages_can_be(model_id: str) -> None:
     model = CATALOG.switch(model_id)
     assert len({hwsku.name for hwsku in model.hwskus}) == len(model.hwskus)
     for hwsku in model.hwskus:
@@ -121,8 +115,7 @@ def test_every_hwsku_is_one_that_its_cages_can_be(model_id: str) -> None:
             assert hwsku.speed_gbps in (mode.parts[0].speed_gbps, *mode.parts[0].alternatives)
 
 
-@SWITCHES
-def test_the_base_hwsku_runs_the_cages_at_full_speed_or_boots_them_in_different_modes(model_id: str) -> None:
+def the_base_hwsku_runs_the_cages_at_full_speed_or_boots_them_in_different_modes(model_id: str) -> None:
     model = CATALOG.switch(model_id)
     base = model.hwskus[0]
     assert (base.speed_gbps is None) == (model_id in BOOT_MIXED)
@@ -131,8 +124,7 @@ def test_the_base_hwsku_runs_the_cages_at_full_speed_or_boots_them_in_different_
     assert isinstance(build_panel(model, (PortGroup(len(model.cages), boot_speed_gbps(model)),)), Panel)
 
 
-@SWITCHES
-def test_buffers_are_plausible_sizes_in_bytes(model_id: str) -> None:
+def buffers_are_plausible_sizes_in_bytes(model_id: str) -> None:
     model = CATALOG.switch(model_id)
     for hwsku in model.hwskus:
         for pools in hwsku.buffer_pools.values():
@@ -155,8 +147,7 @@ SLICES = {
 }
 
 
-@SWITCHES
-def test_the_slices_of_the_buffer_are_those_of_the_chip_and_half_of_a_chip_has_one(model_id: str) -> None:
+def the_slices_of_the_buffer_are_those_of_the_chip_and_half_of_a_chip_has_one(model_id: str) -> None:
     model = CATALOG.switch(model_id)
     lanes = {lane for cage in model.cages for lane in cage.lanes}
     is_half = model.asic.family in ("Tomahawk4", "Tomahawk5") and lanes == HALF_OF_THE_LANES
@@ -164,11 +155,32 @@ def test_the_slices_of_the_buffer_are_those_of_the_chip_and_half_of_a_chip_has_o
     assert ("slices: " in model.asic.source) == (model.asic.slices is not None)
 
 
-@SWITCHES
-def test_the_chip_lane_sums_agree_with_what_modules_see(model_id: str) -> None:
+def the_chip_lane_sums_agree_with_what_modules_see(model_id: str) -> None:
     cage = CATALOG.switch(model_id).cage_type
     lanes, lane_gbps = cage.module
     assert cage.lanes * cage.lane_gbps == lanes * lane_gbps
+
+
+RULES = (
+    a_model_names_its_source_commit_and_license,
+    no_lane_of_a_model_is_used_twice_unless_the_file_says_so,
+    every_cage_has_all_lanes_of_its_type_and_its_own_number_and_name,
+    names_of_cages_leave_room_for_the_children_of_a_breakout,
+    every_breakout_mode_names_an_alias_for_each_child,
+    every_hwsku_is_one_that_its_cages_can_be,
+    the_base_hwsku_runs_the_cages_at_full_speed_or_boots_them_in_different_modes,
+    buffers_are_plausible_sizes_in_bytes,
+    the_slices_of_the_buffer_are_those_of_the_chip_and_half_of_a_chip_has_one,
+    the_chip_lane_sums_agree_with_what_modules_see,
+)
+"""What holds of every model of a switch; none takes a millisecond, so a model is one test."""
+
+
+@pytest.mark.parametrize("model_id", CATALOG.switch_ids())
+def test_a_model_of_a_switch_is_sound(model_id: str) -> None:
+    for rule in RULES:
+        rule(model_id)
+    assert list(switch_faults(CATALOG.switch(model_id))) == [], "a project's own model would be refused for it"
 
 
 def test_a_housing_states_units_or_watts_and_where_they_stand() -> None:
