@@ -1,7 +1,7 @@
 """What a worker of pytest-xdist reports of a test: how its call ended, and what went wrong.
 
-Start, set-up, tear-down and end are messages of their own, each with all keywords of the test: 1 ms of CPU for every
-test. Whoever asks for durations or for a JUnit file gets them all.
+Start, set-up, tear-down and end are messages of their own, each with all keywords of the test and all that it prints:
+1 ms of CPU for every test. Whoever asks for durations or for a JUnit file gets them all.
 """
 
 import pytest
@@ -17,5 +17,6 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         if report.when == "call" or not report.passed:
             if report.passed:
                 report.keywords = {}
+                report.sections.clear()
             item.ihook.pytest_runtest_logreport(report=report)
     return True
