@@ -21,7 +21,7 @@ __all__ = ["pytest_runtest_makereport", "pytest_runtest_protocol"]
 # How many examples a property is tried on: few in `make test`, more in `make check`, many in `make properties`. The
 # health checks left out measure the load of the machine, and how many intents the design refuses.
 LEFT_OUT = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-for profile, examples in {"quick": 7, "usual": 24, "thorough": 250}.items():
+for profile, examples in {"quick": 4, "usual": 24, "thorough": 250}.items():
     settings.register_profile(profile, max_examples=examples, deadline=None, suppress_health_check=LEFT_OUT)
 settings.load_profile("quick")
 
@@ -52,7 +52,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_finish() -> None:
     """Let garbage be searched among what tests make, not again and again among all that was imported."""
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(400_000, 50, 100)
     gc.enable()
 
 
