@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from by_check import sampled
 from frr_spellings import cases
 
 from railweave.sonic.frr import frr_delta, frr_difference, parse_frr
@@ -28,7 +29,7 @@ def short(value: object) -> str:
     return value if isinstance(value, str) else str(value["given"]).replace("\n", " / ")[-60:]  # type: ignore[index]
 
 
-@pytest.mark.parametrize(("release", "one"), ACCEPTED, ids=short)
+@pytest.mark.parametrize(("release", "one"), sampled(ACCEPTED, every=5), ids=short)
 def test_what_runs_is_what_was_written(release: str, one: dict[str, Any]) -> None:
     shown, given = map(parse_frr, texts(release, one))
     assert frr_difference(shown, given) == ((), ())

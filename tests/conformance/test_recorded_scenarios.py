@@ -5,10 +5,11 @@ the same behavior in fewer cases).
 """
 
 import pytest
+from by_check import sampled
 from recording import FOLDER, NOT_SIMULATED, Ran, device_of, expected, load, normal, run, scenario_names
 
 
-@pytest.mark.parametrize("name", scenario_names())
+@pytest.mark.parametrize("name", sampled(scenario_names(), every=8))
 def test_a_recorded_scenario_ends_as_on_sonic(name: str) -> None:
     scenario = load(name)
     device = device_of(scenario)

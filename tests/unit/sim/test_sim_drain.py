@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from by_check import sampled
 from sim_switches import sim_device
 
 from sonic_sim.bgp.routes import forget_routes, pass_seconds, ribs_of
@@ -348,7 +349,7 @@ def _routes_of(net: Fabric) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", sampled(range(6), every=3))
 def test_routes_after_many_changes_are_those_of_a_fresh_start(
     seed: int, run: Run, clos: Fabric, elapsed: Callable[[float], None]
 ) -> None:
