@@ -63,6 +63,7 @@ def test_the_mac_address_table_names_who_is_behind_a_vlans_ports(leaf: SonicDriv
     assert not entry["static"]
 
 
+@pytest.mark.slow
 def test_the_environment_has_load_and_memory_and_no_fans(leaf: SonicDriver) -> None:
     found = leaf.get_environment()
     assert found["cpu"] == {0: {"%usage": 6.5}}

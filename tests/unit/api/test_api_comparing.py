@@ -62,6 +62,7 @@ def test_a_template_of_the_head_alone_changes_every_switch(project: Project) -> 
     assert {(change.op, change.field) for _, change in plan.changes()} == {(Op.REMOVE, LOGGED.strip())}
 
 
+@pytest.mark.slow
 def test_a_template_of_both_revisions_changes_nothing_and_its_removal_does(project: Project) -> None:
     with_own_template()
     commit()

@@ -69,9 +69,10 @@ def test_the_version_is_printed_without_the_command_line() -> None:
     ("words", "late"),
     [
         ("--help", ["pydantic", "yaml", "rich", "railweave.api.project", "railweave.catalog"]),
-        (
+        pytest.param(
             "size intent/pod-32.yml",
             ["tomllib", "railweave.sonic.frr", "railweave.sonic.resolved", "railweave.failures", "nornir", "napalm"],
+            marks=pytest.mark.slow,
         ),
     ],
 )

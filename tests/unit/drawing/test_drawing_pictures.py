@@ -100,6 +100,7 @@ def test_draw_io_joins_shapes_that_are_there() -> None:
     assert all(cells[edge.get(end)].get("vertex") for edge in edges for end in ("source", "target"))
 
 
+@pytest.mark.slow
 def test_png_shows_what_is_marked_in_its_color() -> None:
     plain, marked = (Image.open(io.BytesIO(png(lay_out(scene()), marks))).convert("RGB") for marks in (NO_MARKS, MARKS))
     failed = tuple(bytes.fromhex(LIGHT[mark_color(MarkKind.FAILED)][1:]))

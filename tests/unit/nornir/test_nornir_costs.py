@@ -28,6 +28,8 @@ from railweave.sonic.delta.merge import parse_merge
 from railweave.sonic.frr import parse_frr
 from sonic_sim.bgp.sessions import bgp_of
 
+pytestmark = pytest.mark.slow
+
 INTENT = Path("intent/pod-32.yml")
 LEAVES = [f"pod1-leaf{number}" for number in range(1, 5)]
 SPINES = [f"pod1-spine{number}" for number in range(1, 5)]
@@ -94,7 +96,6 @@ def test_an_unchanged_verification_costs_one_login_and_one_command(pod: Counted)
     assert pod.asked == {name: Counter(logins=1, channels=1) for name in SWITCHES}
 
 
-@pytest.mark.slow
 def test_a_plan_and_a_verification_warn_of_switches_of_another_release(pod: Counted) -> None:
     text = INTENT.read_text(encoding="utf-8")
     INTENT.write_text(f"{text}sonic: {{release: 202411}}\n", encoding="utf-8")
@@ -119,7 +120,6 @@ def set_timers(keepalive: int, hold: int) -> None:
     INTENT.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_a_change_of_a_bgp_timer_costs_one_login_and_few_commands_and_parses(
     pod: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +160,6 @@ class Meanwhile(Operator):
         return Progress(io.StringIO())
 
 
-@pytest.mark.slow
 def test_who_leads_traffic_away_between_two_waves_stops_the_rollout(pod: Counted) -> None:
     """One leaf misses a way, so all switches are asked, and the one that carries no traffic is named."""
     gone: list[str] = []

@@ -13,7 +13,7 @@ from frozen_runners import LostWorkError, run_seed
 from nornir_railweave.device.device import Attempt
 from railweave_switch import answers, transaction
 
-SEEDS = int(os.environ.get("RAILWEAVE_RUNNER_SEEDS", "10"))
+SEEDS = int(os.environ.get("RAILWEAVE_RUNNER_SEEDS", "4"))
 BLOCK = 10
 KEPT = (332,)
 """Somebody else's commit, which went back later, was taken for the end of one that was confirmed before it."""

@@ -69,6 +69,7 @@ def fabric_of(redesign: Redesign, shape: Shape) -> Fabric:
     )
 
 
+@pytest.mark.slow
 @given(before=shapes, after=shapes, policy=policies)
 def test_every_wave_of_a_plan_passes_the_gate_or_the_plan_is_refused(
     redesign: Redesign, before: Shape, after: Shape, policy: RolloutPolicy

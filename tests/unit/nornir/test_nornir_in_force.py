@@ -66,6 +66,7 @@ def test_what_is_not_reported_is_said_and_not_taken_for_right(pod: Counted) -> N
     )
 
 
+@pytest.mark.slow
 def test_a_port_that_is_down_has_nothing_in_force(pod: Counted) -> None:
     leaf = pod.devices["pod1-leaf1"]
     ends = {port: leaf.network.far_end(leaf, port) for port in leaf.network.ports(leaf)}

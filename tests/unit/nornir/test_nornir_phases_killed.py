@@ -2,7 +2,7 @@
 
 Every device call, line of a journal and change of a node is a step. What nodes send is served at each of them, no
 phase begins or counts as done while a commit awaits its confirmation, and the next run ends with an empty plan.
-``make test`` tries one with armed timers, and ``make check`` a run that has read what another one then changes.
+``make check`` tries one with armed timers, and a run that has read what another one then changes.
 ``.ci/nightly`` tries a quarter of all steps, and ``RAILWEAVE_EVERY_RACE=whole`` each of them, which takes an hour.
 """
 
@@ -30,6 +30,7 @@ def site_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Si
     return lambda change, name="site": Site(tmp_path / name, monkeypatch, CHANGES[change])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("change", "part"), KILLED)
 def test_a_change_that_is_killed_at_any_step_ends_by_the_next_run(
     site_of: Callable[..., Site], change: str, part: int

@@ -34,9 +34,8 @@ def shown_by_the_asic(device: Device) -> set[str]:
     return {one.name for one in trials_of(config_db, PORT, has_frr=True) if one.objects}
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == SWITCHES[0] else pytest.mark.slow) for name in SWITCHES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SWITCHES)
 def test_a_switch_that_does_what_the_rules_say_confirms_them_and_is_back(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,7 +129,7 @@ def test_the_page_loads_nothing_and_allows_only_its_own_script(tmp_path: Path) -
     assert base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode() == policy[1]
 
 
-@pytest.mark.parametrize("name", ["lab-4", "pods-512"])
+@pytest.mark.parametrize("name", ["lab-4", pytest.param("pods-512", marks=pytest.mark.slow)])
 def test_the_browser_gets_every_device_and_every_cable(name: str, page_of: Callable[[Path], str]) -> None:
     intent = INTENTS / f"{name}.yml"
     fabric, data = fabric_of(intent), data_of(page_of(intent))

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import run_guarded
 
+pytestmark = pytest.mark.slow
+
 GUARD = [sys.executable, "-I", "-S", run_guarded.__file__]
 # A child, a daemon in a session of its own, and the orphan that a lost parent leaves; the command then waits.
 FAMILY = """

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from syscall_strikes import strike_at
 
+pytestmark = pytest.mark.slow
+
 WHOLE = b"first line\nsecond line\n"
 
 

@@ -22,7 +22,7 @@ from railweave_switch.steps import StepError, apply_frr
 
 SEEDS = int(os.environ.get("RAILWEAVE_SWITCH_SEEDS", "300"))
 BLOCK = 50
-FEW = 100
+FEW = 50
 """How many of the seeds `make test` tries."""
 
 
