@@ -25,6 +25,12 @@ CONSENT   := $(if $(or $(REHEARSAL),$(filter yes,$(CONFIRM))),--yes) \
              $(if $(or $(REHEARSAL),$(filter yes,$(PROVISION))),--provision) \
              $(if $(filter yes,$(REMOVE_LIVE)),--remove-live)
 
+# make deploy FROM=REV: in phases from the git revision that is deployed, up to the next manual step; PHASE=N only that
+# one, and `make verify FROM=REV PHASE=N` checks it. NODES_DONE=yes: the GPU nodes have done the phases before.
+FROM   :=
+PHASE  :=
+PHASED := $(if $(FROM),--from $(FROM)) $(if $(PHASE),--phase $(PHASE))
+
 # Simulators, revert timers and Ansible's workers run in sessions of their own; the guard ends them with the tests.
 GUARDED := $(BIN)/python -I -S tests/support/run_guarded.py
 PYTEST  := $(GUARDED) $(BIN)/python -m pytest -q
@@ -124,14 +130,17 @@ ifeq ($(TARGET),sim)
 endif
 
 deploy: fabric ## plan, deploy and verify INTENT on TARGET
-	@$(RAILWEAVE) deploy $(INTENT) --target $(TARGET) $(CONSENT)
+	@$(RAILWEAVE) deploy $(INTENT) --target $(TARGET) $(CONSENT) $(PHASED) $(if $(filter yes,$(NODES_DONE)),--nodes-done)
+# The phases include those of the nodes.
+ifeq ($(FROM),)
 	@$(RAILWEAVE) hosts apply $(INTENT) --target $(TARGET) --if-managed $(filter --yes,$(CONSENT))
+endif
 
 diff: fabric ## dry run: what a deployment would change
 	@$(RAILWEAVE) plan $(INTENT) --target $(TARGET)
 
 verify: setup ## compare LLDP, BGP, MTU and links of the running fabric with the intent
-	@$(RAILWEAVE) verify $(INTENT) --target $(TARGET)
+	@$(RAILWEAVE) verify $(INTENT) --target $(TARGET) $(PHASED)
 
 # Every process would rewrite the assertions of all test modules to be able to explain one: those that failed run again for that.
 test: setup ## all tests that need only Python, except slow ones (`make check` runs these too)

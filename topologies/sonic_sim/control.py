@@ -21,7 +21,7 @@ from typing import Any
 from sonic_sim.clock import NEARLY_NOTHING
 from sonic_sim.errors import SimulatorError
 from sonic_sim.kept import write_whole
-from sonic_sim.spec import SimSpec
+from sonic_sim.spec import SimCable, SimSpec
 
 # A simulator that dies is noticed at once; this bounds the wait for one that hangs, however slow the machine is.
 _START_S = 600.0
@@ -140,6 +140,20 @@ def clear_fault(state_dir: Path, device: str, kind: str | None = None) -> int:
 def cable(state_dir: Path, a: str, b: str) -> None:
     """Plug a cable between two ends ``DEVICE:PORT``, unplugging present ones. Raises SimulatorError."""
     _must_ask(state_dir.resolve(), {"verb": "cable", "a": a, "b": b})
+
+
+def rewire(
+    state_dir: Path, out: Sequence[SimCable], moved: Sequence[SimCable], new: Sequence[SimCable] = ()
+) -> tuple[int, int]:
+    """Take cables out, move others, and plug those of ``new`` whose ports are free then.
+
+    Returns how many were moved or taken out, and how many were added. Raises SimulatorError.
+    """
+    request: dict[str, Any] = {"verb": "rewire"}
+    for kind, cables in (("out", out), ("moved", moved), ("new", new)):
+        request[kind] = [[cable.a, cable.b] for cable in cables]
+    answer = _must_ask(state_dir.resolve(), request)
+    return answer["moved"], answer["added"]
 
 
 def pass_time(state_dir: Path, seconds: float) -> None:
@@ -290,11 +304,16 @@ def _must_ask(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
     if answer is None:
         raise SimulatorError(f"no simulated fabric runs in {folder}; `sim up` starts one")
     if "error" in answer:
-        raise SimulatorError(answer["error"])
+        text = str(answer["error"])
+        if text.startswith("unknown request"):
+            text = (
+                "the simulator was started by another version of railweave: restart it, `railweave sim down` and `up`"
+            )
+        raise SimulatorError(text)
     return answer
 
 
 __all__ = [
     "Endpoint", "Endpoints", "SimOptions", "SimulatorError", "cable", "clear_fault", "down", "endpoints", "fault",
-    "pass_time", "power", "replace", "status", "up", "watch", "watched",
+    "pass_time", "power", "replace", "rewire", "status", "up", "watch", "watched",
 ]  # fmt: skip

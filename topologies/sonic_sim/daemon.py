@@ -20,7 +20,7 @@ from sonic_sim.clock import Clock
 from sonic_sim.errors import SimulatorError
 from sonic_sim.kept import write_whole
 from sonic_sim.simulation import Simulation
-from sonic_sim.spec import spec_from_json
+from sonic_sim.spec import SimCable, spec_from_json
 
 # Bytes of a request; a specification is passed by its file, whatever its size.
 _LINE_LIMIT = 1 << 20
@@ -51,6 +51,9 @@ class Daemon:
             return {**self.simulation.status(), "pid": os.getpid()}
         if verb == "cable":
             self.simulation.plug(request["a"], request["b"])
+        elif verb == "rewire":
+            cables = {kind: [SimCable(a, b) for a, b in request[kind]] for kind in ("out", "moved", "new")}
+            return dict(self.simulation.rewire(**cables))
         elif verb == "pass-time":
             self.simulation.pass_time(request["seconds"])
         elif verb == "power":

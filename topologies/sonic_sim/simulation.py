@@ -282,19 +282,49 @@ class Simulation:
 
     def plug(self, a: str, b: str) -> None:
         """Move a cable. Raises SimulatorError for ends that do not exist."""
-        for text in (a, b):
-            try:
-                end = end_of(text)
-            except ValueError as error:
-                raise SimulatorError(str(error)) from error
-            if end.node not in self.network.devices and end.node not in self.network.hosts:
-                nodes = ", ".join((*self.network.devices, *self.network.hosts))
-                raise SimulatorError(f"no device or host {end.node}; there are: {nodes}")
-            device = self.network.devices.get(end.node)
-            if device is not None:
-                self._check_port(device, end.port)
+        self._check_end(a)
+        self._check_end(b)
         self.network.plug(SimCable(a, b))
         self.save_fabric()
+
+    def rewire(self, out: Sequence[SimCable], moved: Sequence[SimCable], new: Sequence[SimCable]) -> dict[str, int]:
+        """Take cables out, move others to the ends given, and plug those of ``new`` whose ports are free then.
+
+        Returns how many were ``moved``, those taken out included, and how many were ``added``; a cable that is in place
+        already counts as neither. Raises SimulatorError for ends that do not exist, with no cable moved.
+        """
+        for cable in moved:
+            self._check_end(cable.a)
+            self._check_end(cable.b)
+        count = 0
+        # A cable leaves its ports before another one comes.
+        for cable in out:
+            end = end_of(cable.a)
+            if self.network.cables.get(end) == end_of(cable.b):
+                self.network.unplug(end)
+                count += 1
+        for cable in moved:
+            if self.network.cables.get(end_of(cable.a)) != end_of(cable.b):
+                self.network.plug(cable)
+                count += 1
+        before = len(self.network.cables)
+        self._plug_new(new)
+        self.save_fabric()
+        # The network holds each cable by both of its ends.
+        return {"moved": count, "added": (len(self.network.cables) - before) // 2}
+
+    def _check_end(self, text: str) -> None:
+        """Raise SimulatorError for the end of a cable that does not exist."""
+        try:
+            end = end_of(text)
+        except ValueError as error:
+            raise SimulatorError(str(error)) from error
+        if end.node not in self.network.devices and end.node not in self.network.hosts:
+            nodes = ", ".join((*self.network.devices, *self.network.hosts))
+            raise SimulatorError(f"no device or host {end.node}; there are: {nodes}")
+        device = self.network.devices.get(end.node)
+        if device is not None:
+            self._check_port(device, end.port)
 
     def _check_port(self, device: Device, port: str) -> None:
         ports = self.network.ports(device)

@@ -1,6 +1,7 @@
 """`railweave sim`: start, stop and inspect the simulated fabric, log in, move cables, inject faults."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,6 +10,8 @@ from railweave import api
 from railweave.cli import completion
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
 from railweave.cli.show import print_document, print_result, print_view, stop_result
+from railweave.cli.terminal import Terminal
+from railweave.errors import UsageError
 from railweave.wording import command_line
 
 if TYPE_CHECKING:
@@ -97,13 +100,48 @@ def ssh(
 
 
 def cable(
-    a: Annotated[str, typer.Argument(metavar="A:PORT", help="One end, such as pod1-leaf1:Ethernet0.")],
-    b: Annotated[str, typer.Argument(metavar="B:PORT", help="The other end.")],
+    a: Annotated[str, typer.Argument(metavar="A:PORT", help="One end, such as pod1-leaf1:Ethernet0.")] = "",
+    b: Annotated[str, typer.Argument(metavar="B:PORT", help="The other end.")] = "",
     option: IntentOption = None,
+    base: Annotated[
+        str, typer.Option("--from", metavar="REV", help="The deployed intent of a change in phases: a git revision.")
+    ] = "",
+    phase: Annotated[
+        int | None, typer.Option("--phase", metavar="N", min=1, help="Move the cables of this phase (with --from).")
+    ] = None,
+    json: AsJson = False,
 ) -> None:
-    """Plug a cable between two ports; unplug earlier cables of both."""
+    """Plug a cable between two ports, or move the cables of a phase: `sim cable INTENT --from REV --phase N`.
+
+    A cable that was in one of the ports is unplugged.
+    """
+    if base or phase is not None:
+        _move_cables(option, base, phase, a, as_json=json)
+        return
+    if not b:
+        phased = command_line("sim", "cable", "--from", "REV", "--phase", "N")
+        raise UsageError(
+            f"name both ends, `{command_line('sim', 'cable', 'A:PORT', 'B:PORT')}`, or a phase, `{phased}`"
+        )
     api.sim.cable(api.open_project(option), a, b)
-    print_view(f"plugged a cable between {a} and {b}; earlier cables of these ports are unplugged")
+    if json:
+        print_document({"ends": [a, b]})
+    else:
+        print_view(f"plugged a cable between {a} and {b}; earlier cables of these ports are unplugged")
+
+
+def _move_cables(option: Path | None, base: str, phase: int | None, end: str, *, as_json: bool) -> None:
+    from railweave.report.phases import rewired_json, rewired_view
+
+    if end:
+        raise UsageError(f"a phase names its cables itself: omit {end}")
+    if not base or phase is None:
+        raise UsageError("a phase is named by both: --from REV, the revision that is deployed, and --phase N")
+    rewired = api.sim.move_cables(api.open_project(option, Terminal(quiet=as_json)), base, phase)
+    if as_json:
+        print_document(rewired_json(rewired.phase, rewired.moved, rewired.added))
+    else:
+        print_view(rewired_view(rewired.phase, base, rewired.moved, rewired.added))
 
 
 def power_off(nodes: Nodes, option: IntentOption = None) -> None:

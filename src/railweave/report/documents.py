@@ -69,6 +69,7 @@ COMMANDS = (
     "rollout pause",
     "rollout show",
     "selftest",
+    "sim cable",
     "sim replace",
     "sim status",
     "sim up",

@@ -67,11 +67,46 @@ def verify_command(phase: Phase, base: str) -> str:
     return command_line("verify", "--from", base, "--phase", phase.number)
 
 
-def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = None) -> RenderableType:
-    """Return the cables to move in a phase, all or only the ``missing`` ones, and the command that checks them."""
+def cables_view(
+    phase: Phase, base: str, missing: Iterable[CableMove] | None = None, *, simulated: bool = False
+) -> RenderableType:
+    """Return the cables to move in a phase, all or only the ``missing`` ones, and the command that checks them.
+
+    ``simulated``: a simulator's cables, which a command moves.
+    """
     cables = phase.cables
     if missing is not None:
         cables = tuple(missing)
+    title = f"phase {phase.number}: now {counted(len(cables), 'cable')} must be moved by hand"
+    then = f"then: {verify_command(phase, base)}, and on with {command_line('deploy', '--from', base)}"
+    if simulated:
+        title = f"phase {phase.number}: now {counted(len(cables), 'cable')} must be moved"
+        then = f"in the simulator: {rewire_command(phase, base)}\n{then}"
+    return paragraphs([Text(title, style="bold yellow"), _cable_table(cables)], Text(then))
+
+
+def rewire_command(phase: Phase, base: str) -> str:
+    """Return the command that moves the cables of a phase in the simulator."""
+    return command_line("sim", "cable", "--from", base, "--phase", phase.number)
+
+
+def rewired_view(phase: Phase, base: str, moved: int, added: int) -> RenderableType:
+    """Return the cables of a phase that are in place in the simulator, and the command that checks them."""
+    sentence = f"phase {phase.number}: {counted(moved, 'cable')} moved in the simulator"
+    if in_place := len(phase.cables) - moved:
+        sentence += f", {in_place} in place already"
+    if added:
+        sentence += f"; {counted(added, 'new cable')} plugged into free ports"
+    then = f"next: {verify_command(phase, base)}, then {command_line('deploy', '--from', base)}"
+    return paragraphs(_cable_table(phase.cables), [verdict(True, sentence), Text(then)])
+
+
+def rewired_json(phase: Phase, moved: int, added: int) -> dict[str, Any]:
+    """Return the document of ``sim cable --from --json``."""
+    return {**_named(phase), "cables": [cable_json(cable) for cable in phase.cables], "moved": moved, "added": added}
+
+
+def _cable_table(cables: Iterable[CableMove]) -> RenderableType:
     rows = []
     for cable in cables:
         destination = "taken out"
@@ -80,11 +115,7 @@ def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = N
         speed = format_speed(cable.speed_gbps)
         fixed_end = _then(cable.stays, cable.stays_after)
         rows.append((fixed_end, rack(cable.before), destination, speed, f"{cable.length_m} m", cable.media))
-    title = f"phase {phase.number}: now {counted(len(cables), 'cable')} must be moved by hand"
-    return paragraphs(
-        [Text(title, style="bold yellow"), table("cable of", "from", "to", "speed", "length", "medium", rows=rows)],
-        Text(f"then: {verify_command(phase, base)}, and on with {command_line('deploy', '--from', base)}"),
-    )
+    return table("cable of", "from", "to", "speed", "length", "medium", rows=rows)
 
 
 _ENDED = ", once all jobs that were started before have ended"
@@ -257,7 +288,7 @@ def waiting_view(result: PhasedResult) -> RenderableType:
     if waiting is None:
         return Text()
     if waiting.cables:
-        return cables_view(waiting.phase, result.base, waiting.cables)
+        return cables_view(waiting.phase, result.base, waiting.cables, simulated=result.simulated)
     return Text(nodes_text(waiting, result.base))
 
 

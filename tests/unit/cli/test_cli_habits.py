@@ -289,3 +289,18 @@ def test_a_file_for_a_plan_in_a_folder_that_is_not_there_names_the_command_that_
         write_json(project / "plans" / "plan.json", {})
     with pytest.raises(RailweaveError, match=r"Is a directory: name a file in it, such as .*/intent/plan\.json$"):
         write_json(project / "intent", {})
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("a:1", "name both ends, `railweave sim cable A:PORT B:PORT --intent intent/one.yml`, or a phase,"),
+        ("--phase 2", "a phase is named by both: --from REV, the revision that is deployed, and --phase N"),
+        ("a:1 --from main --phase 2", "a phase names its cables itself: omit a:1"),
+    ],
+)
+def test_a_simulators_cable_is_named_by_its_ends_or_by_a_phase(
+    project: Path, capsys: Capture, words: str, message: str
+) -> None:
+    assert main(["sim", "cable", *words.split(), "intent/one.yml"]) == 64
+    assert message in " ".join(capsys.readouterr().err.split())

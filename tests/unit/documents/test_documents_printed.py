@@ -93,6 +93,7 @@ def offline(rig: Rig) -> None:
 
 def live(rig: Rig) -> None:
     rig.note("sim up")
+    rig.note("sim cable", f"{LEAF}:Ethernet112", f"{SPINE}:Ethernet0")
     rig.note("trust", "--yes")
     rig.note("plan")
     rig.note("rehearse", status=1)

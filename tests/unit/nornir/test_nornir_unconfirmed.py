@@ -80,7 +80,7 @@ def test_a_phase_whose_last_commit_waits_is_not_done(changed: Any, change: tuple
     assert progress.waiting == ("lab-spine2",)
     (refused,) = check_phase(progress, "main", None, phases(*change))
     assert (refused.code, refused.devices) == ("RW508", ("lab-spine2",))
-    (refused,) = check_reached(progress, 1)
+    (refused,) = check_reached(progress, 1, "main")
     assert (refused.code, refused.devices) == ("RW508", ("lab-spine2",))
 
 
@@ -90,8 +90,9 @@ def test_who_changes_something_waits_for_the_timer_and_begins_where_it_leads(
     revert_after(changed, "lab-spine2", 4)
     progress = progress_of(changed, change, wait_s=60)
     assert (progress.done, progress.waiting, progress.latest["lab-spine2"]) == (0, (), 0)
-    (refused,) = check_reached(progress, 1)
+    (refused,) = check_reached(progress, 1, "main")
     assert refused.message == "phase 1 is not done on lab-spine2: lab-spine2 runs the base"
+    assert refused.fix == "deploy it first: `railweave deploy --from main`"
 
 
 def test_a_timer_that_does_not_end_is_named_when_the_wait_is_over(changed: Any, change: tuple[Fabric, Fabric]) -> None:

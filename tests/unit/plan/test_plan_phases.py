@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.phases import check_phases
@@ -22,7 +24,7 @@ from railweave.plan.moves import moved_cables
 from railweave.plan.offline import plan_offline
 from railweave.plan.phases.planning import PhaseKind, phases
 from railweave.plan.phases.progress import PhaseProgress, check_phase
-from railweave.report.phases import node_words, phases_json, work_order
+from railweave.report.phases import node_words, phases_json, rewired_view, work_order
 from railweave.sonic.delta.change import Disruption
 from railweave.templates import find_templates
 
@@ -88,6 +90,22 @@ def test_spines_where_uplinks_are_full_come_first_then_the_cables_then_the_rest(
         "weave-spine1:Ethernet32",
         "weave-spine3:Ethernet0",
     )
+
+
+def test_the_simulators_cables_of_a_phase_are_printed_with_what_comes_next() -> None:
+    cables = phases(weave(), weave(4))[1]
+    console = Console(file=StringIO(), width=200, color_system=None, highlight=False)
+    console.print(rewired_view(cables, "main", moved=3, added=2))
+    file = console.file
+    assert isinstance(file, StringIO)
+    header, _, *rows, _, verdict, following = (line.rstrip() for line in file.getvalue().splitlines())
+    assert header.split() == ["cable", "of", "from", "to", "speed", "length", "medium"]
+    assert len(rows) == len(cables.cables) == 4
+    assert (
+        verdict
+        == "✓ phase 2: 3 cables moved in the simulator, 1 in place already; 2 new cables plugged into free ports"
+    )
+    assert following == "next: railweave verify --from main --phase 2, then railweave deploy --from main"
 
 
 def test_fewer_spines_lead_back_the_same_way() -> None:

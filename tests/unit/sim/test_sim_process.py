@@ -282,6 +282,18 @@ def test_a_cable_moves_and_stays_moved(state: Path) -> None:
         control.cable(state, "spine1:Ethernet0", "leaf1:Ethernet999")
 
 
+def test_cables_of_a_phase_move_together_and_new_ones_take_the_ports_that_become_free(state: Path) -> None:
+    uplink, other = (SimCable(f"leaf1:{port}", "spine1:Ethernet0") for port in ("Ethernet0", "Ethernet8"))
+    new = SimCable("leaf1:Ethernet0", "spine1:Ethernet4")
+    assert control.rewire(state, [], [other], [new]) == (1, 1)
+    assert control.rewire(state, [], [other], [new]) == (0, 0)
+    with pytest.raises(control.SimulatorError, match="no device or host nobody"):
+        control.rewire(state, [new], [SimCable("nobody:Ethernet0", "leaf1:Ethernet8")])
+    # What is refused has taken no cable out.
+    assert control.rewire(state, [new], [uplink]) == (2, 0)
+    assert control.up(state, SPEC).unplugged == ()
+
+
 def test_a_node_that_is_off_has_no_link_until_it_is_on_again(state: Path) -> None:
     def link() -> str:
         return ask(state, "leaf1", "sonic-db-cli APPL_DB HGET PORT_TABLE:Ethernet4 oper_status")[1].strip()

@@ -10,6 +10,8 @@ from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
+from nornir_railweave.target.model import Source
+from nornir_railweave.target.target_file import load_target
 from nornir_railweave.tasks import draining
 from nornir_railweave.tasks.holding import MANUAL_S, Holding
 from nornir_railweave.tasks.links_up_towards import links_up_towards
@@ -20,7 +22,7 @@ from railweave.api.journal.audit import audited_action
 from railweave.api.journal.folder import holding_capacity
 from railweave.api.maintenance.drain import forbidding
 from railweave.api.maintenance.lifecycle import switch_uses
-from railweave.api.project import Project
+from railweave.api.project import Project, find_target
 from railweave.api.targets.fabric import LiveFabric
 from railweave.api.targets.phases import LivePhases, live_phases
 from railweave.diagnostics import error
@@ -72,15 +74,16 @@ def deploy_phases(
         outcomes = run.take_all()
     else:
         outcomes = run.take_one(phase, reviewed)
+    simulated = load_target(find_target(target)).source is Source.SIM
     steps: list[PhaseStep] = []
     for outcome in outcomes:
         if isinstance(outcome, Waiting):
-            return PhasedResult(base, phases, tuple(steps), outcome)
+            return PhasedResult(base, phases, tuple(steps), outcome, simulated)
         steps.append(outcome)
         project.operator.finished(outcome)
         if not outcome.ok:
             break
-    return PhasedResult(base, phases, tuple(steps), None)
+    return PhasedResult(base, phases, tuple(steps), None, simulated)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,14 @@ from railweave.diagnostics import Blocker
 from railweave.errors import RailweaveError, UsageError
 from railweave.fabric.model import Fabric, Host, Link, Switch
 from railweave.intent.load import load_intent
+from railweave.plan.phases.planning import CableEnd, Phase
 from sonic_sim import control
 from sonic_sim.control import Endpoints, SimOptions
 from sonic_sim.errors import SimulatorError
 from sonic_sim.factory import factory_config
 from sonic_sim.spec import SimCable, SimDevice, SimHost, SimSpec
 
-__all__ = ["cable", "down", "fault", "power", "replace", "ssh_command", "status", "up"]
+__all__ = ["cable", "down", "fault", "move_cables", "power", "replace", "ssh_command", "status", "up"]
 
 _FOLDER = STATE / "sim"
 
@@ -38,6 +39,17 @@ class RunningSim:
     fabric: str
     endpoints: Endpoints
     state: Path
+
+
+@dataclass(frozen=True, slots=True)
+class RewiredPhase:
+    """The cables of a phase, in place in the simulator."""
+
+    phase: Phase
+    # Cables that were moved or taken out; the others were in place already.
+    moved: int
+    # New cables of the intent, plugged as their ports are free now.
+    added: int
 
 
 _EXTRA = ("asyncssh", "click", "jsonpatch", "tabulate")
@@ -92,6 +104,42 @@ def status(project: Project) -> dict[str, Any]:
 def cable(project: Project, a: str, b: str) -> None:
     """Plug a cable between two ends ``DEVICE:PORT``; a cable that was in one of them is unplugged."""
     control.cable(state(project), a, b)
+
+
+@simulator_errors()
+def move_cables(project: Project, base: str, number: int, *, target: str = "sim") -> RewiredPhase:
+    """Move the cables of a phase of the change from ``base``, as people do once the phase is deployed.
+
+    New cables of the intent whose ports become free are plugged too. Raises UsageError for a phase without cables,
+    RefusedError if a switch of ``target`` has not done the phase.
+    """
+    from railweave.api.targets.phases import live_phases
+
+    folder = state(project)
+    # Without a simulator the switches of the target cannot be read either: this says how to start it.
+    control.endpoints(folder)
+    phases = live_phases(project, target, base)
+    phase = phases.change.phase(number)
+    if not phase.cables:
+        raise UsageError(f"phase {number} moves no cables{_phases_with_cables(phases.change.phases)}")
+    phases.require_reached(number)
+    out = [_sim_cable(cable.stays, cable.before) for cable in phase.cables if cable.after is None]
+    moved = [_sim_cable(*cable.ends_after) for cable in phase.cables if cable.after is not None]
+    spec = simulator_spec(phases.change.designed.fabric, load_catalog())
+    count, added = control.rewire(folder, out, moved, spec.cables)
+    return RewiredPhase(phase, count, added)
+
+
+def _phases_with_cables(phases: Sequence[Phase]) -> str:
+    """Return the end of a sentence that names the phases with cables; empty if none has any."""
+    numbers = [str(phase.number) for phase in phases if phase.cables]
+    if not numbers:
+        return ""
+    return f"; those of {', '.join(numbers)} do" if len(numbers) > 1 else f"; phase {numbers[0]} does"
+
+
+def _sim_cable(a: CableEnd, b: CableEnd) -> SimCable:
+    return SimCable(str(a), str(b))
 
 
 @simulator_errors()

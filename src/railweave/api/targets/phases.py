@@ -55,7 +55,7 @@ class LivePhases:
 
     def require_reached(self, number: int) -> None:
         """Read every switch; raise RefusedError where one has not done phase ``number``, or not confirmed it yet."""
-        if diagnostics := check_reached(self._progress(settle=False), number):
+        if diagnostics := check_reached(self._progress(settle=False), number, self.change.base):
             raise RefusedError(diagnostics)
 
     def _progress(self, *, settle: bool) -> PhaseProgress:

@@ -53,8 +53,8 @@ def check_phase(
     return (*unclear, *_unknown(progress, base, requested), *_order(progress, base, requested, begun))
 
 
-def check_reached(progress: PhaseProgress, number: int) -> tuple[Diagnostic, ...]:
-    """Return that switches have not done phase ``number``, which is to be verified; nothing where all have."""
+def check_reached(progress: PhaseProgress, number: int, base: str) -> tuple[Diagnostic, ...]:
+    """Return that switches have not done phase ``number`` of the change from ``base``; nothing where all have."""
     unclear = (*_unreadable(progress), *_waiting(progress))
     if unclear:
         return unclear
@@ -70,7 +70,8 @@ def check_reached(progress: PhaseProgress, number: int) -> tuple[Diagnostic, ...
         runs = "the base"
     names = tuple(late)
     text = f"phase {number} is not done on {first_few(names)}: {first} runs {runs}"
-    return (error("RW518", text, devices=names, fix="deploy it, then verify it"),)
+    fix = f"deploy it first: `{command_line('deploy', '--from', base)}`"
+    return (error("RW518", text, devices=names, fix=fix),)
 
 
 def _unreadable(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
@@ -248,6 +249,8 @@ class PhasedResult:
     phases: tuple[Phase, ...]
     steps: tuple[PhaseStep, ...]
     waiting: Waiting | None
+    # The switches are simulated, so a command moves the cables.
+    simulated: bool = False
 
     @property
     def ok(self) -> bool:
