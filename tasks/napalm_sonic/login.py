@@ -77,6 +77,10 @@ def login_errors(
     except paramiko.BadHostKeyException as error:
         at = known_places(known_hosts.files, known_hosts.name)
         raise HostKeyError(where, changed=True, fix=changed_key, at=at) from error
+    except socket.gaierror as error:
+        raise ConnectionException(
+            f"{where}: the name cannot be resolved ({error.strerror}); check the address of the inventory, and DNS"
+        ) from error
     except TimeoutError as error:
         raise ConnectTimeoutError(f"{where}: no answer within {timeout_s:g} s") from error
     except (NetmikoBaseException, paramiko.SSHException, EOFError, OSError, ValueError) as error:

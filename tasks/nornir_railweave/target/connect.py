@@ -83,7 +83,7 @@ def _refuse_driver(inventory: Inventory, target: Target) -> None:
 
     No device is tried.
     """
-    where = Where(f"inventory/{target.name}.yml", path="driver")
+    where = target.places.get("driver") or Where(f"inventory/{target.name}.yml", path="driver")
     installed = "name an installed NAPALM driver: sonic"
     capable = f"name a driver with these capabilities, such as sonic ({DRIVERS_PAGE})"
     try:

@@ -32,6 +32,8 @@ class Endpoints:
     username: str = ""
     key_file: str = ""
     known_hosts: str = ""
+    # The simulator's process; 0 of a lab.
+    pid: int = 0
 
 
 def read_endpoints(file: Path) -> Endpoints:

@@ -15,8 +15,9 @@ from pydantic import AfterValidator, Field, GetPydanticSchema, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from nornir_railweave.target.rollout import Rollout, Seconds
+from railweave.diagnostics import Where
 from railweave.secrets import reference, references
-from railweave_hosts.access import MAY_STAND_ALONE, STRICT, File, HostAccess, Port, SecretName, Text, Variable
+from railweave_hosts.access import MAY_STAND_ALONE, STRICT, Derived, File, HostAccess, Port, SecretName, Text, Variable
 from railweave_hosts.access import Address as HostName
 
 Option = str | int | float | bool
@@ -178,6 +179,8 @@ class Target:
     sites: Mapping[SiteName, Site] = field(default_factory=dict)
     # The secret that holds the URL of the sites' task queue.
     broker: SecretName | None = None
+    # Where the file states each of its keys, such as `ssh.key_file`.
+    places: Derived[Mapping[str, Where]] = field(default_factory=dict, compare=False, repr=False)
 
     @model_validator(mode="after")
     def _addresses_come_from_somewhere(self) -> Self:

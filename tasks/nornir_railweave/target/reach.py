@@ -10,7 +10,7 @@ from nornir_railweave.target.endpoints import ENDPOINTS, Endpoints, read_endpoin
 from nornir_railweave.target.model import Address, JumpLogin, Login, Source, Target
 from nornir_railweave.target.secret_store import SecretStore
 from railweave.codec import CodecError
-from railweave.diagnostics import error
+from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
 from railweave.masking import SHORTEST, mask_from_now_on
@@ -62,7 +62,7 @@ def resolve(
     if not partial or not any(addresses.values()):
         _refuse_missing(addresses, target)
     store = SecretStore(target, environ)
-    password = _secret(login.password, login.password_env, store)
+    password = _secret(login.password, login.password_env, store, "ssh.password")
     options = {**_options(target, login, store), **started_options}
     # Also for a simulator or lab: it may run on another machine.
     if target.login.jump is not None:
@@ -122,7 +122,7 @@ def _started(fabric: Fabric, target: Target, state_dir: Path) -> Endpoints:
     """Return what the simulator or lab of ``fabric`` wrote when it started; raises RefusedError if none runs."""
     path = state_dir / target.source / fabric.name / ENDPOINTS
     try:
-        return read_endpoints(path)
+        endpoints = read_endpoints(path)
     except (OSError, CodecError):
         what = "lab"
         start = command_line("lab", "up")
@@ -131,6 +131,11 @@ def _started(fabric: Fabric, target: Target, state_dir: Path) -> Endpoints:
             start = command_line("sim", "up")
         message = f"no {what} of {fabric.name} runs: {path} cannot be read"
         raise RefusedError([error("RW604", message, fix=f"start it: `{start}`")]) from None
+    # Through a jump host it may run on another machine.
+    if target.source is Source.SIM and target.login.jump is None and _has_ended(endpoints.pid):
+        message = f"the simulator of {fabric.name} has ended: its process {endpoints.pid} is gone"
+        raise RefusedError([error("RW604", message, fix=f"start it again, as it was: `{command_line('sim', 'up')}`")])
+    return endpoints
 
 
 def _started_addresses(endpoints: Endpoints, fabric: Fabric) -> dict[str, Address | None]:
@@ -158,15 +163,31 @@ def _started_login(endpoints: Endpoints, target: Target) -> Login:
     )
 
 
-def _secret(named: SecretName | None, variable: str | None, store: SecretStore) -> str:
+def _has_ended(pid: int) -> bool:
+    """Tell whether a process of this machine is gone; 0 is unknown."""
+    if not pid:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        # It runs as another user.
+        return False
+    return False
+
+
+def _secret(named: SecretName | None, variable: str | None, store: SecretStore, key: str) -> str:
+    """Return the value of the secret or the environment variable that ``key`` of the target, or ``key_env``, names."""
     if named is not None:
         return store.required(named.secret)
     if variable is None:
         return ""
     if not store.environ.get(variable):
-        raise RefusedError(
-            [error("RW603", f"the environment variable {variable} is not set", fix=f"export {variable}, or use a key")]
-        )
+        target = store.target
+        where = target.places.get(f"{key}_env") or Where(f"inventory/{target.name}.yml", path=f"{key}_env")
+        message = f"the environment variable {variable} is not set"
+        raise RefusedError([error("RW603", message, where, fix=f"export {variable}, or use a key")])
     value = store.environ[variable]
     if len(value) >= SHORTEST:
         mask_from_now_on(value, HIDDEN)
@@ -180,9 +201,9 @@ def _jump(jump: JumpLogin, login: Login, store: SecretStore) -> dict[str, Any]:
         "host": jump.host,
         "port": jump.port,
         "username": jump.username,
-        "password": _secret(jump.password, jump.password_env, store),
+        "password": _secret(jump.password, jump.password_env, store, "ssh.jump.password"),
         "key_file": str(jump.key_file or ""),
-        "passphrase": _secret(jump.passphrase, jump.passphrase_env, store),
+        "passphrase": _secret(jump.passphrase, jump.passphrase_env, store, "ssh.jump.passphrase"),
         "allow_agent": jump.agent,
         "known_hosts": str(known_hosts or ""),
         "channels": jump.channels,
@@ -204,7 +225,7 @@ def _options(target: Target, login: Login, store: SecretStore) -> dict[str, Any]
         options[name] = store.required(option.secret) if isinstance(option, SecretName) else option
     if login.key_file is not None:
         options["key_file"] = str(login.key_file)
-    if passphrase := _secret(login.passphrase, login.passphrase_env, store):
+    if passphrase := _secret(login.passphrase, login.passphrase_env, store, "ssh.passphrase"):
         options["passphrase"] = passphrase
     if login.known_hosts is not None:
         # A named file stands alone: what else the user has met under these addresses is another fabric's matter.

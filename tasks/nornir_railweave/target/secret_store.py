@@ -47,7 +47,8 @@ class SecretStore:
 
     def required(self, name: str) -> str:
         """Return the value of a secret; raises RefusedError."""
-        if missing := self.missing({name: Where(f"inventory/{self.target.name}.yml")}):
+        where = self.target.places.get(f"secrets.{name}") or Where(f"inventory/{self.target.name}.yml")
+        if missing := self.missing({name: where}):
             raise RefusedError(missing)
         return self.values[name]
 

@@ -146,4 +146,4 @@ def _placed(target: Target, places: Mapping[str, Where]) -> Target:
     # A worker that waits for a channel would look like a switch that does not answer.
     most = target.login.jump.channels if target.login.jump is not None else target.rollout.workers
     rollout = replace(target.rollout, workers=min(target.rollout.workers, most), places={"": whole, **stated})
-    return replace(target, rollout=rollout)
+    return replace(target, rollout=rollout, places=places)

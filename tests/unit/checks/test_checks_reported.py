@@ -1,7 +1,8 @@
 """Commands that are refused, each with the exact report in the file beside it, and where every code is shown.
 
 A case changes the project of `railweave init --template minimal`: ``files`` are written, ``intent`` is laid over its
-intent. ``RAILWEAVE_UPDATE_GOLDEN=1`` writes the reports anew; review the difference.
+intent. ``environ`` sets variables of the environment; no SSH agent runs. ``RAILWEAVE_UPDATE_GOLDEN=1`` writes the
+reports anew; review the difference.
 """
 
 import os
@@ -38,6 +39,9 @@ def test_a_command_is_refused_with_the_report_that_the_reference_shows(
     asked = yaml.safe_load(case.read_text(encoding="utf-8"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "1000")
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    for variable, value in asked.get("environ", {}).items():
+        monkeypatch.setenv(variable, value)
     monkeypatch.setattr("railweave.catalog.load._Used.own", (None, ()))
     init(Path("fabric"), "minimal")
     monkeypatch.chdir("fabric")

@@ -1,5 +1,6 @@
 """A designed fabric together with the target that reaches its devices."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from nornir.core import Nornir
 from nornir_railweave.rollout import deploying, planning
 from nornir_railweave.rollout.journal import DEPLOYMENT, Journal, RolloutMetadata
 from nornir_railweave.rollout.progress import FabricProgress
+from nornir_railweave.target.access import check_access
 from nornir_railweave.target.connect import build
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.policy import Policy
@@ -76,7 +78,9 @@ class LiveFabric:
     @contextmanager
     def connected(self) -> Iterator[None]:
         """Close the sessions of all devices at the end; until then one login serves all work on a device. Workers that
-        were started for it end as well."""
+        were started for it end as well. Raises RefusedError where the target's login cannot be tried at all."""
+        if refused := check_access(self.target, self.nornir, os.environ):
+            raise RefusedError(refused)
         try:
             yield
         finally:

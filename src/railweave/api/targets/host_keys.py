@@ -15,6 +15,7 @@ from railweave.codec import members
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.names import known_switches
+from railweave.files import cannot_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def _recorded(
     try:
         record(known_hosts, {key.name: key.key for key in fresh})
     except OSError as exc:
-        raise RailweaveError(f"{known_hosts} cannot be written: {exc.strerror}") from exc
+        raise RailweaveError(cannot_write(known_hosts, exc)) from exc
     return tuple(key.device for key in fresh)
 
 
