@@ -155,14 +155,16 @@ def collect(
 
     `check --facts` compares them with the intent. Changes nothing.
     """
+    from railweave.report.reasons import reason_lines
+
     project = api.open_project(intent or option, Terminal())
     collected = api.facts.collect(project, target, out, limit=limit)
     if json:
         document = {"out": str(out), "switches": list(collected.switches), "nodes": list(collected.nodes)}
         print_document({**document, "unread": collected.unread})
     else:
-        for name, why in collected.unread.items():
-            print_error(f"{name} was not read: {why}")
+        for line in reason_lines(collected.unread, "devices"):
+            print_error(f"not read: {line}")
         print_view(f"facts of {len(collected.switches)} switches and {len(collected.nodes)} nodes in {out}")
         check = command_line("check", "--facts", out, intent=str(project.intent))
         print_view(f"compare them with the intent: {check}")

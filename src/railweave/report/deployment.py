@@ -9,6 +9,7 @@ from rich.text import Text
 
 from railweave.plan.outcome import OUTCOME_TEXT, DeployResult, Outcome, Progress, Result, VerifyResult
 from railweave.report.layout import paragraphs, table, verdict
+from railweave.report.reasons import by_reason
 from railweave.report.tables import FittingTable
 from railweave.report.verification import verify_json, verify_view
 from railweave.wording import command_line, compact, counted
@@ -187,8 +188,9 @@ def _outcomes(result: DeployResult) -> FittingTable:
     # A common cause, such as a refused login, is one row and not one for each device.
     for outcome in Outcome:
         by_error: dict[tuple[str, bool], list[str]] = {}
-        for name in result.names(outcome):
-            by_error.setdefault((result.devices[name].error, name in changed), []).append(name)
+        for reason, devices in by_reason({name: result.devices[name].error for name in result.names(outcome)}).items():
+            for name in devices:
+                by_error.setdefault((reason, name in changed), []).append(name)
         # Devices without an error first, those that were changed before the others.
         for (error, is_changed), names in sorted(by_error.items(), key=_row_order):
             words = _outcome_words(result, outcome, is_changed=is_changed)

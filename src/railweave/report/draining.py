@@ -9,6 +9,7 @@ from rich.text import Text
 from railweave.codec import as_json, members
 from railweave.plan.manual_drain import WHOLE, DrainResult, DrainTarget
 from railweave.plan.outcome import VerifyResult
+from railweave.report.reasons import reason_lines
 from railweave.wording import command_line, counted, first_few
 
 _MOST_FAILED = 10
@@ -72,7 +73,8 @@ def drained_view(states: Sequence[DrainResult]) -> RenderableType:
             lines.append(Text(f"{state.device}: drained"))
         elif state.after:
             lines.append(Text(f"{state.device}: drained towards {first_few(state.after)}"))
-    lines += [Text(f"{state.device}: {state.error}", style="bold red") for state in states if state.error]
+    unread = {state.device: state.error for state in states if state.error}
+    lines += [Text(line, style="bold red") for line in reason_lines(unread)]
     if not lines:
         return Text(f"nothing is drained on {len(states)} switches")
     return Group(*lines)

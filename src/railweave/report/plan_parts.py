@@ -13,6 +13,7 @@ from railweave.plan.grouping import shown_changes
 from railweave.plan.headline import FRESH_WORDS, impact, unprotected
 from railweave.plan.model import DISRUPTION_RANK, DevicePlan, DeviceState, Plan
 from railweave.plan.waves import violation_diagnostics
+from railweave.report.reasons import reason_lines
 from railweave.sonic.delta.change import Change, Disruption, Method, Op
 from railweave.sonic.delta.kept import keeps, keeps_what_came
 from railweave.sonic.frr.maintenance import Maintenance
@@ -123,8 +124,9 @@ _MAINTENANCE = {
 
 def device_remarks(plan: Plan) -> Iterator[Remark]:
     """Yield remarks on single devices: unreachable, in conflict, an unconfirmed commit, a manual drain."""
+    yield from _unread_remarks(plan)
     for name, device in plan.devices.items():
-        yield from _remarks_on(name, device, planned=name in plan.deltas)
+        yield from _remarks_on(name, device)
     yield from _drained_remarks(plan)
     releases = {name: device.other_release for name, device in plan.devices.items()}
     yield from (Remark(f"warning: {sentence}", "yellow") for sentence in release_warnings(releases))
@@ -183,13 +185,21 @@ def _reasons(delta: Iterable[Change], why_of: Callable[[Change], str]) -> dict[t
     return reasons
 
 
-def _remarks_on(name: str, device: DevicePlan, *, planned: bool) -> Iterator[Remark]:
-    # A device planned as factory-fresh without an answer has a remark of its own.
-    if device.state is DeviceState.UNREACHABLE and not planned:
-        problem = "unreachable"
-        if device.answered:
-            problem = "cannot be read"
-        yield Remark(f"{problem}: {name}: {device.error}", "bold red")
+def _unread_remarks(plan: Plan) -> Iterator[Remark]:
+    """Yield a remark for each reason for which devices could not be read."""
+    problems: dict[str, dict[str, str]] = {"unreachable": {}, "cannot be read": {}}
+    for name, device in plan.devices.items():
+        # A device planned as factory-fresh without an answer has a remark of its own.
+        if device.state is DeviceState.UNREACHABLE and name not in plan.deltas:
+            problem = "unreachable"
+            if device.answered:
+                problem = "cannot be read"
+            problems[problem][name] = device.error
+    for problem, reasons in problems.items():
+        yield from (Remark(f"{problem}: {line}", "bold red") for line in reason_lines(reasons))
+
+
+def _remarks_on(name: str, device: DevicePlan) -> Iterator[Remark]:
     for conflict in device.conflicts:
         yield Remark(f"conflict: {name}: {conflict.claim}: {conflict.reason}", "bold red")
     if device.broken:

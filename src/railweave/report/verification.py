@@ -9,8 +9,9 @@ from rich.text import Text
 from railweave.codec import as_json
 from railweave.plan.outcome import CheckKind, VerifyResult
 from railweave.report.layout import paragraphs, table, verdict
+from railweave.report.reasons import by_reason
 from railweave.report.tables import FittingTable
-from railweave.wording import counted
+from railweave.wording import compact, counted
 
 _MEANING = {
     CheckKind.REACHABLE: "devices answer",
@@ -81,12 +82,18 @@ def _skipped(result: VerifyResult) -> list[str]:
 
 
 def _failed(result: VerifyResult) -> Group:
-    rows = (
+    silent = {check.device: check.actual for check in result.failed if check.kind is CheckKind.REACHABLE}
+    others = [check for check in result.failed if check.kind is not CheckKind.REACHABLE]
+    rows: list[tuple[str | Text, ...]] = [
+        (compact(names), CheckKind.REACHABLE.value, "", "reachable", Text(reason, style="red"))
+        for reason, names in by_reason(silent).items()
+    ]
+    rows += [
         (check.device, check.kind.value, check.subject, check.expected, Text(check.actual, style="red"))
-        for check in result.failed[:_MOST_SHOWN]
-    )
+        for check in others[:_MOST_SHOWN]
+    ]
     parts: list[RenderableType] = [table("device", "check", "subject", "expected", "actual", rows=rows)]
-    hidden = len(result.failed) - _MOST_SHOWN
+    hidden = len(others) - _MOST_SHOWN
     if hidden > 0:
         parts.append(Text(f"and {hidden:,} more"))
     return Group(*parts)

@@ -18,6 +18,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import wave_gate
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
+from railweave.wording import compact
 
 Verifying = Callable[[Mapping[str, DeviceOutcome]], VerifyResult | None]
 """Checks the devices after the last wave, by how each of them ended."""
@@ -49,7 +50,7 @@ class Procedure:
         """Return why nothing is done because devices could not be read; empty where the policy skips them."""
         if not self.unreachable or self.policy.skip_unreachable:
             return ""
-        return f"{', '.join(self.unreachable)} could not be reached; nothing was changed"
+        return f"{compact(self.unreachable)} could not be reached; nothing was changed"
 
     def carry_out(
         self,

@@ -28,6 +28,8 @@ _TITLES = {
     "soak_check": "soaking",
     "verify_device": "verifying",
 }
+# Tasks after which a report names every device that could not be read, with its reason.
+_REPORTED = frozenset({"read_facts", "read_running", "verify_device"})
 _MOST_NAMED = 12
 # The height where the width is given: rich takes both or neither, and no line of progress needs the height.
 _LINES_OF_A_SCREEN = 25
@@ -93,6 +95,7 @@ class FabricProgress:
         )
         self._lock = threading.Lock()
         self._current: TaskID | None = None
+        self._task = ""
         # The last reason that was shown of each device; of the run as a whole under the empty name.
         self._reasons: dict[str, str] = {}
         self._wave_undone = ""
@@ -114,6 +117,8 @@ class FabricProgress:
         if line is None:
             return
         text = line(event)
+        if event.step is Step.UNREACHABLE and self._task in _REPORTED:
+            return
         with self._lock:
             last_reason = self._reasons.get(event.device)
             self._reasons[event.device] = event.text or text
@@ -139,6 +144,7 @@ class FabricProgress:
         """Begin a bar for all hosts of a task."""
         title = _TITLES.get(task.name, task.name)
         with self._lock:
+            self._task = task.name
             self._current = self._bars.add_task(title, total=len(task.nornir.inventory.hosts))
 
     def task_completed(self, task: Task, result: AggregatedResult) -> None:
@@ -147,6 +153,7 @@ class FabricProgress:
             if self._current is not None:
                 self._bars.remove_task(self._current)
                 self._current = None
+                self._task = ""
 
     def task_instance_started(self, task: Task, host: Host) -> None:
         """Nothing to tell."""

@@ -1,0 +1,34 @@
+"""Why devices could not be read: one sentence for all devices that share a reason."""
+
+import re
+from collections.abc import Mapping
+
+from railweave.wording import compact
+
+# The management address and port that a driver's message begins with: `192.0.2.11:22: `, `[2001:db8::1]:22: `.
+_ADDRESS = re.compile(r"^\S+:\d+: ")
+_MOST_RUNS = 8
+
+
+def by_reason(reasons: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the devices of each reason, in the order of their first device.
+
+    Where several devices share what follows their management addresses, the addresses are left out.
+    """
+    alike: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        alike.setdefault(_ADDRESS.sub("", reason), []).append(name)
+    grouped: dict[str, tuple[str, ...]] = {}
+    for reason, names in alike.items():
+        shown = reasons[names[0]] if len(names) == 1 else reason
+        grouped[shown] = tuple(names)
+    return grouped
+
+
+def reason_lines(reasons: Mapping[str, str], what: str = "switches") -> list[str]:
+    """Return a line for each reason: ``pod1-leaf1: REASON``, or ``12 switches (pod1-leaf1…12): REASON``."""
+    lines = []
+    for reason, names in by_reason(reasons).items():
+        subject = names[0] if len(names) == 1 else f"{len(names)} {what} ({compact(names, _MOST_RUNS)})"
+        lines.append(f"{subject}: {reason}")
+    return lines

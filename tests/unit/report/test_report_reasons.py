@@ -1,0 +1,18 @@
+"""Devices that could not be read for one reason are one line."""
+
+from railweave.report.reasons import by_reason, reason_lines
+
+
+def test_devices_share_a_line_where_only_their_addresses_differ() -> None:
+    refused = "login as 'ops' was refused; check user, password or key"
+    reasons = {f"pod1-leaf{number}": f"192.0.2.{number}:22: {refused}" for number in range(1, 5)}
+    reasons["pod1-spine1"] = "[2001:db8::1]:22: no answer within 15 s"
+    assert reason_lines(reasons) == [
+        f"4 switches (pod1-leaf1…4): {refused}",
+        "pod1-spine1: [2001:db8::1]:22: no answer within 15 s",
+    ]
+
+
+def test_a_reason_without_an_address_is_shared_as_it_is() -> None:
+    reason = "the answer is no JSON: line 3"
+    assert by_reason({"b": reason, "a": reason}) == {reason: ("b", "a")}
