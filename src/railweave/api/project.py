@@ -60,5 +60,14 @@ def find_target(name: str) -> Path:
     path = Path("inventory") / f"{name}.yml"
     if path.is_file():
         return path
-    available = ", ".join(sorted(file.stem for file in Path("inventory").glob("*.yml"))) or "none"
-    raise UsageError(f"no target {name!r}: {path} does not exist (available targets: {available})")
+    # The commented example is a form to copy, not a target.
+    files = [file for file in Path("inventory").glob("*.yml") if file.is_file()]
+    names = sorted(file.stem for file in files if not file.stem.endswith(".example"))
+    available = ", ".join(names) or "none"
+    text = f"no target {name!r}: {path} does not exist (available targets: {available})"
+    if path.exists():
+        text = f"target {name!r}: {path} is a folder (available targets: {available})"
+    example = path.with_suffix(".example.yml")
+    if example.is_file():
+        text += f"; copy {example} to it and fill it in"
+    raise UsageError(text)
