@@ -1,10 +1,13 @@
 """Files that may hold configuration: readable by their owner alone from the first byte, whole or not there."""
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
 
 _MODE = 0o600
+_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
+_CLOSED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
 
 
 def create_private(path: Path | str, data: bytes) -> None:
@@ -51,3 +54,28 @@ def shown_path(path: Path) -> str:
     if path.is_relative_to(Path.cwd()):
         return str(path.relative_to(Path.cwd()))
     return str(path)
+
+
+def cannot_write(path: Path | str, fault: OSError) -> str:
+    """Return a sentence that ``path`` cannot be written, why, and what to do about a full or a closed disk."""
+    text = f"{path} cannot be written: {fault.strerror or fault}"
+    if fault.errno in _FULL:
+        return f"{text}; free space on its disk (`df -h {_existing(path)}`), or write to another one"
+    if fault.errno in _CLOSED:
+        return f"{text}; write to a folder that this user may write to"
+    return text
+
+
+def is_of_disk(fault: OSError) -> bool:
+    """Tell whether a disk is full, or closed to this user: no mistake of the program."""
+    return fault.errno in _FULL | _CLOSED
+
+
+def _existing(path: Path | str) -> Path:
+    """Return the nearest folder of ``path`` that exists."""
+    folder = Path(path).absolute()
+    while not folder.is_dir():
+        folder = folder.parent
+    if folder.is_relative_to(Path.cwd()):
+        return folder.relative_to(Path.cwd())
+    return folder

@@ -5,6 +5,7 @@ removes its state; the others talk to it. Every function raises SimulatorError w
 """
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sonic_sim.clock import NEARLY_NOTHING
-from sonic_sim.errors import SimulatorError
+from sonic_sim.errors import SimulatorError, disk_text
 from sonic_sim.kept import write_whole
 from sonic_sim.spec import SimCable, SimSpec
 
@@ -72,17 +73,32 @@ def up(state_dir: Path, spec: SimSpec, options: SimOptions | None = None) -> End
     Raises SimulatorError, also when an existing device would have to become another model.
     """
     folder = state_dir.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
-        if _ask(folder, {"verb": "status"}, _ANSWER_S) is None:
-            _start(folder, options or SimOptions())
-        wanted = folder / "spec.json"
-        write_whole(wanted, spec.to_json().encode())
-        answer = _must_ask(folder, {"verb": "up", "spec": str(wanted)})
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(folder):
+            answer = _reconcile(folder, spec, options or SimOptions())
+    except OSError as fault:
+        raise SimulatorError(disk_text(folder, fault)) from fault
     reachable = endpoints(folder)
     unplugged = tuple((a, b) for a, b in answer["unplugged"])
     return Endpoints(reachable.devices, reachable.username, reachable.key_file, reachable.known_hosts, reachable.pid,
                      tuple(answer["added"]), unplugged)  # fmt: skip
+
+
+def _reconcile(folder: Path, spec: SimSpec, options: SimOptions) -> dict[str, Any]:
+    """Let the simulator of a folder, which is started if none runs, become what ``spec`` says; return its answer."""
+    is_new = _ask(folder, {"verb": "status"}, _ANSWER_S) is None
+    if is_new:
+        _start(folder, options)
+    try:
+        wanted = folder / "spec.json"
+        write_whole(wanted, spec.to_json().encode())
+        return _must_ask(folder, {"verb": "up", "spec": str(wanted)})
+    except (OSError, SimulatorError):
+        # One without switches would look like a fabric that runs.
+        if is_new:
+            _goes_down(folder)
+        raise
 
 
 def endpoints(state_dir: Path) -> Endpoints:
@@ -241,6 +257,9 @@ def _start(folder: Path, options: SimOptions) -> None:
     child.kill()
     child.wait()
     lines = (folder / "simulator.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    # On a full disk the log is empty, or ends in the middle.
+    if os.statvfs(folder).f_bavail == 0:
+        raise SimulatorError(disk_text(folder, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
     raise SimulatorError(f"the simulator did not start: {lines[-1] if lines else 'no message'}")
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sonic_sim.clock import Clock
-from sonic_sim.errors import SimulatorError
+from sonic_sim.errors import SimulatorError, disk_text
 from sonic_sim.kept import write_whole
 from sonic_sim.simulation import Simulation
 from sonic_sim.spec import SimCable, spec_from_json
@@ -89,6 +89,8 @@ class Daemon:
                 answer = await self.answer(json.loads(line))
             except (SimulatorError, ValueError, KeyError, TypeError) as error:
                 answer = {"error": str(error) or type(error).__name__}
+            except OSError as error:
+                answer = {"error": disk_text(self.folder, error)}
             writer.write(json.dumps(answer).encode() + b"\n")
             await writer.drain()
         except ConnectionError:

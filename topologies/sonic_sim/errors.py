@@ -1,5 +1,18 @@
 """The simulator's error."""
 
+import errno
+from pathlib import Path
+
 
 class SimulatorError(Exception):
     """A request that the simulator cannot carry out; the text gives the reason and a way out."""
+
+
+def disk_text(folder: Path, fault: OSError) -> str:
+    """Return why the simulator of ``folder`` cannot write its state, and what to do about a full disk."""
+    text = f"the simulator cannot write its state in {folder}: {fault.strerror or fault}"
+    if fault.errno in (errno.ENOSPC, errno.EDQUOT):
+        text += f"; free space on its disk (`df -h {folder.parent}`), or stop simulators: `railweave sim down --all`"
+    elif fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        text += "; work in a folder that this user may write to"
+    return text

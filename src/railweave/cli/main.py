@@ -6,11 +6,13 @@ Exit status: 0 done, 1 refused or failed, 2 only with ``--exit-code`` for change
 
 import copy
 import gc
+import io
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
@@ -82,6 +84,10 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit the process with its status."""
     # A canceled pipeline sends SIGTERM: it ends a rollout as Ctrl-C does, after the current devices.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without UTF-8 shows `?` for a character that it lacks.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     if arguments is None:
         arguments = sys.argv[1:]
     status = main(arguments)
@@ -162,10 +168,16 @@ def _show_failure(failure: RailweaveError, *, as_json: bool) -> None:
 
 
 def _show_fault(exc: Exception) -> None:
-    from railweave.cli.show import print_text
+    from railweave.cli.show import print_error, print_text
+    from railweave.files import cannot_write, is_of_disk
 
     if os.environ.get("RAILWEAVE_DEBUG"):
         print_text("".join(traceback.format_exception(exc)), end="", stderr=True)
+        return
+    # A full or closed disk is no mistake of the program.
+    if isinstance(exc, OSError) and is_of_disk(exc):
+        # A failed write names no file; the state of a project is below the working directory.
+        print_error(cannot_write(exc.filename or f"a file below {Path.cwd()}", exc))
         return
     print_text(
         f"railweave: this is a bug in railweave: {type(exc).__name__}: {exc}\n"

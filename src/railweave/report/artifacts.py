@@ -22,7 +22,7 @@ import orjson
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric, Host
-from railweave.files import create_private
+from railweave.files import cannot_write, create_private
 from railweave.hosts.places import PROGRAM
 from railweave.hosts.render import HostRenderer
 from railweave.sonic.render.configure import Configurator
@@ -52,7 +52,7 @@ def replacing(out: Path) -> Iterator[Path]:
         yield fresh
         _swap(fresh, target)
     except OSError as exc:
-        raise RailweaveError(f"{out} cannot be written: {exc.strerror or exc} ({exc.filename})") from exc
+        raise RailweaveError(cannot_write(out, exc)) from exc
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 

@@ -14,7 +14,7 @@ from railweave.bom.trays import RackSummary
 from railweave.codec import members
 from railweave.csv_text import csv_text
 from railweave.errors import RailweaveError
-from railweave.files import write_private
+from railweave.files import cannot_write, write_private
 from railweave.report.layout import paragraphs, table
 from railweave.wording import counted, first_few
 
@@ -90,7 +90,7 @@ def write_csv(bill: Bill, path: Path) -> None:
     try:
         write_private(path, bom_csv(bill), _READABLE)
     except OSError as exc:
-        raise RailweaveError(f"{path} cannot be written: {exc.strerror}") from exc
+        raise RailweaveError(cannot_write(path, exc)) from exc
 
 
 def bom_view(bill: Bill) -> RenderableType:

@@ -8,7 +8,7 @@ from pathlib import Path
 from railweave.bom.labels import CableLabel, LabelEnd
 from railweave.csv_text import csv_text
 from railweave.errors import RailweaveError, UsageError
-from railweave.files import write_private
+from railweave.files import cannot_write, write_private
 from railweave.wording import counted
 
 _READABLE = 0o644
@@ -58,7 +58,7 @@ def write_labels(labels: Iterable[CableLabel], fabric: str, path: Path) -> None:
     try:
         write_private(path, data, _READABLE)
     except OSError as exc:
-        raise RailweaveError(f"{path} cannot be written: {exc.strerror}") from exc
+        raise RailweaveError(cannot_write(path, exc)) from exc
 
 
 def labels_csv(labels: Iterable[CableLabel]) -> bytes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from railweave.bom.bill import Bill
 from railweave.bom.phases import BomPhase
 from railweave.errors import RailweaveError, UsageError
-from railweave.files import write_private
+from railweave.files import cannot_write, write_private
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -34,7 +34,7 @@ def write_workbook(bill: Bill, path: Path, phases: Sequence[BomPhase] = ()) -> N
     try:
         write_private(path, workbook(bill, phases), _READABLE)
     except OSError as exc:
-        raise RailweaveError(f"{path} cannot be written: {exc.strerror}") from exc
+        raise RailweaveError(cannot_write(path, exc)) from exc
 
 
 def workbook(bill: Bill, phases: Sequence[BomPhase] = ()) -> bytes:

@@ -1,10 +1,10 @@
 """From an intent, in the working tree or at a git revision, to its designed and checked fabric."""
 
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from railweave.api.design.git import NO_REPOSITORY, run_git
 from railweave.api.design.templates import templates_at
 from railweave.catalog.load import load_catalog
 from railweave.checks.config import check_design, check_own
@@ -179,15 +179,23 @@ def _text_at(revision: str, path: Path) -> str:
     # git would take it as an option.
     if revision.startswith("-"):
         raise RailweaveError(f"{revision!r} is not a git revision")
-    shown = _git("show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}")
+    shown = run_git("show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}")
     if shown.returncode:
-        why = shown.stderr.strip() or "git failed"
-        fix = f"`git log --oneline {path}` lists the revisions that have it"
-        if branches := _git("branch", "--format=%(refname:short)").stdout.split():
-            fix = f"branches: {first_few(branches)}; {fix}"
-        raise RailweaveError(f"{path} at {revision}: {why}\n{fix}")
-    return shown.stdout
+        why = _text(shown.stderr).strip() or "git failed"
+        raise RailweaveError(f"{path} at {revision}: {why}\n{_revision_fix(path, why)}")
+    return _text(shown.stdout)
 
 
-def _git(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["git", *words], capture_output=True, text=True, errors="surrogateescape", check=False)
+def _revision_fix(path: Path, why: str) -> str:
+    """Return what to do about a revision that git does not show."""
+    if NO_REPOSITORY in why:
+        return "run it in the clone of the project, or name a file in place of the revision"
+    fix = f"`git log --oneline {path}` lists the revisions that have it"
+    branches = _text(run_git("branch", "--format=%(refname:short)").stdout).split()
+    if branches:
+        return f"branches: {first_few(branches)}; {fix}"
+    return fix
+
+
+def _text(output: bytes) -> str:
+    return output.decode("utf-8", "surrogateescape")

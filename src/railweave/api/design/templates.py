@@ -1,12 +1,12 @@
 """The templates of a git revision of the project."""
 
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from railweave.api.design.git import run_git
 from railweave.errors import RailweaveError
 from railweave.templates import TemplateFaultError, Templates, files_of, find_templates
 
@@ -83,7 +83,7 @@ def _named_by_revision(templates: Templates, root: Path, revision: str) -> Templ
 
 
 def _git(*words: str, stdin: str = "") -> bytes:
-    done = subprocess.run(["git", *words], capture_output=True, check=False, input=stdin.encode())
+    done = run_git(*words, stdin=stdin.encode())
     if done.returncode:
         raise RailweaveError(f"git {words[0]}: {done.stderr.decode(errors='replace').strip() or 'failed'}")
     return done.stdout

@@ -18,7 +18,7 @@ from railweave.comparison.reasons import reasons
 from railweave.comparison.suggestion import SuggestedDesign, candidates, smallest
 from railweave.diagnostics import error, has_errors
 from railweave.errors import RailweaveError, RefusedError, UsageError
-from railweave.files import write_private
+from railweave.files import cannot_write, write_private
 from railweave.intent.load import document_of
 from railweave.intent.model import Intent
 from railweave.report.page.compare_page import comparison_html
@@ -41,7 +41,7 @@ def compare(projects: Sequence[Project], *, prices: Path | None = None, html: Pa
         try:
             write_private(html, comparison_html(comparison), _READABLE)
         except OSError as exc:
-            raise RailweaveError(f"{html} cannot be written: {exc.strerror}") from exc
+            raise RailweaveError(cannot_write(html, exc)) from exc
     return comparison
 
 
@@ -120,7 +120,7 @@ def _write(out: Path, texts: Mapping[str, str]) -> None:
         for name, text in texts.items():
             write_private(out / name, text.encode(), _READABLE)
     except OSError as exc:
-        raise RailweaveError(f"{out} cannot be written: {exc.strerror}") from exc
+        raise RailweaveError(cannot_write(out, exc)) from exc
 
 
 def compare_designs() -> Comparison:

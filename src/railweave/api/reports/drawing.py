@@ -9,7 +9,7 @@ from railweave.drawing.marks import NO_MARKS
 from railweave.drawing.scene import Scene
 from railweave.drawing.views import FABRIC, scene_of
 from railweave.errors import RailweaveError
-from railweave.files import write_private
+from railweave.files import cannot_write, write_private
 
 _READABLE = 0o644
 
@@ -27,5 +27,5 @@ def draw(project: Project, *, of: str = FABRIC, out: Path | None = None) -> Scen
         try:
             write_private(out, content, _READABLE)
         except OSError as exc:
-            raise RailweaveError(f"{out} cannot be written: {exc.strerror}") from exc
+            raise RailweaveError(cannot_write(out, exc)) from exc
     return scene

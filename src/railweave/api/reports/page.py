@@ -14,7 +14,7 @@ from railweave.drawing.marks import Mark, Marks
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.failures.analysis import lossless_classes, single_failures
-from railweave.files import write_private
+from railweave.files import cannot_write, write_private
 from railweave.plan.document import parse_plan
 from railweave.plan.model import Plan
 from railweave.qos.summary import switch_buffers
@@ -82,7 +82,7 @@ def report(
     try:
         write_private(out, html, _READABLE)
     except OSError as exc:
-        raise RailweaveError(f"{out} cannot be written: {exc.strerror}") from exc
+        raise RailweaveError(cannot_write(out, exc)) from exc
     return Reported(fabric, out, len(html))
 
 
