@@ -119,9 +119,8 @@ def test_a_third_tier_that_nothing_reserved_comes_in_phases(new_project: Any) ->
     for number, phase in enumerate(told, start=1):
         words = ("--from", "base.yml", "--phase", str(number))
         assert [step["number"] for step in project.deploy(*words)["steps"]] == [number]
-        for cable in phase["cables"]:
-            ends = [f"{cable[end]['device']}:{cable[end]['port']}" for end in ("stays", "after")]
-            project.run("sim", "cable", *ends)
+        if phase["cables"]:
+            assert project.json("sim", "cable", *words)["moved"] == len(phase["cables"])
         assert project.json("verify", "--target", "sim", *words)["ok"]
         for leaf in ("rise-leaf1", "rise-leaf5"):
             routes = json.loads(project.on(leaf, "sudo vtysh -c 'show ip route json'"))

@@ -113,11 +113,8 @@ class FabricProgress:
 
     def __call__(self, event: Event) -> None:
         """Show an event; a reason that was just shown is not repeated."""
-        line = _LINES.get(event.step)
-        if line is None:
-            return
-        text = line(event)
-        if event.step is Step.UNREACHABLE and self._task in _REPORTED:
+        text = self._line(event)
+        if not text:
             return
         with self._lock:
             last_reason = self._reasons.get(event.device)
@@ -135,6 +132,13 @@ class FabricProgress:
                 # Without the reason, which is in parentheses.
                 text = text.partition(" (")[0]
         self._console.print(masked(text), markup=False)
+
+    def _line(self, event: Event) -> str:
+        """Return the line of an event; empty where nothing is shown, or a report names the device later."""
+        line = _LINES.get(event.step)
+        if line is None or (event.step is Step.UNREACHABLE and self._task in _REPORTED):
+            return ""
+        return line(event)
 
     def _is_of_wave(self, event: Event) -> bool:
         """Tell whether an event has the reason for which a whole wave is rolled back, which was shown once for all."""
