@@ -111,9 +111,9 @@ def cable(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Plug a cable between two ports, or move the cables of a phase: `sim cable INTENT --from REV --phase N`.
+    """Plug a cable between two ports, or move a phase's cables.
 
-    A cable that was in one of the ports is unplugged.
+    Earlier cables of both ports are unplugged. `sim cable INTENT --from REV --phase N` moves those of a phase.
     """
     if base or phase is not None:
         _move_cables(option, base, phase, a, as_json=json)
