@@ -23,7 +23,11 @@ def _path(value: Any) -> Any:
     if value == "":
         raise ValueError("the name of a file, or leave it out")
     if isinstance(value, str):
-        return Path(value).expanduser()
+        try:
+            return Path(value).expanduser()
+        except RuntimeError:
+            # A container may run as a user without an entry in /etc/passwd.
+            raise ValueError("this user has no home folder: write the whole path in place of `~`") from None
     # pydantic reports any other type.
     return value
 

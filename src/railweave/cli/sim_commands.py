@@ -11,7 +11,7 @@ from railweave.cli import completion
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
 from railweave.cli.show import print_document, print_result, print_view, stop_result
 from railweave.cli.terminal import Terminal
-from railweave.errors import UsageError
+from railweave.errors import RailweaveError, UsageError
 from railweave.wording import command_line
 
 if TYPE_CHECKING:
@@ -96,7 +96,11 @@ def ssh(
     import subprocess
 
     # The status is that of the remote command, for scripts.
-    return subprocess.run(api.sim.ssh_command(api.open_project(option), device, command or ()), check=False).returncode
+    words = api.sim.ssh_command(api.open_project(option), device, command or ())
+    try:
+        return subprocess.run(words, check=False).returncode
+    except OSError as fault:
+        raise RailweaveError(f"ssh cannot be run ({fault.strerror}): install OpenSSH's client") from fault
 
 
 def cable(

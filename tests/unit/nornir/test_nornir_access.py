@@ -11,6 +11,7 @@ import pytest
 from nornir_railweave.target.access import agent_fault, check_access, is_encrypted
 from nornir_railweave.target.connect import build
 from nornir_railweave.target.target_file import parse_target
+from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 
 ADDRESSES = "source: addresses\naddress: '{name}'\n"
@@ -97,3 +98,14 @@ def test_both_the_jump_host_and_the_switches_are_looked_at(lab: Fabric) -> None:
 )
 def test_a_passphrase_is_recognised_in_every_form_of_a_key(key: bytes, encrypted: bool) -> None:
     assert is_encrypted(key) is encrypted
+
+
+def test_a_user_without_a_home_folder_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless(path: Path) -> Path:
+        raise RuntimeError(f"Could not determine home directory of {path}.")
+
+    monkeypatch.setattr(Path, "expanduser", homeless)
+    with pytest.raises(RefusedError) as refused:
+        parse_target(f"{ADDRESSES}ssh: {{key_file: ~/.ssh/id_ed25519}}", "t.yml", "t")
+    (diagnostic,) = refused.value.diagnostics
+    assert diagnostic.message == "ssh.key_file: this user has no home folder: write the whole path in place of `~`"
