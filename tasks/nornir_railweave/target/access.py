@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nornir.core import Nornir
+from nornir.core.inventory import Host
 
 from napalm_sonic.login_key import with_key
 from nornir_railweave.target.inventory import CONNECTION
@@ -52,13 +53,20 @@ def check_access(target: Target, nornir: Nornir, environ: Mapping[str, str]) -> 
     """
     if target.source is Source.SIM or target.driver != "sonic":
         return ()
+    host = _host_from_here(target, nornir)
+    if host is None:
+        return ()
+    extras = host.connection_options[CONNECTION].extras or {}
+    return tuple(_faults(target, extras.get("optional_args", {}), host.password or "", environ))
+
+
+def _host_from_here(target: Target, nornir: Nornir) -> Host | None:
+    """Return a switch that is worked on from this machine, as all of them share the login; None where sites do all."""
     patterns = [pattern for site in target.sites.values() for pattern in site.devices]
     for host in nornir.inventory.hosts.values():
         if not any(fnmatchcase(host.name, pattern) for pattern in patterns):
-            extras = host.connection_options[CONNECTION].extras or {}
-            options = extras.get("optional_args", {})
-            return tuple(_faults(target, options, host.password or "", environ))
-    return ()
+            return host
+    return None
 
 
 def _faults(
