@@ -86,7 +86,7 @@ def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterato
                 " priorities, goes from one port after the other: for a moment lossless packets on priority"
                 f" {', '.join(map(str, kept))} have no headroom there",
                 place,
-                fix="choose a priority that is no neighbor of another lossless one, or run these phases while little"
+                fix="choose a priority that is not adjacent to another lossless one, or run these phases while little"
                 " uses the class",
             )
             return
