@@ -13,6 +13,7 @@ import typer
 if TYPE_CHECKING:
     from railweave.fabric.model import Fabric
 
+# A shell prints all of them below the line that is typed.
 _NEWEST = 50
 
 

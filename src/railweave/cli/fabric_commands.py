@@ -90,6 +90,7 @@ def plan(
     print_plan(planned, as_json=json, as_markdown=markdown, problems=diagnostics)
     if not json:
         print_rehearsals(planned, *files, as_markdown=markdown)
+    # A pipeline must not go on with a plan that cannot be deployed, or that lacks devices.
     if diagnostics or planned.waiting or not _is_complete(planned, skip_unreachable=skip_unreachable):
         return EXIT_FAILED
     return changes_status(changed=bool(planned.deltas), reported=exit_code)
@@ -228,6 +229,7 @@ def rollback(
 
     if last and rollout:
         raise UsageError("--last selects the rollout: omit its name")
+    # Names and addresses of before are those that the operator asks for.
     options = api.DeployOptions(
         provision=provision, renumber=True, skip_unreachable=skip_unreachable, max_failures=max_failures
     )
@@ -287,6 +289,7 @@ def drift(
     _print_drift(differences, as_json=json, as_markdown=markdown)
     if not json:
         print_diagnostics(remarks(differences))
+    # "No drift" is a statement about every device.
     if differences.unread or differences.plan.waiting:
         return EXIT_FAILED
     return changes_status(changed=differences.found, reported=exit_code)

@@ -72,7 +72,12 @@ def down(
 
 def _document(rendered: "RenderedLab") -> dict[str, Any]:
     lab = rendered.lab
-    growth = rendered.growth
+    added: list[str] = []
+    surplus: list[str] = []
+    # Only a lab that ran already has grown.
+    if rendered.growth is not None:
+        added += rendered.growth.added
+        surplus += rendered.growth.surplus
     return {
         "lab": rendered.name,
         "folder": str(rendered.folder),
@@ -84,8 +89,8 @@ def _document(rendered: "RenderedLab") -> dict[str, Any]:
         "claimed": rendered.claimed,
         "hosts": len(lab.fabric.hosts),
         "links": len(lab.fabric.links),
-        "added": [] if growth is None else list(growth.added),
-        "surplus": [] if growth is None else list(growth.surplus),
+        "added": added,
+        "surplus": surplus,
         "mapping": [{"what": what, "intent": in_intent, "lab": in_lab} for what, in_intent, in_lab in rendered.mapping],
     }
 

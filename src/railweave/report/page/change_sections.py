@@ -235,6 +235,7 @@ _CABLE_MARKS = {
 
 
 def _cable_marks(fabric: Fabric, cables: Iterable[CableChange]) -> _CableMarks:
+    # Two devices have one line in a picture, however many cables join them.
     counts: Counter[tuple[str, str, Op]] = Counter()
     for cable in cables:
         lower, upper = _ends(cable)
@@ -264,6 +265,7 @@ def _ends(cable: CableChange) -> tuple[str, str]:
 def verification_section(fabric: Fabric, verified: Verified) -> MarkedSection:
     """Return the failed checks of a verification, and the number of passed and failed ones of each kind."""
     failed = verified.failed
+    # A skipped check says nothing about the fabric.
     made = [check for check in verified.checks if not check.skipped]
     if failed:
         result = Words(f"{len(failed):,} of {counted(len(made), 'check')} failed", Tone.BAD)

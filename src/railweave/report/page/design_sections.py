@@ -252,6 +252,7 @@ def summary_facts(fabric: Fabric, diagnostics: Iterable[Diagnostic]) -> Facts:
     for tier, switches in zip(fabric.tiers, fabric.tier_switches, strict=True):
         switch_counts.append(tier.counted(len(switches)))
     models = dict.fromkeys(switch.panel.model for switch in fabric.switches)
+    # What all nodes can send into the fabric at once.
     bandwidth_gbps = sum(link.speed_gbps for link in fabric.links if link.is_access)
     rows: list[tuple[str, Cell]] = [
         ("GPUs", f"{sizing.gpus:,} in {counted(sizing.nodes, 'node')}"),
@@ -267,6 +268,7 @@ def summary_facts(fabric: Fabric, diagnostics: Iterable[Diagnostic]) -> Facts:
 
 def _checks_summary(diagnostics: Iterable[Diagnostic]) -> Words:
     counts = Counter(diagnostic.severity for diagnostic in diagnostics)
+    # Information asks for no action; its section lists it.
     severities = [
         counted(counts[severity], severity.value) for severity in (Severity.ERROR, Severity.WARNING) if counts[severity]
     ]
