@@ -47,18 +47,33 @@ def tells_of(key: str) -> bool:
 
 def still_there(host: SwitchHost, keys: Iterable[str]) -> list[str]:
     """Return the deleted rows that daemons still apply; raises DatabaseError, OSError."""
-    keys = list(keys)
+    deleted = list(keys)
     applied: list[str] = []
     for table in BUFFER_TABLES:
-        deleted = [key for key in keys if key.startswith(f"{table}|")]
-        if deleted:
-            rows = host.rows("APPL_DB", f"{table}_TABLE:*")
-            applied += [key for key in deleted if _appl_db_key(key) in rows]
-    deleted = [key for key in keys if key.startswith(f"{WATCHDOG}|")]
-    if deleted:
-        watched = watched_queues(host)
-        applied += [key for key in deleted if key.partition("|")[2] in watched]
-    return applied
+        applied += _still_in_appl_db(host, table, deleted)
+    return applied + _still_watched(host, deleted)
+
+
+def _still_in_appl_db(host: SwitchHost, table: str, deleted: list[str]) -> list[str]:
+    """Return the deleted rows of a buffer table that orchagent has not processed yet: APPL_DB still has them."""
+    keys = _keys_of(table, deleted)
+    if not keys:
+        return []
+    rows = host.rows("APPL_DB", f"{table}_TABLE:*")
+    return [key for key in keys if _appl_db_key(key) in rows]
+
+
+def _still_watched(host: SwitchHost, deleted: list[str]) -> list[str]:
+    """Return the deleted rows of the PFC watchdog with a port whose queues it still watches."""
+    keys = _keys_of(WATCHDOG, deleted)
+    if not keys:
+        return []
+    watched = watched_queues(host)
+    return [key for key in keys if key.partition("|")[2] in watched]
+
+
+def _keys_of(table: str, keys: list[str]) -> list[str]:
+    return [key for key in keys if key.startswith(f"{table}|")]
 
 
 def _appl_db_key(key: str) -> str:
@@ -200,9 +215,11 @@ def _of_watchdog(rows: Mapping[str, Hash], watched: Mapping[str, Mapping[str, Ha
         return
     for key, row in rows.items():
         table, _, port = key.partition("|")
+        # PFC_WD|GLOBAL has no detection time, only the polling interval of all ports.
         if table != WATCHDOG or "detection_time" not in row:
             continue
-        queues = rows.get(f"PORT_QOS_MAP|{port}", {}).get("pfcwd_sw_enable", "")
-        watched_of_port = watched.get(port, {})
-        if watched_of_port.keys() != {queue for queue in queues.split(",") if queue}:
-            yield key, "queues", ",".join(sorted(watched_of_port)) or "none", queues or "none"
+        configured = rows.get(f"PORT_QOS_MAP|{port}", {}).get("pfcwd_sw_enable", "")
+        queues = watched.get(port, {}).keys()
+        # Without the field split() leaves one empty text.
+        if queues != set(filter(None, configured.split(","))):
+            yield key, "queues", ",".join(sorted(queues)) or "none", configured or "none"

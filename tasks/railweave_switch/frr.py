@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 Line = tuple[str, ...]
 """A line with its contexts before it: ``("router bgp 65001", "address-family ipv4 unicast", "network …")``."""
@@ -22,6 +22,11 @@ def lines_of(text: str, ignored: str) -> dict[Line, None]:
     return dict.fromkeys(_lines_of(text, ignored))
 
 
+def lines_from(lines: Iterable[Sequence[str]] | None) -> list[Line]:
+    """Return lines that were read from JSON, which has lists in place of tuples; None is no line."""
+    return [tuple(line) for line in lines or ()]
+
+
 # An earlier text and the running one are compared often.
 @functools.lru_cache(maxsize=4)
 def _lines_of(text: str, ignored: str) -> tuple[Line, ...]:
@@ -31,7 +36,7 @@ def _lines_of(text: str, ignored: str) -> tuple[Line, ...]:
     stack: list[tuple[int, str]] = []
     for raw in text.splitlines():
         text_of_line = raw.strip()
-        if not text_of_line or text_of_line.startswith("!") or _EXIT.match(text_of_line):
+        if not _is_configuration(text_of_line):
             continue
         depth = len(raw) - len(raw.lstrip())
         while stack and stack[-1][0] >= depth:
@@ -41,6 +46,11 @@ def _lines_of(text: str, ignored: str) -> tuple[Line, ...]:
         if not pattern.match(JOIN.join(line)):
             lines.append(line)
     return tuple(lines)
+
+
+def _is_configuration(line: str) -> bool:
+    """Tell whether a line configures something: it is not empty, a comment or the end of a block."""
+    return line != "" and not line.startswith("!") and not _EXIT.match(line)
 
 
 # The daemon that keeps a block or a line of the top level, where that is not zebra (FRR, vtysh/vtysh.h).

@@ -286,32 +286,51 @@ def work(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
 
 # How long a process may take to record that it carries out a transaction.
 BEGINS_S = 5.0
+# Pause between two readings of the state while a client waits.
+STATUS_PAUSE_S = 0.2
 
 
 def status(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the last transaction; with ``wait`` once that one has ended its work, with its answer."""
+    """Return the status of the last transaction.
+
+    ``wait`` names a transaction: then the call returns once its work has ended, or after ``seconds``, and includes the
+    stored answer to the last request about it.
+    """
     awaited = asked.get("wait") or ""
     if not awaited:
         return {"outcome": "status", "status": report(host)}
-    ends_s = host.now_s() + float(asked.get("seconds") or 0.0)
+    return _status_after(host, awaited, host.now_s() + float(asked.get("seconds") or 0.0))
+
+
+def _status_after(host: SwitchHost, awaited: str, ends_s: float) -> dict[str, Any]:
+    """Return the status once the work on a transaction has ended, or at ``ends_s`` (seconds since the boot)."""
     idle_since_s: float | None = None
     while True:
         current = report(host)
-        worker, answer = _kept_answer(host, awaited)
+        worker, answer = _stored_answer(host, awaited)
         if current["status"] in (Stage.APPLYING, Stage.REVERTING) or host.alive(worker):
             idle_since_s = None
         elif idle_since_s is None:
             idle_since_s = host.now_s()
-        has_ended = idle_since_s is not None and (answer is not None or host.now_s() >= idle_since_s + BEGINS_S)
-        if has_ended or host.now_s() >= ends_s:
-            if answer is None:
-                return {"outcome": "status", "status": current}
-            return {"outcome": "status", "status": current, "answer": answer}
-        host.sleep(0.2)
+        if _has_ended(host, idle_since_s, answer) or host.now_s() >= ends_s:
+            break
+        host.sleep(STATUS_PAUSE_S)
+    if answer is None:
+        return {"outcome": "status", "status": current}
+    return {"outcome": "status", "status": current, "answer": answer}
 
 
-def _kept_answer(host: SwitchHost, name: str) -> tuple[Process | None, Any]:
-    """Return the process at work on a request to a transaction and its answer, each None where there is none."""
+def _has_ended(host: SwitchHost, idle_since_s: float | None, answer: Any) -> bool:
+    """Tell whether no process will work on a transaction any more; None: one is at work now."""
+    if idle_since_s is None:
+        return False
+    # Without an answer a process may have started, but not have recorded itself yet.
+    return answer is not None or host.now_s() >= idle_since_s + BEGINS_S
+
+
+def _stored_answer(host: SwitchHost, name: str) -> tuple[Process | None, Any]:
+    """Return the process that works on the last request about a transaction, and its answer; None for either if there
+    is none."""
     try:
         kept = json.loads(host.read_file(path(host, "answer.json")).decode())
     except (OSError, ValueError, RecursionError):
@@ -323,7 +342,9 @@ def _kept_answer(host: SwitchHost, name: str) -> tuple[Process | None, Any]:
 
 def _object_of(document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     value = document.get(name)
-    return value if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        return value
+    return None
 
 
 def install(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:

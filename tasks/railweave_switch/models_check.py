@@ -164,16 +164,27 @@ class _Search:
         return bool(places)
 
     def _note(self, fault: Rejected, *, fits_no_list: bool) -> None:
+        """Add a fault and remove its field; without a field, or if the field is noted already, remove the row.
+
+        ``fits_no_list``: the row fits no list of its table's model (``_UNPARSED``).
+        """
         table, key, field, _ = fault
-        rows = self.remaining[table]
-        noted_fields = {other[2] for other in self.faults if other[:2] == (table, key)}
-        is_new = not noted_fields or (field != "" and field not in noted_fields)
-        if is_new and not self.removed.causes(fault, rows):
-            self.faults.append(fault)
-        elif not is_new and fits_no_list:
+        if self._is_new(fault):
+            # A fault that only an earlier removal causes is not one of the configuration.
+            if not self.removed.causes(fault, self.remaining[table]):
+                self.faults.append(fault)
+            self._remove(table, key, field)
+            return
+        if fits_no_list:
             # It fails without these fields as well, so the row itself is the fault.
             self._replace_fields(table, key)
-        self._remove(table, key, field if is_new else "")
+        self._remove(table, key, "")
+
+    def _is_new(self, fault: Rejected) -> bool:
+        """Tell whether neither the row nor this field of it is noted."""
+        table, key, field, _ = fault
+        noted_fields = {other[2] for other in self.faults if other[:2] == (table, key)}
+        return not noted_fields or (field != "" and field not in noted_fields)
 
     def _replace_fields(self, table: str, key: str) -> None:
         """Make the faults of a row's fields faults of the row."""
@@ -214,27 +225,49 @@ def _is_mandatory(fault: Rejected, faults: list[Rejected], config_db: Tables, ch
 
 
 def _places(said: str, printed: str, tables: Tables) -> list[Rejected]:
-    """Return the places of a failure with its words; none where they are not named."""
+    """Return the rows or fields that the messages of a failure name, with SONiC's words; none if they name none."""
     unparsed = _UNPARSED.search(said)
     if unparsed:
         return _unparsed_places(unparsed, tables)
     lines = (printed or said).splitlines()
-    place = _PATH.search(lines[-1]) if lines else None
-    if place is None:
+    if not lines:
         return []
-    rows = tables.get(place["table"], {})
-    # libyang knows only the first keys of an entry that it is still reading.
-    named_key = "|".join(_KEY.findall(place["keys"])) or place["form"]
-    keys = [key for key in rows if key == named_key or key.startswith(f"{named_key}|")]
+    # libyang prints the path in its last message.
+    path = _PATH.search(lines[-1])
+    if path is None:
+        return []
+    return _places_at(path, tables.get(path["table"], {}), _AROUND.sub("", _words(said)))
+
+
+def _places_at(path: re.Match[str], rows: Mapping[str, Any], words: str) -> list[Rejected]:
+    """Return the row, or its field, to which a path of libyang (``_PATH``) leads; none if that is unclear."""
+    keys = _keys_at(path, rows)
     if not keys:
         return []
-    key = named_key if named_key in rows else keys[0]
-    below = place["below"] or ""
-    names = (*re.findall(r"/([^/\[]+)", below), *_KEY.findall(below))
-    field = next((name for name in names if name in rows[key]), "")
-    if not field and len(keys) > 1 and place["reading"]:
+    key = keys[0]
+    field = _field_at(path["below"] or "", rows[key])
+    if not field and len(keys) > 1 and path["reading"]:
+        # The entry that libyang was reading may be any of these rows.
         return []
-    return [(place["table"], key, field, _AROUND.sub("", _words(said)))]
+    return [(path["table"], key, field, words)]
+
+
+def _keys_at(path: re.Match[str], rows: Mapping[str, Any]) -> list[str]:
+    """Return the keys of the rows to which a path may lead, the most likely one first."""
+    # A container, such as PFC_WD/GLOBAL, has no keys, and its name is the key of the row.
+    named_key = "|".join(_KEY.findall(path["keys"])) or path["form"]
+    # libyang knows only the first keys of an entry that it is still reading.
+    longer_keys = [key for key in rows if key.startswith(f"{named_key}|")]
+    if named_key in rows:
+        return [named_key, *longer_keys]
+    return longer_keys
+
+
+def _field_at(below: str, row: Mapping[str, Any]) -> str:
+    """Return the field of a row in the part of a path below the row; empty if there is none."""
+    # A field is a node of the path, or the key of a list inside the row.
+    names = (*re.findall(r"/([^/\[]+)", below), *_KEY.findall(below))
+    return next((name for name in names if name in row), "")
 
 
 def _unparsed_places(unparsed: re.Match[str], tables: Tables) -> list[Rejected]:

@@ -43,10 +43,14 @@ def settle(host: SwitchHost, state: State) -> None:
     journal = journal_of(host, state)
     if journal is not None and journal.get("alone") and not _saved_alone(host, state, journal):
         return
-    if state.boot_id == host.boot_id():
-        if state.status in ENDED and not host.alive(state.worker):
-            finish(host, state)
-        return
+    if state.boot_id != host.boot_id():
+        _settle_after_restart(host, state)
+    elif state.status in ENDED and not host.alive(state.worker):
+        finish(host, state)
+
+
+def _settle_after_restart(host: SwitchHost, state: State) -> None:
+    """Finish a transaction that began before the last boot."""
     journal = journal_of(host, state)
     if journal is not None and replaced(host, journal):
         _finish_save(host, state, journal)
@@ -127,39 +131,86 @@ def _documents(host: SwitchHost, state: State) -> list[RollbackDocument]:
 
 
 def _close(host: SwitchHost, state: State) -> None:
-    """Close a transaction after a restart, by what of it still runs."""
+    """Close a transaction after a restart, by the part of it that still runs; one that runs in part may stay open."""
     documents = _documents(host, state)
     if not documents:
         # Its changes are unknown; the status names `recover`.
         return
     document = documents[0]
-    rolls_back = state.kind == TransactionKind.ROLLBACK
-    runs = _still_runs(host, state, document)
-    whole = _runs_whole(host, state, document)
-    changes: dict[str, Any] = {"unsaved": False, "worker": None, "error": "", "missing": [], "reason": RESTARTED}
-    if rolls_back and not whole and not runs:
-        # The commit runs again, as if it had not been rolled back.
-        unsaved = state.unsaved and state.status in OPEN
-        kept = sorted({*state.kept, state.rolls_back})
-        changes.update(
-            id=state.rolls_back, kind=TransactionKind.COMMIT, status=Stage.CONFIRMED, kept=kept, unsaved=unsaved
-        )
-        if state.status == Stage.REVERTED and document.generation:
-            changes.update(generation={**document.generation, "number": state.number + 1})
-    elif whole if rolls_back else not runs:
-        changes.update(status=Stage.REVERTED, kept=_without(state), drain="")
-        if state.status in (OPEN if rolls_back else {Stage.CONFIRMED}):
-            changes.update(generation=document.generation_back(state))
-    elif state.status in OPEN:
+    is_left = _still_runs(host, state, document)
+    is_whole = _runs_whole(host, state, document)
+    if state.kind == TransactionKind.ROLLBACK:
+        changes = _closed_rollback(state, document, is_left=is_left, is_whole=is_whole)
+    else:
+        changes = _closed_change(state, document, is_left=is_left, is_whole=is_whole)
+    if changes is None:
         return
-    elif state.status == Stage.REVERTED or not whole:
-        changes.update(error="the switch restarted before it was saved, and runs a part of it")
-        changes.update(status=Stage.FAILED if state.status == Stage.REVERTED else state.status)
-    state.write(host, **changes)
+    closed = {"unsaved": False, "worker": None, "error": "", "missing": [], "reason": RESTARTED}
+    state.write(host, **{**closed, **changes})
     if state.unsaved:
+        # The commit that an interrupted rollback left in force is not saved yet.
         _close(host, state)
     else:
         finish(host, state)
+
+
+Fields = dict[str, Any]
+"""Changed fields of a state."""
+
+
+def _closed_rollback(state: State, document: RollbackDocument, *, is_left: bool, is_whole: bool) -> Fields | None:
+    """Return the changes that close the rollback of a confirmed commit, None if it stays open.
+
+    ``is_left``: a part of its result runs; ``is_whole``: its whole result runs.
+    """
+    if is_whole:
+        changes = _reverted(state)
+        if state.status in OPEN:
+            changes["generation"] = document.generation_back(state)
+        return changes
+    if is_left:
+        return _partly_running(state)
+    # The commit runs again, as if it had not been rolled back.
+    changes = {
+        "id": state.rolls_back,
+        "kind": TransactionKind.COMMIT,
+        "status": Stage.CONFIRMED,
+        "kept": sorted({*state.kept, state.rolls_back}),
+        "unsaved": state.unsaved and state.status in OPEN,
+    }
+    if state.status == Stage.REVERTED and document.generation:
+        changes["generation"] = {**document.generation, "number": state.number + 1}
+    return changes
+
+
+def _closed_change(state: State, document: RollbackDocument, *, is_left: bool, is_whole: bool) -> Fields | None:
+    """Return the changes that close a commit or drain, None if it stays open.
+
+    ``is_left``: a part of it runs; ``is_whole``: all of it runs.
+    """
+    if not is_left:
+        changes = _reverted(state)
+        if state.status == Stage.CONFIRMED:
+            changes["generation"] = document.generation_back(state)
+        return changes
+    if is_whole and state.status == Stage.CONFIRMED:
+        return {}
+    return _partly_running(state)
+
+
+def _reverted(state: State) -> Fields:
+    return {"status": Stage.REVERTED, "kept": _without(state), "drain": ""}
+
+
+def _partly_running(state: State) -> Fields | None:
+    """Return the changes of an ended transaction that runs in part; None for an open one, which can be reverted."""
+    if state.status in OPEN:
+        return None
+    changes: Fields = {"error": "the switch restarted before it was saved, and runs a part of it"}
+    if state.status == Stage.REVERTED:
+        # Failed, so that it is reverted again.
+        changes["status"] = Stage.FAILED
+    return changes
 
 
 def _without(state: State) -> list[str]:

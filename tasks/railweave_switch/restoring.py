@@ -46,31 +46,50 @@ def restore(host: SwitchHost, document: RollbackDocument, added: Added | None) -
     ``added`` are the lines that the change had added to FRR; None if they are unknown, then every line that was not
     there before is removed.
     """
-    notes: list[str] = []
-    waited_until = host.now_s() + PATIENCE_S
-    first = missing_of(host, document, added)
-    if not first:
+    until_s = host.now_s() + PATIENCE_S
+    missing_before = missing_of(host, document, added)
+    if not missing_before:
         # Nothing was written, and the steps may have a reload, which takes minutes.
-        return Restored([], [], notes)
-    steps = dict(enumerate(document.steps))
+        return Restored([], [], [])
+    missing, notes = _attempts(host, document, added, until_s)
+    return Restored([place for place in missing_before if place not in missing], missing, notes)
+
+
+def _attempts(
+    host: SwitchHost, document: RollbackDocument, added: Added | None, until_s: float
+) -> tuple[list[str], list[str]]:
+    """Restore in several attempts; return the rows and lines that are still missing, and the errors.
+
+    ``until_s`` is the time limit for databases and FRR to answer, in seconds since the boot.
+    """
+    notes: list[str] = []
     missing: list[str] = []
+    steps = dict(enumerate(document.steps))
     for attempt in range(ATTEMPTS):
-        if attempt:
-            host.sleep(PAUSE_S * attempt)
-        _await_databases(host, waited_until)
-        reloads = any(step["kind"] == "reload" for step in steps.values())
-        if attempt < STEP_ATTEMPTS or reloads:
+        _await_attempt(host, attempt, until_s)
+        # A failed reload is repeated in every attempt: rows that are written do not start the services that it stopped.
+        if attempt < STEP_ATTEMPTS or _have_reload(steps):
             steps = _run(host, document, steps, notes)
-        reloads = any(step["kind"] == "reload" for step in steps.values())
-        if missing and not reloads:
+        reload_failed = _have_reload(steps)
+        # A reload that is repeated replaces all that is written before it.
+        if missing and not reload_failed:
             _write_missing(host, document, added, notes)
-        missing = _missing_after_wait(host, document, added, waited_until)
-        if not missing and not reloads:
-            break
-    else:
-        # All rows are there, but a reload still fails: its error stands for what it would have restored.
-        missing = missing or notes[-1:]
-    return Restored([place for place in first if place not in missing], missing, notes)
+        missing = _missing_after_wait(host, document, added, until_s)
+        if not missing and not reload_failed:
+            return [], notes
+    # A reload that still fails may have left services stopped, so its error is missing even if all rows are there.
+    return missing or notes[-1:], notes
+
+
+def _await_attempt(host: SwitchHost, attempt: int, until_s: float) -> None:
+    """Wait before an attempt, longer before each further one, and until the databases answer."""
+    if attempt:
+        host.sleep(PAUSE_S * attempt)
+    _await_databases(host, until_s)
+
+
+def _have_reload(steps: Mapping[int, Step]) -> bool:
+    return any(step["kind"] == "reload" for step in steps.values())
 
 
 def _run(host: SwitchHost, document: RollbackDocument, steps: Mapping[int, Step], notes: list[str]) -> dict[int, Step]:
@@ -131,20 +150,18 @@ def frr_difference(
     intended = _lines_to_restore(document)
     running = frr_lines(host, document.frr_ignored, intended)
     missing = [line for line in intended if line not in running]
-    surplus = [line for line in running if line not in intended]
+    surplus = running.keys() - intended.keys()
     if added is not None:
         # Lines that somebody else added meanwhile stay.
-        own = {tuple(line) for line in added}
-        surplus = [line for line in surplus if line in own]
-    return missing, surplus
+        surplus = surplus.intersection(frr.lines_from(added))
+    return missing, [line for line in running if line in surplus]
 
 
 def frr_undone(host: SwitchHost, ignored: str, added: Added | None, removed: Added | None) -> list[frr.Line]:
     """Return the added lines of a change that are missing again, and the removed ones that are back; raises StepError
     if FRR, or a daemon of these lines, does not answer."""
-    # JSON has lists in place of tuples.
-    added_lines = [tuple(line) for line in added or ()]
-    removed_lines = [tuple(line) for line in removed or ()]
+    added_lines = frr.lines_from(added)
+    removed_lines = frr.lines_from(removed)
     if not added_lines and not removed_lines:
         return []
     running = frr_lines(host, ignored, (*added_lines, *removed_lines))
@@ -155,7 +172,7 @@ def frr_undone(host: SwitchHost, ignored: str, added: Added | None, removed: Add
 def _lines_to_restore(document: RollbackDocument) -> dict[frr.Line, None]:
     if document.frr_lines is None:
         return frr.lines_of(str(document.frr or ""), document.frr_ignored)
-    return dict.fromkeys(tuple(line) for line in document.frr_lines)
+    return dict.fromkeys(frr.lines_from(document.frr_lines))
 
 
 def _missing_after_wait(host: SwitchHost, document: RollbackDocument, added: Added | None, until_s: float) -> list[str]:

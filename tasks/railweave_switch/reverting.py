@@ -19,7 +19,7 @@ from railweave_switch.answers import (
 )
 from railweave_switch.host import SwitchHost
 from railweave_switch.lasting import broken_after
-from railweave_switch.restoring import missing_of, restore, settled
+from railweave_switch.restoring import Restored, missing_of, restore, settled
 from railweave_switch.saving import conclude, save, startup_digests, startup_files
 from railweave_switch.state import (
     OPEN,
@@ -46,28 +46,36 @@ def revert(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
     """Revert the pending transaction, or roll back the confirmed ``commit`` and save the result.
 
     ``id`` names the pending transaction, ``last`` the last transaction that the client knew when it chose the commit;
-    if another one came since, nothing is done. A call on the switch itself may omit both.
+    if another one came since, nothing is done. A call on the switch itself may omit both. Raises RequestRefusedError.
     """
     with locked(host, asked):
         state = last_state(host)
         status = state.now(host)
-        if status in OPEN or status == Stage.EXPIRED:
-            if asked.get("id") and asked["id"] != state.id:
-                raise RequestRefusedError(f"another transaction waits: {state.describe(host)}", "pending")
-            document = _document_of(host, state)
-            if document is not None:
-                return revert_to(host, state, document, "asked for")
-        elif state.id and asked.get("commit"):
-            if asked.get("last") is not None:
-                refuse_unless_last(state, asked["last"])
-            return _roll_back(host, state, str(asked["commit"]), asked)
-        elif status == Stage.REVERTED:
-            if asked.get("id"):
-                refuse_unless_last(state, asked["id"])
-            return answer_of(host, Stage.REVERTED)
-        else:
-            raise RequestRefusedError("there is nothing to revert")
+        if status not in OPEN and status != Stage.EXPIRED:
+            return _revert_ended(host, state, status, asked)
+        if asked.get("id") and asked["id"] != state.id:
+            raise RequestRefusedError(f"another transaction waits: {state.describe(host)}", "pending")
+        document = _document_of(host, state)
+        if document is not None:
+            return revert_to(host, state, document, "asked for")
+    # The guard needs the lock, so wait for it without.
     return _reverted_by_guard(host, state)
+
+
+def _revert_ended(host: SwitchHost, state: State, status: str, asked: Mapping[str, Any]) -> Answer:
+    """Roll back the confirmed commit that the client names; if the last transaction was reverted already, say so.
+
+    Raises RequestRefusedError if another transaction came since, or if there is nothing to revert.
+    """
+    if state.id and asked.get("commit"):
+        if asked.get("last") is not None:
+            refuse_unless_last(state, asked["last"])
+        return _roll_back(host, state, str(asked["commit"]), asked)
+    if status != Stage.REVERTED:
+        raise RequestRefusedError("there is nothing to revert")
+    if asked.get("id"):
+        refuse_unless_last(state, asked["id"])
+    return answer_of(host, Stage.REVERTED)
 
 
 def revert_to(host: SwitchHost, state: State, document: RollbackDocument, why: str) -> Answer:
@@ -79,37 +87,55 @@ def revert_to(host: SwitchHost, state: State, document: RollbackDocument, why: s
     """
     with contextlib.suppress(OSError):
         state.write(host, status=Stage.REVERTING, worker=host.me(), reason=why, error="")
-    failure: Answer = {}
-    for _ in range(ATTEMPTS):
-        restored = restore(host, document, state.frr_added)
-        missing = restored.missing
-        failure = {}
-        if missing or not (state.kind == TransactionKind.ROLLBACK or _was_saved(host, document)):
-            break
-        failure = save(host, state)
-        missing = missing_of(host, document, state.frr_added)
-        if not missing:
-            break
-    # Errors may quote whole outputs of commands; the state file stays small.
-    state.notes = [note[-500:] for note in restored.notes[-10:]]
-    state.drain = ""
-    state.missing = missing
+    restored, failure = _restored_and_saved(host, state, document)
+    _note_result(state, document, restored)
     status = Stage.REVERTED
-    if missing:
+    if restored.missing:
         status = Stage.FAILED
-        state.error = f"not restored: {listed(missing)}; `{REPAIRS[Stage.FAILED]}` tries again"
-    elif state.kind == TransactionKind.ROLLBACK:
-        state.kept = [commit for commit in state.kept if commit != state.rolls_back]
-        state.generation = document.generation_back(state)
     try:
         conclude(host, state, status, unsaved=bool(failure))
     except OSError as error:
         failure = {"error": f"its end could not be recorded: {error}"}
-    if not missing:
+    if not restored.missing:
         with contextlib.suppress(OSError):
             state.write(host, broken=broken_after(host, state))
     answer = {"missing": state.missing, "restored": restored.restored, "error": state.error, **failure}
     return answer_of(host, state.status, **answer)
+
+
+def _restored_and_saved(host: SwitchHost, state: State, document: RollbackDocument) -> tuple[Restored, Answer]:
+    """Restore a rollback document and save the result if the startup files have the change.
+
+    Return the restoration, and the failure of the save, empty for success.
+    """
+    for _ in range(ATTEMPTS):
+        restored = restore(host, document, state.frr_added)
+        if restored.missing or not _must_be_saved(host, state, document):
+            return restored, {}
+        failure = save(host, state)
+        # A daemon that restarted during the save has loaded the startup file of before, with the change.
+        restored = replace(restored, missing=missing_of(host, document, state.frr_added))
+        if not restored.missing:
+            break
+    return restored, failure
+
+
+def _note_result(state: State, document: RollbackDocument, restored: Restored) -> None:
+    """Note in a state, which is written later, what was restored and what is missing."""
+    # Errors may quote whole outputs of commands; the state file stays small.
+    state.notes = [note[-500:] for note in restored.notes[-10:]]
+    state.drain = ""
+    state.missing = restored.missing
+    if restored.missing:
+        state.error = f"not restored: {listed(restored.missing)}; `{REPAIRS[Stage.FAILED]}` tries again"
+    elif state.kind == TransactionKind.ROLLBACK:
+        state.kept = [commit for commit in state.kept if commit != state.rolls_back]
+        state.generation = document.generation_back(state)
+
+
+def _must_be_saved(host: SwitchHost, state: State, document: RollbackDocument) -> bool:
+    """Tell whether the startup files have the change: it was confirmed, or somebody has saved it."""
+    return state.kind == TransactionKind.ROLLBACK or _was_saved(host, document)
 
 
 def _was_saved(host: SwitchHost, document: RollbackDocument) -> bool:
@@ -184,9 +210,8 @@ def _roll_back(host: SwitchHost, state: State, commit: str, asked: Mapping[str, 
 
 def _frr_goal(host: SwitchHost, document: RollbackDocument) -> list[frr.Line] | None:
     """Return the running lines of FRR without those that the commit added and with those it removed."""
-    # JSON has lists in place of tuples.
-    added = [tuple(line) for line in document.frr_added or ()]
-    removed = [tuple(line) for line in document.frr_removed or ()]
+    added = frr.lines_from(document.frr_added)
+    removed = frr.lines_from(document.frr_removed)
     if not added and not removed:
         return None
     running = frr_lines(host, document.frr_ignored, (*added, *removed))

@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from railweave_switch.host import Hash
 
 Part = Mapping[str, Mapping[str, Any]]
+Fields = Mapping[str, Any]
 
 PLACEHOLDER = "NULL"
 """Redis has no empty hashes: a row without fields has this field with this value."""
@@ -84,19 +86,26 @@ def remains(part: Part, expected: Part, rows: Mapping[str, Hash], *, midway: boo
     """
     keys = []
     for table, key, fields in named(part):
-        expected_fields = expected.get(table, {}).get(key)
-        row = rows.get(f"{table}|{key}")
-        if fields is None or row is None or expected_fields is None:
-            is_left = (row is None) == (fields is None) != (expected_fields is None)
-            is_lost = row is None and not _holds(fields, row) and not _holds(expected_fields, row)
-        else:
-            is_left, is_lost = _compared(fields, expected_fields, decoded(row))
+        name = f"{table}|{key}"
+        is_left, is_lost = _compared(fields, expected.get(table, {}).get(key), rows.get(name))
         if is_left or (midway and is_lost):
-            keys.append(f"{table}|{key}")
+            keys.append(name)
     return keys
 
 
-def _compared(fields: Mapping[str, Any], expected: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[bool, bool]:
+def _compared(fields: Fields | None, expected: Fields | None, row: Hash | None) -> tuple[bool, bool]:
+    """Return whether a row has something of ``fields`` that is not expected, and whether it lacks something of both.
+
+    None for any of the three means that there is no row.
+    """
+    if fields is None or row is None or expected is None:
+        is_left = (row is None) == (fields is None) and (fields is None) != (expected is None)
+        is_lost = row is None and not _holds(fields, row) and not _holds(expected, row)
+        return is_left, is_lost
+    return _compared_fields(fields, expected, decoded(row))
+
+
+def _compared_fields(fields: Fields, expected: Fields, row: Fields) -> tuple[bool, bool]:
     """Return whether a row has a value of ``fields`` that is not expected, and whether it lacks a field of both."""
     is_left = False
     is_lost = False
@@ -149,21 +158,25 @@ def repairs(part: Part, rows: Mapping[str, Hash]) -> list[Sequence[str]]:
 
 
 def _repaired(name: str, fields: Mapping[str, Any], row: Hash) -> Iterator[Sequence[str]]:
-    """Yield the commands that bring one row to ``fields``."""
+    """Yield the commands that bring one row to ``fields``: HSET first, since Redis deletes a row without fields."""
     put = _hash_of(fields)
     if not put and all(field.rstrip("@") in fields for field in row):
         # The row loses its last field, and Redis would delete it.
         put[PLACEHOLDER] = PLACEHOLDER
     if put:
-        words: list[str] = []
-        for field, text in put.items():
-            words += [field, text]
-        yield ("HSET", name, *words)
+        yield ("HSET", name, *chain.from_iterable(put.items()))
+    removed = _removed_fields(fields, row, put)
+    if removed:
+        yield ("HDEL", name, *removed)
+
+
+def _removed_fields(fields: Mapping[str, Any], row: Hash, put: Mapping[str, str]) -> list[str]:
+    """Return the fields of a row to remove, after those of ``put`` are set."""
+    # A field whose value changes between a text and a list has another name in Redis.
     removed = [field for field in row if field not in put and field.rstrip("@") in fields]
     if put and PLACEHOLDER in row and PLACEHOLDER not in put:
         removed.append(PLACEHOLDER)
-    if removed:
-        yield ("HDEL", name, *removed)
+    return removed
 
 
 def _hash_of(fields: Mapping[str, Any]) -> dict[str, str]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from railweave_switch.frr import without_tsa
-from railweave_switch.host import CommandError, DatabaseError, SwitchHost
+from railweave_switch.host import CommandError, DatabaseError, Done, SwitchHost
 from railweave_switch.state import ENDED, Stage, State, TransactionKind, path, read_document, remove
 from railweave_switch.state_forms import DamagedError
 from railweave_switch.steps import MODE, OWN_FRR_FILE, StepError, frr_file, frr_lost, frr_text, run_command
@@ -199,15 +199,25 @@ def finish(host: SwitchHost, state: State) -> None:
         return
     is_commit = state.status == Stage.CONFIRMED and state.kind != TransactionKind.DRAIN
     if is_commit:
-        with contextlib.suppress(DamagedError):
-            if read_document(host).id == state.id:
-                host.rename_file(path(host, "pending.json"), path(host, f"{state.id}.rollback.json"))
+        _keep_document(host, state)
     install(host, state)
     if state.unsaved:
         return
     unneeded = {JOURNAL}
     if not is_commit:
         unneeded.add("pending.json")
+    _remove_unneeded(host, state, unneeded)
+
+
+def _keep_document(host: SwitchHost, state: State) -> None:
+    """Move the pending rollback document to the place for that of a confirmed commit, unless it was moved already."""
+    with contextlib.suppress(DamagedError):
+        if read_document(host).id == state.id:
+            host.rename_file(path(host, "pending.json"), path(host, f"{state.id}.rollback.json"))
+
+
+def _remove_unneeded(host: SwitchHost, state: State, unneeded: set[str]) -> None:
+    """Remove the files named ``unneeded``, those of a revert's steps, and the documents of commits no longer kept."""
     kept_documents = {f"{commit}.rollback.json" for commit in state.kept}
     for name in host.list_directory():
         is_old_document = name.endswith(".rollback.json") and name not in kept_documents
@@ -250,14 +260,23 @@ def _write_memory(host: SwitchHost) -> None:
     before = {where: _content(host, where) for where in places}
     try:
         done = run_command(host, ["vtysh", "-c", "write memory"], SAVE_S)
-        # vtysh ends with status 0 also if a daemon could not write.
-        for line in f"{done.err}\n{done.out}".splitlines():
-            if line.startswith(("Can't ", "% ", "Error")):
-                raise StepError("vtysh -c write memory", line)
+        _refuse_unwritten(done)
     except StepError:
-        for where, content in before.items():
-            if content and _content(host, where) != content:
-                host.write_file(where, content)
-            elif not content:
-                host.remove_file(where)
+        _restore_files(host, before)
         raise
+
+
+def _refuse_unwritten(done: Done) -> None:
+    """Raise StepError if the output of ``write memory`` has an error: vtysh ends with status 0 all the same."""
+    for line in f"{done.err}\n{done.out}".splitlines():
+        if line.startswith(("Can't ", "% ", "Error")):
+            raise StepError("vtysh -c write memory", line)
+
+
+def _restore_files(host: SwitchHost, contents: Mapping[str, bytes]) -> None:
+    """Restore files by their paths; an empty content is a file that did not exist."""
+    for where, content in contents.items():
+        if not content:
+            host.remove_file(where)
+        elif _content(host, where) != content:
+            host.write_file(where, content)

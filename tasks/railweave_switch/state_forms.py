@@ -38,17 +38,7 @@ def _field_values(kind: type[Any], data: bytes, where: str) -> Mapping[str, Any]
 
     Values are replaced as a whole and never changed in place, so several objects may share them.
     """
-    try:
-        content = json.loads(data.decode())
-    except (ValueError, RecursionError) as error:
-        raise DamagedError(f"{where} cannot be read: {error}") from None
-    if not isinstance(content, dict) or not content:
-        raise DamagedError(f"{where} is empty")
-    version = content.get("version")
-    if version != VERSION:
-        if isinstance(version, int):
-            raise VersionError(f"{where} is of version {version}, this program reads version {VERSION}")
-        raise DamagedError(f"{where} has no version")
+    content = _content(data, where)
     forms = _forms_of(cast(Any, kind))
     # Fields that this version does not have are ignored, so a later one may add some.
     values = {name: content[name] for name in forms if name in content}
@@ -56,6 +46,22 @@ def _field_values(kind: type[Any], data: bytes, where: str) -> Mapping[str, Any]
     if wrong:
         raise DamagedError(f"{where} is incomplete: {', '.join(wrong)}")
     return values
+
+
+def _content(data: bytes, where: str) -> dict[str, Any]:
+    """Return the JSON object in a file of this version; raises DamagedError, VersionError."""
+    try:
+        content = json.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"{where} cannot be read: {error}") from None
+    if not isinstance(content, dict) or not content:
+        raise DamagedError(f"{where} is empty")
+    version = content.get("version")
+    if version == VERSION:
+        return content
+    if isinstance(version, int):
+        raise VersionError(f"{where} is of version {version}, this program reads version {VERSION}")
+    raise DamagedError(f"{where} has no version")
 
 
 @functools.cache

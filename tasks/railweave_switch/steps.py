@@ -48,6 +48,7 @@ _ERROR = re.compile(r"(?:^|\s)Error: |^(?:[\w.]+\.)?\w*(?:Error|Exception)(?:: |
 _LAST_LINES = 4
 # The line between the two outputs of a command if the cause is the end of the second.
 _STREAMS_APART = "-- standard error:"
+_TRACEBACK = "Traceback (most recent call last)"
 _ALWAYS_PRINTED = ("Usage:", 'Try "', "Acquired lock on", "Released lock on", "Aborted!")
 # vtysh prints `Failure to communicate[13]` too, but for a line that a running daemon refuses.
 _DAEMONS_AWAY = ("is not running", "failed to connect")
@@ -70,18 +71,30 @@ def headline(said: str) -> str:
 
     Of a Python traceback only the exception is kept; lines that commands always print are dropped.
     """
+    lines, standard_error = _telling_lines(said)
+    for number, line in enumerate(lines):
+        if _ERROR.search(line):
+            return " / ".join(lines[number:])
+    return " / ".join(lines[max(standard_error, len(lines) - _LAST_LINES) :])
+
+
+def _telling_lines(said: str) -> tuple[list[str], int]:
+    """Return the lines of an output that may name the error, and the number of the first one of standard error.
+
+    The number is 0 if the output is not split by ``_STREAMS_APART``.
+    """
     lines: list[str] = []
-    inside = False
-    last_part = 0
+    standard_error = 0
+    in_traceback = False
+    # Python prints the original exception first; the later ones only come from handling it.
     for line in said.partition("\nDuring handling of the above exception")[0].splitlines():
-        inside = line.startswith("Traceback (most recent call last)") or (inside and line.startswith((" ", "\t")))
+        # The indented lines of a traceback quote code; the first other line is the exception.
+        in_traceback = line.startswith(_TRACEBACK) or (in_traceback and line.startswith((" ", "\t")))
         if line == _STREAMS_APART:
-            last_part = len(lines)
-        elif not inside and line.strip() and not line.startswith(_ALWAYS_PRINTED):
+            standard_error = len(lines)
+        elif not in_traceback and line.strip() and not line.startswith(_ALWAYS_PRINTED):
             lines.append(line.strip())
-    end = max(last_part, len(lines) - _LAST_LINES)
-    first = next((number for number, line in enumerate(lines) if _ERROR.search(line)), end)
-    return " / ".join(lines[first:])
+    return lines, standard_error
 
 
 def run_step(host: SwitchHost, step: Step, timeout_s: float, name: str = "step.json", *, back: bool = False) -> None:
@@ -107,22 +120,27 @@ def run_step(host: SwitchHost, step: Step, timeout_s: float, name: str = "step.j
 def recreate(host: SwitchHost, step: Step) -> None:
     """Delete rows and fields, wait until SONiC's daemons applied that, and set rows; raises StepError."""
     removed = [(str(key), fields) for key, fields in step["removed"]]
-    deleted_rows = [key for key, fields in removed if not fields]
-    commands: list[Sequence[str]] = []
-    for key, fields in removed:
-        if fields:
-            commands.append(("HDEL", key, *fields))
-        else:
-            commands.append(("DEL", key))
-    host.write_rows(commands)
+    host.write_rows([_removal(key, fields) for key, fields in removed])
     if not all(tells_of(key) for key, _ in removed):
         host.sleep(SETTLES_S)
+    _await_removal(host, [key for key, fields in removed if not fields])
+    host.write_rows(repairs(step["rows"], {}))
+
+
+def _removal(key: str, fields: Sequence[str]) -> Sequence[str]:
+    """Return Redis's command that removes fields of a row, or without fields the row."""
+    if fields:
+        return ("HDEL", key, *fields)
+    return ("DEL", key)
+
+
+def _await_removal(host: SwitchHost, keys: Sequence[str]) -> None:
+    """Wait until SONiC's daemons have processed the deletion of rows, as far as databases show it; raises StepError."""
     ends_s = host.now_s() + TAKEN_S
-    while left := still_there(host, deleted_rows):
+    while left := still_there(host, keys):
         if host.now_s() >= ends_s:
             raise StepError("recreate", f"SONiC's daemons did not take the removal of {', '.join(left[:5])}")
         host.sleep(TAKEN_PAUSE_S)
-    host.write_rows(repairs(step["rows"], {}))
 
 
 def _with_file(host: SwitchHost, step: Step, timeout_s: float, name: str, *, back: bool) -> None:
@@ -179,24 +197,32 @@ def apply_frr(host: SwitchHost, text: str, timeout_s: float, *, lenient: bool) -
     ``lenient``: ignore the error of vtysh about removing a line that is not there, and if no file can be written pass
     the lines to vtysh's input.
     """
+    done = _pass_to_vtysh(host, text, timeout_s, input_if_no_file=lenient)
+    lines = f"{done.err}\n{done.out}".splitlines()
+    said = "\n".join(dict.fromkeys(line for line in lines if not _OF_PROCESSES.match(line))).strip()
+    # Without any output it is not known that only a line was refused.
+    away = not said or any(words in said.lower() for words in _DAEMONS_AWAY)
+    if done.exit_status != 0 and (away or not lenient):
+        raise StepError("vtysh -f", said or done.words())
+
+
+def _pass_to_vtysh(host: SwitchHost, text: str, timeout_s: float, *, input_if_no_file: bool) -> Done:
+    """Let vtysh read lines from a file, which is removed; raises StepError, OSError.
+
+    ``input_if_no_file``: on a disk that cannot be written, pass them to its standard input.
+    """
     name = "railweave.conf"
     where = frr_file(host, name)
     try:
         host.write_file(where, text.encode(), 0o600)
     except OSError:
-        if not lenient:
+        if not input_if_no_file:
             raise
-        done = _attempt(host, ["vtysh"], timeout_s, f"configure terminal\n{text}\nend\n")
-    else:
-        try:
-            done = _attempt(host, ["vtysh", "-f", f"{FRR_IN_CONTAINER}/{name}"], timeout_s)
-        finally:
-            host.remove_file(where)  # it may hold passwords of neighbors
-    lines = f"{done.err}\n{done.out}".splitlines()
-    said = "\n".join(dict.fromkeys(line for line in lines if not _OF_PROCESSES.match(line))).strip()
-    away = not said or any(words in said.lower() for words in _DAEMONS_AWAY)
-    if done.exit_status != 0 and (away or not lenient):
-        raise StepError("vtysh -f", said or done.words())
+        return _attempt(host, ["vtysh"], timeout_s, f"configure terminal\n{text}\nend\n")
+    try:
+        return _attempt(host, ["vtysh", "-f", f"{FRR_IN_CONTAINER}/{name}"], timeout_s)
+    finally:
+        host.remove_file(where)  # it may hold passwords of neighbors
 
 
 def frr_text(host: SwitchHost) -> str | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +42,7 @@ from railweave_switch.state import (
     RollbackDocument,
     Stage,
     State,
+    Step,
     TransactionKind,
     guarded,
     path,
@@ -68,6 +69,8 @@ from railweave_switch.validating import refuse_invalid
 
 GUARD_STARTS_S = 60.0
 """Time limit for the start of the guard; long, as a slow start costs only time but a refusal the whole change."""
+STEP_LIMIT_S = 1800.0
+"""Time limit of a step, unless the transaction has its own."""
 READ_BACK_S = 1.5
 READ_BACK_PAUSE_S = 0.5
 RELOAD_SETTLES_S = 180.0
@@ -90,17 +93,30 @@ def loaded(text: str) -> dict[str, Any]:
         raise RequestRefusedError(
             f"the transaction is of version {asked.get('version')}, this program carries out {VERSION}"
         )
-    shape = {"id": str, "last": str, "kind": str, "steps": list, "before": dict, "after": dict, "rollback": dict}
-    wrong = [name for name, kind in shape.items() if not isinstance(asked.get(name), kind)]
-    if not wrong:
-        unknown = {str(step.get("kind")) for step in (*asked["steps"], *_back(asked))} - KINDS
-        wrong = [f"unknown step {kind}" for kind in sorted(unknown)]
-    generation = asked.get("generation") or {"was": 0, "now": {}}
-    if not isinstance(generation, dict) or not isinstance(generation.get("now"), dict) or "was" not in generation:
-        wrong.append("generation")
+    wrong = _wrong_parts(asked)
+    # `asked` has a kind only if no part is wrong.
     if wrong or asked["kind"] not in (TransactionKind.COMMIT, TransactionKind.DRAIN):
         raise RequestRefusedError(f"not a transaction: {', '.join(wrong)}")
     return asked
+
+
+_SHAPE = {"id": str, "last": str, "kind": str, "steps": list, "before": dict, "after": dict, "rollback": dict}
+
+
+def _wrong_parts(asked: Mapping[str, Any]) -> list[str]:
+    """Return the names of the parts of a transaction that are missing or of another form, and its unknown steps."""
+    wrong = [name for name, kind in _SHAPE.items() if not isinstance(asked.get(name), kind)]
+    if not wrong:
+        unknown = {str(step.get("kind")) for step in (*asked["steps"], *_back(asked))} - KINDS
+        wrong = [f"unknown step {kind}" for kind in sorted(unknown)]
+    if not _is_generation(asked.get("generation") or {"was": 0, "now": {}}):
+        wrong.append("generation")
+    return wrong
+
+
+def _is_generation(value: Any) -> bool:
+    """Tell whether a value has the generation that the client planned on (``was``) and the new one (``now``)."""
+    return isinstance(value, dict) and isinstance(value.get("now"), dict) and "was" in value
 
 
 def _back(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -168,26 +184,14 @@ def _earlier(host: SwitchHost, asked: Mapping[str, Any]) -> State:
 
 def _checked(host: SwitchHost, asked: Mapping[str, Any], earlier: State, rows: Rows) -> RollbackDocument:
     """Return the rollback document; raises RequestRefusedError if the switch is not as the transaction expects."""
-    moved = unmet(asked["before"], rows)
     text = frr_text(host)
-    if asked.get("frr_before"):
-        if text is None:
-            moved.append("FRR (it does not answer)")
-        elif sha256(text) != asked["frr_before"]:
-            moved.append("FRR")
-    if moved:
-        raise RequestRefusedError(f"changed by somebody else since the comparison: {listed(moved)}", "moved")
+    _refuse_moved(asked, rows, text)
     generation = _generation(host, asked, earlier)
-    back = _back(asked)
-    if why := refuse_losing_mode(host, asked["steps"]):
-        raise RequestRefusedError(why)
-    for step in (*asked["steps"], *back):
-        if step["kind"] == "reload":
-            refuse_hanging_reload(step)
+    _refuse_steps(host, asked)
     refuse_invalid(host, asked, rows)
     document = RollbackDocument(
         asked["id"],
-        back,
+        _back(asked),
         asked["rollback"].get("rows", asked["before"]),
         asked["after"],
         startup_digests(host),
@@ -199,7 +203,33 @@ def _checked(host: SwitchHost, asked: Mapping[str, Any], earlier: State, rows: R
     )
     if not asked.get("supersedes"):
         return document
-    pending = read_document(host)
+    return _with_drain(document, read_document(host), earlier)
+
+
+def _refuse_moved(asked: Mapping[str, Any], rows: Rows, frr_now: str | None) -> None:
+    """Raise RequestRefusedError if the rows to change, or FRR's text, differ from those that the client compared."""
+    moved = unmet(asked["before"], rows)
+    if asked.get("frr_before"):
+        if frr_now is None:
+            moved.append("FRR (it does not answer)")
+        elif sha256(frr_now) != asked["frr_before"]:
+            moved.append("FRR")
+    if moved:
+        raise RequestRefusedError(f"changed by somebody else since the comparison: {listed(moved)}", "moved")
+
+
+def _refuse_steps(host: SwitchHost, asked: Mapping[str, Any]) -> None:
+    """Refuse reloads after which the switch would be without routing, or would hang; raises RequestRefusedError and
+    StepError."""
+    if why := refuse_losing_mode(host, asked["steps"]):
+        raise RequestRefusedError(why)
+    for step in (*asked["steps"], *_back(asked)):
+        if step["kind"] == "reload":
+            refuse_hanging_reload(step)
+
+
+def _with_drain(document: RollbackDocument, pending: RollbackDocument, earlier: State) -> RollbackDocument:
+    """Return the rollback document of a commit that supersedes the temporary drain of ``pending``."""
     drain = {
         "id": pending.id,
         "steps": pending.steps,
@@ -207,7 +237,8 @@ def _checked(host: SwitchHost, asked: Mapping[str, Any], earlier: State, rows: R
         "removed": earlier.frr_removed or [],
     }
     # A revert of this transaction ends the drain as well: back to the rows and lines before the drain.
-    return replace(document, supersedes=pending.id, steps=[*back, *pending.steps], frr=pending.frr, drain=drain)
+    steps = [*document.steps, *pending.steps]
+    return replace(document, supersedes=pending.id, steps=steps, frr=pending.frr, drain=drain)
 
 
 def _generation(host: SwitchHost, asked: Mapping[str, Any], earlier: State) -> Generation:
@@ -309,7 +340,7 @@ def _carry_out(
 
 def ended_by(host: SwitchHost, asked: Mapping[str, Any], state: State) -> list[str]:
     """Return the daemons that the change ended; none after a reload, which restarts all of them."""
-    if any(step["kind"] == "reload" for step in asked["steps"]):
+    if _reloads(asked):
         return []
     if asked.get("lasting"):
         # A change that is confirmed at once is not checked again later, so wait until they would have ended.
@@ -325,31 +356,49 @@ def _failure_of_steps(host: SwitchHost, asked: Mapping[str, Any], state: State) 
     """
     failure: Answer = {}
     steps = asked["steps"]
-    limit_s = float(asked.get("step_timeout_s") or 1800.0)
-    for number, step in enumerate(steps):
+    limit_s = float(asked.get("step_timeout_s") or STEP_LIMIT_S)
+    for number in range(len(steps)):
         if state.over(host):
             return {"error": TOO_LATE}, {}
-        try:
-            run_step(host, step, limit_s)
-        except StepError as error:
-            failure = {"error": str(error), "refused": {"command": error.command, "said": error.said}}
-        except (CommandError, DatabaseError, OSError) as error:
-            failure = {"error": f"step {number + 1}: {error}"}
-        if failure and (step["kind"] in OF_FRR or number < len(steps) - 1):
+        failure = _failure_of_step(host, steps, number, limit_s)
+        if failure and not _shows_in_rows(steps, number):
             return failure, {}
-    reloads = any(step["kind"] == "reload" for step in steps)
-    if failure:
-        left = _unmet(host, asked)
-    elif reloads:
-        left = _settled_after_reload(host, asked, state)
-    else:
-        left = settled(host, lambda: _unmet(host, asked), READ_BACK_S, READ_BACK_PAUSE_S)
+    left = _left_after_steps(host, asked, state, failure)
     if left:
-        why = failure.get("error") or f"not as intended when read back: {listed(left)}"
-        return {**failure, "error": why, "unmet": left}, {}
-    if reloads and "refused" in failure:
+        return {"error": f"not as intended when read back: {listed(left)}", **failure, "unmet": left}, {}
+    if _reloads(asked) and "refused" in failure:
         return {}, {"refused": failure["refused"]}
     return {}, {}
+
+
+def _failure_of_step(host: SwitchHost, steps: Sequence[Step], number: int, limit_s: float) -> Answer:
+    """Run a step; return the failure as fields of an answer, empty for success."""
+    try:
+        run_step(host, steps[number], limit_s)
+    except StepError as error:
+        return {"error": str(error), "refused": {"command": error.command, "said": error.said}}
+    except (CommandError, DatabaseError, OSError) as error:
+        return {"error": f"step {number + 1}: {error}"}
+    return {}
+
+
+def _shows_in_rows(steps: Sequence[Step], number: int) -> bool:
+    """Tell whether the rows after a step, whose command failed, show whether it was carried out."""
+    # A step before the last may write rows that later ones change, and a step of FRR writes none.
+    return number == len(steps) - 1 and steps[number]["kind"] not in OF_FRR
+
+
+def _left_after_steps(host: SwitchHost, asked: Mapping[str, Any], state: State, failure: Answer) -> list[str]:
+    """Read back after the steps; return what is not as intended. After a ``failure`` of the last step do not wait."""
+    if failure:
+        return _unmet(host, asked)
+    if _reloads(asked):
+        return _settled_after_reload(host, asked, state)
+    return settled(host, lambda: _unmet(host, asked), READ_BACK_S, READ_BACK_PAUSE_S)
+
+
+def _reloads(asked: Mapping[str, Any]) -> bool:
+    return any(step["kind"] == "reload" for step in asked["steps"])
 
 
 def _unmet(host: SwitchHost, asked: Mapping[str, Any]) -> list[str]:
@@ -374,13 +423,12 @@ def _settled_after_reload(host: SwitchHost, asked: Mapping[str, Any], state: Sta
         left = _unmet(host, asked) or [f"{name} (it does not run)" for name in ended(host, state)]
         if left:
             return left
-        before = last_text
-        last_text = frr_text(host)
-        faults = frr_away(host, intended, last_text)
-        if not faults and before != last_text:
-            lines = frr.lines_of(last_text or "", "")
-            if any(line not in lines for line in intended):
-                faults = ["it still loads its configuration"]
+        text = frr_text(host)
+        faults = frr_away(host, intended, text)
+        # FRR has loaded its boot configuration when two readings are equal, whichever lines it lacks.
+        if not faults and text != last_text and not _has_lines(text or "", intended):
+            faults = ["it still loads its configuration"]
+        last_text = text
         return [f"FRR ({fault})" for fault in faults]
 
     left = settled(host, missing, _time_left_s(host, state), FRR_LOADS_S)
@@ -390,6 +438,10 @@ def _settled_after_reload(host: SwitchHost, asked: Mapping[str, Any], state: Sta
     except DEVICE_ERRORS as error:
         return [f"FRR ({error})"]
     return left
+
+
+def _has_lines(text: str, lines: Iterable[frr.Line]) -> bool:
+    return frr.lines_of(text, "").keys() >= set(lines)
 
 
 def _held(host: SwitchHost, state: State, document: RollbackDocument, rows: Rows) -> Answer:

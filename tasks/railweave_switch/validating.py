@@ -36,6 +36,16 @@ def verdict(host: SwitchHost, asked: Mapping[str, Any], rows: Mapping[str, Hash]
         return [], str(error)
 
 
+def _candidate_of(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration that a transaction writes, as in ``verdict``; empty if it changes FRR alone."""
+    for step in asked["steps"]:
+        if step["kind"] == "reload":
+            return {"config_db": step["config_db"]}
+    if asked["after"]:
+        return {"changes": asked["after"]}
+    return {}
+
+
 def refuse_invalid(host: SwitchHost, asked: Mapping[str, Any], rows: Mapping[str, Hash]) -> None:
     """Raise RequestRefusedError if the models reject the rows after a transaction, or cannot be loaded.
 
@@ -43,13 +53,10 @@ def refuse_invalid(host: SwitchHost, asked: Mapping[str, Any], rows: Mapping[str
     """
     if not asked.get("check"):
         return
-    reload = next((step for step in asked["steps"] if step["kind"] == "reload"), None)
-    if reload is not None:
-        rejected, fault = verdict(host, {"config_db": reload["config_db"]}, rows)
-    elif asked["after"]:
-        rejected, fault = verdict(host, {"changes": asked["after"]}, rows)
-    else:
+    candidate = _candidate_of(asked)
+    if not candidate:
         return
+    rejected, fault = verdict(host, candidate, rows)
     if fault:
         raise RequestRefusedError(fault, "unasked")
     if rejected:
