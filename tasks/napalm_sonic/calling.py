@@ -124,28 +124,38 @@ class Caller:
     def _answer_after_loss(
         self, name: str, last: str | None, ends_s: float, deadline_s: float | None, error: Exception
     ) -> dict[str, Any]:
-        """Return the answer to a call whose session was lost: the switch has gone on meanwhile."""
+        """Return the answer to a call whose session was lost: the switch has continued without it.
+
+        Raises ConnectionClosedException if the switch cannot be reached before ``ends_s``, or if another transaction
+        came.
+        """
         clock = self.session.clock
-        least_s = self.options.command_timeout_s
         while True:
             try:
-                self.session.close()
-                self.session.open()
-                timeout_s = min(self.options.apply_timeout_s, max(least_s, ends_s - clock.monotonic()))
-                answer = self.call(["status", "--wait", name or "-"], b"", timeout_s)
+                answer = self._status_over_new_session(name, ends_s)
+                break
             except (ConnectionException, CommandTimeoutException):
                 if clock.monotonic() >= ends_s:
                     raise ConnectionClosedException(_left_alone(str(error), name, deadline_s)) from error
                 clock.sleep(self.options.reload_poll_s)
-                continue
-            status = answer["status"]
-            # The switch keeps the last answer that it gave to nobody.
-            if answer.get("answer") and not _is_outdated(answer["answer"], status):
-                return dict(answer["answer"])
-            if name and status["id"] != name:
-                raise ConnectionClosedException(f"{error}; {_not_the_last(status, name, last)}") from error
-            outcome = "applied" if status["status"] == Stage.ARMED else status["status"]
-            return {"outcome": outcome, "status": status, "error": status["error"]}
+        status = answer["status"]
+        stored = answer.get("answer")
+        if stored and not _is_outdated(stored, status):
+            return dict(stored)
+        if name and status["id"] != name:
+            raise ConnectionClosedException(f"{error}; {_not_the_last(status, name, last)}") from error
+        # The process ended before it stored an answer, so its result is in the state alone.
+        outcome = status["status"]
+        if outcome == Stage.ARMED:
+            outcome = "applied"
+        return {"outcome": outcome, "status": status, "error": status["error"]}
+
+    def _status_over_new_session(self, name: str, ends_s: float) -> dict[str, Any]:
+        """Open a new session and return the status once the transaction's work has ended, with its stored answer."""
+        self.session.close()
+        self.session.open()
+        left_s = max(self.options.command_timeout_s, ends_s - self.session.clock.monotonic())
+        return self.call(["status", "--wait", name or "-"], b"", min(self.options.apply_timeout_s, left_s))
 
     def _run(self, words: list[str], data: bytes, timeout_s: float | None) -> "Completed":
         return self.session.run(self._line(words), timeout_s, data)

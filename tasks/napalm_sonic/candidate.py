@@ -96,6 +96,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check(kind: CandidateKind, document: Mapping[str, Any]) -> None:
+    """Raise DocumentError for a document that is not a configuration, or not a merge of one."""
     for table in document:
         if table != BGPRAW and not _TABLE_NAME.fullmatch(table):
             raise DocumentError(f"{table!r} is not a valid name of a CONFIG_DB table (they are written in capitals)")
@@ -104,7 +105,12 @@ def _check(kind: CandidateKind, document: Mapping[str, Any]) -> None:
         raise DocumentError(f"{BGPRAW}: not text")
     if kind is CandidateKind.MERGE:
         parse_merge(document)
-        return
+    else:
+        _refuse_incomplete(document)
+
+
+def _refuse_incomplete(document: Mapping[str, Any]) -> None:
+    """Raise DocumentError for a whole configuration with which ``config reload`` would hang (``sonic-cfggen -H``)."""
     tables = running_from(document).config_db
     metadata = tables.get("DEVICE_METADATA", {}).get("localhost", {})
     missing = [name for name in _NEEDED_METADATA if not metadata.get(name)]

@@ -1,9 +1,9 @@
 """A commit from candidate to running configuration, or back: one transaction of the switch's own program.
 
-    read → what changes, by which steps, and back → the switch applies it under its timer and reads back
-         → FRR's lines compared with our model of them → kept and saved, or left to the confirmation
+    read → the delta, its steps and the steps back → the switch applies it under its timer and reads back
+         → FRR's lines compared with our model → confirmed and saved, or armed until the confirmation
 
-The switch refuses what moved meanwhile, and reverts by itself whatever fails.
+The switch refuses a change of rows that differ from the reading, and reverts a failed one by itself.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -40,9 +40,9 @@ from railweave_switch.state_forms import VERSION
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A commit under its timer: its id, and what the switch said of itself right after it, None where that is lost.
+    """A commit under its timer: its id, and the reading in the switch's answer, None if the answer was lost.
 
-    ``complaint`` is the error of a reload whose rows are there all the same.
+    ``complaint`` is the error of a reload after which all rows are as intended.
     """
 
     commit_id: str
@@ -51,16 +51,16 @@ class Applied:
 
 
 UNATTENDED_S = 300.0
-"""A commit that is kept at once still runs under the switch's timer, so long beside the time of a reload."""
+"""The timer of a commit that is confirmed at once, in addition to the time of a reload."""
 
 
 AMENDMENTS = 3
-"""How often the lines of FRR are sent after a reload, at most."""
+"""How often missing FRR lines are sent after a reload, at most."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """One commit: what changes, from what, by which steps."""
+    """A commit: the reading before it, the delta and its steps."""
 
     commit_id: str
     before: Reading
@@ -69,15 +69,15 @@ class Work:
 
     @cached_property
     def after(self) -> RunningConfig:
-        """Return what is to run afterwards."""
+        """Return the intended configuration."""
         return applied(self.delta, self.before.running)
 
 
 @dataclass(frozen=True, slots=True)
 class Committer:
-    """What a commit needs of one device.
+    """Commits and rolls back on one device.
 
-    ``drain`` is the temporary drain of this session that the commit is made under; whatever undoes it ends the drain.
+    ``drain`` is this session's temporary drain, which a commit supersedes: a revert of the commit ends the drain too.
     """
 
     program: SwitchProgram
@@ -91,10 +91,10 @@ class Committer:
     def commit(
         self, candidate: Candidate, compared: Delta | None, message: str, revert_in_s: int | None, commit_id: str = ""
     ) -> str:
-        """Apply the candidate; return the commit's id, ``commit_id`` or a new one, empty where it changes nothing.
+        """Apply the candidate; return the commit's id, ``commit_id`` or a new one, empty if there are no changes.
 
-        Raises CommitError, with the earlier configuration restored unless it says otherwise. ``compared`` is what it
-        changed in the last comparison, if there was one.
+        ``compared`` is the delta of the last comparison, if there was one. Raises CommitError; unless the message says
+        otherwise, the earlier configuration is restored.
         """
         before = self.program.read()
         drain = self._pending_drain(before)
@@ -131,24 +131,19 @@ class Committer:
         restores: bool = False,
         commit_id: str = "",
     ) -> Applied:
-        """Carry out a delta made for the configuration ``before``, as it is; ``commit_id`` names the commit.
+        """Apply a delta that was made for the configuration ``before``; ``commit_id`` names the commit.
 
-        The switch refuses it where a row that it changes, or FRR, is no longer as in ``before``, or where another
-        transaction came since, whatever it changed. ``look`` is what
-        its answer is to show. ``generation`` is what the switch keeps once it is confirmed (``now``), and the number
-        of the one that the delta was made for (``was``), which the switch must still have. The switch also refuses what
-        its YANG models do, unless the delta ``restores`` what was there before.
+        The switch refuses it if a row that it changes, or FRR, differs from ``before``, or if another transaction came
+        since. ``look`` selects the observations in its answer. ``generation`` has the number of the generation that the
+        delta was made for (``was``), which the switch must still have, and the new one (``now``), which it stores with
+        the confirmation. The switch's YANG models are checked unless the delta ``restores`` an earlier state.
         """
         try:
             work = Work(commit_id or new_id(), before, delta, steps_of(delta, before.running))
+            options = {"check": not restores, "lasting": revert_in_s is None}
             # No name here holds the transaction, so `apply` can drop it while the switch works on its text.
             answer = self.program.apply(
-                {
-                    **self._transaction(work, message, revert_in_s, drain, generation),
-                    "check": not restores,
-                    "lasting": revert_in_s is None,
-                },
-                look,
+                {**self._transaction(work, message, revert_in_s, drain, generation), **options}, look
             )
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
@@ -172,7 +167,7 @@ class Committer:
         restores: bool,
         commit_id: str,
     ) -> Applied:
-        """Carry out a delta made for what was read last."""
+        """Apply a delta that was made for the last reading."""
         before = self.program.last_reading or self.program.read()
         drain = self._pending_drain(before)
         return self.execute(
@@ -180,10 +175,10 @@ class Committer:
         )
 
     def confirm_pending(self, made: str = "", sent: str = "") -> None:
-        """Keep the pending commit and save; raises CommitConfirmException where none waits, or another than ``made``
-        and than ``sent``, whose answer may have been lost.
+        """Confirm the pending commit and save; raises CommitConfirmException if none is pending, or another one than
+        ``made`` and ``sent``, whose answer may have been lost.
 
-        What it was drained for ends first: a saved configuration never holds a temporary drain.
+        The switch ends a temporary drain first: the startup configuration never has one.
         """
         status = self.program.status()
         if made and status.pending and status.commit_id not in (made, sent):
@@ -195,21 +190,18 @@ class Committer:
         raise_unsaved(self.hostname, self.program.confirm(status.commit_id))
 
     def rollback(self, made: str = "", sent: str = "", *, waiting_only: bool = False) -> None:
-        """Revert a pending or unfinished commit, else undo the last one; raises CommitError where there is none.
+        """Revert a pending or unfinished commit, else roll back the last one; raises CommitError if there is none.
 
-        Where this session ``made`` one, nothing is undone but that and its drain, and CommitError is raised where
-        another session's came since. ``sent`` is this session's as well, although its answer may have been lost.
-        ``waiting_only``: nothing is undone that was confirmed.
+        If this session ``made`` a commit, only that one and its drain are rolled back, and CommitError is raised if
+        another session's commit came since. ``sent`` is a commit of this session whose answer may have been lost.
+        ``waiting_only``: roll back nothing that was confirmed.
         """
         status = self.program.status()
-        own = {made, sent}
-        if self.drain is not None:
-            own.add(self.drain.commit_id)
-        is_own = status.commit_id != "" and status.commit_id in own
+        is_own = self._is_own(status, made, sent)
         if waiting_only and not (status.pending and is_own):
             return
-        if made and not is_own and (status.pending or status.last != made):
-            raise CommitError(f"{self.hostname}: {_came_after(made, status)}; nothing was rolled back")
+        if made and not is_own:
+            self._refuse_later(status, made)
         if status.pending:
             self.program.revert(commit_id=status.commit_id)
         elif status.last:
@@ -217,8 +209,21 @@ class Committer:
         else:
             raise CommitError(f"{self.hostname}: there is no commit to roll back")
 
+    def _refuse_later(self, status: Status, made: str) -> None:
+        """Raise CommitError if another session's transaction came after the commit ``made``."""
+        if status.pending or status.last != made:
+            raise CommitError(f"{self.hostname}: {_came_after(made, status)}; nothing was rolled back")
+
+    def _is_own(self, status: Status, made: str, sent: str) -> bool:
+        """Tell whether the last transaction is a commit or the drain of this session."""
+        own = {made, sent}
+        if self.drain is not None:
+            own.add(self.drain.commit_id)
+        # All of these are empty for a session that made nothing.
+        return status.commit_id != "" and status.commit_id in own
+
     def _pending_drain(self, now: Reading) -> TemporaryDrain | None:
-        """Return the drain that the commit takes over; raises CommitError where it ended."""
+        """Return the temporary drain that the commit supersedes; raises CommitError if it has ended."""
         drain = self.drain
         if drain is None or not drain.commit_id or drain.commit_id != now.status.commit_id:
             return None
@@ -230,7 +235,7 @@ class Committer:
         return drain
 
     def _head(self, work: Work, revert_in_s: int | None) -> dict[str, Any]:
-        """Return what the transaction and its amendment begin with."""
+        """Return the common members of a transaction and its amendment."""
         options = self.program.caller.options
         deadline_s: float | None = revert_in_s
         if deadline_s is None:
@@ -251,20 +256,9 @@ class Committer:
         drain: TemporaryDrain | None,
         generation: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
+        """Return the transaction of a commit, as the switch's program reads it (``railweave_switch.transaction``)."""
         before = work.before.running
-        changes = merge_document(work.delta)
-        way_back = inverse(work.delta)
-        undo = merge_document(way_back)
-        checked = _with_rows_set_again(changes, work.delta, before, work.after)
-        undrained = before
-        if drain is not None and before.frr_document is not None:
-            # A reload on a revert boots its file, so the file must not hold the drain.
-            undrained = before.with_frr(before.config_db, replace(before.frr_document, drain=drain.before))
-        back = undo_steps_of(work.delta, undrained, way_back)
-        # A reload restores the rows as they were, a live rollback keeps those that must not be deleted.
-        restored = before
-        if not work.delta.reloads:
-            restored = applied(way_back, work.after)
+        checked = _with_rows_set_again(merge_document(work.delta), work.delta, before, work.after)
         supersedes = ""
         if drain is not None:
             supersedes = drain.commit_id
@@ -283,15 +277,11 @@ class Committer:
             "frr_ignored": never_compared(before.frr_document, work.after.frr_document),
             "steps": [step_document(step) for step in work.steps],
             "after": _part(checked, work.after),
-            "rollback": {
-                "steps": [step_document(step) for step in back],
-                "rows": _part(_with_rows_set_again(undo, way_back, work.after, before), restored),
-                "undo": with_removals(undo, work.delta),
-            },
+            "rollback": _rollback_of(work, drain),
         }
 
     def _amendment(self, work: Work, text: str, revert_in_s: int | None) -> dict[str, Any]:
-        """Return further lines of FRR for a transaction that the switch holds, with its rollback document."""
+        """Return an amendment of an armed transaction with further FRR lines; its rollback document covers them too."""
         return {
             **self._head(work, revert_in_s),
             "last": work.commit_id,
@@ -302,7 +292,7 @@ class Committer:
         }
 
     def _refuse_when_moved(self, delta: Delta, compared: Delta) -> None:
-        """Raise CommitError where a candidate changes something else now than it did in the comparison."""
+        """Raise CommitError if the delta of a candidate differs from the comparison."""
         only_now = [change for change in delta if change not in compared.changes]
         only_then = [change for change in compared if change not in delta.changes]
         moved = list(dict.fromkeys(map(_place, [*only_now, *only_then])))
@@ -315,9 +305,9 @@ class Committer:
     def _with_frr(
         self, work: Work, answer: dict[str, Any], revert_in_s: int | None, look: Look | None
     ) -> dict[str, Any]:
-        """Hold FRR's lines against our model; a reload boots FRR's file, which is brought to the lines first.
+        """Compare FRR with the model; after a reload first apply the lines that FRR's startup file lacks.
 
-        A daemon that still loads what it boots may undo some of them, so they are sent again while lines are missing.
+        Return the answer, or that of a revert if lines are missing.
         """
         if answer.get("outcome") != "applied" or (not _changes_frr(work.delta) and not work.delta.reloads):
             return answer
@@ -334,7 +324,10 @@ class Committer:
     def _amended(
         self, work: Work, answer: dict[str, Any], revert_in_s: int | None, look: Look | None
     ) -> dict[str, Any]:
-        """Send FRR's missing lines after a reload, again while lines are missing; return the last answer."""
+        """Send missing FRR lines after a reload and return the last answer.
+
+        A daemon that is still loading its startup file may undo some of them, so they are sent several times.
+        """
         wanted = work.after.frr_document
         for _ in range(AMENDMENTS):
             now = self._frr_of(answer)
@@ -349,7 +342,7 @@ class Committer:
         return answer
 
     def _frr_of(self, answer: Mapping[str, Any]) -> FrrDocument | None:
-        """Return FRR's lines in an answer; they are parsed once."""
+        """Return FRR's configuration after an answer; the last reading has it parsed already."""
         reading = self.program.last_reading
         if reading is not None:
             return reading.running.frr_document
@@ -359,7 +352,7 @@ class Committer:
         return parse_frr(text)
 
     def _judge(self, answer: Mapping[str, Any], work: Work) -> None:
-        """Raise CommitError unless the change was applied; quotes of the switch are without the secrets of ``work``."""
+        """Raise CommitError unless the change was applied; secrets of ``work`` are hidden in the switch's output."""
         if answer.get("outcome") == "applied":
             return
         secrets = _secrets(work)
@@ -379,12 +372,7 @@ def _ending(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
     """Describe what runs on the switch after a change that was not applied."""
     status = answer.get("status")
     if answer.get("outcome") == "reverted":
-        broken = ""
-        if status:
-            broken = status_of(status).broken
-        if broken:
-            return f"the earlier configuration is restored, but {broken}"
-        return "the earlier configuration is restored"
+        return _restored(status)
     if answer.get("outcome") == "failed" and answer.get("missing"):
         missing = some([shown_text(str(place), secrets) for place in answer["missing"]])
         return f"the earlier configuration could not be restored, missing: {missing}; rollback() tries again"
@@ -393,8 +381,18 @@ def _ending(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
     return "nothing was applied"
 
 
+def _restored(status: Mapping[str, Any] | None) -> str:
+    """Describe a switch whose change was reverted, with the daemons that the change ended."""
+    broken = ""
+    if status:
+        broken = status_of(status).broken
+    if broken:
+        return f"the earlier configuration is restored, but {broken}"
+    return "the earlier configuration is restored"
+
+
 def _invalid(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
-    """Return what the switch's YANG models refuse of a change, without ``secrets``."""
+    """Describe the rows that the switch's YANG models reject, without ``secrets``."""
     places = [f"{rejected_place(rejected)}: {shown_text(rejected[3], secrets)}" for rejected in rejected_of(answer)]
     return f"the switch's YANG models refuse {some(places)}"
 
@@ -414,14 +412,14 @@ def _place(change: Change) -> str:
 
 
 def _secrets(work: Work) -> frozenset[str]:
-    """Return the secrets that a device may quote when it refuses a change: those that come and all that were, since
-    SONiC checks the whole configuration."""
+    """Return the secrets that a device may quote when it refuses a change: those of the delta and of the whole running
+    configuration, which SONiC checks as well."""
     before = work.before.running
     return secret_values(merge_document(work.delta)) | secret_values({**before.config_db, BGPRAW: before.frr or ""})
 
 
 class Changes:
-    """Changes that somebody else has planned: ``driver.changes``, beside NAPALM's own methods."""
+    """Applies planned changes: ``driver.changes``, beside NAPALM's own methods."""
 
     def __init__(self, committer: Callable[[], Committer]) -> None:
         self._committer = committer
@@ -437,14 +435,13 @@ class Changes:
         restores: bool = False,
         commit_id: str = "",
     ) -> Applied:
-        """Carry out exactly this delta, made for what this session read last; ``look`` is what the answer shows.
+        """Apply exactly this delta, which was made for the last reading of this session.
 
-        ``commit_id``, made by ``new_id``, names the commit even where its answer is lost.
-
-        Nothing is read or compared before: the switch refuses it where what it changes is not as it was read, or where
-        it has not the generation ``generation["was"]``; ``generation["now"]`` is what it keeps with the confirmation.
-        The switch's YANG models are asked first, unless the delta ``restores`` what was there before. Raises what
-        ``commit_config`` does.
+        Nothing is read or compared before: the switch refuses the delta if the rows that it changes differ from that
+        reading, or if its generation is not ``generation["was"]``; it stores ``generation["now"]`` with the
+        confirmation. ``commit_id``, made by ``new_id``, names the commit even if its answer is lost; ``look`` selects
+        the observations in the answer. The switch's YANG models are checked first, unless the delta ``restores`` an
+        earlier state. Raises what ``commit_config`` raises.
         """
         check_revert_in(revert_in)
         return self._committer().execute_planned(
@@ -452,9 +449,10 @@ class Changes:
         )
 
     def confirm(self, commit_id: str, *, only: Reading | None = None) -> bool:
-        """Keep and save this pending commit and no other; raises what ``confirm_commit`` does.
+        """Confirm and save this pending commit; raises what ``confirm_commit`` raises.
 
-        With ``only`` it is kept only while exactly that runs; False where something else does, and nothing was done.
+        With ``only`` it is confirmed only while exactly that reading is running; otherwise nothing is done and False
+        is returned.
         """
         committer = self._committer()
         answer = committer.program.confirm(commit_id, only)
@@ -464,9 +462,9 @@ class Changes:
         return True
 
     def revert(self, commit_id: str, *, pending: bool) -> None:
-        """Undo this commit and no other: revert it while it waits (``pending``), else roll it back as the last one.
+        """Revert this commit while it is ``pending``, or roll it back as the last confirmed one.
 
-        Raises CommitError where another one came since: the switch does nothing then.
+        Raises CommitError if another commit came since; the switch does nothing then.
         """
         program = self._committer().program
         if pending:
@@ -475,19 +473,20 @@ class Changes:
             program.revert(commit=commit_id, last=commit_id)
 
     def save(self) -> None:
-        """Let the switch boot what it runs; raises CommitError where a commit waits, or that failed."""
+        """Save the running configuration; raises CommitError if a commit is pending, or if saving fails."""
         self._committer().program.save()
 
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
-        """Return the merge document that restores what a confirmed commit changed, with its secrets.
+        """Return the merge document that undoes a confirmed commit, with its secrets.
 
-        ``revert_timer.status().commit_id`` names the last commit. Raises CommitError where the document is gone.
+        ``revert_timer.status().commit_id`` names the last commit. Raises CommitError if the switch no longer has the
+        document.
         """
         return self._committer().program.rollback_document(commit_id)
 
 
 def _came_after(made: str, status: Status) -> str:
-    """Return in words the transaction that came after the commit that a session made."""
+    """Describe the transaction that came after the commit of this session."""
     return (
         f"{status.kind or 'transaction'} {status.commit_id or 'none'} by {status.by or 'another session'} came after "
         f"this session's commit {made}, which is over"
@@ -495,7 +494,7 @@ def _came_after(made: str, status: Status) -> str:
 
 
 def raise_unsaved(hostname: str, answer: Mapping[str, Any]) -> None:
-    """Raise CommitError where what was kept could not be saved."""
+    """Raise CommitError if a confirmed commit could not be saved."""
     if answer.get("error"):
         raise CommitError(f"{hostname}: the new configuration runs but could not be saved: {error_of(answer)}")
 
@@ -505,7 +504,7 @@ def _changes_frr(delta: Delta) -> bool:
 
 
 def frr_unmet(delta: Delta, now: FrrDocument | None, wanted: FrrDocument | None) -> list[str]:
-    """Return the lines of FRR that are not as ``delta`` wants them; what others did meanwhile is theirs."""
+    """Describe the FRR lines that differ from ``delta``; lines that others changed meanwhile do not count."""
     if now is None or wanted is None:
         return ["FRR (no answer)"]
     surplus, missing = _left(delta, now, wanted)
@@ -514,9 +513,9 @@ def frr_unmet(delta: Delta, now: FrrDocument | None, wanted: FrrDocument | None)
 
 
 def _left(delta: Delta, now: FrrDocument, wanted: FrrDocument) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
-    """Return the lines that ``delta`` removes and that are still there, and those that it adds and that are not.
+    """Return the lines that ``delta`` removes and FRR still has, and those that it adds and FRR lacks.
 
-    A reload boots a file, so all of its lines have to be there.
+    A reload boots FRR's file, so after it all lines of the file must be there.
     """
     removed, added = map(frozenset, lines_of(delta))
     surplus, missing = frr_difference(now, wanted)
@@ -533,10 +532,30 @@ def step_document(step: Step) -> dict[str, Any]:
     return dict(rollback_document([step])["steps"][0])
 
 
+def _rollback_of(work: Work, drain: TemporaryDrain | None) -> dict[str, Any]:
+    """Return the rollback of a transaction: the steps back, the rows after them, and the merge document for people."""
+    before = work.before.running
+    reverse = inverse(work.delta)
+    undo = merge_document(reverse)
+    undrained = before
+    if drain is not None and before.frr_document is not None:
+        # A reload in a revert boots FRR's file, so the file must not have the lines of the drain.
+        undrained = before.with_frr(before.config_db, replace(before.frr_document, drain=drain.before))
+    # A reload restores the rows as they were, a live rollback keeps those that must not be deleted.
+    restored = before
+    if not work.delta.reloads:
+        restored = applied(reverse, work.after)
+    return {
+        "steps": [step_document(step) for step in undo_steps_of(work.delta, undrained, reverse)],
+        "rows": _part(_with_rows_set_again(undo, reverse, work.after, before), restored),
+        "undo": with_removals(undo, work.delta),
+    }
+
+
 def _with_rows_set_again(
     document: MergeDocument, delta: Delta, before: RunningConfig, after: RunningConfig
 ) -> MergeDocument:
-    """Return a merge document that also names the rows which are deleted and set again for what it changes."""
+    """Return a merge document that also has the rows that are deleted and set again to apply its changes."""
     named = {table: dict(rows) for table, rows in document.items() if table != BGPRAW}
     if delta.reloads:
         return named
@@ -548,7 +567,7 @@ def _with_rows_set_again(
 
 
 def _part(document: MergeDocument, running: RunningConfig) -> dict[str, Any]:
-    """Return what of a configuration a merge document is about: rows and fields, null for what is not there."""
+    """Return the rows and fields of a merge document with their running values, null if they do not exist."""
     return {
         table: {key: _fields_of(running.config_db.get(table, {}).get(key), fields) for key, fields in rows.items()}
         for table, rows in document.items()

@@ -1,8 +1,8 @@
-"""Takes traffic off a switch or some of its links, and puts it back.
+"""Drain a switch or some of its links by BGP graceful shutdown, and undrain it.
 
-A temporary drain is a transaction under the switch's own timer: a killed client leaves nothing drained. A commit that
-follows takes over: its rollback document undoes both. It is never saved. A drain without a time is an operator's:
-saved, it outlives a reboot and stays until somebody undrains.
+A temporary drain is a transaction under the switch's own timer: a killed client leaves nothing drained. A following
+commit supersedes it: its rollback document undoes both. It is never saved. A drain without a timer is an operator's: it
+is saved, so it survives a reboot and stays until somebody undrains.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +27,9 @@ from railweave_switch.state_forms import VERSION
 
 @dataclass(frozen=True, slots=True)
 class TemporaryDrain:
-    """A drain under the switch's timer; ``commit_id`` is empty where all was drained before and no timer runs.
+    """A drain under the switch's timer; ``commit_id`` is empty if everything was drained before, so no timer runs.
 
-    ``before`` holds the lines that drained before it.
+    ``before`` are the lines of earlier drains.
     """
 
     commit_id: str
@@ -38,18 +38,21 @@ class TemporaryDrain:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """FRR lines to apply, those that take them back, and what tells which of them an FRR configuration still lacks."""
+    """FRR lines that drain or undrain, as text for vtysh."""
 
+    # The word of messages, "drain" or "undrain".
     what: str
     before: FrrDocument
     text: str
+    # Text that undoes them.
     back: str
+    # Returns the text of the lines that a configuration still lacks, empty for none.
     lacking: Callable[[FrrDocument], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Drainer:
-    """What draining needs of one device."""
+    """Drains and undrains one device."""
 
     program: SwitchProgram
 
@@ -60,26 +63,27 @@ class Drainer:
     def drain(
         self, peers: Sequence[str] | None, revert_in_s: int | None, message: str, look: Look | None, hold: str = ""
     ) -> tuple[TemporaryDrain, Observed | None]:
-        """Drain for so many seconds at most, or (None) until somebody undrains, and save; ``look`` is shown after it.
+        """Drain for at most ``revert_in_s`` seconds; None: drain until somebody undrains, and save.
 
-        The last reading is used unless the switch refuses it. With a ``hold`` the switch drains only while that
-        lasts. Raises CommitError with the lines gone again, HeldError where the hold is over.
+        Uses the last reading; reads again only if the switch reports that its configuration has changed since. With a
+        ``hold`` the switch drains only while the hold lasts. Return the drain, and the observations that ``look``
+        selects. Raises CommitError, with the lines removed again, and HeldError if the hold is over.
         """
         reading = self.program.last_reading
         if reading is not None and not reading.status.pending:
             lines = self._to_drain(reading, peers)
-            name, answer = "", {"code": "moved"}
+            # That there is nothing to drain is only known from a new reading.
             if lines.text:
                 name, answer = self._apply(lines, revert_in_s, message, look, hold)
-            if answer.get("code") != "moved":
-                return self._drained(lines, name, answer, revert_in_s)
+                if answer.get("code") != "moved":
+                    return self._drained(lines, name, answer, revert_in_s)
         lines = self._to_drain(self.program.read(), peers)
         if not lines.text:
             return TemporaryDrain("", lines.before.drain), None
         return self._drained(lines, *self._apply(lines, revert_in_s, message, look, hold), revert_in_s)
 
     def _to_drain(self, reading: Reading, peers: Sequence[str] | None) -> _Lines:
-        """Return what drains; raises CommitError where a transaction is pending."""
+        """Return the lines that drain; raises CommitError if a transaction is pending."""
         refuse_when_pending(self.program.hostname, reading.status)
         before = self._answered(reading.running.frr_document)
         return _Lines(
@@ -93,10 +97,10 @@ class Drainer:
         return TemporaryDrain(name, lines.before.drain), observed_of(self.program.hostname, answer)
 
     def undrain(self, own: TemporaryDrain | None, look: Look | None) -> Observed | None:
-        """Remove what drains; of a temporary drain of this session only its own lines. Raises CommitError.
+        """Remove the lines of drains, or only those of this session's temporary drain. Raises CommitError.
 
-        A pending commit stays pending and nothing is saved; without one the result is saved. ``look`` is shown after
-        it where a commit is pending.
+        A pending commit stays pending, nothing is saved, and the observations that ``look`` selects are returned.
+        Without one the result is saved.
         """
         reading = self.program.last_reading
         if reading is not None and reading.status.pending and reading.status.drain:
@@ -116,7 +120,7 @@ class Drainer:
         return None
 
     def _remove_lines(self, own: TemporaryDrain | None) -> None:
-        """Remove the lines that drain, but those that were there before this session's drain."""
+        """Remove the lines that drain, except those from before this session's drain."""
         before = self._frr()
         kept: tuple[FrrEntry, ...] = ()
         if own is not None:
@@ -128,7 +132,7 @@ class Drainer:
             self._check(lines, *self._apply(lines, None, "", None), None)
 
     def _refuse_others(self, status: Status, own: TemporaryDrain | None, reading: Reading | None) -> None:
-        """Raise CommitError where a transaction waits that this session neither made nor has read."""
+        """Raise CommitError if a transaction is pending that this session neither made nor has read."""
         if own is not None and own.commit_id:
             is_ours = own.commit_id in (status.commit_id, status.drain)
         else:
@@ -140,7 +144,7 @@ class Drainer:
             )
 
     def _undrain_commit(self, status: Status, reading: Reading | None, look: Look | None) -> Observed | None:
-        """End the drain under which a commit waits."""
+        """End the drain under which a commit is pending."""
         answer = self.program.undrain(status.commit_id, look)
         if reading is not None and reading.running.frr_document is not None:
             self._frr_after(reading.running.frr_document, answer)
@@ -149,7 +153,7 @@ class Drainer:
     def _apply(
         self, lines: _Lines, revert_in_s: int | None, message: str, look: Look | None, hold: str = ""
     ) -> tuple[str, dict[str, Any]]:
-        """Let the switch apply FRR lines; return the transaction's name and the answer."""
+        """Apply FRR lines as a transaction of the switch; return its name and the answer."""
         name = new_id()
         reading = self.program.last_reading or self.program.read()
         transaction = _transaction(name, reading.status.commit_id, lines, revert_in_s, message)
@@ -157,7 +161,7 @@ class Drainer:
         return name, answer
 
     def _check(self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
-        """Raise CommitError unless FRR has the lines; where it lacks some, all are removed."""
+        """Raise CommitError unless FRR has the lines; if it lacks some, remove all of them first."""
         hostname = self.program.hostname
         if answer.get("error") and answer["outcome"] == "confirmed":
             raise CommitError(
@@ -175,15 +179,18 @@ class Drainer:
             raise CommitError(f"{hostname}: FRR did not {lines.what}: FRR does not show the lines")
 
     def _frr_after(self, before: FrrDocument, answer: Mapping[str, Any]) -> FrrDocument | None:
-        """Return FRR's lines after a drain; the switch tells which of them changed, so few texts are parsed."""
+        """Return FRR's configuration after a drain, None if FRR does not answer; the last reading has it then, too.
+
+        The switch lists the changed lines, so that the text has to be parsed only if others have changed as well.
+        """
         frr = answer.get("frr") or {}
         if frr.get("text") is None:
             return None
-        removed, added = frr.get("removed"), frr.get("added")
         now = None
-        if removed is not None and added is not None:
-            now = redrained(before, _entries(removed), _entries(added))
-        now = now or parse_frr(frr["text"])
+        if frr.get("removed") is not None and frr.get("added") is not None:
+            now = redrained(before, _entries(frr["removed"]), _entries(frr["added"]))
+        if now is None:
+            now = parse_frr(frr["text"])
         reading = self.program.last_reading
         if reading is not None:
             self.program.last_reading = replace(reading, running=reading.running.parsed_as(now))
@@ -220,9 +227,9 @@ def _transaction(name: str, last: str, lines: _Lines, revert_in_s: int | None, m
 
 
 class Traffic:
-    """Leading traffic off a switch and back: ``driver.traffic``, beside NAPALM's own methods.
+    """Drains and undrains: ``driver.traffic``, beside NAPALM's own methods.
 
-    ``temporary`` is this session's drain for a change, None where it has none.
+    ``temporary`` is this session's temporary drain, None if it has none.
     """
 
     def __init__(self, drainer: Drainer) -> None:
@@ -238,13 +245,13 @@ class Traffic:
         look: Look | None = None,
         hold: str = "",
     ) -> Observed | None:
-        """Take traffic off these BGP peers, or off the whole switch (None), by BGP graceful shutdown.
+        """Drain these BGP peers, or the whole switch (None), by BGP graceful shutdown.
 
-        With ``revert_in`` (seconds) it is temporary: the switch ends it by itself, a following ``commit_config`` of
-        this driver takes it over with a rollback document for both, and it is never saved. Without, it is saved and
-        stays until somebody calls ``undrain``. What is drained already is left as it is. With a ``hold`` (see ``hold``)
-        nothing is drained once that is over. Returns what the switch showed right after it, where ``look`` asks for
-        that and there was something to drain.
+        With ``revert_in`` (seconds) the drain is temporary: the switch ends it by itself, a following ``commit_config``
+        of this driver supersedes it with a rollback document for both, and it is never saved. Without, it is saved and
+        stays until somebody calls ``undrain``. Peers that are drained already stay drained. With a ``hold`` (see
+        ``hold``) the switch drains only while the hold lasts. Return the observations that ``look`` selects, None if
+        there was nothing to drain.
         """
         check_revert_in(revert_in)
         drain, seen = self._drainer.drain(peers, revert_in, message, look, hold)
@@ -253,30 +260,29 @@ class Traffic:
         return seen
 
     def hold(self, name: str, peers: Sequence[str], *, seconds: float, message: str = "", over: str = "") -> None:
-        """Say on the switch, under a ``name`` of the caller's, that these peers are about to be drained.
+        """Announce on the switch, as the hold ``name``, that these peers are about to be drained.
 
-        ``("*",)`` are all of them, none means another switch of its plane. ``over`` names a hold whose owner is known
-        to be gone. Whoever reads the switch sees the hold (``railweave_switch.holding``); a ``drain`` that names it
-        ends it, and so does 0 seconds. Raises HeldError where somebody else holds the switch.
+        ``("*",)`` means all peers, an empty list those of another switch of its plane. ``over`` names a hold whose
+        owner has certainly ended. All clients that read the switch see the hold (``railweave_switch.holding``). It ends
+        with the ``drain`` that names it, or with 0 ``seconds``. Raises HeldError if another client holds the switch.
         """
         self._drainer.program.hold(name, peers, seconds, message, over)
 
     def undrain(self, *, look: Look | None = None) -> Observed | None:
-        """Bring the traffic back: end this session's temporary drain, or where it has none remove all that drains.
+        """End this session's temporary drain; without one remove all drains.
 
-        While a commit is pending it stays so, and nothing is saved. Returns what the switch showed right after it,
-        where ``look`` asks for that and a commit is pending.
+        A pending commit stays pending, nothing is saved, and the observations that ``look`` selects are returned.
         """
         seen = self._drainer.undrain(self.temporary, look)
         self.temporary = None
         return seen
 
     def drained(self) -> tuple[str, ...]:
-        """Return the drained BGP peers; ``("*",)`` where the whole switch is."""
+        """Return the drained BGP peers; ``("*",)`` for the whole switch."""
         return self._drainer.drained()
 
 
 def check_revert_in(revert_in: int | None) -> None:
-    """Raise CommitError for anything but None or a whole number of seconds above 0."""
+    """Raise CommitError unless ``revert_in`` is None or a whole number of seconds above 0."""
     if revert_in is not None and (isinstance(revert_in, bool) or not isinstance(revert_in, int) or revert_in <= 0):
         raise CommitError(f"revert_in is a whole number of seconds above 0, not {revert_in!r}")

@@ -159,22 +159,30 @@ def _index(path: Path, mtime_ns: int, size_bytes: int) -> _Index:
     index = _Index()
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     for number, whole in enumerate(lines, start=1):
-        mark = ""
-        line = whole
-        if whole.startswith("@") and " " in whole.strip():
-            mark, line = whole.split(maxsplit=1)
+        mark, text = _without_mark(whole)
         # Empty lines, comments, and a mark without names.
-        if not line.strip() or line.lstrip()[0] in "#@":
-            continue
-        names = line.split(maxsplit=1)[0]
-        if mark:
-            index.marked.setdefault(mark, []).append((names, HostKeyLine(number, line)))
-        elif names.startswith("|1|") or re.search(r"[*?!]", names):
-            index.others.append((names, HostKeyLine(number, line)))
-        else:
-            for name in names.split(","):
-                index.plain.setdefault(name, []).append(HostKeyLine(number, line))
+        if text.strip() and text.lstrip()[0] not in "#@":
+            _add_line(index, mark, HostKeyLine(number, text))
     return index
+
+
+def _without_mark(line: str) -> tuple[str, str]:
+    """Return the mark of a line, such as ``@revoked``, empty if it has none, and the rest of the line."""
+    if line.startswith("@") and " " in line.strip():
+        mark, rest = line.split(maxsplit=1)
+        return mark, rest
+    return "", line
+
+
+def _add_line(index: _Index, mark: str, line: HostKeyLine) -> None:
+    names = line.text.split(maxsplit=1)[0]
+    if mark:
+        index.marked.setdefault(mark, []).append((names, line))
+    elif names.startswith("|1|") or re.search(r"[*?!]", names):
+        index.others.append((names, line))
+    else:
+        for name in names.split(","):
+            index.plain.setdefault(name, []).append(line)
 
 
 def matches(names: str, name: str) -> bool:

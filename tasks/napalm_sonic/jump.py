@@ -7,7 +7,7 @@ section 7.2), and the last one closes it. The jump host's key is always checked.
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -64,16 +64,20 @@ def parse_jump(value: Any) -> Jump:
     for name, setting in value.items():
         if name not in types:
             raise ValueError(f"optional_args 'jump' has no key {name!r}; known: {', '.join(types)}")
-        # Not by isinstance: a bool is an int, too, but no port.
-        is_valid = type(setting) is types[name]
-        if is_valid and types[name] is int:
-            is_valid = setting > 0
-        if not is_valid:
+        if not _is_valid(setting, types[name]):
             raise ValueError(f"optional_args 'jump' has a wrong {name!r}: {setting!r}")
     missing = [name for name in ("host", "username") if not value.get(name)]
     if missing:
         raise ValueError(f"optional_args 'jump' needs {' and '.join(missing)}")
     return Jump(**value)
+
+
+def _is_valid(setting: Any, kind: type) -> bool:
+    """Tell whether a setting has the type of its field; numbers (port, channels) must be above 0."""
+    # Not by isinstance: a bool is an int, too, but no port.
+    if type(setting) is not kind:
+        return False
+    return kind is not int or setting > 0
 
 
 class _SessionLostError(ConnectionException):  # type: ignore[misc]
@@ -214,22 +218,15 @@ _gates_lock = threading.Lock()
 
 
 def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
-    """Return a client logged in to the jump host."""
+    """Return a client logged in to the jump host. Raises HostKeyError, ConnectAuthError, ConnectTimeoutError or
+    ConnectionException."""
     import paramiko
 
     client = paramiko.SSHClient()
     where = f"jump host {jump}"
     hosts = KnownHosts((jump.known_hosts_file,), str(jump))
-    try:
-        host_keys, factory = check_host_key(client, hosts.files, hosts.name, paramiko.RejectPolicy())
-    except KnownHostsError as error:
-        raise ConnectionException(f"{where}: cannot connect: {error}") from error
-    unknown = (
-        f"{jump.known_hosts_file} does not hold it; record it with `railweave trust`, or by ssh-keyscan and a look at "
-        f"the fingerprint"
-    )
-    if not host_keys.keys and not host_keys.authorities:
-        raise HostKeyError(where, changed=False, fix=unknown, at=broken_places(hosts.files, hosts.name))
+    unknown = _unknown_key(jump)
+    factory = _checking_transport(client, hosts, where, unknown_key=unknown)
     changed = "If the jump host was reinstalled, record the new key (`railweave trust --replace`)"
     try:
         with login_errors(where, jump.username, timeout_s, known_hosts=hosts, unknown_key=unknown, changed_key=changed):
@@ -255,6 +252,30 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
     if transport is not None:
         transport.set_keepalive(_KEEPALIVE_S)
     return client
+
+
+def _unknown_key(jump: Jump) -> str:
+    """Return what to do about a host key that is not recorded."""
+    return (
+        f"{jump.known_hosts_file} does not hold it; record it with `railweave trust`, or by ssh-keyscan and a look at "
+        f"the fingerprint"
+    )
+
+
+def _checking_transport(
+    client: "paramiko.SSHClient", hosts: KnownHosts, where: str, *, unknown_key: str
+) -> "Callable[..., paramiko.Transport]":
+    """Return the ``transport_factory`` that checks the host key; raises HostKeyError if no key is recorded."""
+    import paramiko
+
+    try:
+        host_keys, factory = check_host_key(client, hosts.files, hosts.name, paramiko.RejectPolicy())
+    except KnownHostsError as error:
+        raise ConnectionException(f"{where}: cannot connect: {error}") from error
+    # Before the connection: without a recorded key it could only be refused.
+    if not host_keys.keys and not host_keys.authorities:
+        raise HostKeyError(where, changed=False, fix=unknown_key, at=broken_places(hosts.files, hosts.name))
+    return factory
 
 
 def _channel(transport: "paramiko.Transport", jump: Jump, host: str, port: int, timeout_s: float) -> "paramiko.Channel":

@@ -148,32 +148,42 @@ def refuse_when_pending(hostname: str, status: Status) -> None:
 
 @decodes("the status of its last transaction")
 def status_of(status: Mapping[str, Any]) -> Status:
-    """Return the status of an answer."""
+    """Return the ``status`` of an answer as a value; raises CommandErrorException if it cannot be read."""
     hold = status.get("hold") or {}
     if status["status"] not in _STAGES:
+        # With an unknown status it is not known either whether a transaction is pending.
         raise ValueError(f"{status['status']!r} is no status")
     remaining_s = None
     if status.get("remaining_s") is not None:
         remaining_s = float(status["remaining_s"])
     return Status(
         status=status["status"],
-        commit_id=str(status.get("id") or ""),
-        kind=str(status.get("kind") or ""),
-        by=str(status.get("by") or ""),
-        message=str(status.get("message") or ""),
-        error=str(status.get("error") or ""),
-        missing=tuple(map(str, status.get("missing") or ())),
-        drain=str(status.get("drain") or ""),
-        last=str(status.get("last") or ""),
-        repair=str(status.get("repair") or ""),
+        commit_id=_text(status, "id"),
+        kind=_text(status, "kind"),
+        by=_text(status, "by"),
+        message=_text(status, "message"),
+        error=_text(status, "error"),
+        missing=_texts(status, "missing"),
+        drain=_text(status, "drain"),
+        last=_text(status, "last"),
+        repair=_text(status, "repair"),
         generation=dict(status.get("generation") or {}),
         remaining_s=remaining_s,
         broken=_broken(status.get("broken", {})),
-        hold=str(hold.get("id") or ""),
-        held=tuple(map(str, hold.get("peers") or ())),
-        held_by=str(hold.get("words") or ""),
+        hold=_text(hold, "id"),
+        held=_texts(hold, "peers"),
+        held_by=_text(hold, "words"),
         held_s=float(hold.get("remaining_s") or 0.0),
     )
+
+
+def _text(members: Mapping[str, Any], name: str) -> str:
+    """Return a member of an answer as text; empty if it is missing or null."""
+    return str(members.get(name) or "")
+
+
+def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    return tuple(map(str, members.get(name) or ()))
 
 
 def _broken(entry: object) -> str:
@@ -236,18 +246,12 @@ def learned_of(hostname: str, answer: Mapping[str, Any], last: Reading) -> Readi
 def _reading(running: RunningConfig, last: Reading | None, answer: Mapping[str, Any], seen: Observed | None) -> Reading:
     """Return the reading with the tables of ``running`` and the other parts of an answer."""
     frr = answer["frr"]
-    if last is not None and frr["digest"] and frr["digest"] == last.frr_digest:
-        # FRR's text is that of the last reading, which has it parsed already.
-        if running is not last.running:
-            running = last.running.with_tables(running.config_db)
-    else:
-        text = _frr_text(frr["text"])
-        if text != running.frr:
-            running = replace(running, frr=text)
+    running = _with_frr(running, last, frr)
     if answer.get("digest_key", running.digest_key) != running.digest_key:
         running = replace(running, digest_key=str(answer["digest_key"]))
     image = image_of(answer)
     if not image and last is not None:
+        # The answer to a change does not name the image.
         image = dict(last.image)
     return Reading(
         running=running,
@@ -261,6 +265,19 @@ def _reading(running: RunningConfig, last: Reading | None, answer: Mapping[str, 
         unseen=unseen_of(answer),
         image=image,
     )
+
+
+def _with_frr(running: RunningConfig, last: Reading | None, frr: Mapping[str, Any]) -> RunningConfig:
+    """Return the configuration with FRR's lines: those of the last reading if its digest is that of the answer."""
+    if last is None or not frr["digest"] or frr["digest"] != last.frr_digest:
+        text = _frr_text(frr["text"])
+        if text == running.frr:
+            return running
+        return replace(running, frr=text)
+    if running is last.running:
+        return running
+    # The last reading has parsed FRR's text already, which takes longer than anything else here.
+    return last.running.with_tables(running.config_db)
 
 
 def _frr_text(text: object) -> str | None:

@@ -392,6 +392,13 @@ def _logged_in(session: Session, tunnel: Tunnel | None) -> Any:
     )
 
 
+def _keep_alive(client: "paramiko.SSHClient", interval_s: int) -> None:
+    """Send keepalives on a session, so that the loss of the switch is noticed; 0: send none."""
+    transport = client.get_transport()
+    if interval_s and transport is not None:
+        transport.set_keepalive(interval_s)
+
+
 @functools.cache
 def _connection_class() -> type[Any]:
     from netmiko.linux import LinuxSSH
@@ -423,9 +430,7 @@ def _connection_class() -> type[Any]:
             except BaseException:
                 self.paramiko_cleanup()
                 raise
-            transport = self.remote_conn_pre.get_transport()
-            if self.keepalive and transport is not None:
-                transport.set_keepalive(self.keepalive)
+            _keep_alive(self.remote_conn_pre, self.keepalive)
 
         def _try_session_preparation(self, force_data: bool = True) -> None:
             """Do nothing, as there is no shell to wait for."""
