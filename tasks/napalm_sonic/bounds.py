@@ -1,7 +1,7 @@
-"""How much memory an answer may take, judged before any of it is decoded.
+"""Limits for the memory of answers, checked before an answer is decoded.
 
-Two characters of JSON may become a hundred octets of memory. A runner works on dozens of switches at once, and a few of
-them that answer anything must not take the memory of all.
+Two characters of JSON may take a hundred bytes of memory once decoded. A runner works on dozens of switches at once, so
+a few broken or hostile switches must not use up its memory.
 """
 
 import re
@@ -10,15 +10,17 @@ from threading import Lock
 from typing import TypeVar
 
 LONGEST_ANSWER_BYTES = 8 * 1024 * 1024
-"""No answer of a switch is longer: the configuration and state of 1,000 ports is half of it."""
+"""Maximum length of an answer: configuration and state of 1,000 ports take half of it."""
 LONGEST_FRR_CHARACTERS = 1024 * 1024
-"""No configuration of FRR is longer: one with 1,000 neighbors is a third of it."""
+"""Maximum length of FRR's configuration: one with 1,000 neighbors takes a third of it."""
 
 _MOST_DECODED_BYTES = 32 * 1024 * 1024
-# Answers up to here are decoded as they come: they are those of most switches, and small in whatever they hold.
+# Answers up to this length, as of most switches, are decoded at once: their values take little memory in any case.
 _LARGE_CHARACTERS = 512 * 1024
-_CONTAINER_BYTES, _VALUE_BYTES = 128, 72
-"""Memory of an object or a list with one value, and of another value in it (CPython 3.11, 64 bits), rounded up."""
+# Memory of an object or list with one value, and of each further value (CPython 3.11, 64 bits), rounded up.
+_CONTAINER_BYTES = 128
+_VALUE_BYTES = 72
+# The first byte of a UTF-8 character above U+FFFF, and of one above U+00FF.
 _WIDE = re.compile(rb"[\xf0-\xff]")
 _NOT_LATIN = re.compile(rb"[\xc4-\xff]")
 
@@ -28,13 +30,13 @@ T = TypeVar("T")
 
 
 class TooLargeError(ValueError):
-    """An answer would take too much memory; the text says of what there is too much."""
+    """An answer would take too much memory; the message has the numbers."""
 
 
 def refuse_wide(answer: bytes) -> None:
-    """Raise TooLargeError for octets whose text would take more memory than the longest answer.
+    """Raise TooLargeError for an answer whose text would take more memory than the longest ASCII answer.
 
-    A text takes 1, 2 or 4 octets a character, by its widest one (PEP 393).
+    Python stores every character of a text in 1, 2 or 4 bytes, depending on the widest one (PEP 393).
     """
     if answer.isascii():
         return
@@ -44,7 +46,7 @@ def refuse_wide(answer: bytes) -> None:
 
 
 def _octets_a_character(text: bytes) -> int:
-    """Return how many octets Python keeps for each character of a text in UTF-8 (PEP 393)."""
+    """Return the number of bytes in which Python stores each character of a UTF-8 text (PEP 393)."""
     if _WIDE.search(text):
         return 4
     if _NOT_LATIN.search(text):
@@ -53,9 +55,9 @@ def _octets_a_character(text: bytes) -> int:
 
 
 def decoded_in_turn(text: str, decode: Callable[[str], T]) -> T:
-    """Return what ``decode`` makes of a JSON text; of all large ones in this process one at a time is decoded.
+    """Return the result of ``decode`` for a JSON text; of several large texts, one at a time is decoded.
 
-    Raises TooLargeError, before anything is decoded, for one with more values than the largest configuration has.
+    Raises TooLargeError, before anything is decoded, for a text with more values than the largest configuration.
     """
     if len(text) <= _LARGE_CHARACTERS:
         return decode(text)
@@ -68,6 +70,6 @@ def decoded_in_turn(text: str, decode: Callable[[str], T]) -> T:
 
 
 def refuse_long_frr(text: object) -> None:
-    """Raise TooLargeError for a configuration of FRR that is longer than any."""
+    """Raise TooLargeError for a text of FRR's configuration longer than ``LONGEST_FRR_CHARACTERS``."""
     if isinstance(text, str) and len(text) > LONGEST_FRR_CHARACTERS:
         raise TooLargeError(f"the configuration of FRR has {len(text):,} characters")

@@ -1,7 +1,7 @@
-"""Calls of ``railweave-switch`` over a session: it is installed where it is missing or another version.
+"""Calls of ``railweave-switch`` over a session; the program is installed if it is missing or another version.
 
-What counts is the state on the switch. So a change survives the loss of its session: the answer is asked for again over
-a new one, and another session, hours later or from another machine, sees and finishes what this one began.
+All state is on the switch, so a change survives the loss of its session: the answer is requested again over a new one,
+and another session, hours later or from another machine, can finish what this one began.
 """
 
 import base64
@@ -37,17 +37,17 @@ OTHER_PROGRAM = 70
 # Secrets are hidden in more of an unreadable answer than is quoted: one may be cut by the shorter limit.
 _READ_CHARACTERS = 4000
 _QUOTED_CHARACTERS = 400
-# Members that are objects in every answer that has them.
+# Members of an answer that must be objects, if it has them.
 _OBJECTS = ("status", "config", "frr", "observed", "found")
 
-# Verbs whose answer is about the transaction that they name, and the outcomes that say so.
+# Verbs with the id of a transaction, and the outcomes of answers about that transaction.
 _NAMED = ("apply", "amend", "confirm", "revert")
 _DONE = ("applied", Stage.CONFIRMED, Stage.REVERTED)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """What a call needs of one device."""
+    """Calls the program on one device."""
 
     session: "Session"
     options: "Options"
@@ -55,18 +55,18 @@ class Caller:
 
     @property
     def change_limit_s(self) -> float:
-        """Return how long a call that changes something may take."""
+        """Return the time limit of a call that changes something."""
         return self.options.apply_timeout_s + self.options.reload_timeout_s
 
     def ask(self, words: list[str], timeout_s: float | None = None) -> dict[str, Any] | None:
-        """Return the answer to a call of the version that is there, whichever it is; None where there is none."""
+        """Return the answer of the installed version, whichever it is; None if none is installed."""
         done = self.session.run(self.session.as_root(f"{PROGRAM} {shlex.join(words)}"), timeout_s)
         if _is_missing(done):
             return None
         return self._parsed(done)
 
     def call(self, words: list[str], data: bytes = b"", timeout_s: float | None = None) -> dict[str, Any]:
-        """Return the answer to a call."""
+        """Return the answer to a call; raises CommandErrorException if it cannot be read."""
         done = self._run(words, data, timeout_s)
         if done.exit_status == OTHER_PROGRAM or _is_missing(done):
             if data:
@@ -86,22 +86,24 @@ class Caller:
         deadline_s: float | None = None,
         last: str | None = None,
     ) -> dict[str, Any]:
-        """Return the answer to a call that changes something, also where the session was lost meanwhile.
+        """Return the answer to a call that changes something, also if the session was lost meanwhile.
 
-        ``name`` is the transaction's, ``last`` the one before it where that is known, ``deadline_s`` the seconds until
-        the switch reverts it. A lost answer, or one that is of another transaction, is waited for until then, without a
-        timer as long as a reload may take, and for one more command. Raises LockError where another session holds the
-        lock, CommitError for a damaged state.
+        ``name`` is the id of the transaction, ``last`` that of the one before it, if known, and ``deadline_s`` the time
+        until the switch reverts it. A lost answer, or one about another transaction, is requested again until then, or
+        without a timer for the time of a reload. Raises LockError if another session holds the lock, CommitError for a
+        damaged state, ConnectionClosedException if the answer stays lost.
         """
         clock = self.session.clock
-        ends_s = None if deadline_s is None else clock.monotonic() + deadline_s
+        ends_s: float | None = None
+        if deadline_s is not None:
+            ends_s = clock.monotonic() + deadline_s
         try:
             answer = self.call(words, data, self.change_limit_s)
             if other := _other_transaction(words[0], answer, name):
                 raise ConnectionClosedException(f"{self.session.hostname}: the answer to {name} is that to {other}")
         except (ConnectionException, CommandTimeoutException) as error:
             if ends_s is None:
-                # Without a timer nothing reverts; a reload is what takes longest.
+                # Without a timer the switch reverts nothing, and a reload is the longest step.
                 ends_s = clock.monotonic() + self.options.reload_timeout_s
             answer = self._answer_after_loss(name, last, ends_s, deadline_s, error)
         self.refuse_busy(answer)
@@ -110,8 +112,7 @@ class Caller:
         return answer
 
     def refuse_busy(self, answer: Mapping[str, Any]) -> None:
-        """Raise LockError where an answer says that another transaction holds the lock, HeldError that another drain
-        is about to begin."""
+        """Raise LockError if another session holds the lock, HeldError if another client is about to drain."""
         if answer.get("code") == "held":
             hold = answer["status"].get("hold") or {}
             why = f"{self.session.hostname}: {answer.get('error')}"
@@ -171,7 +172,7 @@ class Caller:
         """
         if refused.exit_status == OTHER_PROGRAM:
             status = status_of(self._parsed(refused)["status"])
-            # The new version could not tell how the earlier one meant its own state.
+            # Only the version that wrote the state can end its transaction.
             if status.pending or status.status == "damaged":
                 raise CommitError(
                     f"{self.session.hostname}: another version of railweave-switch has something pending there "

@@ -1,8 +1,8 @@
-"""The difference between running and candidate configuration as a person reads it; empty when there is none.
+"""The text of ``compare_config``: the difference between running and candidate configuration.
 
-A block a row with the method by which it would be changed (``reload`` restarts the switch's services), fields that
-go with ``-`` and fields that come with ``+``; FRR lines under their contexts. Secrets are hidden, and a changed secret
-still shows as changed.
+Each row is a block with the method of its change (``reload`` restarts the switch's services), ``-`` before removed and
+``+`` before added values; FRR lines follow under their contexts. Secrets are hidden, but a changed secret has both
+lines.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,28 +17,30 @@ from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 
 def difference(delta: Delta) -> str:
-    """Return the text of a delta."""
+    """Return the text of a delta, rows sorted by table and key; empty if there are no changes."""
     if not delta:
         return ""
-    rows: dict[tuple[str, str], list[Change]] = {}
-    for change in delta:
-        if change.table != FRR_TABLE:
-            rows.setdefault((change.table, change.key), []).append(change)
     lines = ["--- running", "+++ candidate"]
-    for table, key in sorted(rows, key=lambda place: (place[0], natural(place[1]))):
+    rows = _edits_by_row(delta)
+    for table, key in sorted(rows, key=lambda row: (row[0], natural(row[1]))):
         lines += _row(table, key, rows[table, key])
     return "\n".join([*lines, *_frr(*lines_of(delta))])
 
 
-_WHOLE = {Op.ADD: "added", Op.REMOVE: "removed", Op.UPDATE: "changed"}
+def _edits_by_row(delta: Delta) -> dict[tuple[str, str], list[Change]]:
+    """Return the edits of CONFIG_DB by table and key; FRR lines are shown by their contexts instead."""
+    rows: dict[tuple[str, str], list[Change]] = {}
+    for edit in delta:
+        if edit.table != FRR_TABLE:
+            rows.setdefault((edit.table, edit.key), []).append(edit)
+    return rows
+
+
+_WHOLE_ROW = {Op.ADD: "added", Op.REMOVE: "removed", Op.UPDATE: "changed"}
 
 
 def _row(table: str, key: str, edits: Sequence[Change]) -> Iterator[str]:
-    notes = [_WHOLE[edits[0].op]] if edits[0].field is None else []
-    notes += dict.fromkeys(edit.method.value for edit in edits)
-    if any(map(effect_is_unknown, edits)):
-        notes.append("effect unknown until reload")
-    yield f"@@ {table}|{shown_key(table, key)} @@ {', '.join(notes)}"
+    yield f"@@ {table}|{shown_key(table, key)} @@ {', '.join(_notes(edits))}"
     before: dict[str, Value] = {}
     after: dict[str, Value] = {}
     for edit in edits:
@@ -51,8 +53,21 @@ def _row(table: str, key: str, edits: Sequence[Change]) -> Iterator[str]:
             yield f"+  {name}: {_shown(table, name, after[name])}"
 
 
+def _notes(edits: Sequence[Change]) -> list[str]:
+    """Return the notes on a row: whether it is added, removed or changed as a whole, and the methods of its edits."""
+    notes: list[str] = []
+    # An edit without a field is one of the whole row.
+    if edits[0].field is None:
+        notes.append(_WHOLE_ROW[edits[0].op])
+    notes += dict.fromkeys(edit.method.value for edit in edits)
+    if any(map(effect_is_unknown, edits)):
+        # No rule says what SONiC's daemons do with such a change at run time.
+        notes.append("effect unknown until reload")
+    return notes
+
+
 def _fields(field: str | None, value: Value | Fields | None) -> Mapping[str, Value]:
-    """Return the fields that one side of an edit holds."""
+    """Return the fields in the value before or after an edit: those of a whole row, or the edited one."""
     if value is None:
         return {}
     if isinstance(value, Mapping):
@@ -63,13 +78,18 @@ def _fields(field: str | None, value: Value | Fields | None) -> Mapping[str, Val
 def _shown(table: str, name: str, value: Value) -> str:
     if is_secret(table, name):
         return HIDDEN
-    return value if isinstance(value, str) else ", ".join(value)
+    if isinstance(value, str):
+        return value
+    return ", ".join(value)
 
 
 def _frr(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterator[str]:
     contexts = dict.fromkeys(entry.context for entry in (*removed, *added))
     for context in contexts:
-        yield f"@@ frr {context} @@" if context else "@@ frr @@"
+        heading = "frr"
+        if context:
+            heading = f"frr {context}"
+        yield f"@@ {heading} @@"
         yield from _lines("-", removed, context)
         yield from _lines("+", added, context)
 

@@ -1,8 +1,8 @@
-"""A session to a switch that runs as a container, over ``docker exec`` instead of SSH.
+"""A session to a switch in a container, over ``docker exec`` instead of SSH.
 
-``docker-sonic-vs`` has no sshd, no admin user and no sudo (sonic-facts §4): commands run there as root. Exit status,
-stdout and stderr are apart and byte-exact as on SSH's exec channels. A process that is kept running in the container
-stands for the session: when the container stops it ends, and the session is lost as an SSH session would be.
+``docker-sonic-vs`` has no sshd, no admin user and no sudo, so commands run as root. Exit status, stdout and stderr are
+separate and byte for byte, as on SSH exec channels. A process that runs in the container for the whole session shows
+that the session is alive: it ends when the container stops, and then the session is lost.
 """
 
 import contextlib
@@ -26,20 +26,23 @@ from napalm.base.exceptions import (
 from napalm_sonic.session import Completed, Session
 from railweave.secrets import shown_text
 
-# Says that it runs, and ends when either side goes: Docker closes its input with the client.
+# Reports that it runs, then waits for the end of its input, which Docker closes when the client ends.
 _KEEP = "echo open; exec cat"
 
 _CHUNK_BYTES = 65536
-# How long the kept process may still seem to run after its container was killed.
+# Time within which the kept process ends after its container was killed.
 _NOTICED_S = 1.0
+# Exit statuses above this are of a command that a signal ended: 128 + its number, as in a shell.
+_BY_SIGNAL = 128
 
+# Messages of Docker itself, in place of a command's.
 _DOCKERS_OWN = ("Error: No such container", "Error response from daemon", "Cannot connect to the Docker daemon")
 _NO_RIGHT = "permission denied while trying to connect"
 _log = logging.getLogger(__name__)
 
 
 class ProcessChannel:
-    """A command that runs in the container and stays in hand: what the lock needs of paramiko's channels."""
+    """A running command in the container, with the methods of paramiko's channels that the lock uses."""
 
     def __init__(self, words: list[str]) -> None:
         """Start it. Raises OSError."""
@@ -53,23 +56,23 @@ class ProcessChannel:
 
     @property
     def closed(self) -> bool:
-        """True when the command has ended, in whichever way."""
+        """True once the command has ended."""
         return self._process.poll() is not None
 
     def settimeout(self, timeout_s: float | None) -> None:
-        """Bound the reads that follow."""
+        """Limit the time of each following read."""
         self._timeout_s = timeout_s
 
     def recv(self, count: int) -> bytes:
-        """Return some of stdout, ``b""`` at its end. Raises TimeoutError."""
+        """Return the next part of stdout, ``b""`` at its end. Raises TimeoutError."""
         return self._take(self._out)
 
     def recv_stderr(self, count: int) -> bytes:
-        """Return some of stderr, ``b""`` at its end. Raises TimeoutError."""
+        """Return the next part of stderr, ``b""`` at its end. Raises TimeoutError."""
         return self._take(self._err)
 
     def recv_exit_status(self) -> int:
-        """Wait for the end and return the exit status."""
+        """Wait until the command ends and return its exit status. Raises subprocess.TimeoutExpired."""
         return self._process.wait(self._timeout_s)
 
     def shutdown_write(self) -> None:
@@ -94,7 +97,7 @@ class ProcessChannel:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The end of a process, to be waited for as paramiko's ``status_event``."""
+    """The end of a process, with the method ``wait`` of paramiko's ``status_event``."""
 
     process: "subprocess.Popen[bytes]"
 
@@ -108,13 +111,13 @@ class Ended:
 
 
 def _client(words: list[str]) -> "subprocess.Popen[bytes]":
-    """Start Docker's client apart from the terminal: an interrupt there must not cut a session."""
+    """Start Docker's client in a session of its own, so that Ctrl-C in the terminal does not end it."""
     pipe = subprocess.PIPE
     return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
 
 
 def _ended(process: "subprocess.Popen[bytes]") -> None:
-    """End a client that still runs, without a wait for what its command may still say."""
+    """End a client that still runs, without waiting for further output of its command."""
     if process.poll() is None:
         process.kill()
     for stream in (process.stdin, process.stdout, process.stderr):
@@ -142,14 +145,16 @@ class ContainerSession(Session):
     _kept: ProcessChannel | None = None
 
     def open(self) -> None:
-        """See that commands can run there; raises ConnectAuthError, ConnectTimeoutError or ConnectionException."""
+        """Start the kept process; raises ConnectAuthError, ConnectTimeoutError or ConnectionException."""
         if self._kept is not None:
             return
         kept = self._started(_KEEP)
         kept.settimeout(self.timeout_s)
+        said = ""
         try:
             first = kept.recv(_CHUNK_BYTES)
-            said = "" if first else kept.recv_stderr(_CHUNK_BYTES).decode("utf-8", "replace").strip()
+            if not first:
+                said = kept.recv_stderr(_CHUNK_BYTES).decode("utf-8", "replace").strip()
         except TimeoutError as error:
             kept.close()
             raise ConnectTimeoutError(f"{self.hostname}: Docker gives no answer within {self.timeout_s:g} s") from error
@@ -160,35 +165,37 @@ class ContainerSession(Session):
 
     def close(self) -> None:
         """End the session; safe to call at any time and more than once."""
-        kept, self._kept = self._kept, None
+        kept = self._kept
+        # First, so that the session counts as closed even if closing fails.
+        self._kept = None
         if kept is not None:
             kept.close()
 
     def log_in_again(self) -> None:
-        """Do nothing: Docker lets in whoever may use it, whatever the container's configuration says."""
+        """Do nothing: access depends on Docker alone, which no configuration of the switch changes."""
 
     def alive(self) -> bool:
-        """Say whether the container still runs what stands for the session; asks nothing of it."""
+        """Return whether the kept process still runs, without a request to the container."""
         return self._kept is not None and not self._kept.closed
 
     def answers(self) -> bool:
-        """Say the same: Docker tells at once when the container is gone."""
+        """Return the same as ``alive``: Docker's client ends at once when the container stops."""
         return self.alive()
 
     def run(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:
-        """Run a command with ``data`` as its input and return what it left, whatever its exit status.
+        """Run a command with ``data`` as its input and return its result, with any exit status.
 
-        Raises CommandTimeoutException after ``timeout_s`` (default: the session's), ConnectionClosedException where
-        the session is lost.
+        Raises CommandTimeoutException after ``timeout_s`` (default: the session's), ConnectionClosedException if the
+        session is lost, ConnectionException if Docker does not run the command.
         """
         self._refuse_closed()
+        if timeout_s is None:
+            timeout_s = self.command_timeout_s
         began = time.monotonic()
         what = repr(command)
         with self._running(command) as process:
             try:
-                stdout, stderr = process.communicate(
-                    data, timeout=self.command_timeout_s if timeout_s is None else timeout_s
-                )
+                stdout, stderr = process.communicate(data, timeout=timeout_s)
             except subprocess.TimeoutExpired:
                 if not self.alive():
                     raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}") from None
@@ -204,17 +211,17 @@ class ContainerSession(Session):
         return done
 
     def as_root(self, command: str) -> str:
-        """Return the command: in the container everything runs as root, and there may be no sudo."""
+        """Return the command unchanged: in the container everything runs as root, and there may be no sudo."""
         return command
 
     def channel(self, command: str) -> Any:
-        """Start a command and return it as an open channel."""
+        """Start a command and return its open channel."""
         self._refuse_closed()
         return self._started(command)
 
     @contextlib.contextmanager
     def _running(self, command: str) -> "Iterator[subprocess.Popen[bytes]]":
-        """Start Docker's client on a command, and leave nothing of it running."""
+        """Run Docker's client with a command, and end it when the block ends."""
         with self._readable_start():
             process = _client(self._words(command))
         try:
@@ -231,6 +238,7 @@ class ContainerSession(Session):
 
     @contextlib.contextmanager
     def _readable_start(self) -> "Iterator[None]":
+        """Raise ConnectionException with a readable message if Docker's client cannot be started."""
         try:
             yield
         except FileNotFoundError as error:
@@ -247,9 +255,10 @@ class ContainerSession(Session):
             )
 
     def _refuse_lost(self, done: Completed, what: str) -> None:
-        """Raise where a failure is none of the command's: the container went, or Docker does not run commands."""
-        killed = done.exit_status > 128
+        """Raise ConnectionException if not the command failed, but the container stopped or Docker refused."""
+        killed = done.exit_status > _BY_SIGNAL
         if killed and self._kept is not None:
+            # It may still seem to run for a moment after its container was killed.
             self._kept.status_event.wait(_NOTICED_S)
         if not self.alive():
             raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}")
@@ -258,7 +267,7 @@ class ContainerSession(Session):
 
 
 def _refusal(container: str, said: str) -> ConnectionException:
-    """Return what keeps a session from opening, with the fix."""
+    """Return the error for a session that could not be opened, with its fix, by the output of Docker."""
     if _NO_RIGHT in said:
         return ConnectAuthError(f"{container}: this user may not use Docker: run the command as root or with sudo")
     if "Cannot connect to the Docker daemon" in said:

@@ -1,7 +1,7 @@
-"""Answers of a switch become values: bounded, in plain characters, and a fault in one is that switch's alone.
+"""Decode the answers of a switch: limited in size and depth, without control characters.
 
-A switch may answer anything: it may be broken, or somebody else's by now. Whatever its decoders stumble over is told as
-``CommandErrorException``, as all that a device does wrong, so that it ends the work on this device and on no other.
+A switch may be broken or compromised, so its answers can contain anything. Every exception of a decoder is raised as
+``CommandErrorException``, NAPALM's error for a device, so that it ends the work on this device and on no other.
 """
 
 import functools
@@ -19,14 +19,14 @@ from railweave.secrets import shown_text
 from railweave.sonic.document import DocumentError
 
 DEEPEST = 64
-"""How deep the values of an answer may lie: SONiC's own lie six deep."""
+"""Maximum nesting of an answer; those of SONiC have six levels."""
 
 _SHOWN_CHARACTERS = 200
-# What JSON may hold of control characters and of halves of surrogate pairs, and of others by mistake.
+# Control characters and halves of surrogate pairs in JSON, escaped or not, and a few harmless characters.
 _ODD = re.compile(r"\\u(?:00[01789]|[dD][89a-fA-F]|20[26])|\\[bfr]|[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-# One of these stands in all plain ASCII that ``_ODD`` finds; a look for them is ten times as fast.
+# Every match of ``_ODD`` in ASCII text contains one of these; searching for them is ten times as fast.
 _HINTS = ("\\u", "\\b", "\\f", "\\r", "\x7f")
-# Parts of an answer that are compared and written back: never altered, refused where they cannot be encoded.
+# Parts of an answer that are compared and written back: they stay as they are, or are refused if not valid Unicode.
 _EXACT = frozenset({"config", "undo", "frr", "bgpraw"})
 
 P = ParamSpec("P")
@@ -35,7 +35,10 @@ T = TypeVar("T")
 
 @contextmanager
 def decoding(what: str) -> Iterator[None]:
-    """Let any fault of the block be the device's: CommandErrorException that says ``what`` cannot be read, and why."""
+    """Raise any exception of the block as CommandErrorException: ``what`` cannot be read, and why.
+
+    Exceptions of NAPALM, and DocumentError, which callers handle themselves, pass unchanged.
+    """
     try:
         yield
     except (NapalmException, DocumentError):
@@ -48,9 +51,10 @@ def decoding(what: str) -> Iterator[None]:
 
 
 def decodes(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that lets a function decode as in ``decoding``.
+    """Return a decorator that runs a function within ``decoding``.
 
-    Where it cannot and the first argument is a session, or has one, text that the login prints is looked for.
+    If it fails and its first argument is a session, or has one, it is checked whether the login prints text that makes
+    answers unreadable (``refuse_noise``).
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -60,7 +64,8 @@ def decodes(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 with decoding(what):
                     return function(*arguments, **named)
             except CommandErrorException as error:
-                refuse_noise(arguments[0] if arguments else None, error)
+                if arguments:
+                    refuse_noise(arguments[0], error)
                 raise
 
         return decode
@@ -69,7 +74,10 @@ def decodes(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def refuse_noise(reader: object, error: Exception) -> None:
-    """Raise CommandErrorException where the login of ``reader``, or of its session, is why an answer is unreadable."""
+    """Raise CommandErrorException if an answer is unreadable because the login of ``reader`` prints text.
+
+    ``reader`` is a session or has one; anything else is ignored.
+    """
     session = getattr(reader, "session", reader)
     if hasattr(session, "refuse_noise"):
         try:
@@ -79,22 +87,27 @@ def refuse_noise(reader: object, error: Exception) -> None:
 
 
 def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
-    """Return the JSON value in ``text``, its texts without control characters where they are only shown.
+    """Return the JSON value in ``text``, without control characters except in ``_EXACT`` parts.
 
-    Raises ValueError where it is none, is too large or lies too deep, or holds text that is no Unicode where it counts.
+    Raises ValueError if it is not JSON, too large (TooLargeError) or too deep, or if a configuration in it is not valid
+    Unicode.
     """
     try:
         value = decoded_in_turn(text, decode)
     except RecursionError:
         raise ValueError("its values lie too deep") from None
-    return _plain(value, DEEPEST) if _may_be_odd(text) and _ODD.search(text) else value
+    if _may_be_odd(text) and _ODD.search(text):
+        return _plain(value, DEEPEST)
+    return value
 
 
 def _may_be_odd(text: str) -> bool:
+    """Tell whether ``_ODD`` may match a text; if not, the slower search for it is not needed."""
     return not text.isascii() or any(hint in text for hint in _HINTS)
 
 
 def _plain(value: Any, depth: int) -> Any:
+    """Return a value without control characters in its texts; raises ValueError below ``depth`` levels."""
     if not depth:
         raise ValueError("its values lie too deep")
     if isinstance(value, str):
@@ -102,13 +115,18 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, list):
         return [_plain(member, depth - 1) for member in value]
     if isinstance(value, dict):
-        return {
-            printable(name): _exact(held) if name in _EXACT else _plain(held, depth - 1) for name, held in value.items()
-        }
+        return {printable(name): _plain_member(name, member, depth - 1) for name, member in value.items()}
     return value
 
 
+def _plain_member(name: str, member: Any, depth: int) -> Any:
+    if name in _EXACT:
+        return _exact(member)
+    return _plain(member, depth)
+
+
 def _exact(value: Any) -> Any:
+    """Return a configuration unchanged; raises ValueError if it cannot be encoded as UTF-8."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -117,5 +135,5 @@ def _exact(value: Any) -> Any:
 
 
 def refuse_constant(name: str) -> NoReturn:
-    """Refuse what JSON has not and Python reads: NaN and Infinity."""
+    """Raise ValueError for NaN and Infinity, which Python's decoder accepts although they are not JSON."""
     raise ValueError(f"{name} is no JSON")

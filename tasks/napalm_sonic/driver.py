@@ -1,4 +1,4 @@
-"""The NAPALM contract for community SONiC; each method hands over to the module that does it."""
+"""NAPALM's driver for community SONiC; each method calls the module that implements it."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ from railweave.sonic.document import DocumentError
 
 
 class SonicDriver(NetworkDriver):  # type: ignore[misc]
-    """One SONiC switch. ``optional_args`` are described in docs/reference/napalm-sonic.md; unknown ones are refused."""
+    """A SONiC switch. ``optional_args`` are described in docs/reference/napalm-sonic.md; unknown ones are refused."""
 
     platform = "sonic"
 
@@ -41,7 +41,8 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         timeout: int = 60,
         optional_args: dict[str, Any] | None = None,
     ) -> None:
-        """Keep the parameters; nothing is connected. Raises ValueError for a wrong ``optional_args``."""
+        """Store the parameters without connecting; ``timeout`` is in seconds. Raises ValueError for wrong
+        ``optional_args``."""
         self.hostname = hostname
         self.username = username
         self.password = password
@@ -52,7 +53,11 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self.revert_timer = SwitchProgram(Caller(self.device, self._options, self.device.quotes), self._lock)
         self._candidate: Candidate | None = None
         self._compared: Delta | None = None
-        self._made, self._sent, self._changed_nothing = "", "", False
+        # Ids of the last commit of this session, and of the last one that was sent, whose answer may be lost.
+        self._made = ""
+        self._sent = ""
+        # The last commit had no changes, so a rollback must not undo an earlier one.
+        self._changed_nothing = False
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
         self.traffic = Traffic(Drainer(self.revert_timer))
         self.changes = Changes(self._committer)
@@ -61,13 +66,14 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
     # Session
 
     def open(self) -> None:
-        """Connect; with ``config_lock`` take the configuration lock for the whole session."""
+        """Connect; with ``config_lock`` hold the configuration lock for the whole session. Raises ConnectionException
+        and its subclasses, LockError."""
         self.device.open()
         if self._options.config_lock and not self._options.lock_disable:
             self._lock.acquire()
 
     def close(self) -> None:
-        """Give the lock back, end the session and drop what it read: Python may find a closed driver late."""
+        """Release the lock, end the session and drop the last reading: Python may keep a closed driver for long."""
         try:
             self._lock.release()
             self.device.close()
@@ -76,13 +82,16 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             self.device.quotes.running = None
 
     def is_alive(self) -> dict[str, bool]:
-        """Say whether the session stands; one that was not used for a while is asked for a sign of life."""
+        """Return whether the session can be used; after 15 s without an answer it is tested with a request."""
         return {"is_alive": self.device.answers()}
 
     # Configuration
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
-        """Stage a whole configuration (tables and ``bgpraw`` as JSON); the switch is not touched."""
+        """Load a whole configuration (tables and ``bgpraw`` as JSON) as the candidate; the switch is not contacted.
+
+        Raises ReplaceConfigException if it is not a complete configuration.
+        """
         self.discard_config()
         try:
             self._candidate = read_candidate(CandidateKind.REPLACE, filename, config)
@@ -90,7 +99,8 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             raise ReplaceConfigException(str(error)) from error
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
-        """Stage a part of a configuration; null removes a field or row, ``bgpraw`` holds FRR lines to apply."""
+        """Load a part of a configuration as the candidate: null removes a field or row, ``bgpraw`` has FRR lines to
+        apply. Raises MergeConfigException if it is not a valid merge."""
         self.discard_config()
         try:
             self._candidate = read_candidate(CandidateKind.MERGE, filename, config)
@@ -98,7 +108,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             raise MergeConfigException(str(error)) from error
 
     def compare_config(self) -> str:
-        """Return what a commit would change now; ``""`` for nothing, or without a candidate."""
+        """Return the difference to the running configuration; ``""`` for no changes, or without a candidate."""
         if self._candidate is None:
             return ""
         running = self.revert_timer.read().running
@@ -109,35 +119,44 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         return difference(self._compared)
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
-        """Apply the candidate. With ``revert_in`` (seconds) the switch undoes it unless it is confirmed."""
+        """Apply the candidate; with ``revert_in`` (seconds) the switch reverts it unless it is confirmed in time.
+
+        Raises CommitError, with the earlier configuration restored unless the message says otherwise.
+        """
         if self._candidate is None:
             raise CommitError("no candidate is loaded")
         check_revert_in(revert_in)
-        self._sent = new_id()  # that of a commit whose answer is lost as well
+        # Before the commit, so that a rollback finds it although its answer was lost.
+        self._sent = new_id()
         made = self._committer().commit(self._candidate, self._compared, message, revert_in, self._sent)
-        self._made, self._changed_nothing = made or self._made, not made
+        self._changed_nothing = not made
+        if made:
+            self._made = made
         self.discard_config()
 
     def has_pending_commit(self) -> bool:
-        """Ask the switch whether a commit waits for its confirmation, whoever made it."""
+        """Return whether a commit of any session is pending on the switch."""
         return self.revert_timer.status().pending
 
     def confirm_commit(self) -> None:
-        """Keep the pending commit for good and save it; after a commit of this session that one alone."""
+        """Confirm the pending commit and save it; after a commit of this session only that one is confirmed."""
         self._committer().confirm_pending(self._made, self._sent)
 
     def discard_config(self) -> None:
-        """Forget the candidate; safe when there is none."""
-        self._candidate = self._compared = None
+        """Discard the candidate, if there is one."""
+        self._candidate = None
+        self._compared = None
 
     def rollback(self) -> None:
-        """Revert a pending commit now; with none pending undo the last commit, of this or an earlier session.
+        """Revert a pending commit; with none pending roll back the last commit, of this or an earlier session.
 
-        After a commit of this session nothing else is undone: CommitError where another session's came since. After
-        one that changed nothing only a commit of this session that still waits is undone.
+        After a commit of this session only that one is rolled back; CommitError is raised if another session's commit
+        came since. After one without changes only a pending commit of this session is reverted.
         """
         self._committer().rollback(self._made, self._sent, waiting_only=self._changed_nothing)
-        self._made, self._sent, self.traffic.temporary = "", "", None
+        self._made = ""
+        self._sent = ""
+        self.traffic.temporary = None
 
     # Getters
 
@@ -150,7 +169,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         return getters_interfaces.get_interfaces(self.device)
 
     def get_interfaces_ip(self) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
-        """Return the addresses that the kernel really has."""
+        """Return the addresses that the kernel has in force."""
         return getters_interfaces.get_interfaces_ip(self.device)
 
     def get_interfaces_counters(self) -> dict[str, dict[str, int]]:
@@ -162,7 +181,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         return getters_neighbors.get_lldp_neighbors(self.device)
 
     def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, list[dict[str, Any]]]:
-        """Return all that LLDP knows of each neighbor."""
+        """Return LLDP's values of each neighbor; ``interface`` limits it to one port."""
         return getters_neighbors.get_lldp_neighbors_detail(self.device, interface)
 
     def get_bgp_neighbors(self) -> dict[str, dict[str, Any]]:
@@ -170,7 +189,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         return getters_neighbors.get_bgp_neighbors(self.device)
 
     def get_arp_table(self, vrf: str = "") -> list[dict[str, Any]]:
-        """Return the ARP entries of a VRF."""
+        """Return the ARP entries of a VRF, ``""`` for the default one."""
         return getters_tables.get_arp_table(self.device, vrf)
 
     def get_mac_address_table(self) -> list[dict[str, Any]]:
@@ -204,11 +223,13 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         format: str = "text",  # noqa: A002
     ) -> dict[str, str]:
         """Return running, startup and candidate configuration as JSON text; ``sanitized`` hides secrets."""
-        candidate = None if self._candidate is None else self._candidate.document
+        candidate = None
+        if self._candidate is not None:
+            candidate = self._candidate.document
         return getters_config.get_config(self.device, candidate, retrieve, sanitized)
 
     def cli(self, commands: list[str], encoding: str = "text") -> dict[str, str]:
-        """Run commands of the switch's shell and return their outputs."""
+        """Run commands in the switch's shell and return their outputs; raises CommandErrorException if one fails."""
         return getters_config.run_commands(self.device, commands, encoding)
 
     # Inside
@@ -223,7 +244,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
 
 
 def _new_session(hostname: str, username: str, password: str, timeout_s: float, options: Options) -> Session:
-    """Return a session that is not yet open. With ``docker``, ``hostname`` is the container; the login is not used."""
+    """Return a closed session. For the transport ``docker``, ``hostname`` is the container and no login is needed."""
     if options.transport == DOCKER:
         from napalm_sonic.container_session import ContainerSession
 

@@ -1,6 +1,6 @@
 """NAPALM's getter of fans, power, temperature, processor and memory.
 
-The platform daemons (thermalctld, psud) write what they measure into the state database; a virtual switch has none.
+The platform daemons (thermalctld, psud) write their readings to STATE_DB; a virtual switch has none.
 """
 
 from collections.abc import Mapping
@@ -65,8 +65,11 @@ def _temperature(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _power(row: Mapping[str, str]) -> dict[str, Any]:
-    capacity, output = _number(row.get("max_power")), _number(row.get("power"))
-    return {"status": _good(row), "capacity": capacity, "output": output}
+    return {
+        "status": _good(row),
+        "capacity": _number(row.get("max_power")),
+        "output": _number(row.get("power")),
+    }
 
 
 def _usage(session: "Session") -> float:
@@ -78,10 +81,12 @@ def _usage(session: "Session") -> float:
 
 
 def _memory(text: str) -> dict[str, int]:
-    kibibytes = {
-        name: int(value.split()[0])
-        for name, colon, value in (line.partition(":") for line in text.splitlines())
-        if colon and value.split() and value.split()[0].isdecimal()
-    }
+    """Return NAPALM's memory in bytes; /proc/meminfo has lines such as ``MemTotal:  16318480 kB`` (1,024 bytes)."""
+    kibibytes: dict[str, int] = {}
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        words = value.split()
+        if words and words[0].isdecimal():
+            kibibytes[name] = int(words[0])
     total = kibibytes.get("MemTotal", 0)
     return {"available_ram": total * 1024, "used_ram": (total - kibibytes.get("MemAvailable", total)) * 1024}

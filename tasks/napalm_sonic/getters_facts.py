@@ -25,11 +25,9 @@ def get_facts(session: "Session") -> dict[str, Any]:
     """
     version = labeled(session.run_checked(VERSION))
     hostname = session.run_checked(HOSTNAME).strip()
-    fqdn = session.run(FQDN)
     return {
         "hostname": hostname,
-        # Exit status 1 where the resolver does not know the host, which is usual on a switch.
-        "fqdn": fqdn.stdout.strip() if fqdn.exit_status == 0 and fqdn.stdout.strip() else hostname,
+        "fqdn": _fqdn(session) or hostname,
         "vendor": "SONiC",
         "model": _present(version.get("HwSKU")) or _present(version.get("Platform")) or "",
         "serial_number": _present(version.get("Serial Number")),
@@ -39,10 +37,23 @@ def get_facts(session: "Session") -> dict[str, Any]:
     }
 
 
+def _fqdn(session: "Session") -> str:
+    """Return the fully qualified name; empty if the resolver does not know the host, which is usual on a switch."""
+    done = session.run(FQDN)
+    if done.exit_status != 0:
+        return ""
+    return done.stdout.strip()
+
+
 def _present(value: str | None) -> str:
-    return "" if value is None or value in _ABSENT else value
+    if value is None or value in _ABSENT:
+        return ""
+    return value
 
 
 def _uptime_s(text: str) -> float:
+    """Return the first value of /proc/uptime, -1 (NAPALM's "unknown") without one."""
     words = text.split()
-    return float(words[0]) if words else -1.0
+    if not words:
+        return -1.0
+    return float(words[0])

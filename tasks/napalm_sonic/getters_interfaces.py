@@ -1,7 +1,7 @@
 """NAPALM's getters of interfaces: state, addresses, counters.
 
-The kernel knows every interface and address that is really there; the application database knows the port behind a
-netdev (its speed, its link). Tables made for people are not read: they break on wide values (sonic-facts §3.6).
+The kernel has all interfaces and addresses in force; APPL_DB has the port behind a network device (its speed, its
+link). The tables of ``show`` commands are not read, because they break on wide values.
 """
 
 from collections.abc import Iterable, Mapping
@@ -124,7 +124,8 @@ def _interface(link: Mapping[str, Any], port: Mapping[str, str] | None) -> dict[
         state["is_up"] = port.get("oper_status") == "up"
         state["is_enabled"] = port.get("admin_status") == "up"
         state["description"] = port.get("description", state["description"])
-        if not link:  # what the kernel has is in force, whatever was asked of it
+        if not link:
+            # The kernel's MTU is the one in force, so the configured one is only for a port without a device.
             state["mtu"] = int(port.get("mtu", -1))
         state["speed"] = float(counter(port.get("speed")))
     return state

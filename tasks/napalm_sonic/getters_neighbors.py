@@ -13,6 +13,9 @@ LLDP = "sonic-db-dump -n APPL_DB -y -k 'LLDP_ENTRY_TABLE:*'"
 BGP = "vtysh -c 'show bgp vrf all neighbors json'"
 
 _LLDP_PREFIX = "LLDP_ENTRY_TABLE:"
+# NAPALM's name of FRR's default VRF.
+_GLOBAL = {"default": "global"}
+# Members of FRR's JSON that are values of the instance, beside its neighbors.
 _NOT_PEERS = frozenset({"vrfId", "vrfName"})
 _FAMILIES = {"ipv4Unicast": "ipv4", "ipv6Unicast": "ipv6", "l2VpnEvpn": "l2vpn"}
 _UNKNOWN = -1
@@ -20,7 +23,8 @@ _UNKNOWN = -1
 
 @decodes("what LLDP shows")
 def get_lldp_neighbors(session: "Session") -> dict[str, list[dict[str, str]]]:
-    """Return ``{local port: [{hostname, port}]}``; port is the id that it sends (a SONiC peer: its alias)."""
+    """Return ``{local port: [{hostname, port}]}``; port is the neighbor's port id, which a SONiC switch sets to the
+    alias of the port."""
     return {
         port: [{"hostname": fields.get("lldp_rem_sys_name", ""), "port": fields.get("lldp_rem_port_id", "")}]
         for port, fields in _lldp_rows(session).items()
@@ -53,8 +57,7 @@ def bgp_of(instances: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     by_vrf: dict[str, dict[str, Any]] = {}
     for vrf, neighbors in instances.items():
         if isinstance(neighbors, Mapping):
-            name = "global" if vrf == "default" else vrf
-            by_vrf[name] = _instance(neighbors)
+            by_vrf[_GLOBAL.get(vrf, vrf)] = _instance(neighbors)
     if by_vrf:
         # NAPALM's model always has the default VRF.
         by_vrf.setdefault("global", {"router_id": "", "peers": {}})
@@ -82,24 +85,28 @@ def _lldp_detail(fields: Mapping[str, str]) -> dict[str, Any]:
 
 def _instance(neighbors: Mapping[str, Any]) -> dict[str, Any]:
     peers = {name: peer for name, peer in neighbors.items() if name not in _NOT_PEERS and isinstance(peer, Mapping)}
+    # FRR shows the router's own id with each neighbor.
     router_ids = [str(peer["localRouterId"]) for peer in peers.values() if peer.get("localRouterId")]
     return {
-        "router_id": router_ids[0] if router_ids else "",
+        "router_id": next(iter(router_ids), ""),
         "peers": {name: _peer(peers[name]) for name in sorted(peers, key=natural)},
     }
 
 
 def _peer(peer: Mapping[str, Any]) -> dict[str, Any]:
-    up = peer.get("bgpState") == "Established"
+    is_up = peer.get("bgpState") == "Established"
+    uptime_s = _UNKNOWN
+    if is_up:
+        uptime_s = int(peer.get("bgpTimerUpMsec", 0)) // 1000
     families = peer.get("addressFamilyInfo") or {}
     return {
         "local_as": int(peer.get("localAs", _UNKNOWN)),
         "remote_as": int(peer.get("remoteAs", _UNKNOWN)),
         "remote_id": str(peer.get("remoteRouterId", "")),
-        "is_up": up,
+        "is_up": is_up,
         "is_enabled": not peer.get("adminShutDown", False),
         "description": str(peer.get("nbrDesc", "")),
-        "uptime": int(peer.get("bgpTimerUpMsec", 0)) // 1000 if up else _UNKNOWN,
+        "uptime": uptime_s,
         "address_family": {_FAMILIES.get(name, name): _family(family) for name, family in families.items()},
     }
 

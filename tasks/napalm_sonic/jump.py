@@ -74,10 +74,10 @@ def parse_jump(value: Any) -> Jump:
 
 def _is_valid(setting: Any, kind: type) -> bool:
     """Tell whether a setting has the type of its field; numbers (port, channels) must be above 0."""
-    # Not by isinstance: a bool is an int, too, but no port.
-    if type(setting) is not kind:
+    if kind is int and isinstance(setting, int) and setting <= 0:
         return False
-    return kind is not int or setting > 0
+    # Not by isinstance alone: a bool is an int, too, but not a valid port.
+    return type(setting) is kind
 
 
 class _SessionLostError(ConnectionException):  # type: ignore[misc]

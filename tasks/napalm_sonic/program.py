@@ -23,7 +23,7 @@ from railweave_switch.state import KEPT_COMMITS, Stage
 
 @dataclass
 class SwitchProgram:
-    """The program of one switch; ``last_reading`` is what its last answer said of what runs."""
+    """The program of one switch; ``last_reading`` is the running configuration by its last answer."""
 
     caller: Caller
     lock: Lock
@@ -37,9 +37,10 @@ class SwitchProgram:
     # Reading
 
     def read(self, *, rollback: str = "", look: Look | None = None) -> Reading:
-        """Return what runs and the state of the last transaction, in one command; known text is not sent again.
+        """Return the running configuration and the status of the last transaction, with one command.
 
-        ``rollback`` adds the document that undoes that confirmed commit, ``look`` what the switch shows.
+        Parts that did not change since the last reading are not sent again. ``rollback`` adds the merge document that
+        undoes that confirmed commit, ``look`` the observations that it selects. Raises CommandErrorException.
         """
         words = ["read"]
         if rollback:
@@ -60,7 +61,7 @@ class SwitchProgram:
 
     @decodes("what it shows")
     def observe(self, look: Look = STATE) -> Observed:
-        """Return what the switch shows and the status of its last transaction, in one command."""
+        """Return observations and the status of the last transaction, with one command."""
         answer = self._read(["observe", *look.words])
         seen = observed_of(self.hostname, answer)
         if seen is None:
@@ -70,7 +71,7 @@ class SwitchProgram:
 
     @decodes("its routes")
     def ports_towards(self, prefix: str) -> frozenset[str]:
-        """Return the ports over which the switch sends what goes to an IPv4 prefix; none where no route is in force."""
+        """Return the ports of the route to an IPv4 prefix; none if no route is in force."""
         return frozenset(map(str, self._read(["observe", "--towards", prefix])["towards"]))
 
     @decodes("its objects and processes")
@@ -81,17 +82,17 @@ class SwitchProgram:
 
     @decodes("what a reload would refuse")
     def rejected_by_reload(self, config_db: Mapping[str, Any]) -> ModelsVerdict:
-        """Return what ``config reload`` of these tables would refuse, by the switch's own YANG models.
+        """Return the rows for which ``config reload`` of these tables would abort, by the switch's own YANG models.
 
-        It changes nothing and takes one command.
+        It takes one command and changes nothing.
         """
         return self._verdict({"config_db": config_db})
 
     @decodes("what its models refuse")
     def rejected_when_written(self, changes: Mapping[str, Any]) -> ModelsVerdict:
-        """Return what the switch's YANG models refuse of its configuration once rows are written as a merge has them.
+        """Return the rows that the switch's YANG models reject once the rows of a merge are written.
 
-        What they refuse already does not count. It changes nothing and takes one command.
+        Rows that they reject already do not count. It takes one command and changes nothing.
         """
         return self._verdict({"changes": changes})
 
@@ -103,23 +104,27 @@ class SwitchProgram:
 
     @decodes("its answer")
     def status(self) -> Status:
-        """Ask the switch; one that never had the program has nothing pending."""
+        """Return the status of the last transaction; ``none`` on a switch that never had the program."""
         answer = self.caller.ask(["status"])
-        return Status("none") if answer is None else status_of(answer["status"])
+        if answer is None:
+            return Status(Stage.NONE)
+        return status_of(answer["status"])
 
     # Transactions
 
     def apply(self, transaction: Mapping[str, Any], look: Look | None = None, verb: str = "apply") -> dict[str, Any]:
-        """Let the switch carry a transaction out; return its answer, also where the session was lost meanwhile.
+        """Apply a transaction on the switch and return its answer, also if the session was lost meanwhile.
 
-        Raises LockError where another session holds the lock, CommitError for a damaged state.
+        Raises LockError if another session holds the lock, CommitError for a damaged state.
         """
         session = {"session": self.lock.note, "lock_wait_s": self.caller.options.lock_wait_s}
         data = json.dumps({**transaction, **session}).encode()
         words = [verb, "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest(), *_words(look)]
-        name, last = str(transaction["id"]), str(transaction["last"])
+        name = str(transaction["id"])
+        last = str(transaction["last"])
         deadline_s = transaction.get("deadline_s")
-        del transaction  # what a wave's transactions hold is large, and only their texts are needed now
+        # The transactions of a wave are large, and from here on only their texts are needed.
+        del transaction
         return self._learned(self.caller.change(words, data, name=name, deadline_s=deadline_s, last=last))
 
     def hold(self, name: str, peers: Sequence[str], seconds: float, message: str, over: str = "") -> None:
@@ -140,7 +145,7 @@ class SwitchProgram:
         self._refuse_unless(outcome, answer, "it cannot be held for a drain: ")
 
     def amend(self, transaction: Mapping[str, Any], look: Look | None = None) -> dict[str, Any]:
-        """Let the switch carry out further steps under a transaction that is armed."""
+        """Apply further steps under an armed transaction."""
         return self.apply(transaction, look, "amend")
 
     def confirm(self, commit_id: str = "", only: Reading | None = None) -> dict[str, Any]:
@@ -216,7 +221,7 @@ class SwitchProgram:
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
         """Return the merge document that undoes a confirmed commit, with its secrets.
 
-        Raises CommitError if the switch does not have it any more.
+        Raises CommitError if the switch no longer has it.
         """
         undo = None
         if commit_id:

@@ -392,7 +392,7 @@ def _logged_in(session: Session, tunnel: Tunnel | None) -> Any:
     )
 
 
-def _keep_alive(client: "paramiko.SSHClient", interval_s: int) -> None:
+def _keep_alive(client: Any, interval_s: float) -> None:
     """Send keepalives on a session, so that the loss of the switch is noticed; 0: send none."""
     transport = client.get_transport()
     if interval_s and transport is not None:

@@ -42,11 +42,11 @@ class SonicSwitchDriver(SwitchDriver):
 
     @property
     def last_reading(self) -> ConfigReading | None:
-        """Return what the program's last answer said of what runs."""
+        """Return the running configuration by the program's last answer."""
         return _optional_reading(self._program.last_reading)
 
     def read(self, request: ObserveRequest | None = None) -> ConfigReading:
-        """Read configuration and status with one command; what was read before is not sent again."""
+        """Read configuration and status with one command; unchanged parts are not sent again."""
         return _reading(self._program.read(look=_look(request)))
 
     def status(self) -> CommitStatus:
@@ -62,7 +62,7 @@ class SonicSwitchDriver(SwitchDriver):
         return str(getters_facts.get_facts(self._session)["serial_number"])
 
     def observe(self, request: ObserveRequest = STATE) -> Observed:
-        """Return what the switch shows, with one command."""
+        """Return observations, with one command."""
         return self._program.observe(Look(request.state, request.counters, request.over_s))
 
     def interfaces(self) -> Mapping[str, Mapping[str, Any]]:
@@ -80,7 +80,7 @@ class SonicSwitchDriver(SwitchDriver):
         generation: Mapping[str, Any] | None = None,
         restores: bool = False,
     ) -> AppliedChange:
-        """Let the program carry the delta out as one transaction, under its timer."""
+        """Apply the delta as one transaction of the program, under its timer."""
         applied = self._changes.apply(
             delta,
             message=message,
@@ -106,11 +106,11 @@ class SonicSwitchDriver(SwitchDriver):
         self._changes.revert(commit_id, pending=pending)
 
     def check(self, changes: Mapping[str, Any]) -> ModelsVerdict:
-        """Ask the switch's YANG models about rows that a merge writes."""
+        """Validate the rows of a merge by the switch's YANG models."""
         return self._program.rejected_when_written(changes)
 
     def check_reload(self, config_db: Mapping[str, Any]) -> ModelsVerdict:
-        """Ask the switch's YANG models about tables that ``config reload`` loads."""
+        """Validate tables for ``config reload`` by the switch's YANG models."""
         return self._program.rejected_by_reload(config_db)
 
     def save(self) -> None:
@@ -130,11 +130,11 @@ class SonicSwitchDriver(SwitchDriver):
         return self._traffic.drain(peers, revert_in=revert_in, message=message, look=_look(request), hold=hold)
 
     def undrain(self, request: ObserveRequest | None = None) -> Observed | None:
-        """End this session's drain, or remove all that drains."""
+        """End this session's drain, or without one remove all drains."""
         return self._traffic.undrain(look=_look(request))
 
     def drained(self) -> tuple[str, ...]:
-        """Read which peers FRR drains."""
+        """Return the drained BGP peers."""
         return self._traffic.drained()
 
     def hold(self, name: str, peers: Sequence[str], *, seconds: float, message: str, over: str) -> HeldByOther | None:
@@ -146,7 +146,7 @@ class SonicSwitchDriver(SwitchDriver):
         return None
 
     def ports_towards(self, prefix: str) -> frozenset[str]:
-        """Ask FRR for the ports of a route that is in force."""
+        """Return the ports of the route in force to a prefix, by FRR."""
         return self._program.ports_towards(prefix)
 
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
@@ -154,7 +154,7 @@ class SonicSwitchDriver(SwitchDriver):
         return self._changes.rollback_document(commit_id)
 
     def recover(self, *, accept_running: bool) -> RecoveredState:
-        """Let the program repair its state."""
+        """Repair the program's state."""
         recovery = self._program.recover(accept_running=accept_running)
         return RecoveredState(
             _status(recovery.found), recovery.outcome, recovery.restored, recovery.missing, recovery.error
@@ -166,11 +166,15 @@ class SonicSwitchDriver(SwitchDriver):
 
 
 def _look(request: ObserveRequest | None) -> Look | None:
-    return None if request is None else Look(request.state, request.counters, request.over_s)
+    if request is None:
+        return None
+    return Look(request.state, request.counters, request.over_s)
 
 
 def _optional_reading(reading: Reading | None) -> ConfigReading | None:
-    return None if reading is None else _reading(reading)
+    if reading is None:
+        return None
+    return _reading(reading)
 
 
 def _reading(reading: Reading) -> ConfigReading:

@@ -33,6 +33,8 @@ _NONE = State("", "", Stage.NONE)
 # Statuses in which some of the steps may not have been carried out.
 _MIDWAY = frozenset({Stage.APPLYING, Stage.REVERTING, Stage.FAILED})
 RESTARTED = "the switch restarted and booted its startup configuration"
+Fields = dict[str, Any]
+"""Changed fields of a state."""
 
 
 def settle(host: SwitchHost, state: State) -> None:
@@ -145,17 +147,13 @@ def _close(host: SwitchHost, state: State) -> None:
         changes = _closed_change(state, document, is_left=is_left, is_whole=is_whole)
     if changes is None:
         return
-    closed = {"unsaved": False, "worker": None, "error": "", "missing": [], "reason": RESTARTED}
+    closed: Fields = {"unsaved": False, "worker": None, "error": "", "missing": [], "reason": RESTARTED}
     state.write(host, **{**closed, **changes})
     if state.unsaved:
         # The commit that an interrupted rollback left in force is not saved yet.
         _close(host, state)
     else:
         finish(host, state)
-
-
-Fields = dict[str, Any]
-"""Changed fields of a state."""
 
 
 def _closed_rollback(state: State, document: RollbackDocument, *, is_left: bool, is_whole: bool) -> Fields | None:
