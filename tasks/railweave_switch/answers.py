@@ -24,7 +24,7 @@ class RequestRefusedError(Exception):
     """Nothing was done; the message says why.
 
     ``code`` is its kind: ``busy``, ``held``, ``pending``, ``moved``, ``damaged``, ``unasked`` (the switch's YANG models
-    cannot be used) or ``invalid``, and then ``rejected`` is what the models refuse.
+    cannot be used) or ``invalid``; with ``invalid``, ``rejected`` has the rows that the models reject.
     """
 
     def __init__(self, message: str, code: str = "", rejected: Sequence[Sequence[str]] = ()) -> None:
@@ -34,23 +34,23 @@ class RequestRefusedError(Exception):
 
 
 @contextlib.contextmanager
-def locked(host: SwitchHost, asked: Mapping[str, Any]) -> Iterator[None]:
-    """Hold the lock; raises RequestRefusedError where another transaction or session has it."""
+def locked(host: SwitchHost, request: Mapping[str, Any]) -> Iterator[None]:
+    """Hold the lock of the transactions; raises RequestRefusedError if another transaction or session has it."""
     host.make_directory()
     holder = host.session_holder()
-    if holder and holder != asked.get("session"):
+    if holder and holder != request.get("session"):
         raise RequestRefusedError(f"the configuration is locked by {holder}", "busy")
     try:
-        with host.lock(float(asked.get("lock_wait_s") or LOCK_S)):
+        with host.lock(float(request.get("lock_wait_s") or LOCK_S)):
             yield
     except BusyError:
         raise RequestRefusedError("the configuration is locked: another transaction is at work on it", "busy") from None
 
 
 def last_state(host: SwitchHost) -> State:
-    """Return the state, ``none`` where there never was one, after finishing the last transaction (``restart.settle``).
+    """Finish the last transaction (``restart.settle``) and return its state, ``none`` before the first one.
 
-    Raises RequestRefusedError where it cannot be read.
+    Raises RequestRefusedError if the state cannot be read.
     """
     try:
         state = read_state(host)
@@ -65,8 +65,8 @@ def last_state(host: SwitchHost) -> State:
 
 
 def refuse_unless_last(state: State, named: str) -> None:
-    """Raise RequestRefusedError where ``named`` is not the last transaction: another one came since it was read."""
-    # Under the lock this keeps a client that slept from undoing what its successor confirmed.
+    """Raise RequestRefusedError if ``named`` is not the last transaction, so that another one came since."""
+    # Checked under the lock: a client that was suspended must not undo what its successor confirmed.
     if named != state.id:
         raise RequestRefusedError(f"{state.come_since(named)}; nothing was done, plan again", "moved")
 
@@ -77,7 +77,7 @@ def sha256(text: str) -> str:
 
 
 def listed(items: list[str]) -> str:
-    """Return the first five of some names, and how many more there are."""
+    """Return the first five names, and the number of further ones."""
     text = ", ".join(items[:5])
     if len(items) > 5:
         text += f" and {len(items) - 5} more"
@@ -85,9 +85,9 @@ def listed(items: list[str]) -> str:
 
 
 def answer_of(host: SwitchHost, outcome: str, earlier: Mapping[str, Hash] | None = None, **more: Any) -> Answer:
-    """Return the answer with the status and the digests of the running configuration, FRR's text whole.
+    """Return an answer with the status, the digest of CONFIG_DB, and FRR's text.
 
-    With the ``earlier`` rows of CONFIG_DB it has those that have changed since, null for the removed ones.
+    With the ``earlier`` rows of CONFIG_DB it also has the rows that have changed since, null for removed ones.
     """
     text = frr_text(host)
     answer: Answer = {

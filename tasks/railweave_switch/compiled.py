@@ -1,7 +1,7 @@
-"""The program's compiled modules, kept on the switch: compiling took two fifths of the time of every call.
+"""The program's compiled modules, stored on the switch: compiling them took two fifths of the time of a call.
 
-They are in the directory that only root can enter, under the digest of their sources. The program looks there first;
-where they are missing, or made by another Python, it compiles its own sources as before.
+They are in the directory that only root can enter, under the digest of their sources. The program imports them from
+there; if they are missing, or of another Python version, it compiles its own sources.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def start_of(sources: Mapping[str, bytes]) -> str:
 
 
 def keep(host: SwitchHost, program: bytes) -> None:
-    """Compile the modules of a program for this Python and keep them in the place of those of others."""
+    """Compile the modules of a program for this Python, and remove those of other versions."""
     with zipfile.ZipFile(io.BytesIO(program)) as archive:
         sources = {name: archive.read(name) for name in archive.namelist() if "/" in name}
     name = f"{_FIRST}{_digest(sources)}-{sys.implementation.cache_tag}"

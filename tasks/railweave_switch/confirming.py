@@ -1,4 +1,4 @@
-"""Confirming a commit, which is then never reverted and boots; and saving the running configuration without one."""
+"""Confirm and save a commit, so that it is not reverted and survives a reboot; save without a commit; undrain."""
 
 from __future__ import annotations
 
@@ -40,53 +40,53 @@ READ_BACK_S = 1.5
 READ_BACK_PAUSE_S = 0.5
 
 
-def confirm(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
-    """Confirm the pending commit and save it; the temporary drain under which it was made ends first.
+def confirm(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
+    """Confirm the pending commit and save it; the temporary drain that it supersedes ends first.
 
-    ``id`` names the commit; people on the switch may leave it out.
+    ``id`` names the commit; a call on the switch itself may omit it. Raises RequestRefusedError.
     """
-    with locked(host, asked):
+    with locked(host, request):
         state = last_state(host)
-        if asked.get("id"):
-            refuse_unless_last(state, asked["id"])
+        if request.get("id"):
+            refuse_unless_last(state, request["id"])
         if state.now(host) != Stage.ARMED:
             raise RequestRefusedError(state.describe(host))
         if state.kind == TransactionKind.DRAIN:
             raise RequestRefusedError("no commit waits to be confirmed, only a temporary drain: undrain ends it")
         if state.over(host):
             raise RequestRefusedError("the time is over: the switch is restoring the earlier configuration")
-        _refuse_other(host, asked)
+        _refuse_other(host, request)
         missing = ended(host, state)
         if missing:
             raise RequestRefusedError(f"{listed(missing)} ended since the change was written", "broken")
         document = read_document(host)
-        if not asked.get("frr"):
+        if not request.get("frr"):
             _refuse_undone(host, state, document)
         return confirm_commit(host, state, document)
 
 
-def save(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
+def save(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
     """Save the running configuration; refused while a transaction is pending."""
-    with locked(host, asked):
+    with locked(host, request):
         state = last_state(host)
         if state.status in OPEN:
             raise RequestRefusedError(state.describe(host), "pending")
-        return answer_of(host, "saved", **save_alone(host, state, asked.get("frr_ignored") or ""))
+        return answer_of(host, "saved", **save_alone(host, state, request.get("frr_ignored") or ""))
 
 
-def _refuse_other(host: SwitchHost, asked: Mapping[str, Any]) -> None:
-    """Raise RequestRefusedError where the running configuration has not the digests that the client read back."""
+def _refuse_other(host: SwitchHost, request: Mapping[str, Any]) -> None:
+    """Raise RequestRefusedError if the running configuration differs from the one that the client has read back."""
     moved: list[str] = []
-    if asked.get("config") and digest(host.rows("CONFIG_DB")) != asked["config"]:
+    if request.get("config") and digest(host.rows("CONFIG_DB")) != request["config"]:
         moved.append("CONFIG_DB")
-    if asked.get("frr") and sha256(frr_text(host) or "") != asked["frr"]:
+    if request.get("frr") and sha256(frr_text(host) or "") != request["frr"]:
         moved.append("FRR")
     if moved:
         raise RequestRefusedError(f"{' and '.join(moved)} changed since the configuration was read back", "moved")
 
 
 def _refuse_undone(host: SwitchHost, state: State, document: RollbackDocument) -> None:
-    """Raise RequestRefusedError where FRR lost lines of the change: a daemon that restarts boots its earlier file."""
+    """Raise RequestRefusedError if FRR lacks lines of the change: a daemon that restarted has loaded its old file."""
     own = _lasting(state, document)
     undone = frr_undone(host, document.frr_ignored, own.frr_added, own.frr_removed)
     if undone:
@@ -94,7 +94,7 @@ def _refuse_undone(host: SwitchHost, state: State, document: RollbackDocument) -
 
 
 def confirm_commit(host: SwitchHost, state: State, document: RollbackDocument) -> Answer:
-    """Confirm an armed transaction; raises StepError, OSError, and then it is still armed."""
+    """Confirm an armed transaction; if StepError or OSError is raised, it is still armed."""
     _end_drain(host, state, document)
     kept = state.kept
     generation = document.generation or state.generation
@@ -107,10 +107,12 @@ def confirm_commit(host: SwitchHost, state: State, document: RollbackDocument) -
 
 
 def _lasting(state: State, document: RollbackDocument) -> RollbackDocument:
-    """Return the rollback document of a confirmed commit: without the drain, and with the commit's own lines."""
+    """Return the rollback document of a confirmed commit, without the drain that it superseded."""
     drain = document.drain or {"steps": [], "added": [], "removed": []}
-    # Where it is unknown which lines changed, a rollback restores FRR's whole text.
-    frr_text_before = document.frr if state.frr_added is None else None
+    # A rollback restores FRR's whole text only if the changed lines are unknown: other lines may change until then.
+    frr_text_before = None
+    if state.frr_added is None:
+        frr_text_before = document.frr
     return replace(
         document,
         steps=document.steps[: len(document.steps) - len(drain["steps"])],
@@ -128,12 +130,12 @@ def _without(lines: Lines | None, of_drain: Lines) -> Lines:
     return [line for line in lines or () if list(line) not in drained]
 
 
-def undrain(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
-    """End the temporary drain under which a commit waits; the commit stays pending."""
-    with locked(host, asked):
+def undrain(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
+    """End the temporary drain that a pending commit supersedes; the commit stays pending."""
+    with locked(host, request):
         state = last_state(host)
-        if asked.get("id"):
-            refuse_unless_last(state, asked["id"])
+        if request.get("id"):
+            refuse_unless_last(state, request["id"])
         if state.now(host) != Stage.ARMED or not state.drain:
             raise RequestRefusedError("no commit waits that was made under a temporary drain")
         document = read_document(host)
@@ -161,7 +163,7 @@ def frr_lines_changed(
 
 
 def _end_drain(host: SwitchHost, state: State, document: RollbackDocument) -> None:
-    """Remove the lines of the drain; raises StepError where they stay."""
+    """Remove the lines of the drain; raises StepError if they stay."""
     drain = document.drain
     if not drain or not state.drain:
         return

@@ -1,12 +1,13 @@
-"""The configuration that SONiC's daemons apply, by their databases, compared with CONFIG_DB.
+"""Compare the configuration that SONiC's daemons apply, as their databases show it, with CONFIG_DB.
 
-buffermgrd copies buffer rows into APPL_DB, where a deleted one stays until orchagent took it; the PFC watchdog's
-timings are with the counters of the queues that it watches (sonic-swss cfgmgr/buffermgr.cpp, orchagent/pfcwdorch.cpp).
-STATE_DB has the fields of the ECMP hash that the ASIC supports: orchagent ignores others (orchagent/switchorch.cpp). It
-also has the speed of a port in use, from 202311 on its FEC, and the result of link training, as the SAI reports them
-when the port comes up; ``N/A`` where it does not (orchagent/portsorch.cpp, updateDbPortOperSpeed,
-updateDbPortOperFec). For other tables no database tells. In the dynamic buffer model buffermgrd keeps rows of its own,
-so buffers are not compared.
+- Buffers: buffermgrd copies rows into APPL_DB, where a deleted row stays until orchagent has processed it (sonic-swss
+  cfgmgr/buffermgr.cpp). In the dynamic buffer model it writes rows of its own, so buffers are not compared.
+- PFC watchdog: its timings are beside the counters of the watched queues (orchagent/pfcwdorch.cpp).
+- ECMP hash: STATE_DB has the fields that the ASIC supports; orchagent ignores others (orchagent/switchorch.cpp).
+- Ports: STATE_DB has the speed in use, since 202311 also the FEC, and the result of link training, as the SAI reports
+  them when the port comes up, else ``N/A`` (orchagent/portsorch.cpp, updateDbPortOperSpeed, updateDbPortOperFec).
+
+For other tables no database shows what is applied.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ WATCHED = "PFC_WD_DETECTION_TIME"
 PORT_FIELDS = {"autoneg": "off", "fec": "none", "mtu": "9100", "speed": ""}
 """Fields of a port that portmgrd passes on, with the values in force without them (sonic-swss cfgmgr/portmgr.cpp)."""
 IN_FORCE = {"speed": (), "fec": ("auto",)}
-"""Fields of a port whose value in force is in STATE_DB, with configured ones that leave it open."""
+"""Fields of a port whose value in force is in STATE_DB, with the configured values that do not determine it."""
 TRAINING = "link_training"
 # STATE_DB has ``on`` until orchagent polls a port that trains (portsorch.cpp).
 TRAINED = ("on", "trained")
@@ -99,13 +100,13 @@ def watched_queues(host: SwitchHost) -> dict[str, dict[str, Hash]]:
 
 
 def unapplied(host: SwitchHost, rows: Mapping[str, Hash]) -> list[Unapplied]:
-    """Return the values that daemons apply where they differ from CONFIG_DB; raises DatabaseError, OSError."""
+    """Return the values of daemons that differ from CONFIG_DB; raises DatabaseError, OSError."""
     return applied_and_unseen(host, rows)[0]
 
 
 def applied_and_unseen(host: SwitchHost, rows: Mapping[str, Hash]) -> tuple[list[Unapplied], list[str]]:
-    """Return the values that daemons and ports apply where they differ from CONFIG_DB, and the fields of ports whose
-    value in force no port that is up reports; raises DatabaseError, OSError."""
+    """Return the values of daemons and ports that differ from CONFIG_DB, and the fields (speed, FEC) that are
+    configured but reported by no port that is up; raises DatabaseError, OSError."""
     buffers = host.rows("APPL_DB", "BUFFER_*")
     ports = {key: row for key, row in rows.items() if key.startswith("PORT|")}
     applied_ports = host.rows("APPL_DB", "PORT_TABLE:*")
@@ -122,7 +123,7 @@ def applied_and_unseen(host: SwitchHost, rows: Mapping[str, Hash]) -> tuple[list
 
 
 def _of_hash(hash_fields: str, capability: Hash | None) -> Iterator[Unapplied]:
-    """Yield the fields of the ECMP hash where the ASIC supports none or not all of them."""
+    """Yield the fields of the ECMP hash if the ASIC does not support all of them."""
     if capability is None:
         return
     supported = capability.get("HASH|NATIVE_HASH_FIELD_LIST", "N/A")
@@ -138,7 +139,10 @@ def _of_ports(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator
         applied_row = applied.get(key.replace("PORT|", "PORT_TABLE:", 1), {})
         for name, default in PORT_FIELDS.items():
             value = row.get(name)
-            expected = (value,) if value else (value, default, *UNSET)
+            expected: tuple[str | None, ...] = (value,)
+            if not value:
+                # An unset field is in force with its default, and APPL_DB need not have it.
+                expected = (value, default, *UNSET)
             if name in applied_row and applied_row[name] not in expected:
                 yield key, name, applied_row[name], value or "none"
 

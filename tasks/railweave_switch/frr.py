@@ -1,4 +1,4 @@
-"""FRR's configuration as a set of lines in their contexts: enough to tell whether an earlier text is back."""
+"""FRR's configuration as a set of lines in their contexts, which tells whether an earlier configuration is restored."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ _STATIC_ROUTE = re.compile(r"(ip|ipv6) route ")
 _STATIC_ROUTES_BY_MGMTD = 10
 
 _VERSION = re.compile(r"^frr version (\d+)", re.MULTILINE)
-# Lines that every daemon keeps for itself: vtysh shows such a line once, also where only one of them has it.
+# Lines of which every daemon has its own copy: vtysh shows such a line once, even if only one daemon has it.
 _SHARED = re.compile(r"route-map |(ip|ipv6) (prefix-list|access-list) |access-list ")
 
 
 def daemons_of(lines: Iterable[Line], version: int = 0) -> frozenset[str]:
-    """Return the daemons of FRR that keep these lines; ``version`` is FRR's major one, 0 where it is unknown."""
+    """Return FRR's daemons that these lines belong to; ``version`` is FRR's major version, 0 if it is unknown."""
     daemons: set[str] = set()
     for top in {_top(line) for line in lines}:
         daemons.update(_daemons(top, version))
@@ -82,12 +82,14 @@ def daemons_of(lines: Iterable[Line], version: int = 0) -> frozenset[str]:
 
 
 def _top(line: Line) -> str:
-    """Return the line that decides which daemon keeps ``line``."""
-    # zebra keeps segment-routing / srv6, pathd segment-routing / traffic-eng.
+    """Return the line that determines to which daemon ``line`` belongs."""
+    # zebra has segment-routing / srv6, pathd segment-routing / traffic-eng.
     if line[0] == "segment-routing":
         return JOIN.join(line[:2])
-    # The lines of a VRF belong to the daemons of the same lines at the top.
-    top = line[-1] if line[0].startswith("vrf ") else line[0]
+    top = line[0]
+    if top.startswith("vrf "):
+        # The lines of a VRF belong to the daemons of the same lines at the top level.
+        top = line[-1]
     if top.startswith("no "):
         return top[3:]
     return top
@@ -102,13 +104,15 @@ def _daemons(top: str, version: int) -> tuple[str, ...]:
 
 
 def version_of(text: str) -> int:
-    """Return the major version of FRR in a ``show running-config``, 0 where it has none."""
+    """Return the major version of FRR in a ``show running-config``, 0 if it has none."""
     version = _VERSION.search(text)
-    return int(version[1]) if version else 0
+    if version is None:
+        return 0
+    return int(version[1])
 
 
 def shared_lines(text: str) -> dict[Line, None]:
-    """Return the lines that several daemons keep, each for itself, in order."""
+    """Return the lines of which several daemons have their own copy, in order."""
     return {line: None for line in lines_of(text, "") if _SHARED.match(line[0])}
 
 
@@ -118,9 +122,9 @@ _OF_TSA = re.compile(
 
 
 def without_tsa(text: str) -> str:
-    """Return a file of FRR's without the lines of SONiC's TSA, which holds its state in CONFIG_DB.
+    """Return FRR's startup file without the lines of SONiC's TSA, whose state is in CONFIG_DB.
 
-    bgpcfgd writes them at each start while TSA is on; a file that has them would hold routes back after TSB too.
+    While TSA is on, bgpcfgd writes them at each start; in the file they would block routes after TSB too.
     """
     maps: dict[str, dict[str, str]] = {}
     for name, entry, lines in _OF_TSA.findall(text):

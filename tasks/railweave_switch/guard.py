@@ -1,4 +1,4 @@
-"""The guard: a process that watches a transaction and reverts it unless it is confirmed."""
+"""The guard: a process that watches a transaction and reverts it unless it is confirmed in time."""
 
 from __future__ import annotations
 

@@ -19,25 +19,25 @@ AT_WORK_S = 600.0
 """Minimum duration of a hold once its drain has begun: the time limit for the lines of a drain."""
 
 
-def hold(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
+def hold(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
     """Hold the switch for ``seconds``, with 0 release it; raises RequestRefusedError if another client holds it.
 
     ``over`` names a hold whose owner has certainly ended. A switch that is not drained itself may be held as the
     meeting point of all clients that drain other switches of its plane.
     """
-    with locked(host, asked):
+    with locked(host, request):
         other = held(host)
-        if other is not None and other.id not in (asked["id"], asked["over"]):
+        if other is not None and other.id not in (request["id"], request["over"]):
             raise RequestRefusedError(other.words(host), "held")
-        if asked["seconds"] <= 0:
+        if request["seconds"] <= 0:
             remove(host, "hold.json")
             return {"outcome": "released", "status": report(host)}
-        ends_s = host.now_s() + asked["seconds"]
+        ends_s = host.now_s() + request["seconds"]
         new = Hold(
-            asked["id"],
-            [peer for peer in asked["peers"].split(",") if peer],
-            asked["by"],
-            asked["message"],
+            request["id"],
+            [peer for peer in request["peers"].split(",") if peer],
+            request["by"],
+            request["message"],
             host.boot_id(),
             ends_s,
         )

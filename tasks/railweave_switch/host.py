@@ -33,7 +33,7 @@ class CommandError(Exception):
 
 
 class ModelsError(Exception):
-    """The switch's YANG models cannot be asked; the message says why."""
+    """The switch's YANG models cannot be used; the message says why."""
 
 
 class DatabaseError(Exception):
@@ -44,7 +44,7 @@ NOT_FILLED = (
     "CONFIG_DB is not filled, CONFIG_DB_INITIALIZED is not set: try again once SONiC has started; where that does not"
     " help, `sudo sonic-db-cli CONFIG_DB SET CONFIG_DB_INITIALIZED 1` and then `sudo config reload -y -f` on the switch"
 )
-"""Until the key is set, ``sonic-cfggen -d`` and every ``config`` command wait without end, ``config reload`` too."""
+"""Until the key is set, ``sonic-cfggen -d`` and all ``config`` commands, ``config reload`` too, wait forever."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,13 @@ class Done:
     err: str
 
     def words(self) -> str:
-        """Return the end of what the command printed, for a person."""
+        """Return the last lines of the output, for a person."""
         printed = self.err.strip() or self.out.strip() or f"exit status {self.exit_status} without a word"
         return " / ".join(line.strip() for line in printed.splitlines()[-4:])
 
 
 class SwitchHost(Protocol):
-    """A machine. Every method may raise OSError for what its operating system refuses."""
+    """A machine. Every method may raise OSError."""
 
     directory: str = DIRECTORY
     sonic_directory: str = "/etc/sonic"
@@ -70,16 +70,16 @@ class SwitchHost(Protocol):
     # Time
 
     def now_s(self) -> float:
-        """Return seconds that only go forward, also while nobody looks (CLOCK_BOOTTIME): what deadlines are set by."""
+        """Return the seconds since the boot, suspended time included (CLOCK_BOOTTIME); all deadlines use this clock."""
 
     def wall_s(self) -> float:
         """Return seconds since 1970, which may jump: for display only."""
 
     def boot_id(self) -> str:
-        """Return what changes with every boot."""
+        """Return an id that changes with every boot."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for a time in seconds."""
 
     # Files
 
@@ -91,57 +91,57 @@ class SwitchHost(Protocol):
         return self.read_file(path)[-most_bytes:]
 
     def write_file(self, path: str, data: bytes, mode: int | None = None) -> None:
-        """Replace a file atomically: whoever reads sees the old or the new one, after a power loss too.
+        """Replace a file atomically: readers see the old or the new content, after a power loss too.
 
-        Without ``mode`` it keeps mode and owner; a new one is readable by the owner of its directory alone.
+        Without ``mode`` an existing file keeps its mode and owner; only the owner of the directory can read a new one.
         """
 
     def remove_file(self, path: str) -> None:
-        """Remove a file; one that is gone is no error."""
+        """Remove a file; do nothing if it does not exist."""
 
     def rename_file(self, old: str, new: str) -> None:
         """Move a file atomically; raises FileNotFoundError."""
 
     def list_directory(self) -> Sequence[str]:
-        """Return the names in ``directory``; none where it is not there."""
+        """Return the names in ``directory``; none if it does not exist."""
 
     def make_directory(self) -> None:
-        """Make ``directory``, for root alone, where it is not there; raises OSError where somebody else made it."""
+        """Create ``directory``, accessible to root alone, unless it exists; raises OSError if it is another user's."""
 
     # SONiC
 
     def rows(self, database: str, pattern: str = "*") -> dict[str, Hash]:
-        """Return the rows of a database whose key matches a pattern of Redis; raises DatabaseError."""
+        """Return the rows of a database whose key matches a Redis pattern; raises DatabaseError."""
 
     def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
-        """Carry out HSET, HDEL and DEL on CONFIG_DB, without any file; raises DatabaseError."""
+        """Run HSET, HDEL and DEL on CONFIG_DB, without writing a file; raises DatabaseError."""
 
     def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
-        """Run one of the switch's commands; raises CommandError where it cannot run or does not end in time."""
+        """Run a command of the switch; raises CommandError if it cannot run or does not end in time."""
 
     def rejected_by_models(
         self, after: Mapping[str, Any], before: Mapping[str, Any] | None, timeout_s: float
     ) -> list[Sequence[str]] | None:
-        """Return what the switch's YANG models refuse (``models_check``), None where nothing can tell.
+        """Return the rows that the switch's YANG models reject (``models_check``), None on a host without models.
 
-        ``before`` are the tables that run, where ``after`` is written; None where ``after`` is reloaded. Raises
-        ModelsError where they cannot be asked, or do not answer in time.
+        ``before`` are the running tables if ``after`` is written, None if ``after`` is reloaded. Raises ModelsError if
+        the models cannot be used, or do not answer in time.
         """
         return None
 
     def daemons(self) -> frozenset[str]:
-        """Return the names of the processes of the switch, those in containers too; none where nobody can tell."""
+        """Return the names of the switch's processes, those in containers too; none if they are unknown."""
         return frozenset()
 
     # Processes
 
     @contextlib.contextmanager
     def lock(self, wait_s: float) -> Iterator[None]:
-        """Hold the lock of the transactions; raises BusyError after ``wait_s``."""
+        """Hold the lock of the transactions; raises BusyError if it is not free within ``wait_s``."""
         yield
 
     def session_holder(self) -> str:
-        """Return who holds the lock of a whole session, empty where nobody does."""
+        """Return the holder of the session lock, empty if it is free."""
         return ""
 
     def me(self) -> Process:
@@ -151,22 +151,21 @@ class SwitchHost(Protocol):
         """Tell whether a process still runs."""
 
     def processes(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Return what tells the running processes of these names from later ones; those that do not run are left
-        out."""
+        """Return an identity of the running processes for each of these names; it changes when they restart."""
         return {}
 
     def end(self, process: Process) -> None:
-        """Kill a process and all that it started."""
+        """Kill a process and all processes that it started."""
 
     def start_guard(self, name: str) -> None:
-        """Start the guard of a transaction where the end of no session reaches it."""
+        """Start the guard of a transaction so that it survives the end of the session."""
 
     def work(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry out a request in a process that survives the session, and return its answer."""
+        """Process a request in a process that survives the session, and return its answer."""
 
     def program(self) -> bytes:
         """Return the file that this program was started from."""
 
     def keep_compiled(self, program: bytes) -> None:
-        """Keep what makes a program start sooner, where there is such a thing."""
+        """Store the compiled modules of a program, so that it starts faster; a host need not."""
         return

@@ -36,7 +36,7 @@ _LOCK_PAUSE_S = 0.2
 
 
 class Machine(SwitchHost):
-    """The machine on which this process runs; ``root`` is a prefix of every path of ours, for rehearsals."""
+    """The machine on which this process runs; ``root`` is a prefix of all our paths, for rehearsals."""
 
     def __init__(self, root: str = "") -> None:
         self.root = root
@@ -80,9 +80,14 @@ class Machine(SwitchHost):
         """Write and sync a temporary file, move it over the old one and sync the directory."""
         directory = os.path.dirname(path)
         # A new file belongs to the owner of its directory, so that FRR in its container can read its own.
-        like = os.stat(path if os.path.exists(path) else directory)
+        model = directory
+        if os.path.exists(path):
+            model = path
+        like = os.stat(model)
         if mode is None:
-            mode = stat.S_IMODE(like.st_mode) if stat.S_ISREG(like.st_mode) else 0o600
+            mode = 0o600
+            if stat.S_ISREG(like.st_mode):
+                mode = stat.S_IMODE(like.st_mode)
         handle, temporary = tempfile.mkstemp(dir=directory, prefix=".railweave-")
         try:
             _write(handle, data)
@@ -137,14 +142,14 @@ class Machine(SwitchHost):
     # SONiC
 
     def rows(self, database: str, pattern: str = "*") -> dict[str, Hash]:
-        """Return the rows of a database; CONFIG_DB only when it is filled: until then every reader would err."""
+        """Return the rows of a database; raises DatabaseError while CONFIG_DB is being filled."""
         with RedisConnection(database, self.sockets) as redis:
             if database == "CONFIG_DB" and redis.call("GET", "CONFIG_DB_INITIALIZED") != "1":
                 raise DatabaseError(NOT_FILLED)
             return redis.rows(pattern)
 
     def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
-        """Carry out commands on CONFIG_DB in one transaction."""
+        """Run commands on CONFIG_DB in one Redis transaction."""
         with RedisConnection("CONFIG_DB", self.sockets) as redis:
             done = redis.pipeline([("MULTI",), *commands, ("EXEC",)])[-1]
         for answer in done or ():
@@ -152,7 +157,7 @@ class Machine(SwitchHost):
                 raise answer
 
     def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
-        """Run a command in a process group of its own, which is killed when the time is up; no terminal is asked."""
+        """Run a command in a process group of its own, which is killed after the time limit."""
         command = " ".join(words[:3])
         try:
             process = subprocess.Popen(
@@ -176,7 +181,7 @@ class Machine(SwitchHost):
     def rejected_by_models(
         self, after: Mapping[str, Any], before: Mapping[str, Any] | None, timeout_s: float
     ) -> list[Sequence[str]] | None:
-        """Validate in another process, because this one runs with -S, without the packages of SONiC's libraries."""
+        """Validate in another process: this one runs with -S, so it cannot import SONiC's libraries."""
         words = [sys.executable, "-I", os.path.abspath(sys.argv[0]), "_check", str(timeout_s / 2)]
         try:
             done = self.run(words, timeout_s, json.dumps({"after": after, "before": before}))
@@ -191,12 +196,12 @@ class Machine(SwitchHost):
         return rejected
 
     def daemons(self) -> frozenset[str]:
-        """Return the names of all processes, those in containers included, which /proc shows as well."""
+        """Return the names of all processes; /proc shows those in containers as well."""
         names = set()
         for number in os.listdir("/proc"):
             if number.isdigit():
                 with contextlib.suppress(OSError), open(f"/proc/{number}/comm", "rb") as file:
-                    # A process may name itself by any octets.
+                    # A process may give itself a name that is not valid UTF-8.
                     names.add(file.read().strip().decode("utf-8", "replace"))
         return frozenset(names)
 
@@ -215,7 +220,7 @@ class Machine(SwitchHost):
             yield
 
     def session_holder(self) -> str:
-        """Return who holds the lock of a session, by the note in its file."""
+        """Return the holder of the session lock, by the note in its file."""
         try:
             with open(self.root + SESSION_LOCK_FILE, encoding="utf-8") as file:
                 if _taken(file.fileno()):
@@ -225,7 +230,7 @@ class Machine(SwitchHost):
             return ""
 
     def me(self) -> Process:
-        """Return this process by its number and its start, because the kernel reuses numbers."""
+        """Return this process by its number and start time, because the kernel reuses numbers."""
         return {"pid": os.getpid(), "start": _started(os.getpid()), "boot_id": self.boot_id()}
 
     def alive(self, process: Process | None) -> bool:
@@ -237,7 +242,7 @@ class Machine(SwitchHost):
         return started != "" and started == process.get("start")
 
     def processes(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Return number and start of these processes, also of those in containers; several of a name are joined."""
+        """Return numbers and start times of the processes with these names, those in containers too."""
         processes: dict[str, list[str]] = {}
         for number in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
@@ -258,7 +263,7 @@ class Machine(SwitchHost):
                     os.kill(int(name), signal.SIGKILL)
 
     def start_guard(self, name: str) -> None:
-        """Start the guard: a unit of systemd, else a session of its own."""
+        """Start the guard as a transient systemd unit, or without systemd in a session of its own."""
         words = [*self._start(), "_guard", name]
         if _process_one() == "systemd":
             unit = [f"--unit=railweave-switch-{name}", "--property=KillMode=process"]
@@ -275,7 +280,7 @@ class Machine(SwitchHost):
         subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd="/")
 
     def work(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry out a request in a process with a session of its own; this one only waits for the answer."""
+        """Process a request in a process with a session of its own; this process only waits for the answer."""
         read_end, write_end = os.pipe()
         worker = os.fork()
         if worker == 0:
@@ -303,14 +308,14 @@ class Machine(SwitchHost):
         return self.read_file(os.path.abspath(sys.argv[0]))
 
     def keep_compiled(self, program: bytes) -> None:
-        """Keep its modules compiled. Imported here: only an installation does this."""
+        """Store the compiled modules. Imported here because only an installation needs it."""
         from railweave_switch import compiled
 
         compiled.keep(self, program)
 
     @staticmethod
     def _start() -> list[str]:
-        """Return the words that start this program without environment and packages of the caller."""
+        """Return the command that starts this program, isolated from the caller's environment and packages."""
         return [sys.executable, "-I", "-S", os.path.abspath(sys.argv[0])]
 
 
@@ -322,7 +327,7 @@ def _write(handle: int, data: bytes) -> None:
 
 
 def _leave_session() -> None:
-    """Leave the session in which this process was started, so that neither its end nor its streams matter."""
+    """Leave the session of the client, so that this process survives its end and the loss of its streams."""
     os.setsid()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -339,7 +344,7 @@ def _taken(handle: int) -> bool:
 
 
 def _status(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat after the name (proc_pid_stat(5)), none where there is no such process."""
+    """Return the fields of /proc/PID/stat after the name (proc_pid_stat(5)), none if the process does not exist."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()

@@ -19,7 +19,7 @@ from railweave_switch.answers import DEVICE_ERRORS, RequestRefusedError
 from railweave_switch.guard import Guard
 from railweave_switch.host import Process, SwitchHost
 from railweave_switch.probing import probe
-from railweave_switch.reading import UnreadableError, looked, read, towards
+from railweave_switch.reading import UnreadableError, observations, read, towards
 from railweave_switch.restart import settle_if_free
 from railweave_switch.state import OPEN, Stage, path, report, write
 from railweave_switch.state_forms import DamagedError, VersionError
@@ -36,7 +36,7 @@ LONGEST_TRANSACTION = 64 * 1024 * 1024
 
 GOOD = frozenset({"read", "applied", "confirmed", "saved", "armed", "reverted", "healthy", "accepted", "installed",
                   "status", "held", "released"})  # fmt: skip
-"""Outcomes of verbs that did what they were asked for."""
+"""Outcomes of verbs that succeeded."""
 
 
 class ArgumentsError(Exception):
@@ -57,62 +57,62 @@ def parser() -> argparse.ArgumentParser:
     _add_reading_verbs(verbs)
     _add_transaction_verbs(verbs)
     _add_ending_verbs(verbs)
-    hold = _add_verb(verbs, "hold", "say that a drain is about to begin, before the others are read")
+    hold = _add_verb(verbs, "hold", "announce a drain before the other switches are read")
     for name in ("--id", "--over", "--peers", "--by", "--message", "--session"):
         hold.add_argument(name, default="")
-    hold.add_argument("--seconds", type=float, default=0.0, help="for so long; 0 gives it up")
+    hold.add_argument("--seconds", type=float, default=0.0, help="duration of the hold; 0 releases it")
     hold.add_argument("--lock-wait", dest="lock_wait_s", type=float, default=0.0)
     status = _add_verb(verbs, "status", "the last transaction; changes nothing")
-    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction has ended its work")
+    status.add_argument("--wait", default="", metavar="ID", help="wait until the work on this transaction has ended")
     status.add_argument("--seconds", type=float, default=600.0)
-    install = _add_verb(verbs, "install", "put this file where it is called")
+    install = _add_verb(verbs, "install", f"install this file as {PROGRAM}")
     install.add_argument("--sha256", required=True)
     return program
 
 
 def _add_verb(verbs: Any, name: str, help_text: str) -> argparse.ArgumentParser:
     verb: argparse.ArgumentParser = verbs.add_parser(name, help=help_text)
-    verb.add_argument("--expect", default="", help="SHA-256 of the program that the client brings")
+    verb.add_argument("--expect", default="", help="SHA-256 of the client's version of this program")
     return verb
 
 
 def _add_reading_verbs(verbs: Any) -> None:
-    reading = _add_verb(verbs, "read", "configuration by digest, status, and with --observe what is seen")
+    reading = _add_verb(
+        verbs, "read", "configuration, unless the client has it, status and, with --observe, observations"
+    )
     for name in ("--config", "--frr", "--rollback"):
         reading.add_argument(name, default="")
     _add_observation(reading)
     observing = _add_verb(verbs, "observe", "interfaces, addresses, LLDP and BGP, or the ports' counters")
     _add_observation(observing)
-    observing.add_argument("--towards", default="", help="nothing but the ports in use towards this IPv4 prefix")
-    _add_verb(
-        verbs, "probe", "objects of the ASIC by digest, links, processes of daemons, and which counters there are"
-    )
+    observing.add_argument("--towards", default="", help="only the ports of the route to this IPv4 prefix")
+    _add_verb(verbs, "probe", "digests of ASIC objects, links, processes of daemons, and the available counters")
 
 
 def _add_transaction_verbs(verbs: Any) -> None:
     for name, help_text in (
-        ("apply", "carry out a transaction"),
-        ("amend", "further steps under an armed one"),
-        ("check", "what the switch's YANG models would refuse; changes nothing"),
+        ("apply", "apply a transaction"),
+        ("amend", "apply further steps under an armed transaction"),
+        ("check", "validate a configuration by the switch's YANG models without changing anything"),
     ):
-        verb = _add_verb(verbs, name, f"{help_text}, read as JSON from standard input")
+        verb = _add_verb(verbs, name, f"{help_text}; input is JSON on standard input")
         _add_observation(verb)
         verb.add_argument("--length", type=int, required=True)
         verb.add_argument("--sha256", required=True)
 
 
 def _add_ending_verbs(verbs: Any) -> None:
-    confirm = _add_ending_verb(verbs, "confirm", "keep the pending commit and save it")
-    confirm.add_argument("--config", default="", help="only while CONFIG_DB has this digest")
-    confirm.add_argument("--frr", default="", help="only while FRR's text has this digest")
-    save = _add_ending_verb(verbs, "save", "let the switch boot what it runs")
-    save.add_argument("--frr-ignored", default="", help="pattern of FRR's lines that are never compared")
+    confirm = _add_ending_verb(verbs, "confirm", "confirm the pending commit and save it")
+    confirm.add_argument("--config", default="", help="only if CONFIG_DB has this digest")
+    confirm.add_argument("--frr", default="", help="only if FRR's text has this digest")
+    save = _add_ending_verb(verbs, "save", "save the running configuration")
+    save.add_argument("--frr-ignored", default="", help="pattern of FRR lines that are never compared")
     undrain = _add_ending_verb(verbs, "undrain", "end the temporary drain of the pending commit")
-    revert = _add_ending_verb(verbs, "revert", "restore what was there before the pending transaction")
+    revert = _add_ending_verb(verbs, "revert", "restore the configuration before the pending transaction")
     revert.add_argument("--commit", default="", help="roll back this confirmed commit instead")
-    revert.add_argument("--last", default=None, help="only while this is the last transaction")
-    recover = _add_ending_verb(verbs, "recover", "repair a damaged state, and end what nobody continues")
-    recover.add_argument("--accept-running", dest="accept", action="store_true", help="keep what runs as it is")
+    revert.add_argument("--last", default=None, help="only if this is the last transaction")
+    recover = _add_ending_verb(verbs, "recover", "repair a damaged state and end an interrupted transaction")
+    recover.add_argument("--accept-running", dest="accept", action="store_true", help="keep the running configuration")
     for verb in (save, undrain, revert, recover):
         _add_observation(verb)
 
@@ -126,29 +126,29 @@ def _add_ending_verb(verbs: Any, name: str, help_text: str) -> argparse.Argument
 
 
 def _add_observation(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--observe", action="store_true", help="answer with interfaces, addresses, LLDP and BGP")
-    verb.add_argument("--counters", action="store_true", help="answer with the ports' counters")
-    verb.add_argument("--over", dest="over_s", type=float, default=0.0, help="and again after so many seconds")
+    verb.add_argument("--observe", action="store_true", help="add interfaces, addresses, LLDP and BGP to the answer")
+    verb.add_argument("--counters", action="store_true", help="add the ports' counters to the answer")
+    verb.add_argument("--over", dest="over_s", type=float, default=0.0, help="read counters again after these seconds")
 
 
-# A simulator is asked the same of many switches.
+# A simulator of many switches gets the same calls for each of them.
 @functools.lru_cache(maxsize=64)
-def _asked(words: tuple[str, ...]) -> Mapping[str, Any]:
+def _parsed(words: tuple[str, ...]) -> Mapping[str, Any]:
     """Return the parsed arguments; raises ArgumentsError."""
     return MappingProxyType(vars(parser().parse_args(words)))
 
 
 def run(host: SwitchHost, words: Sequence[str], stdin: Callable[[], bytes]) -> tuple[int, str]:
-    """Carry out one call; return the exit status and what to print."""
+    """Process one call; return the exit status and the text to print."""
     try:
-        asked = _asked(tuple(words))
+        request = _parsed(tuple(words))
     except ArgumentsError as error:
         return EXIT_USAGE, f"{error}\n"
-    if asked["expect"] and asked["verb"] != "install":
+    if request["expect"] and request["verb"] != "install":
         program = hashlib.sha256(host.program()).hexdigest()
-        if program != asked["expect"]:
+        if program != request["expect"]:
             return EXIT_OTHER_PROGRAM, line({"outcome": "other program", "program": program, "status": report(host)})
-    answer = answered(host, lambda: _carried_out(host, asked, stdin))
+    answer = answered(host, lambda: _carried_out(host, request, stdin))
     return _exit_status(answer), line(answer)
 
 
@@ -186,46 +186,49 @@ def answered(host: SwitchHost, act: Callable[[], dict[str, Any]]) -> dict[str, A
         return {"outcome": "failed", "error": str(error) or repr(error), "status": report(host)}
 
 
-def _carried_out(host: SwitchHost, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
-    verb = asked["verb"]
+def _carried_out(host: SwitchHost, request: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
+    verb = request["verb"]
     if verb in WORK:
-        return _worked(host, asked, stdin)
+        return _worked(host, request, stdin)
     if verb in AT_ONCE:
-        return AT_ONCE[verb](host, asked)
+        return AT_ONCE[verb](host, request)
     if verb == "observe":
-        return {"outcome": "read", "status": report(host), **_observed(host, asked)}
+        return {"outcome": "read", "status": report(host), **_observed(host, request)}
     if verb == "probe":
         return {"outcome": "read", "status": report(host), "probe": probe(host)}
     if verb == "check":
-        return _checked(host, _candidate(received(stdin(), asked)))
+        return _checked(host, _candidate(received(stdin(), request)))
     settle_if_free(host)
-    return read(host, asked) if verb == "read" else status(host, asked)
+    return read(host, request) if verb == "read" else status(host, request)
 
 
-def _worked(host: SwitchHost, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
-    """Return the answer of a verb that survives the session, with the observations that were asked for."""
-    verb = asked["verb"]
-    request = {name: value for name, value in asked.items() if name != "expect"}
+def _worked(host: SwitchHost, request: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
+    """Return the answer of a verb that survives the session, with the requested observations."""
+    verb = request["verb"]
+    work_request = {name: value for name, value in request.items() if name != "expect"}
     if verb in ("apply", "amend"):
-        request = {"verb": verb, **transaction.loaded(received(stdin(), asked))}
-    answer = host.work(request)
+        work_request = {"verb": verb, **transaction.loaded(received(stdin(), request))}
+    answer = host.work(work_request)
     if answer.get("outcome") in GOOD:
-        # Observations that cannot be read are no failure of the change.
+        # The change has succeeded even if observations cannot be read.
         with contextlib.suppress(UnreadableError, *DEVICE_ERRORS):
-            answer = {**answer, **looked(host, asked)}
+            answer = {**answer, **observations(host, request)}
     return answer
 
 
-def _observed(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
-    if asked["towards"]:
-        return {"towards": towards(host, asked["towards"])}
-    if asked["counters"]:
-        return looked(host, asked)
-    return looked(host, {**asked, "observe": True})
+def _observed(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
+    if request["towards"]:
+        return {"towards": towards(host, request["towards"])}
+    if request["counters"]:
+        return observations(host, request)
+    return observations(host, {**request, "observe": True})
 
 
 def _candidate(text: str) -> dict[str, Any]:
-    """Return the configuration to validate: ``config_db``, the tables of a reload, or ``changes``, written rows."""
+    """Return the configuration to validate: ``config_db``, the tables of a reload, or ``changes``, written rows.
+
+    Raises RequestRefusedError if the text is neither.
+    """
     try:
         candidate = json.loads(text)
     except ValueError as error:
@@ -245,13 +248,13 @@ def _checked(host: SwitchHost, candidate: Mapping[str, Any]) -> dict[str, Any]:
     return {"outcome": "read", "rejected": rejected, "fault": fault}
 
 
-def received(data: bytes, asked: Mapping[str, Any]) -> str:
-    """Return the transaction that arrived; raises RequestRefusedError where it was truncated or changed on its way."""
-    if len(data) != asked["length"]:
+def received(data: bytes, request: Mapping[str, Any]) -> str:
+    """Return the received transaction; raises RequestRefusedError if it was truncated or changed in transit."""
+    if len(data) != request["length"]:
         raise RequestRefusedError(
-            f"the transaction arrived truncated: {len(data)} of {asked['length']} bytes; nothing was done"
+            f"the transaction arrived truncated: {len(data)} of {request['length']} bytes; nothing was done"
         )
-    if hashlib.sha256(data).hexdigest() != asked["sha256"]:
+    if hashlib.sha256(data).hexdigest() != request["sha256"]:
         raise RequestRefusedError(
             "the transaction arrived changed: its SHA-256 is not the announced one; nothing was done"
         )
@@ -267,11 +270,11 @@ WORK: dict[str, Callable[[SwitchHost, Mapping[str, Any]], dict[str, Any]]] = {
     "revert": reverting.revert,
     "recover": recovery.recover,
 }
-"""The verbs that continue when the session ends."""
+"""The verbs whose work continues when the session ends."""
 
 
 def work(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Carry out a verb of ``WORK``, and store the answer for a session that comes back."""
+    """Process a verb of ``WORK``, and store the answer for a client whose session was lost."""
     with contextlib.suppress(OSError):
         host.make_directory()
         host.remove_file(path(host, "answer.json"))
@@ -290,16 +293,16 @@ BEGINS_S = 5.0
 STATUS_PAUSE_S = 0.2
 
 
-def status(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
+def status(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the status of the last transaction.
 
     ``wait`` names a transaction: then the call returns once its work has ended, or after ``seconds``, and includes the
     stored answer to the last request about it.
     """
-    awaited = asked.get("wait") or ""
+    awaited = request.get("wait") or ""
     if not awaited:
         return {"outcome": "status", "status": report(host)}
-    return _status_after(host, awaited, host.now_s() + float(asked.get("seconds") or 0.0))
+    return _status_after(host, awaited, host.now_s() + float(request.get("seconds") or 0.0))
 
 
 def _status_after(host: SwitchHost, awaited: str, ends_s: float) -> dict[str, Any]:
@@ -347,10 +350,10 @@ def _object_of(document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     return None
 
 
-def install(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
+def install(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     """Install this program at ``PROGRAM``, unless another version of it has something pending."""
     data = host.program()
-    if hashlib.sha256(data).hexdigest() != asked["sha256"]:
+    if hashlib.sha256(data).hexdigest() != request["sha256"]:
         raise RequestRefusedError("the program arrived truncated or changed; nothing was installed")
     current = report(host)
     try:
@@ -358,7 +361,7 @@ def install(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
     except FileNotFoundError:
         old = ""
     busy = current["status"] in {*OPEN, Stage.EXPIRED, Stage.DAMAGED}
-    if busy and old and old != asked["sha256"]:
+    if busy and old and old != request["sha256"]:
         raise RequestRefusedError(
             f"another version of railweave-switch is on the switch and has something pending: {current['status']} "
             f"({current['error'] or current['id']}); end that with it first (`railweave-switch revert`)",
@@ -368,14 +371,14 @@ def install(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
     host.write_file(PROGRAM, data, 0o755)
     with contextlib.suppress(OSError):  # compiled modules only make it faster
         host.keep_compiled(data)
-    return {"outcome": "installed", "program": asked["sha256"], "status": current}
+    return {"outcome": "installed", "program": request["sha256"], "status": current}
 
 
 AT_ONCE: dict[str, Callable[[SwitchHost, Mapping[str, Any]], dict[str, Any]]] = {
     "install": install,
     "hold": holding.hold,
 }
-"""The verbs that write one file."""
+"""The verbs that write only one file, so that they need no process that survives the session."""
 
 
 def stand_guard(guard: Guard) -> None:

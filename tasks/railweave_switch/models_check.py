@@ -26,6 +26,7 @@ MOST = 10
 """Failures that are looked for."""
 NO_MODEL = "the table has no YANG model"
 TOO_SLOW = "the models could not be loaded and asked in the time that the check may take"
+"""The fault of a check that ran out of time."""
 
 Tables = Mapping[str, Mapping[str, Any]]
 Rejected = tuple[str, str, str, str]
@@ -60,9 +61,9 @@ class ModelsChecker(Protocol):
         """Return the tables without a model for which a reload aborts."""
 
     def failure(self, tables: Tables) -> tuple[str, str]:
-        """Return what sonic_yang raises and what libyang prints of the first failure, both empty where there is none.
+        """Return the error of sonic_yang and the output of libyang for the first failure, both empty if there is none.
 
-        Tables without a model are left out.
+        Tables without a model are not checked.
         """
 
 
@@ -71,7 +72,7 @@ def newly_rejected(
 ) -> list[Rejected]:
     """Return the faults of ``after`` that ``before`` does not have: earlier faults are no reason to refuse a change.
 
-    Raises UnavailableError where that is not known in time.
+    Raises UnavailableError if the checks do not end while ``in_time``.
     """
     if not _faults(after, checker, in_time):
         return []
@@ -90,9 +91,9 @@ def _differs(fault: Rejected, before: Tables, after: Tables) -> bool:
 
 
 def rejected(config_db: Tables, checker: ModelsChecker, in_time: Callable[[], bool] = lambda: True) -> list[Rejected]:
-    """Return what the models refuse of ``config_db``, as far as that is known while ``in_time``.
+    """Return the faults of ``config_db``, as many as the checks detect while ``in_time``.
 
-    Raises UnavailableError where nothing is known in time.
+    Raises UnavailableError if they detect none in time.
     """
     return _with_needs(_faults(config_db, checker, in_time), config_db, checker)
 
@@ -128,7 +129,10 @@ def _faults(
     most: int = MOST,
     whole: bool = False,
 ) -> list[Rejected]:
-    """Return at most ``most`` faults of a configuration besides ``ignored``; ``whole``: a part of them is of no use."""
+    """Return at most ``most`` faults of a configuration besides ``ignored``.
+
+    ``whole``: raise UnavailableError rather than return only the faults that were detected in time.
+    """
     search = _Search(config_db, checker)
     while len(search.faults) - len(ignored.intersection(search.faults)) < most:
         if not in_time():
@@ -152,7 +156,7 @@ class _Search:
         self.removed = _Removed()
 
     def step(self) -> bool:
-        """Note the next failure and remove what is faulty; return whether the search can go on."""
+        """Note the next failure and remove the faulty part; return whether the search can continue."""
         said, printed = self.checker.failure(self.remaining)
         if not said:
             return False
@@ -195,7 +199,7 @@ class _Search:
     def _remove(self, table: str, key: str, field: str) -> None:
         """Remove a field of a row, or the row itself."""
         rows = self.remaining[table]
-        # A copy each time: a checker may cache results for the same objects.
+        # A new object each time: a checker may cache results by the identity of a table.
         self.remaining[table] = {name: row for name, row in rows.items() if name != key}
         if field:
             self.removed.fields.add(field)
@@ -206,7 +210,7 @@ class _Search:
 
 
 def _with_needs(faults: list[Rejected], config_db: Tables, checker: ModelsChecker) -> list[Rejected]:
-    """Return the faults with a note where the field is mandatory, so that removing it is no solution."""
+    """Return the faults with a note on mandatory fields, which cannot simply be removed."""
     noted: list[Rejected] = []
     for fault in faults:
         table, key, field, reason = fault
@@ -288,7 +292,7 @@ def _unparsed_places(unparsed: re.Match[str], tables: Tables) -> list[Rejected]:
 
 
 def _named_field(row: Mapping[str, Any], reasons: list[str]) -> str:
-    """Return the field of a row that the reasons name, or whose value they quote; empty where there is none."""
+    """Return the field of a row that the reasons name, or whose value they quote; empty if there is none."""
     for reason in reasons:
         if reason.strip("'") in row:
             return reason.strip("'")
@@ -313,15 +317,16 @@ _HEADINGS = ("Data Loading Failed", "Failed to validate", "Yang Models Load fail
 
 
 def _words(said: str) -> str:
-    """Return SONiC's words without the headings of its own."""
+    """Return SONiC's message without its headings."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return " ".join(line for line in lines if not line.startswith(_HEADINGS)) or said
 
 
 class SonicYang:
-    """The models of this machine, by SONiC's own library; raises UnavailableError where they cannot be loaded.
+    """The YANG models of this machine, by SONiC's own library; raises UnavailableError if they cannot be loaded.
 
-    ``rule`` is the source of the check that the release's reload makes; ``reloads``: only faults that it refuses count.
+    ``rule`` is the source of the function by which ``config reload`` of this release checks its file (empty: it does
+    not); ``reloads``: only faults for which that reload aborts count.
     """
 
     def __init__(self, rule: str, *, reloads: bool = False) -> None:
@@ -331,14 +336,14 @@ class SonicYang:
             self._yang = _loaded()
 
     def unmodelled(self, tables: Tables) -> list[str]:
-        """Return the tables without a model; none where the reload of this release accepts them."""
+        """Return the tables without a model; none if the reload of this release accepts them."""
         if not self._refuses_tables:
             return []
         modelled = self._yang.confDbYangMap
         return [table for table in tables if table not in modelled and table != "bgpraw"]
 
     def failure(self, tables: Tables) -> tuple[str, str]:
-        """Load and validate as the reload does."""
+        """Load and validate tables as ``config reload`` does; return the error and libyang's output."""
         if not self._checks:
             return "", ""
         said = ""
@@ -346,7 +351,8 @@ class SonicYang:
             try:
                 self._yang.loadData(configdbJson=copy.deepcopy(tables))
                 self._yang.validate_data_tree()
-            except Exception as error:  # sonic_yang raises what it likes, and a reload aborts for all of it
+            except Exception as error:
+                # sonic_yang raises plain exceptions of many kinds, and a reload aborts for each of them.
                 said = str(error) or repr(error)
         return said, "\n".join(line for line in lines if line.startswith("libyang"))
 
@@ -360,7 +366,8 @@ def _loaded() -> Any:
             yang = importlib.import_module("sonic_yang").SonicYang(YANG_MODELS)
             if yang.loadYangModel() is False:
                 said = "loadYangModel failed"
-        except Exception as error:  # it raises what it likes
+        except Exception as error:
+            # sonic_yang raises plain exceptions of many kinds.
             said = _words(str(error) or repr(error))
     if said:
         first = next((f" ({line})" for line in lines if line.startswith("libyang")), "")
@@ -371,21 +378,24 @@ def _loaded() -> Any:
 
 
 def _rule_of_reload() -> str | None:
-    """Return the source of the function by which the release's reload checks a file, empty where it has none.
+    """Return the source of the function by which the release's reload checks a file, empty if it has none.
 
-    None where SONiC's management code is not installed.
+    None if SONiC's management code is not installed.
     """
     folder = importlib.util.find_spec("config")
     for place in (folder and folder.submodule_search_locations) or ():
         with contextlib.suppress(OSError), open(os.path.join(place, "main.py"), encoding="utf-8") as file:
             rule = re.search(r"^def config_file_yang_validation\(.*?(?=^\S)", file.read(), re.MULTILINE | re.DOTALL)
-            return rule[0] if rule else ""
+            if rule is None:
+                return ""
+            return rule[0]
     return None
 
 
 @contextlib.contextmanager
 def _printed() -> Iterator[list[str]]:
-    """Drop what Python prints; give the lines that libyang, which is C, writes to stderr, once that is over."""
+    """Discard what Python prints in the block; after it, the list has the lines that libyang wrote to stderr."""
+    # libyang is written in C, so redirecting sys.stderr does not reach it: the descriptor itself is replaced.
     lines: list[str] = []
     kept = os.dup(2)
     with tempfile.TemporaryFile() as file, contextlib.redirect_stdout(io.StringIO()):
@@ -400,20 +410,18 @@ def _printed() -> Iterator[list[str]]:
 
 
 def check(text: str, in_time: Callable[[], bool]) -> str:
-    """Return as JSON what the models refuse, null on a machine without SONiC's management code.
+    """Return the rejected rows as JSON; null on a machine without SONiC's management code.
 
-    Where its models cannot be asked, that is an object with the ``fault``.
-
-    ``text`` is a JSON object: the tables ``after``, and those ``before`` a change that is written, or null for those
-    of a reload, which aborts for every fault.
+    If its models cannot be used, return an object with the ``fault``. ``text`` is a JSON object: the tables ``after``
+    a change, and those ``before`` it, or null instead if ``after`` is reloaded: a reload aborts for every fault.
     """
-    asked = json.loads(text)
+    request = json.loads(text)
     rule = _rule_of_reload()
     if rule is None:
         return "null"
     try:
-        if asked["before"] is None:
-            return json.dumps(rejected(asked["after"], SonicYang(rule, reloads=True), in_time))
-        return json.dumps(newly_rejected(asked["after"], asked["before"], SonicYang(rule), in_time))
+        if request["before"] is None:
+            return json.dumps(rejected(request["after"], SonicYang(rule, reloads=True), in_time))
+        return json.dumps(newly_rejected(request["after"], request["before"], SonicYang(rule), in_time))
     except UnavailableError as error:
         return json.dumps({"fault": str(error)})

@@ -19,9 +19,9 @@ os.write(file, base64.b64decode(sys.stdin.buffer.read()))
 words = [sys.executable, "-I", "-S", f"/proc/self/fd/{file}", *sys.argv[1:]]
 sys.exit(subprocess.call(words, pass_fds=[file]))
 """
-"""The code that starts the program on the switch from standard input, in Base64.
+"""The code that starts the program on the switch; it reads the program from standard input, in Base64.
 
-The program is in memory until it is installed: not in a directory that others can write, nor a file that they can read.
+Until it is installed the program is only in memory, so that other users can neither replace nor read its file.
 """
 
 

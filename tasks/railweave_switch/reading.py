@@ -1,4 +1,4 @@
-"""Readings for a client: digests, the configurations that it does not have yet, and observations."""
+"""Readings for a client: digests, the configurations that it does not have, and observations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from railweave_switch.steps import READ_S, frr_lost, frr_text
 ADDRESSES = ("ip", "-j", "addr", "show")
 BGP = ("vtysh", "-c", "show bgp vrf all neighbors json")
 BFD = ("vtysh", "-c", "show bfd peers json")
-PORTS, LLDP = "PORT_TABLE:*", "LLDP_ENTRY_TABLE:*"
+PORTS = "PORT_TABLE:*"
+LLDP = "LLDP_ENTRY_TABLE:*"
 PORT_NAMES = "COUNTERS_PORT_NAME_MAP"
 POLLED_PORTS = "FLEX_COUNTER_TABLE|PORT"
 POLL_MS = 1000
@@ -37,6 +38,7 @@ _BFD_PEER = ("peer", "interface", "vrf", "status", "receive-interval", "transmit
 _FAMILY = ("acceptedPrefixCounter", "sentPrefixCounter")
 _COUNTED = "SAI_PORT_STAT_IF_"
 _PREFIX = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}")
+_JSON_START = re.compile(r"[{\[]")
 _IMAGE = re.compile(r"^(release|branch|build_version): *'?([^'\n]*)'?$", re.MULTILINE)
 
 
@@ -47,36 +49,38 @@ class UnreadableError(Exception):
     """A part of the switch does not answer; the message names it."""
 
 
-def read(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return digests of CONFIG_DB and FRR's text, and the contents of those whose digest differs from ``asked``.
+def read(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return digests of CONFIG_DB and FRR's text, and the contents of those whose digest differs from ``request``.
 
     ``rollback`` adds the merge document that undoes a commit and the generation before it; for observations see
-    ``looked``.
+    ``observations``.
     """
     answer: dict[str, Any] = {"outcome": "read", "status": report(host), "digest_key": digest_key(host)}
     rows = _rows(host)
-    answer["config"] = _config(rows, asked.get("config") or "")
+    answer["config"] = _config(rows, request.get("config") or "")
     common = _common(host, rows)
-    answer["frr"] = _frr(host, asked.get("frr") or "")
+    answer["frr"] = _frr(host, request.get("frr") or "")
     answer.update(common)
-    if asked.get("rollback"):
-        answer.update(_undo(host, str(asked["rollback"])))
-    return {**answer, **looked(host, asked, common)}
+    if request.get("rollback"):
+        answer.update(_undo(host, str(request["rollback"])))
+    return {**answer, **observations(host, request, common)}
 
 
-def looked(host: SwitchHost, asked: Mapping[str, Any], common: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def observations(
+    host: SwitchHost, request: Mapping[str, Any], common: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return observations: interfaces, neighbors and sessions with ``observe``, the ports' counters with ``counters``.
 
     With ``over_s`` the counters are read twice, that many seconds apart. ``common`` is the result of `_common` if the
     caller has it: on a real switch it takes thousands of rows, which are read once a call.
     """
     answer: dict[str, Any] = {}
-    over_s = float(asked.get("over_s") or 0)
-    if asked.get("counters"):
+    over_s = float(request.get("over_s") or 0)
+    if request.get("counters"):
         answer["counters"] = [_sample(host, over_s)]
-    if asked.get("observe"):
+    if request.get("observe"):
         answer["observed"] = observed(host, common)
-    if asked.get("counters") and over_s:
+    if request.get("counters") and over_s:
         host.sleep(max(0.0, answer["counters"][0]["at_s"] + over_s - host.now_s()))
         answer["counters"].append(_sample(host, over_s))
     return answer
@@ -187,7 +191,7 @@ def _link(link: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _selected(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the values of these names, as far as there are any."""
+    """Return the values of these names that exist."""
     return {name: values[name] for name in names if name in values}
 
 
@@ -269,15 +273,17 @@ def _counters(row: Mapping[str, str]) -> dict[str, str]:
 
 
 def _printed(host: SwitchHost, words: tuple[str, ...], read: Callable[[Any], T]) -> T:
-    """Return the result of ``read`` for the JSON that a command prints; raises UnreadableError."""
+    """Return the result of ``read`` for the JSON output of a command; raises UnreadableError."""
     command = " ".join(words)
     try:
         done = host.run(words, READ_S)
         if done.exit_status != 0:
             raise UnreadableError(f"`{command}`: {done.words()}")
         # vtysh may print messages before the JSON.
-        start = min((index for index in (done.out.find("{"), done.out.find("[")) if index >= 0), default=0)
-        return read(json.loads(done.out[start:] or "{}"))
+        start = _JSON_START.search(done.out)
+        if start is None:
+            return read(json.loads(done.out or "{}"))
+        return read(json.loads(done.out[start.start() :]))
     except CommandError as error:
         raise UnreadableError(str(error)) from error
     except (ValueError, RecursionError) as error:

@@ -27,14 +27,14 @@ from railweave_switch.state_forms import DamagedError, VersionError
 HEALTHY = frozenset({Stage.NONE, Stage.CONFIRMED, Stage.REVERTED})
 
 
-def recover(host: SwitchHost, asked: Mapping[str, object]) -> Answer:
+def recover(host: SwitchHost, request: Mapping[str, object]) -> Answer:
     """Repair a damaged state and end an interrupted transaction: revert it, or with ``accept`` keep what runs.
 
     In the answer, ``found`` is the status before, and ``restored`` and ``missing`` name rows and FRR lines. Raises
     RequestRefusedError if another version wrote the state, or if nothing can be restored.
     """
-    accept = bool(asked.get("accept"))
-    with locked(host, asked):
+    accept = bool(request.get("accept"))
+    with locked(host, request):
         before = report(host)
         unchanged: Answer = {"found": before, "restored": [], "missing": [], "error": ""}
         state, damage = _state_or_damage(host, accept=accept)

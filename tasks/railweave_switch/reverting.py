@@ -42,18 +42,18 @@ ATTEMPTS = 3
 """Attempts to restore and save, since restored rows or lines may be lost while they are saved."""
 
 
-def revert(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
+def revert(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
     """Revert the pending transaction, or roll back the confirmed ``commit`` and save the result.
 
     ``id`` names the pending transaction, ``last`` the last transaction that the client knew when it chose the commit;
     if another one came since, nothing is done. A call on the switch itself may omit both. Raises RequestRefusedError.
     """
-    with locked(host, asked):
+    with locked(host, request):
         state = last_state(host)
         status = state.now(host)
         if status not in OPEN and status != Stage.EXPIRED:
-            return _revert_ended(host, state, status, asked)
-        if asked.get("id") and asked["id"] != state.id:
+            return _revert_ended(host, state, status, request)
+        if request.get("id") and request["id"] != state.id:
             raise RequestRefusedError(f"another transaction waits: {state.describe(host)}", "pending")
         document = _document_of(host, state)
         if document is not None:
@@ -62,19 +62,19 @@ def revert(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
     return _reverted_by_guard(host, state)
 
 
-def _revert_ended(host: SwitchHost, state: State, status: str, asked: Mapping[str, Any]) -> Answer:
+def _revert_ended(host: SwitchHost, state: State, status: str, request: Mapping[str, Any]) -> Answer:
     """Roll back the confirmed commit that the client names; if the last transaction was reverted already, say so.
 
     Raises RequestRefusedError if another transaction came since, or if there is nothing to revert.
     """
-    if state.id and asked.get("commit"):
-        if asked.get("last") is not None:
-            refuse_unless_last(state, asked["last"])
-        return _roll_back(host, state, str(asked["commit"]), asked)
+    if state.id and request.get("commit"):
+        if request.get("last") is not None:
+            refuse_unless_last(state, request["last"])
+        return _roll_back(host, state, str(request["commit"]), request)
     if status != Stage.REVERTED:
         raise RequestRefusedError("there is nothing to revert")
-    if asked.get("id"):
-        refuse_unless_last(state, asked["id"])
+    if request.get("id"):
+        refuse_unless_last(state, request["id"])
     return answer_of(host, Stage.REVERTED)
 
 
@@ -177,17 +177,17 @@ def _reverted_by_guard(host: SwitchHost, state: State) -> Answer:
     return answer_of(host, last.status, missing=last.missing, error=last.error)
 
 
-def _roll_back(host: SwitchHost, state: State, commit: str, asked: Mapping[str, Any]) -> Answer:
+def _roll_back(host: SwitchHost, state: State, commit: str, request: Mapping[str, Any]) -> Answer:
     """Roll back a confirmed commit: its document becomes the pending one, so an interrupted rollback is finished."""
     if commit not in state.kept:
         raise RequestRefusedError(f"the rollback document of commit {commit} is not on the switch")
     document = read_document(host, f"{commit}.rollback.json")
     new = replace(
         state,
-        id=asked.get("id") or f"{commit}-rolled-back",
+        id=request.get("id") or f"{commit}-rolled-back",
         kind=TransactionKind.ROLLBACK,
         rolls_back=commit,
-        by=asked.get("by", ""),
+        by=request.get("by", ""),
         message=f"rollback of {commit}",
         status=Stage.REVERTING,
         boot_id=host.boot_id(),

@@ -172,11 +172,9 @@ class State:
     @property
     def last(self) -> str:
         """Return the id of the last commit if it was confirmed; drains do not count."""
-        return (
-            self.kept[-1]
-            if self.kept and (self.status == Stage.CONFIRMED or self.kind == TransactionKind.DRAIN)
-            else ""
-        )
+        if not self.kept or (self.status != Stage.CONFIRMED and self.kind != TransactionKind.DRAIN):
+            return ""
+        return self.kept[-1]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -84,32 +84,32 @@ TOO_LATE = "the time until the revert passed while the change was applied"
 def loaded(text: str) -> dict[str, Any]:
     """Return the transaction of a text; raises RequestRefusedError if it is not a transaction of this version."""
     try:
-        asked = json.loads(text)
+        request = json.loads(text)
     except ValueError as error:
         raise RequestRefusedError(f"the transaction is not JSON: {error}") from error
-    if not isinstance(asked, dict):
+    if not isinstance(request, dict):
         raise RequestRefusedError("the transaction is not a JSON object")
-    if asked.get("version") != VERSION:
+    if request.get("version") != VERSION:
         raise RequestRefusedError(
-            f"the transaction is of version {asked.get('version')}, this program carries out {VERSION}"
+            f"the transaction is of version {request.get('version')}, this program carries out {VERSION}"
         )
-    wrong = _wrong_parts(asked)
-    # `asked` has a kind only if no part is wrong.
-    if wrong or asked["kind"] not in (TransactionKind.COMMIT, TransactionKind.DRAIN):
+    wrong = _wrong_parts(request)
+    # `request` has a kind only if no part is wrong.
+    if wrong or request["kind"] not in (TransactionKind.COMMIT, TransactionKind.DRAIN):
         raise RequestRefusedError(f"not a transaction: {', '.join(wrong)}")
-    return asked
+    return request
 
 
 _SHAPE = {"id": str, "last": str, "kind": str, "steps": list, "before": dict, "after": dict, "rollback": dict}
 
 
-def _wrong_parts(asked: Mapping[str, Any]) -> list[str]:
+def _wrong_parts(request: Mapping[str, Any]) -> list[str]:
     """Return the names of the parts of a transaction that are missing or of another form, and its unknown steps."""
-    wrong = [name for name, kind in _SHAPE.items() if not isinstance(asked.get(name), kind)]
+    wrong = [name for name, kind in _SHAPE.items() if not isinstance(request.get(name), kind)]
     if not wrong:
-        unknown = {str(step.get("kind")) for step in (*asked["steps"], *_back(asked))} - KINDS
+        unknown = {str(step.get("kind")) for step in (*request["steps"], *_back(request))} - KINDS
         wrong = [f"unknown step {kind}" for kind in sorted(unknown)]
-    if not _is_generation(asked.get("generation") or {"was": 0, "now": {}}):
+    if not _is_generation(request.get("generation") or {"was": 0, "now": {}}):
         wrong.append("generation")
     return wrong
 
@@ -119,43 +119,43 @@ def _is_generation(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("now"), dict) and "was" in value
 
 
-def _back(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _back(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the steps of the rollback."""
-    return list(asked["rollback"].get("steps") or ())
+    return list(request["rollback"].get("steps") or ())
 
 
-def apply(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
+def apply(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
     """Carry out a transaction and leave it under its guard; a failure reverts it at once."""
-    with locked(host, asked):
-        earlier = _earlier(host, asked)
+    with locked(host, request):
+        earlier = _earlier(host, request)
         rows = host.rows("CONFIG_DB")
-        document = _checked(host, asked, earlier, rows)
-        hold = str(asked.get("hold") or "")
+        document = _checked(host, request, earlier, rows)
+        hold = str(request.get("hold") or "")
         take_up(host, hold)
-        state = _armed(host, asked, earlier, document)
-        answer = _carry_out(host, asked, state, document, rows)
+        state = _armed(host, request, earlier, document)
+        answer = _carry_out(host, request, state, document, rows)
         end(host, hold)
         return answer
 
 
-def amend(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
+def amend(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
     """Carry out further steps under an armed transaction; its rollback document undoes them too."""
-    with locked(host, asked):
+    with locked(host, request):
         state = last_state(host)
-        refuse_unless_last(state, asked["last"])
-        if state.id != asked["id"] or not state.is_armed(host):
-            raise RequestRefusedError(f"transaction {asked['id']} is not armed: {state.describe(host)}")
+        refuse_unless_last(state, request["last"])
+        if state.id != request["id"] or not state.is_armed(host):
+            raise RequestRefusedError(f"transaction {request['id']} is not armed: {state.describe(host)}")
         document = read_document(host)
         rows = host.rows("CONFIG_DB")
         state.write(host, status=Stage.APPLYING, worker=host.me())
-        _await_daemons(host, asked, state)
-        return _carry_out(host, asked, state, document, rows)
+        _await_daemons(host, request, state)
+        return _carry_out(host, request, state, document, rows)
 
 
-def _await_daemons(host: SwitchHost, asked: Mapping[str, Any], state: State) -> None:
+def _await_daemons(host: SwitchHost, request: Mapping[str, Any], state: State) -> None:
     """Wait until the daemons of the lines run: vtysh silently drops the lines of a daemon that does not."""
     lines: list[frr.Line] = []
-    for step in asked["steps"]:
+    for step in request["steps"]:
         if step["kind"] == "vtysh":
             lines += frr.lines_of(step["text"], "")
     settled(host, lambda: frr_away(host, lines, frr_text(host)), _time_left_s(host, state), FRR_LOADS_S)
@@ -168,62 +168,62 @@ def _time_left_s(host: SwitchHost, state: State) -> float:
     return min(RELOAD_SETTLES_S, state.ends_s - host.now_s())
 
 
-def _earlier(host: SwitchHost, asked: Mapping[str, Any]) -> State:
+def _earlier(host: SwitchHost, request: Mapping[str, Any]) -> State:
     """Return the state before. Raises RequestRefusedError if a transaction is pending that this one does not supersede,
     or if another transaction came since this one was planned."""
     state = last_state(host)
-    superseded = asked.get("supersedes")
+    superseded = request.get("supersedes")
     if superseded:
         if state.id != superseded or state.kind != TransactionKind.DRAIN or not state.is_armed(host):
             raise RequestRefusedError(f"the temporary drain was over before the change began ({state.describe(host)})")
     elif state.status in OPEN or state.now(host) == Stage.EXPIRED:
         raise RequestRefusedError(state.describe(host), "pending")
-    refuse_unless_last(state, asked["last"])
+    refuse_unless_last(state, request["last"])
     return state
 
 
-def _checked(host: SwitchHost, asked: Mapping[str, Any], earlier: State, rows: Rows) -> RollbackDocument:
+def _checked(host: SwitchHost, request: Mapping[str, Any], earlier: State, rows: Rows) -> RollbackDocument:
     """Return the rollback document; raises RequestRefusedError if the switch is not as the transaction expects."""
     text = frr_text(host)
-    _refuse_moved(asked, rows, text)
-    generation = _generation(host, asked, earlier)
-    _refuse_steps(host, asked)
-    refuse_invalid(host, asked, rows)
+    _refuse_moved(request, rows, text)
+    generation = _generation(host, request, earlier)
+    _refuse_steps(host, request)
+    refuse_invalid(host, request, rows)
     document = RollbackDocument(
-        asked["id"],
-        _back(asked),
-        asked["rollback"].get("rows", asked["before"]),
-        asked["after"],
+        request["id"],
+        _back(request),
+        request["rollback"].get("rows", request["before"]),
+        request["after"],
         startup_digests(host),
         frr=text,
-        frr_ignored=asked.get("frr_ignored") or "",
-        undo=asked["rollback"].get("undo"),
+        frr_ignored=request.get("frr_ignored") or "",
+        undo=request["rollback"].get("undo"),
         generation=generation,
         earlier=earlier.generation,
     )
-    if not asked.get("supersedes"):
+    if not request.get("supersedes"):
         return document
     return _with_drain(document, read_document(host), earlier)
 
 
-def _refuse_moved(asked: Mapping[str, Any], rows: Rows, frr_now: str | None) -> None:
+def _refuse_moved(request: Mapping[str, Any], rows: Rows, frr_now: str | None) -> None:
     """Raise RequestRefusedError if the rows to change, or FRR's text, differ from those that the client compared."""
-    moved = unmet(asked["before"], rows)
-    if asked.get("frr_before"):
+    moved = unmet(request["before"], rows)
+    if request.get("frr_before"):
         if frr_now is None:
             moved.append("FRR (it does not answer)")
-        elif sha256(frr_now) != asked["frr_before"]:
+        elif sha256(frr_now) != request["frr_before"]:
             moved.append("FRR")
     if moved:
         raise RequestRefusedError(f"changed by somebody else since the comparison: {listed(moved)}", "moved")
 
 
-def _refuse_steps(host: SwitchHost, asked: Mapping[str, Any]) -> None:
+def _refuse_steps(host: SwitchHost, request: Mapping[str, Any]) -> None:
     """Refuse reloads after which the switch would be without routing, or would hang; raises RequestRefusedError and
     StepError."""
-    if why := refuse_losing_mode(host, asked["steps"]):
+    if why := refuse_losing_mode(host, request["steps"]):
         raise RequestRefusedError(why)
-    for step in (*asked["steps"], *_back(asked)):
+    for step in (*request["steps"], *_back(request)):
         if step["kind"] == "reload":
             refuse_hanging_reload(step)
 
@@ -241,35 +241,37 @@ def _with_drain(document: RollbackDocument, pending: RollbackDocument, earlier: 
     return replace(document, supersedes=pending.id, steps=steps, frr=pending.frr, drain=drain)
 
 
-def _generation(host: SwitchHost, asked: Mapping[str, Any], earlier: State) -> Generation:
+def _generation(host: SwitchHost, request: Mapping[str, Any], earlier: State) -> Generation:
     """Return the generation after the transaction, empty if it does not change. Raises RequestRefusedError if another
     deployment was confirmed since this one was planned, whatever it changed."""
-    asked_for = asked.get("generation") or {}
-    if not asked_for:
+    planned = request.get("generation") or {}
+    if not planned:
         return {}
-    if asked_for["was"] != earlier.number:
+    if planned["was"] != earlier.number:
         by = earlier.generation.get("by") or "somebody"
         raise RequestRefusedError(
             f"another deployment or rollback was confirmed since this one was planned: the switch is at generation "
-            f"{earlier.number} (by {by}), the plan saw {asked_for['was']}; plan again",
+            f"{earlier.number} (by {by}), the plan saw {planned['was']}; plan again",
             "moved",
         )
-    return {**asked_for["now"], "number": earlier.number + 1, "by": asked.get("by", ""), "at": host.wall_s()}
+    return {**planned["now"], "number": earlier.number + 1, "by": request.get("by", ""), "at": host.wall_s()}
 
 
-def _armed(host: SwitchHost, asked: Mapping[str, Any], earlier: State, document: RollbackDocument) -> State:
+def _armed(host: SwitchHost, request: Mapping[str, Any], earlier: State, document: RollbackDocument) -> State:
     """Write everything that a revert needs to the disk, and start the guard; raises RequestRefusedError."""
-    deadline_s = None if asked.get("deadline_s") is None else float(asked["deadline_s"])
+    deadline_s: float | None = None
+    if request.get("deadline_s") is not None:
+        deadline_s = float(request["deadline_s"])
     state = State(
-        asked["id"],
-        asked["kind"],
+        request["id"],
+        request["kind"],
         Stage.APPLYING,
-        by=asked.get("by", ""),
-        message=asked.get("message", ""),
+        by=request.get("by", ""),
+        message=request.get("message", ""),
         boot_id=host.boot_id(),
         began_at=host.wall_s(),
-        ends_s=None if deadline_s is None else host.now_s() + deadline_s,
-        deadline_at=None if deadline_s is None else host.wall_s() + deadline_s,
+        ends_s=_in(deadline_s, host.now_s),
+        deadline_at=_in(deadline_s, host.wall_s),
         worker=host.me(),
         drain=document.supersedes,
         has_frr=document.frr is not None,
@@ -282,20 +284,32 @@ def _armed(host: SwitchHost, asked: Mapping[str, Any], earlier: State, document:
     if document.supersedes:
         replaced = read_document(host)
     try:
-        # The document before the state, and the guard last: whatever is cut off, a revert has all that it needs.
-        prepare_disk(host)
-        write(host, "pending.json", vars(replace(document, ends_s=state.ends_s)))
-        for number, step in enumerate(document.steps):
-            if step["kind"] in ("load", "reload"):
-                host.write_file(path(host, f"revert-{number}.json"), content_of(step))
-        state.write(host)
-        host.start_guard(state.id)
-        if settled(host, lambda: _missing_guard(host, state), GUARD_STARTS_S, 0.02):
-            raise StepError("railweave-switch", "the guard that would revert the change does not start")
+        _prepare_revert(host, state, document)
     except (*DEVICE_ERRORS, DamagedError) as error:
         _disarm(host, state, earlier, replaced)
         raise RequestRefusedError(f"the rollback could not be prepared, so nothing was changed: {error}") from error
     return state
+
+
+def _prepare_revert(host: SwitchHost, state: State, document: RollbackDocument) -> None:
+    """Write the files of a revert and the state, and start the guard; raises StepError, OSError."""
+    # The document before the state, and the guard last: after an interruption at any point a revert has what it needs.
+    prepare_disk(host)
+    write(host, "pending.json", vars(replace(document, ends_s=state.ends_s)))
+    for number, step in enumerate(document.steps):
+        if step["kind"] in ("load", "reload"):
+            host.write_file(path(host, f"revert-{number}.json"), content_of(step))
+    state.write(host)
+    host.start_guard(state.id)
+    if settled(host, lambda: _missing_guard(host, state), GUARD_STARTS_S, 0.02):
+        raise StepError("railweave-switch", "the guard that would revert the change does not start")
+
+
+def _in(seconds: float | None, now: Callable[[], float]) -> float | None:
+    """Return the time in so many seconds by a clock, None for no time limit."""
+    if seconds is None:
+        return None
+    return now() + seconds
 
 
 def _missing_guard(host: SwitchHost, state: State) -> list[str]:
@@ -320,14 +334,14 @@ def _disarm(host: SwitchHost, state: State, earlier: State, replaced: RollbackDo
 
 
 def _carry_out(
-    host: SwitchHost, asked: Mapping[str, Any], state: State, document: RollbackDocument, rows: Rows
+    host: SwitchHost, request: Mapping[str, Any], state: State, document: RollbackDocument, rows: Rows
 ) -> Answer:
     """Carry out the steps of an armed transaction, which found ``rows``; whatever fails reverts it at once."""
-    failure, complaint = _failure_of_steps(host, asked, state)
+    failure, complaint = _failure_of_steps(host, request, state)
     if not failure and state.over(host):
         failure = {"error": TOO_LATE}
     if not failure:
-        ended_daemons = ended_by(host, asked, state)
+        ended_daemons = ended_by(host, request, state)
         if ended_daemons:
             failure = {"error": f"{listed(ended_daemons)} ended after the change was written"}
     if not failure:
@@ -338,35 +352,35 @@ def _carry_out(
     return {**revert_to(host, state, document, str(failure["error"])), **failure}
 
 
-def ended_by(host: SwitchHost, asked: Mapping[str, Any], state: State) -> list[str]:
+def ended_by(host: SwitchHost, request: Mapping[str, Any], state: State) -> list[str]:
     """Return the daemons that the change ended; none after a reload, which restarts all of them."""
-    if _reloads(asked):
+    if _reloads(request):
         return []
-    if asked.get("lasting"):
+    if request.get("lasting"):
         # A change that is confirmed at once is not checked again later, so wait until they would have ended.
         return ends_soon(host, state)
     return ended(host, state)
 
 
-def _failure_of_steps(host: SwitchHost, asked: Mapping[str, Any], state: State) -> tuple[Answer, Answer]:
+def _failure_of_steps(host: SwitchHost, request: Mapping[str, Any], state: State) -> tuple[Answer, Answer]:
     """Run the steps and read back; return the failure, and the error of the last step if the rows are there anyway.
 
     A command may report an error although its rows were written; then the transaction has not failed. A reload may
     have left services stopped in that case, so its error goes with the answer.
     """
     failure: Answer = {}
-    steps = asked["steps"]
-    limit_s = float(asked.get("step_timeout_s") or STEP_LIMIT_S)
+    steps = request["steps"]
+    limit_s = float(request.get("step_timeout_s") or STEP_LIMIT_S)
     for number in range(len(steps)):
         if state.over(host):
             return {"error": TOO_LATE}, {}
         failure = _failure_of_step(host, steps, number, limit_s)
         if failure and not _shows_in_rows(steps, number):
             return failure, {}
-    left = _left_after_steps(host, asked, state, failure)
+    left = _left_after_steps(host, request, state, failure)
     if left:
         return {"error": f"not as intended when read back: {listed(left)}", **failure, "unmet": left}, {}
-    if _reloads(asked) and "refused" in failure:
+    if _reloads(request) and "refused" in failure:
         return {}, {"refused": failure["refused"]}
     return {}, {}
 
@@ -388,39 +402,39 @@ def _shows_in_rows(steps: Sequence[Step], number: int) -> bool:
     return number == len(steps) - 1 and steps[number]["kind"] not in OF_FRR
 
 
-def _left_after_steps(host: SwitchHost, asked: Mapping[str, Any], state: State, failure: Answer) -> list[str]:
+def _left_after_steps(host: SwitchHost, request: Mapping[str, Any], state: State, failure: Answer) -> list[str]:
     """Read back after the steps; return what is not as intended. After a ``failure`` of the last step do not wait."""
     if failure:
-        return _unmet(host, asked)
-    if _reloads(asked):
-        return _settled_after_reload(host, asked, state)
-    return settled(host, lambda: _unmet(host, asked), READ_BACK_S, READ_BACK_PAUSE_S)
+        return _unmet(host, request)
+    if _reloads(request):
+        return _settled_after_reload(host, request, state)
+    return settled(host, lambda: _unmet(host, request), READ_BACK_S, READ_BACK_PAUSE_S)
 
 
-def _reloads(asked: Mapping[str, Any]) -> bool:
-    return any(step["kind"] == "reload" for step in asked["steps"])
+def _reloads(request: Mapping[str, Any]) -> bool:
+    return any(step["kind"] == "reload" for step in request["steps"])
 
 
-def _unmet(host: SwitchHost, asked: Mapping[str, Any]) -> list[str]:
+def _unmet(host: SwitchHost, request: Mapping[str, Any]) -> list[str]:
     try:
-        return unmet(asked["after"], host.rows("CONFIG_DB"))
+        return unmet(request["after"], host.rows("CONFIG_DB"))
     except (DatabaseError, OSError) as error:
         return [f"CONFIG_DB ({error})"]
 
 
-def _settled_after_reload(host: SwitchHost, asked: Mapping[str, Any], state: State) -> list[str]:
+def _settled_after_reload(host: SwitchHost, request: Mapping[str, Any], state: State) -> list[str]:
     """Wait until the rows are there, and daemons run and have loaded their boot configuration; return what is missing.
 
     Of FRR's daemons only those matter that the intended lines belong to; the client sends missing lines afterwards. Of
     SONiC's daemons all matter that ran before the reload, which restarts them.
     """
-    text = next(step.get("frr") or "" for step in asked["steps"] if step["kind"] == "reload")
-    intended = frr.lines_of(text, asked.get("frr_ignored") or "")
+    text = next(step.get("frr") or "" for step in request["steps"] if step["kind"] == "reload")
+    intended = frr.lines_of(text, request.get("frr_ignored") or "")
     last_text: str | None = None
 
     def missing() -> list[str]:
         nonlocal last_text
-        left = _unmet(host, asked) or [f"{name} (it does not run)" for name in ended(host, state)]
+        left = _unmet(host, request) or [f"{name} (it does not run)" for name in ended(host, state)]
         if left:
             return left
         text = frr_text(host)

@@ -20,40 +20,40 @@ CHECK_S = 120.0
 Rejected = list[Sequence[str]]
 
 
-def verdict(host: SwitchHost, asked: Mapping[str, Any], rows: Mapping[str, Hash]) -> tuple[Rejected, str]:
+def verdict(host: SwitchHost, request: Mapping[str, Any], rows: Mapping[str, Hash]) -> tuple[Rejected, str]:
     """Return the rejected rows, and why the check failed, empty if it did not.
 
-    ``asked`` has ``config_db``, the tables of a reload, or ``changes`` of the running ``rows``; rows that the models
+    ``request`` has ``config_db``, the tables of a reload, or ``changes`` of the running ``rows``; rows that the models
     reject already before the changes do not count. Without SONiC's management code nothing is rejected.
     """
     try:
-        if "config_db" in asked:
-            return host.rejected_by_models(asked["config_db"], None, CHECK_S) or [], ""
+        if "config_db" in request:
+            return host.rejected_by_models(request["config_db"], None, CHECK_S) or [], ""
         before = tables_of(rows)
-        part: Part = asked["changes"]
+        part: Part = request["changes"]
         return host.rejected_by_models(with_part(part, before), before, CHECK_S) or [], ""
     except ModelsError as error:
         return [], str(error)
 
 
-def _candidate_of(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _candidate_of(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration that a transaction writes, as in ``verdict``; empty if it changes FRR alone."""
-    for step in asked["steps"]:
+    for step in request["steps"]:
         if step["kind"] == "reload":
             return {"config_db": step["config_db"]}
-    if asked["after"]:
-        return {"changes": asked["after"]}
+    if request["after"]:
+        return {"changes": request["after"]}
     return {}
 
 
-def refuse_invalid(host: SwitchHost, asked: Mapping[str, Any], rows: Mapping[str, Hash]) -> None:
+def refuse_invalid(host: SwitchHost, request: Mapping[str, Any], rows: Mapping[str, Hash]) -> None:
     """Raise RequestRefusedError if the models reject the rows after a transaction, or cannot be loaded.
 
     ``rows`` are the running ones. A transaction without ``check`` restores earlier rows and is not checked.
     """
-    if not asked.get("check"):
+    if not request.get("check"):
         return
-    candidate = _candidate_of(asked)
+    candidate = _candidate_of(request)
     if not candidate:
         return
     rejected, fault = verdict(host, candidate, rows)
