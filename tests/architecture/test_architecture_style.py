@@ -26,7 +26,7 @@ LEAST_COMMENTS_PER_100_LINES = {"src": 3.5, "tasks": 3, "topologies": 3}
 SHORT = (
     *("src/railweave/api/", "src/railweave/checks/", "src/railweave/cli/", "src/railweave/hosts/"),
     *("src/railweave/lab/", "src/railweave/plan/", "src/railweave/report/", "src/railweave/sonic/delta/"),
-    "tasks/nornir_railweave/",
+    *("tasks/napalm_sonic/", "tasks/nornir_railweave/", "tasks/railweave_switch/"),
 )
 """Packages in which each function is seen at a glance."""
 COMMANDS = "src/railweave/cli/"
