@@ -30,6 +30,7 @@ _REQUEST_IDENTITIES = b"\0\0\0\1\x0b"
 _IDENTITIES_ANSWER = 12
 _ANSWER_HEADER_BYTES = 9
 # The form of OpenSSH: this mark, then the cipher's name as a string with its length before it.
+_OPENSSH_HEADER = b"-----BEGIN OPENSSH " + b"PRIVATE KEY-----"
 _OPENSSH_MARK = b"openssh-key-v1\0"
 # More than any private key: a file that is larger is none.
 _MOST_KEY_BYTES = 65_536
@@ -200,7 +201,7 @@ def is_encrypted(content: bytes) -> bool:
     """Tell whether a private key needs a passphrase."""
     if b"ENCRYPTED" in content:
         return True
-    _, begins, rest = content.partition(b"-----BEGIN OPENSSH PRIVATE KEY-----")
+    _, begins, rest = content.partition(_OPENSSH_HEADER)
     if not begins:
         return False
     try:
