@@ -31,15 +31,21 @@ def apply_delta(delta: str, running: FrrDocument) -> FrrDocument:
 
 
 def _with(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
+    """Return the lines after ``command``, which ends its negation, or replaces a line that sets the same value."""
     negative = FrrEntry(command.context, f"no {command.line}")
     if negative in entries:
         return [entry for entry in entries if entry != negative]
     if command in entries or is_default_on(command.line):
         return entries
-    own_slot = slot(command.line)
-    replaced = [entry for entry in entries if entry.context == command.context and slot(entry.line) == own_slot]
+    replaced = _replaced_lines(command, entries)
     kept = [_in_block(entry, replaced, command) for entry in entries if entry not in replaced]
     return [*kept, command]
+
+
+def _replaced_lines(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
+    """Return the lines that FRR replaces by ``command``: those that set the same value, such as the AS number."""
+    own_slot = slot(command.line)
+    return [entry for entry in entries if entry.context == command.context and slot(entry.line) == own_slot]
 
 
 def _in_block(entry: FrrEntry, replaced: Iterable[FrrEntry], command: FrrEntry) -> FrrEntry:

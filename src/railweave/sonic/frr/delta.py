@@ -5,7 +5,7 @@ that refer to them, policies change in place, and removals come last and in the 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -55,12 +55,18 @@ def frr_difference(running: FrrDocument, intended: FrrDocument) -> tuple[tuple[F
         before, after = with_activations(before, after)
         differing = set(before) ^ set(after)
     if any(defined_neighbor(entry.line) for entry in differing):
-        recreated = _recreated(before, after)
-        differing.update(entry for entry in (*before, *after) if owner(entry) in recreated)
-    return (
-        tuple(entry for entry in before if entry in differing),
-        tuple(entry for entry in after if entry in differing),
-    )
+        differing |= _lines_of_recreated(before, after)
+    return _only(before, differing), _only(after, differing)
+
+
+def _only(entries: Iterable[FrrEntry], chosen: Collection[FrrEntry]) -> tuple[FrrEntry, ...]:
+    return tuple(entry for entry in entries if entry in chosen)
+
+
+def _lines_of_recreated(before: Sequence[FrrEntry], after: Sequence[FrrEntry]) -> set[FrrEntry]:
+    """Return all lines of the neighbors that are removed and added as a whole, the unchanged ones too."""
+    recreated = _recreated(before, after)
+    return {entry for entry in (*before, *after) if owner(entry) in recreated}
 
 
 def owner(entry: FrrEntry) -> Owner | None:
@@ -133,17 +139,27 @@ def _in_new_context(
 
     FRR keeps the inner lines of such an entry, so they are kept, removed or added one by one.
     """
-    new_headers = {slot(entry.line): entry.line for entry in added if entry.line.startswith("route-map ")}
-    renamed: dict[str, str] = {}
-    for entry in removed:
-        if entry.line.startswith("route-map ") and slot(entry.line) in new_headers:
-            renamed[entry.line] = new_headers[slot(entry.line)]
+    renamed = _renamed_headers(removed, added)
     if not renamed:
         return removed, added
     others = [entry for entry in removed if entry.line not in renamed]
     moved = [FrrEntry(renamed.get(entry.context, entry.context), entry.line) for entry in others]
     kept = {entry for entry in moved if entry.context in renamed.values()} & set(added)
-    return [entry for entry in moved if entry not in kept], [entry for entry in added if entry not in kept]
+    return _without(moved, kept), _without(added, kept)
+
+
+def _without(entries: Iterable[FrrEntry], left_out: Collection[FrrEntry]) -> list[FrrEntry]:
+    return [entry for entry in entries if entry not in left_out]
+
+
+def _renamed_headers(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> dict[str, str]:
+    """Return the headers of route-map entries whose action changes, with their new headers."""
+    new_headers = {slot(entry.line): entry.line for entry in added if entry.line.startswith("route-map ")}
+    renamed: dict[str, str] = {}
+    for entry in removed:
+        if entry.line.startswith("route-map ") and slot(entry.line) in new_headers:
+            renamed[entry.line] = new_headers[slot(entry.line)]
+    return renamed
 
 
 def _additions(added: Iterable[FrrEntry]) -> Iterator[_Command]:
@@ -218,8 +234,15 @@ def _neighbors(
         if router in early:
             yield _Command(0, (1, natural_key(router), group, natural_key(name)), command)
         else:
-            definition = f"neighbor {name} peer-group" if group else f"neighbor {name} remote-as 1"
-            yield _Command(2, (*_backward(FrrEntry(router, definition)), -1, natural_key(name)), command)
+            definition = FrrEntry(router, _definition_of(name, group=group))
+            yield _Command(2, (*_backward(definition), -1, natural_key(name)), command)
+
+
+def _definition_of(name: str, *, group: bool) -> str:
+    """Return a line that defines a neighbor or group, by which its removal is sorted."""
+    if group:
+        return f"neighbor {name} peer-group"
+    return f"neighbor {name} remote-as 1"
 
 
 def _no_neighbor(name: str, definitions: Iterable[str], *, group: bool) -> str:

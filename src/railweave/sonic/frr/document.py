@@ -489,8 +489,13 @@ def _operational_lines(document: FrrDocument) -> Iterator[FrrEntry]:
     for entry in document.maintenance:
         if (entry.context or entry.line).split()[1] in maps:
             yield entry
-    if not document.drain:
-        return
+    # Most switches are not drained.
+    if document.drain:
+        yield from _drain_lines(document)
+
+
+def _drain_lines(document: FrrDocument) -> Iterator[FrrEntry]:
+    """Yield the lines of drains whose routers and neighbors exist."""
     routers = {entry.line for entry in document.entries if entry.line.startswith("router ")}
     neighbors = {(entry.context, defined_neighbor(entry.line)) for entry in document.entries}
     for entry in document.drain:

@@ -67,7 +67,7 @@ def redrained(document: FrrDocument, removed: Sequence[FrrEntry], added: Sequenc
 
 def drained_peers(document: FrrDocument) -> tuple[str, ...]:
     """Return the BGP peers that are drained, in natural order; ``("*",)`` for the whole switch, ``()`` for none."""
-    if any(entry.line == WHOLE_LINE for entry in document.drain):
+    if _is_whole_drained(document):
         return WHOLE
     bindings = (binding(entry) for entry in document.drain)
     return tuple(sorted({bound.peer for bound in bindings if bound is not None}, key=natural_key))
@@ -82,18 +82,26 @@ def _text(entries: Iterable[FrrEntry]) -> str:
     return "".join(f"{line}\n" for line in write_lines(entries))
 
 
+def _is_whole_drained(document: FrrDocument) -> bool:
+    """Tell whether BGP graceful shutdown drains the whole switch."""
+    return any(entry.line == WHOLE_LINE for entry in document.drain)
+
+
 def _missing(document: FrrDocument, peers: Sequence[str] | None) -> list[FrrEntry]:
     """Return the drain lines that are not there yet, in an order that can be applied."""
-    present = set(document.drain)
-    if any(entry.line == WHOLE_LINE for entry in present):
+    if _is_whole_drained(document):
         return []
     if is_whole(peers):
         return [FrrEntry(router, WHOLE_LINE) for router in _routers(document)]
-    bindings = [bound for bound in _bindings(document, frozenset(peers or ())) if bound[0] not in present]
+    present = set(document.drain)
+    # Each route-map comes before the line that binds it to a neighbor.
     maps: dict[FrrEntry, None] = {}
-    for entry, called in bindings:
-        maps.update(dict.fromkeys(_route_map(entry, called)))
-    return [*(entry for entry in maps if entry not in present), *(entry for entry, _ in bindings)]
+    bindings: list[FrrEntry] = []
+    for entry, called in _bindings(document, frozenset(peers or ())):
+        if entry not in present:
+            bindings.append(entry)
+            maps.update(dict.fromkeys(_route_map(entry, called)))
+    return [entry for entry in maps if entry not in present] + bindings
 
 
 def _routers(document: FrrDocument) -> list[str]:
@@ -149,11 +157,17 @@ def _neighbors(document: FrrDocument, router: str) -> dict[str, str]:
     """Return the neighbors of an instance with their peer groups, empty for none; groups themselves are left out."""
     neighbors: dict[str, str] = {}
     for entry in document.entries:
-        name = defined_neighbor(entry.line) if entry.context == router else None
+        if entry.context != router:
+            continue
+        name = defined_neighbor(entry.line)
         if name and not is_group(entry.line):
             neighbors[name] = membership(entry.line) or neighbors.get(name, "")
-    groups = {neighbor_of(entry.line) for entry in document.entries if is_group(entry.line)}
+    groups = _groups(document)
     return {name: group for name, group in neighbors.items() if name not in groups}
+
+
+def _groups(document: FrrDocument) -> set[str | None]:
+    return {neighbor_of(entry.line) for entry in document.entries if is_group(entry.line)}
 
 
 def _families(document: FrrDocument, router: str) -> list[str]:

@@ -168,14 +168,18 @@ class FrrScope:
         if not entry.context:
             to_nic = _TO_A_NIC.match(entry.line)
         if to_nic:
-            nic = _parsed_network(to_nic["route"])
-            return nic is not None and any(_within(nic, block) for block in self._nic_blocks)
+            return self._is_in_nic_block(to_nic["route"])
         match = _ANNOUNCED.match(entry.line)
         # `network` is a line of an instance, a blackhole is one of the top level.
         if match is None or bool(match["network"]) != bool(entry.context):
             return False
         prefix = _parsed_network(match["route"] or match["network"])
         return prefix is not None and any(pool.permits(prefix) for pool in self._pools)
+
+    def _is_in_nic_block(self, route: str) -> bool:
+        """Tell whether a static route leads to an address of the nodes' NICs."""
+        nic = _parsed_network(route)
+        return nic is not None and any(_within(nic, block) for block in self._nic_blocks)
 
     def _used_by(self, foreign: Iterable[FrrEntry], extra: Iterable[FrrEntry]) -> set[FrrEntry]:
         """Return lines of our lists and route-maps that the intent no longer has, but that ``foreign`` lines name."""

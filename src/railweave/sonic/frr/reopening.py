@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from railweave.sonic.frr.delta import owner
+from railweave.sonic.frr.delta import Owner, owner
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.frr.lines import FrrEntry, defined_neighbor, is_group, membership, neighbor_of
 
@@ -47,11 +47,18 @@ def sessions_to_open_again(
     changed = [entry for entry in lines if is_taken_at_open(entry.line)]
     if not changed or running is None:
         return ()
-    # Sessions that the change creates, or creates anew, open with the new lines.
-    created = {owner(entry) for entry in lines if defined_neighbor(entry.line)}
-    peers = [peer for peer in _peers(running.entries) if peer[:2] not in created]
-    sessions = (_session_to_open(changed, *peer) for peer in peers)
-    return tuple(session for session in sessions if session is not None)
+    # Sessions that the change creates, or creates again, open with the new lines.
+    created = _created(lines)
+    sessions: list[OpenSession] = []
+    for router, peer, group in _peers(running.entries):
+        session = _session_to_open(changed, router, peer, group)
+        if session is not None and (router, peer) not in created:
+            sessions.append(session)
+    return tuple(sessions)
+
+
+def _created(lines: Iterable[FrrEntry]) -> set[Owner | None]:
+    return {owner(entry) for entry in lines if defined_neighbor(entry.line)}
 
 
 def _session_to_open(changed: Iterable[FrrEntry], router: str, peer: str, group: str) -> OpenSession | None:
