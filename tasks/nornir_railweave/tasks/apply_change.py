@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from napalm.base.exceptions import ConnectionClosedException, LockError, SessionLockedException
 from nornir.core.task import Result, Task
 
-from napalm_sonic.compare import difference
 from napalm_sonic.program import new_id
 from nornir_railweave.checked_driver import lacking
 from nornir_railweave.device.auto_drain import drain_until_quiet, in_the_way, needs_drain, undrain
@@ -20,6 +19,7 @@ from nornir_railweave.device.observing import observe_over, seen_of
 from nornir_railweave.device.restore import apply_delta, roll_back
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, said_of, session
 from nornir_railweave.events import Step
+from nornir_railweave.tasks.change_result import ChangeResult
 from railweave.plan.health import Baseline, Health
 from railweave.plan.outcome import CheckKind, ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.delta.access import access_tables
@@ -70,7 +70,7 @@ def apply_change(task: Task, order: WaveOrder) -> Result:
     attempt = applied.attempt
     if attempt is None:
         return Result(host=task.host, result=applied, failed=True)
-    return Result(host=task.host, result=applied, changed=True, diff=difference(attempt.before.delta))
+    return ChangeResult(task.host, attempt.before.delta, applied, changed=True)
 
 
 class _Application:
@@ -106,8 +106,8 @@ class _Application:
         except DEVICE_ERRORS as fault:
             outcome = DeviceOutcome(Outcome.UNREACHABLE, error_text(fault))
         else:
-            diff = difference(attempt.before.delta)
-            return Result(host=task.host, result=ApplyResult(), changed=bool(diff), diff=diff)
+            delta = attempt.before.delta
+            return ChangeResult(task.host, delta, ApplyResult(), changed=bool(delta))
         device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
         return Result(host=task.host, result=ApplyResult(outcome=outcome), failed=True)
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
-from napalm_sonic.compare import difference
 from nornir_railweave.device.device import Attempt, Device, WaveOrder
 from nornir_railweave.device.reading import read_with_commit
 from nornir_railweave.device.restore import revert_commit, roll_back
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
+from nornir_railweave.tasks.change_result import ChangeResult
 from nornir_railweave.tasks.save_config import UNSAVED, is_saved, save
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.delta.delta import inverse
@@ -31,13 +31,8 @@ def confirm_commit(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt]
         device = Device(opened, order.jobs[name], order)
         outcome = _confirm(device, attempt)
     device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
-    return Result(
-        host=task.host,
-        result=outcome,
-        failed=not outcome.ok,
-        changed=outcome.outcome is Outcome.NEW,
-        diff=difference(attempt.before.delta),
-    )
+    changed = outcome.outcome is Outcome.NEW
+    return ChangeResult(task.host, attempt.before.delta, outcome, changed=changed, failed=not outcome.ok)
 
 
 def _dry_run(task: Task, outcome: Outcome) -> Result:
@@ -113,12 +108,8 @@ def rollback_device(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt
         device = Device(opened, order.jobs[name], order)
         outcome = roll_back(device, attempt, why)
     device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
-    return Result(
-        host=task.host,
-        result=outcome,
-        changed=outcome.outcome is Outcome.OLD,
-        diff=difference(inverse(attempt.before.delta)),
-    )
+    changed = outcome.outcome is Outcome.OLD
+    return ChangeResult(task.host, inverse(attempt.before.delta), outcome, changed=changed)
 
 
 def assess_device(task: Task, order: WaveOrder, why: str) -> Result:
