@@ -90,7 +90,7 @@ def plan(
     print_plan(planned, as_json=json, as_markdown=markdown, problems=diagnostics)
     if not json:
         print_rehearsals(planned, *files, as_markdown=markdown)
-    # A pipeline must not go on with a plan that cannot be deployed, or that lacks devices.
+    # A pipeline must not continue with a plan that cannot be deployed, or that lacks devices.
     if diagnostics or planned.waiting or not _is_complete(planned, skip_unreachable=skip_unreachable):
         return EXIT_FAILED
     return changes_status(changed=bool(planned.deltas), reported=exit_code)
