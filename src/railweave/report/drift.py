@@ -17,7 +17,7 @@ from railweave.report.changes import FIRST, devices, effect, provisioned, subjec
 from railweave.report.diagnostics import diagnostics_json
 from railweave.report.layout import LIMIT_CHARS, cell, clipped, code, markdown_list, markdown_table, paragraphs, table
 from railweave.report.plan_parts import device_remarks, unmanaged
-from railweave.sonic.delta.change import Op
+from railweave.sonic.delta.change import Disruption, Op
 from railweave.wording import command_line, compact, counted
 
 _WORDS = {Op.ADD: "missing", Op.UPDATE: "differs", Op.REMOVE: "extra"}
@@ -114,7 +114,9 @@ def drift_view(drift: Drift) -> RenderableType:
     for group in group_changes(drift.plan):
         difference = Text(_WORDS[group.op], style=_STYLES[group.op])
         label = disruption_label(group.samples[0], group.disruption)
-        remediation = Text(f"{group.method.value}, disruption: {label}", style="dim")
+        if group.disruption is Disruption.NONE:
+            label = f"disruption {label}"
+        remediation = Text(f"{group.method.value}, {label}", style="dim")
         rows.append((difference, subject(group), effect(group), devices(group), remediation))
     if fresh := first_provisioning(drift.plan):
         missing = Text(_WORDS[Op.ADD], style=_STYLES[Op.ADD])
