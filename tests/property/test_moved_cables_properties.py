@@ -103,11 +103,17 @@ FEWER_SPINES = (
     PODS.format(pair=1, spines=8, supers=4, most_spines=32, pods=4),
     PODS.format(pair=2, spines=4, supers=2, most_spines=16, pods=8),
 )
+# Links are removed from a leaf before its last ones move.
+FEWER_LINKS = (
+    TWO_TIERS.format(nodes=4, leaves=4, spines=2, ratio=2, pair=PAIRS[2], most_leaves=6, most_spines=4),
+    TWO_TIERS.format(nodes=4, leaves=4, spines=2, ratio=2, pair=PAIRS[1], most_leaves=6, most_spines=4),
+)
 
 
 @few
 @given(pairs)
 @example(FEWER_SPINES)
+@example(FEWER_LINKS)
 def test_every_cable_that_moves_is_counted_and_listed_and_phased_or_refused(texts: tuple[str, str]) -> None:
     base, head = map(built, texts)
     assume(base is not None and head is not None)

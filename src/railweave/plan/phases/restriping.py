@@ -3,8 +3,8 @@
 A cable moves to another spine where their number changes, to another port of its leaf where the reserve lays out the
 ports anew, and at both ends where a pair gets more links (``fabric.moves`` tells which cable becomes which).
 
-In one step a leaf has at most 1/M of its uplinks away, M the spines of a plane before the change, and a leaf-spine pair
-at most one link of its bundle; so a step costs no more than one spine that fails (fabric-facts section 10). Ports are
+In one step a leaf has at most 1/M of the uplinks that it still has away, M the spines of a plane before the change, and
+a leaf-spine pair at most one link of its bundle; so a step costs no more than one spine that fails (fabric-facts section 10). Ports are
 given away before they are taken: a cable one of whose new ports is still in use waits for a later step. Where cables
 exchange their ports in a ring, the ring goes in one step.
 
@@ -180,15 +180,13 @@ class _Schedule:
     def __init__(self, base: Fabric, moves: Iterable[Move]) -> None:
         self._left = {move.lower_end: move for move in moves}
         self._holder = {port: move for move in self._left.values() for port in move.given}
-        # 1/M of a leaf's uplinks, M its spines: no more than the failure of one spine takes away.
-        self._most = {
-            name: max(1, len(uplinks) // len(base.above(name))) for name, uplinks in base.uplinks_of.items() if uplinks
-        }
+        self._uplinks = Counter({name: len(uplinks) for name, uplinks in base.uplinks_of.items() if uplinks})
+        self._spines = {name: len(base.above(name)) for name in self._uplinks}
 
     def steps(self) -> Iterator[tuple[Move, ...]]:
         """Yield the steps until nothing is left."""
         while self._left:
-            step = _MoveStep(self._most)
+            step = _MoveStep(self._most_away())
             self._fill(step)
             if not step.moves:
                 step.add(*self._ring(step))
@@ -196,7 +194,16 @@ class _Schedule:
                 del self._left[move.lower_end]
                 for port in move.given:
                     del self._holder[port]
+                if move.after is None:
+                    self._uplinks[move.before.lower] -= 1
             yield tuple(step.moves)
+
+    def _most_away(self) -> dict[str, int]:
+        """Return how many uplinks of each leaf may be away in the next step.
+
+        1/M of those that it still has, M its spines: no more than the failure of one spine takes away.
+        """
+        return {name: max(1, count // self._spines[name]) for name, count in self._uplinks.items()}
 
     def _fill(self, step: "_MoveStep") -> None:
         """Add all moves that fit; each one added may free a port for another, so try again until none is added."""
