@@ -200,7 +200,9 @@ _WORD = (str, int)
 
 
 def _is_of(value: object, kind: object) -> bool:
-    """Tell whether a value is of a kind: a type, one of several, a list of one, or a mapping from numbers to one."""
+    """Tell whether a value is of a kind: a type, one of several, some words, a list of a kind, or one by number."""
+    if isinstance(kind, frozenset):
+        return isinstance(value, str) and value in kind
     if isinstance(kind, tuple):
         return type(value) in kind
     if isinstance(kind, list):
@@ -211,10 +213,13 @@ def _is_of(value: object, kind: object) -> bool:
     return type(value) is kind
 
 
+# What `ethtool -a` prints of RX and TX (ethtool.c, dump_pause).
+_ON_OR_OFF = frozenset({"on", "off"})
 # The kinds of an interface's facts, as `_is_of` reads them.
 _KINDS: Mapping[str, object] = {
     **dict.fromkeys(("mtu", "speed_gbps", "roce_tos", "cnp_dscp"), int),
-    **dict.fromkeys(("fec", "autoneg", "trust", "pcie", "pause_rx", "pause_tx", "state"), str),
+    **dict.fromkeys(("fec", "autoneg", "trust", "pcie", "state"), str),
+    **dict.fromkeys(("pause_rx", "pause_tx"), _ON_OR_OFF),
     **{key: [int] for key in ("tables", "ipv6_tables", "rule_priorities", "ipv6_rule_priorities", "pfc")},
     **{key: [str] for key in ("addresses", "ipv6_addresses")},
     **{key: [dict] for key in ("routes", "ipv6_routes")},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
@@ -628,6 +628,7 @@ ODD: tuple[Any, ...] = ([], {}, "x", 7, 7.5, True, [None], {"x": None}, [["x"]])
 
 
 @given(place=st.sampled_from(PLACES), value=st.sampled_from(ODD))
+@example(place=("nics", "rail0", "pause_rx"), value="x")
 def test_a_value_of_another_kind_is_never_taken_for_the_intended_one(
     pod: Pod, place: tuple[Any, ...], value: Any
 ) -> None:
