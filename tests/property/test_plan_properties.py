@@ -17,11 +17,11 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
-from railweave.plan.build import Reading, build_plan
+from railweave.plan.build import build_plan
 from railweave.plan.cables import changed_cables
 from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.grouping import first_provisioning, group_changes, shown_summary
-from railweave.plan.model import DeviceState
+from railweave.plan.model import DeviceState, Reading
 from railweave.plan.offline import plan_offline
 from railweave.report.plan import PLAN_CHARS, plan_markdown
 from railweave.sonic.delta.change import Delta, Op
@@ -124,10 +124,10 @@ def test_switches_that_are_compared_together_need_what_each_needs_alone(
         alone = diff(switch.name, running, after.device(switch))
         assert plan.deltas.get(switch.name, Delta()) == alone.delta
         device = plan.devices[switch.name]
-        assert (device.unmanaged or {}) == alone.unmanaged
-        assert device.lossless_removed == alone.lossless_removed
-        assert device.unprovisioned == alone.unprovisioned
-        assert not device.conflicts
+        assert device.difference.unmanaged == alone.unmanaged
+        assert device.difference.lossless_removed == alone.lossless_removed
+        assert device.difference.unprovisioned == alone.unprovisioned
+        assert not device.difference.conflicts
 
 
 @few

@@ -11,7 +11,7 @@ import io
 import json
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +187,7 @@ def a_plan() -> Plan:
 def plans() -> Mutator:
     plan = a_plan()
     some = {name: Delta(tuple(delta)[:3]) for name, delta in plan.deltas.items()}
-    return Mutator("json", [json.dumps(plan_json(replace(plan, deltas=some))).encode()], seal=sealed)
+    return Mutator("json", [json.dumps(plan_json(plan.with_deltas(some))).encode()], seal=sealed)
 
 
 def sealed(document: Tree) -> Tree:

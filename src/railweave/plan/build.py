@@ -1,63 +1,18 @@
 """From what was read of every device to a plan."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.fabric.releases import other_release
 from railweave.plan.away import Away, away_of, withheld
 from railweave.plan.drain_planner import WHOLE, drains_of_waves, is_disruptive, two_sided_links
-from railweave.plan.model import (
-    NO_GENERATION,
-    ConflictingRow,
-    DevicePlan,
-    DeviceState,
-    Generation,
-    LivePort,
-    Plan,
-    Unapplied,
-)
+from railweave.plan.model import DevicePlan, DeviceState, Plan, Reading
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.conflicts import Conflict
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.subject import SubjectKind
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """One device as it was read: its difference from the intent, or why it could not be read.
-
-    A reading with both an ``error`` and a difference was not read and is planned as factory-fresh (``unreached``).
-    """
-
-    # What the device needs; None if it could not be read.
-    difference: DeviceDiff | None = None
-    # Of the rows and FRR lines that railweave owns, to detect changes since the plan was made.
-    running_sha256: str = ""
-    # A commit awaits its confirmation, so the device may still revert.
-    pending: bool = False
-    # Why the device could not be read.
-    error: str = ""
-    # Not readable, and its neighbors see all links to it down: it forwards nothing.
-    out_of_service: bool = False
-    # Ports that the plan closes and that are in use, see ``consent.leaving_ports``.
-    live_ports: tuple[LivePort, ...] = ()
-    # Values that SONiC's daemons hold in APPL_DB or the kernel and that differ from CONFIG_DB.
-    unapplied: tuple[Unapplied, ...] = ()
-    # The state of the intent that the last confirmed deployment left on the device.
-    generation: Generation = NO_GENERATION
-    # SONiC release from ``/etc/sonic/sonic_version.yml``; empty if the device did not report it.
-    release: str = ""
-    # The device was reached, although it could not be read.
-    answered: bool = False
-    # Daemons that an earlier change ended and that do not run, in words.
-    broken: str = ""
-    # The device did not report what its daemons hold, so an empty ``unapplied`` proves nothing.
-    applied_unknown: bool = False
-    # Port fields for which SONiC does not report the value in force.
-    unseen: tuple[str, ...] = ()
 
 
 def build_plan(
@@ -73,26 +28,19 @@ def build_plan(
 
     Its waves keep to ``policy``; the plan lists the parts of the policy that no order can keep.
     """
-    devices: dict[str, DevicePlan] = {}
-    deltas: dict[str, Delta] = {}
-    for switch in fabric.switches:
-        reading = readings[switch.name]
-        devices[switch.name] = _device(fabric, switch, reading)
-        if reading.difference is not None and reading.difference.delta:
-            deltas[switch.name] = reading.difference.delta
+    devices = {switch.name: _device(fabric, switch, readings[switch.name]) for switch in fabric.switches}
     plan = Plan(
         fabric=fabric.name,
         target=target,
         intent_sha256=intent_sha256,
         devices=devices,
-        deltas=deltas,
         # The order depends on the plan itself, so the waves are laid out below.
         waves=(),
         gone=gone,
         policy=policy,
     )
-    two_sided = two_sided_links(fabric, deltas, plan.unprovisioned)
-    order = lay_out(fabric, deltas, wave_gate(fabric, plan), wave_size=policy.wave_size, two_sided=two_sided)
+    two_sided = two_sided_links(fabric, plan.deltas, plan.unprovisioned)
+    order = lay_out(fabric, plan.deltas, wave_gate(fabric, plan), wave_size=policy.wave_size, two_sided=two_sided)
     return _ordered(fabric, plan, order, two_sided)
 
 
@@ -125,9 +73,10 @@ def _away(fabric: Fabric, plan: Plan) -> Away:
 
 def _led_away(device: DevicePlan) -> tuple[str, ...]:
     """Return the BGP peers of a device that get no traffic from it, ``WHOLE`` for all."""
-    if device.broken or withheld(device.maintenance):
+    difference = device.difference
+    if device.reading.broken or withheld(difference.maintenance):
         return WHOLE
-    return device.drained
+    return difference.drained
 
 
 def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Link]) -> Plan:
@@ -147,40 +96,16 @@ def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Lin
 
 def _device(fabric: Fabric, switch: Switch, reading: Reading) -> DevicePlan:
     """Return the plan's entry for one switch."""
-    role = switch.tier.name
     difference = reading.difference
     if difference is None:
-        return DevicePlan(
-            DeviceState.UNREACHABLE,
-            role,
-            error=reading.error,
-            out_of_service=reading.out_of_service,
-            answered=reading.answered,
-        )
+        return DevicePlan(DeviceState.UNREACHABLE, switch.tier.name, reading)
     return DevicePlan(
         state=_state(reading, difference),
-        role=role,
-        running_sha256=reading.running_sha256,
-        unmanaged=difference.unmanaged,
-        conflicts=tuple(_conflict(row) for row in difference.conflicts),
-        blockers=difference.blockers,
-        unprovisioned=difference.unprovisioned,
-        pending=reading.pending,
-        out_of_service=reading.out_of_service,
-        lossless_removed=difference.lossless_removed,
-        drained=difference.drained,
-        maintenance=difference.maintenance,
+        role=switch.tier.name,
+        reading=reading,
         disruptive=_is_disruptive(fabric, switch, difference),
-        live_ports=reading.live_ports,
-        unapplied=reading.unapplied,
-        applied_unknown=reading.applied_unknown,
-        unseen=reading.unseen,
-        generation=reading.generation,
         other_release=other_release(reading.release, fabric.policies.sonic.release),
-        error=reading.error or "; ".join(blocker.message for blocker in difference.blockers),
         labels=_labels(switch, difference.delta),
-        broken=reading.broken,
-        kept=difference.kept,
     )
 
 
@@ -188,11 +113,6 @@ def _is_disruptive(fabric: Fabric, switch: Switch, difference: DeviceDiff) -> bo
     """Tell whether the change takes a switch in service out of it for a while."""
     # A switch that is provisioned for the first time carries no traffic that a reload could interrupt.
     return not difference.unprovisioned and is_disruptive(fabric, switch, difference.delta)
-
-
-def _conflict(row: Conflict) -> ConflictingRow:
-    # Without the edits that would remove the row: they are planned only with --remove-conflicting.
-    return ConflictingRow(row.table, row.key, row.port, row.reason)
 
 
 def _state(reading: Reading, difference: DeviceDiff) -> DeviceState:

@@ -121,7 +121,7 @@ def _add_device(ports: _Ports, name: str, device: DevicePlan, delta: Delta) -> N
     for place in dict.fromkeys((*far_devices, *far_labels)):
         key, is_after = place
         # Before its first configuration a switch has a factory's sample neighbors: no real cables.
-        if not is_after and device.unprovisioned:
+        if not is_after and device.difference.unprovisioned:
             continue
         far = _far_end(ports, far_devices.get(place), far_labels.get(place), descriptions.get(place, ""))
         cables = ports.after if is_after else ports.before

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric
-from railweave.plan.model import ConflictingRow, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.access import access_tables
 from railweave.sonic.delta.closing import ClosingPort, closing_ports
+from railweave.sonic.delta.conflicts import Conflict
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.methods import lowers_mtu, mtu_bytes_after
 from railweave.sonic.delta.subject import SubjectKind
@@ -31,7 +32,7 @@ def leaving_ports(fabric: Fabric, difference: DeviceDiff | None) -> tuple[Closin
 
 def live_port_diagnostics(plan: Plan) -> Iterator[Diagnostic]:
     """Yield an error where ports would close that something still uses."""
-    live = [(name, port) for name, device in plan.devices.items() for port in device.live_ports]
+    live = [(name, port) for name, device in plan.devices.items() for port in device.reading.live_ports]
     if not live:
         return
     devices = tuple(dict.fromkeys(name for name, _ in live))
@@ -102,17 +103,17 @@ def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
     """
     diagnostics: list[Diagnostic] = []
     for name, device in plan.devices.items():
-        for blocker in device.blockers:
+        for blocker in device.difference.blockers:
             code = blocker.code or "RW509"
             diagnostics.append(error(code, f"{name}: {blocker.message}", devices=(name,), fix=blocker.fix))
     for name, device in plan.devices.items():
-        diagnostics += (_conflict(name, row) for row in device.conflicts)
+        diagnostics += (_conflict(name, row) for row in device.difference.conflicts)
     # Floors that are crossed only while links wait for their second end are consented to with --renumber.
     unmet = (violation for violation in plan.violations if not violation.two_sided)
     return (*diagnostics, *violation_diagnostics(unmet, plan.policy))
 
 
-def _conflict(name: str, row: ConflictingRow) -> Diagnostic:
+def _conflict(name: str, row: Conflict) -> Diagnostic:
     claim = row.claim
     if row.port:
         claim += ", which the fabric needs"
@@ -147,7 +148,7 @@ def _partings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
 def _reloads(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
     if plan.reloading and not consent.provision:
         effect = "their data plane is down for minutes"
-        if all(plan.devices[name].unprovisioned for name in plan.reloading):
+        if all(plan.devices[name].difference.unprovisioned for name in plan.reloading):
             effect = "first provisioning, these switches carry no traffic"
         yield error(
             "RW507",
@@ -161,7 +162,7 @@ def removed_markings(plan: Plan) -> tuple[tuple[int, tuple[str, ...]], ...]:
     """Return each code point that stops being lossless, ascending, with the devices where it does."""
     devices_of: dict[int, list[str]] = {}
     for name, device in plan.devices.items():
-        for dscp in device.lossless_removed:
+        for dscp in device.difference.lossless_removed:
             devices_of.setdefault(dscp, []).append(name)
     return tuple((dscp, tuple(names)) for dscp, names in sorted(devices_of.items()))
 
@@ -184,7 +185,7 @@ def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
     """Yield that running switches would take smaller packets, whatever the GPU nodes still send."""
     lowered: dict[str, int] = {}
     for name, delta in plan.deltas.items():
-        if not plan.devices[name].unprovisioned:
+        if not plan.devices[name].difference.unprovisioned:
             sizes = [mtu_bytes_after(change) for change in delta.about(SubjectKind.PORT) if lowers_mtu(change)]
             if sizes:
                 lowered[name] = min(sizes)

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any
 
@@ -19,16 +19,18 @@ from railweave.codec import (
     Place,
     as_json,
     load_text,
+    members,
     position,
     read_value,
 )
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.plan.headline import UNKNOWN, headline
-from railweave.plan.model import PLAN_VERSION, DevicePlan, Plan
+from railweave.plan.model import PLAN_VERSION, DevicePlan, Plan, Reading
 from railweave.plan.moves import CableToMove, moved_cables
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta
+from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.kept import keeps
 from railweave.sonic.delta.methods import effect_is_unknown
 from railweave.wording import command_line
@@ -71,20 +73,34 @@ def _cable_json(cable: CableToMove) -> dict[str, Any]:
     return document
 
 
-_NOT_IN_THE_FILE = ("unapplied", "applied_unknown", "unseen", "generation", "other_release", "answered")
-"""Fields that describe the moment of reading: no part of what was reviewed, so no part of the digest either."""
-
-
 def _device_json(device: DevicePlan) -> dict[str, Any]:
-    document = {"running_sha256": device.running_sha256, **as_json(device), "unmanaged": dict(device.unmanaged or {})}
-    for name in _NOT_IN_THE_FILE:
-        del document[name]
-    if device.labels is None:
-        del document["labels"]
-    # Fields that are younger than the file's version: left out if empty, so that the digests of older plans still hold.
-    for name in ("broken", "kept"):
-        if not document[name]:
-            del document[name]
+    """Return a device as the contract has it, in one object whatever holds its values here.
+
+    Values that describe the moment of reading are no part of what was reviewed, so no part of the digest either.
+    """
+    reading = device.reading
+    difference = device.difference
+    document = {
+        **members(reading, "running_sha256"),
+        **members(device, "state", "role"),
+        "unmanaged": dict(difference.unmanaged),
+        # Neither the edits that would remove a row: they are planned only with --remove-conflicting.
+        "conflicts": [members(conflict, "table", "key", "port", "reason") for conflict in difference.conflicts],
+        **members(difference, "blockers", "unprovisioned"),
+        **members(reading, "pending"),
+        **members(device, "error", "disruptive"),
+        **members(reading, "out_of_service"),
+        **members(device, "drain"),
+        **members(difference, "lossless_removed", "drained", "maintenance"),
+        "live_ports": [members(port, "port", "far_end") for port in reading.live_ports],
+    }
+    if device.labels is not None:
+        document |= members(device, "labels")
+    # Values that are younger than the file's version: left out if empty, so that the digests of older plans still hold.
+    if reading.broken:
+        document |= members(reading, "broken")
+    if difference.kept:
+        document |= members(difference, "kept")
     return document
 
 
@@ -192,11 +208,11 @@ _AT_ONCE = 256
 
 
 def _hash_list(update: Callable[[bytes], None], texts: Iterable[str]) -> None:
-    members = iter(texts)
+    remaining = iter(texts)
     comma = ""
     update(b"[")
     # One call of the hash for many texts: each call has a fixed cost, and a plan has hundreds of thousands of changes.
-    while some := ",".join(islice(members, _AT_ONCE)):
+    while some := ",".join(islice(remaining, _AT_ONCE)):
         update(f"{comma}{some}".encode())
         comma = ","
     update(b"]")
@@ -273,12 +289,12 @@ class _PolicyDocument:
 
 @dataclass(frozen=True, slots=True)
 class _PlanDocument:
-    """The parts of a plan's document that become parts of the plan, except for the changes."""
+    """The parts of a plan's document that become parts of the plan, except for devices and changes."""
 
     fabric: str
     target: str
     intent_sha256: str
-    devices: dict[str, DevicePlan]
+    devices: dict[str, dict[str, Any]]
     waves: tuple[tuple[str, ...], ...]
     policy: _PolicyDocument
     violations: tuple[PolicyViolation, ...]
@@ -294,8 +310,7 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         fabric=parts.fabric,
         target=parts.target,
         intent_sha256=parts.intent_sha256,
-        devices=parts.devices,
-        deltas=_deltas(document["changes"]),
+        devices=_devices(parts.devices, _deltas(document["changes"])),
         waves=parts.waves,
         gone=parts.gone,
         policy=RolloutPolicy(
@@ -307,6 +322,28 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         ),
         violations=parts.violations,
     )
+
+
+def _devices(documents: Mapping[str, dict[str, Any]], deltas: Mapping[str, Delta]) -> dict[str, DevicePlan]:
+    return {
+        name: _device(document, deltas.get(name, Delta()), ("devices", name)) for name, document in documents.items()
+    }
+
+
+def _device(document: Mapping[str, Any], delta: Delta, at: Place) -> DevicePlan:
+    """Return the device that ``_device_json`` made a document of, with its changes."""
+    difference: DeviceDiff = read_value(DeviceDiff, {**_part(DeviceDiff, document), "delta": delta}, at)
+    reading: Reading = read_value(Reading, _part(Reading, document), at)
+    if difference.blockers:
+        # The file's error is then that of the blockers.
+        reading = replace(reading, error="")
+    device: DevicePlan = read_value(DevicePlan, _part(DevicePlan, document), at)
+    return replace(device, reading=replace(reading, difference=difference))
+
+
+def _part(kind: type[DeviceDiff | Reading | DevicePlan], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a document that are fields of ``kind``."""
+    return {field.name: document[field.name] for field in fields(kind) if field.name in document}
 
 
 def _share(value: int | str) -> Share:

@@ -78,7 +78,7 @@ class Drift:
     def found(self) -> bool:
         """Tell whether any device that was read runs otherwise than intended."""
         return bool(self.plan.deltas) or any(
-            device.conflicts or device.unapplied for device in self.plan.devices.values()
+            device.difference.conflicts or device.reading.unapplied for device in self.plan.devices.values()
         )
 
     @property
@@ -108,7 +108,8 @@ def _remaining_values(plan: Plan, rules: Sequence[IgnoreRule], matches: Counter[
     """Return the devices without the values of daemons that a rule ignores; these are counted in ``matches``."""
     devices = {}
     for name, device in plan.devices.items():
-        devices[name] = replace(device, unapplied=_remaining(rules, matches, name, device.unapplied))
+        unapplied = _remaining(rules, matches, name, device.reading.unapplied)
+        devices[name] = replace(device, reading=replace(device.reading, unapplied=unapplied))
     return devices
 
 
@@ -157,17 +158,18 @@ def _first(rules: Iterable[IgnoreRule], device: str, change: Change) -> IgnoreRu
 
 def _only(plan: Plan, deltas: Mapping[str, Delta]) -> Plan:
     """Return ``plan`` with these deltas alone; a device whose every difference is ignored counts as unchanged."""
-    devices = dict(plan.devices)
-    for name in plan.devices.keys() - deltas.keys():
+    remaining = plan.with_deltas(deltas)
+    devices = dict(remaining.devices)
+    for name in devices.keys() - deltas.keys():
         devices[name] = _without_changes(devices[name])
     waves = (tuple(name for name in wave if name in deltas) for wave in plan.waves)
-    return replace(plan, devices=devices, deltas=deltas, waves=tuple(wave for wave in waves if wave))
+    return replace(remaining, devices=devices, waves=tuple(wave for wave in waves if wave))
 
 
 def _without_changes(device: DevicePlan) -> DevicePlan:
     if device.state is not DeviceState.CHANGED:
         return device
-    state = DeviceState.WAITING if device.pending else DeviceState.UNCHANGED
+    state = DeviceState.WAITING if device.reading.pending else DeviceState.UNCHANGED
     return replace(device, state=state)
 
 

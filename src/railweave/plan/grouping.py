@@ -60,7 +60,7 @@ class Provisioning:
 
 def first_provisioning(plan: Plan) -> Provisioning | None:
     """Return all first provisioning of ``plan`` in one value, None if there is none."""
-    deltas = {name: delta for name, delta in plan.deltas.items() if plan.devices[name].unprovisioned}
+    deltas = {name: delta for name, delta in plan.deltas.items() if plan.devices[name].difference.unprovisioned}
     if not deltas:
         return None
     # Devices share equal deltas, so each is counted once: a fabric has thousands of rows on every switch.
@@ -105,7 +105,7 @@ def shown_changes(plan: Plan, name: str) -> tuple[Change, ...]:
 
     On a running switch an FRR line that replaces another one is one update; first provisioning only counts edits.
     """
-    if plan.devices[name].unprovisioned:
+    if plan.devices[name].difference.unprovisioned:
         return plan.deltas[name].changes
     return plan.deltas[name].shown
 
@@ -123,7 +123,7 @@ def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
 
     Secrets are marked, since groups are for showing. Devices that are provisioned for the first time are left out.
     """
-    fresh = {name for name, device in plan.devices.items() if device.unprovisioned}
+    fresh = {name for name, device in plan.devices.items() if device.difference.unprovisioned}
     buckets = _gathered(plan, plan.deltas.keys() - fresh)
     buckets = _join(buckets, _by_value_and_devices, uniform=True)
     buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _by_kind, at_least=2)

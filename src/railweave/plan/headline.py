@@ -70,7 +70,7 @@ def headline(plan: Plan) -> str:
     clauses = list(_first(_taken_out(plan)))
     if plan.deltas:
         clauses = [*_first(_added(plan)), *clauses]
-        running = [name for name in plan.names(DeviceState.CHANGED) if not plan.devices[name].unprovisioned]
+        running = [name for name in plan.names(DeviceState.CHANGED) if not plan.devices[name].difference.unprovisioned]
         if running:
             clauses += _of_running(plan, running)
     else:
@@ -119,7 +119,7 @@ def _unchanged(plan: Plan) -> Iterable[str]:
 
 def _added(plan: Plan) -> str:
     """Return the clause of switches and links that are added, empty if there are none."""
-    fresh = [name for name in plan.deltas if plan.devices[name].unprovisioned]
+    fresh = [name for name in plan.deltas if plan.devices[name].difference.unprovisioned]
     links, nodes = _links(plan, Op.ADD)
     parts = [*_roles(plan.devices[name].role for name in fresh), *_link_words(links, nodes)]
     if not parts:
@@ -145,7 +145,7 @@ def _types_of_removed(plan: Plan) -> dict[str, str]:
     types = {}
     for name, delta in plan.deltas.items():
         # The sample configuration of a factory has neighbors that never existed.
-        if plan.devices[name].unprovisioned:
+        if plan.devices[name].difference.unprovisioned:
             continue
         for change in delta.about(SubjectKind.NEIGHBOR):
             if change.op is Op.REMOVE and change.before:
@@ -160,7 +160,7 @@ def _links(plan: Plan, op: Op) -> tuple[int, int]:
     """
     ends: Counter[tuple[str, str]] = Counter()
     for name, delta in plan.deltas.items():
-        far_of = _far_of_unprovisioned if plan.devices[name].unprovisioned else _far
+        far_of = _far_of_unprovisioned if plan.devices[name].difference.unprovisioned else _far
         ends.update((name, far_of(change, op)) for change in delta.about(SubjectKind.LINK))
     pairs: Counter[frozenset[str]] = Counter()
     for (device, far), count in ends.items():
@@ -229,7 +229,7 @@ def _link_words(links: int, nodes: int) -> Iterable[str]:
 def unprotected(plan: Plan, names: Iterable[str]) -> str:
     """Return what the removal of lossless markings from switches means to packets; empty if none is removed."""
     # No switch is disrupted by it, so the disruption of a plan does not show it.
-    codes = sorted({dscp for name in names for dscp in plan.devices[name].lossless_removed})
+    codes = sorted({dscp for name in names for dscp in plan.devices[name].difference.lossless_removed})
     if not codes:
         return ""
     return f"packets of DSCP {listed(list(map(str, codes)))} may be dropped"

@@ -97,12 +97,12 @@ def discarded(plan: Plan, history: History) -> Iterator[Diagnostic]:
     """Yield an error for each generation on switches that deploying ``plan`` would discard."""
     devices: dict[Generation, list[str]] = {}
     for name, device in plan.devices.items():
-        if device.generation.digest:
-            devices.setdefault(device.generation.content, []).append(name)
+        if device.reading.generation.digest:
+            devices.setdefault(device.reading.generation.content, []).append(name)
     for generation, names in devices.items():
         reason = history.discards(generation)
         if reason:
-            authors = {plan.devices[name].generation.by for name in names}
+            authors = {plan.devices[name].reading.generation.by for name in names}
             yield _discarding(generation, names, authors - {""}, reason, history.own)
 
 

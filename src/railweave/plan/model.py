@@ -7,17 +7,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 
-from railweave.diagnostics import Blocker
 from railweave.fabric.releases import OtherRelease
 from railweave.plan.policy import DEFAULT_POLICY, PolicyViolation, RolloutPolicy
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
-from railweave.sonic.delta.kept import Kept
-from railweave.sonic.frr.maintenance import Maintenance
-from railweave.sonic.rows import FRR_TABLE
+from railweave.sonic.delta.closing import ClosingPort
+from railweave.sonic.delta.diff import NO_DIFFERENCE, DeviceDiff
 
 PLAN_VERSION = 3
 """The version of the file form; a plan of another version is refused."""
+
+_NO_CHANGES = Delta()
 
 
 class DeviceState(StrEnum):
@@ -29,41 +30,6 @@ class DeviceState(StrEnum):
     WAITING = "waiting"
     # Not readable, or it refuses the change.
     UNREACHABLE = "unreachable"
-
-
-@dataclass(frozen=True, slots=True)
-class ConflictingRow:
-    """An unmanaged row that conflicts with managed ones; ``port`` is the fabric port it holds.
-
-    For a line of FRR the table is ``frr``, and the port is empty unless the line names one.
-    """
-
-    table: str
-    key: str
-    port: str
-    reason: str
-
-    @property
-    def subject(self) -> str:
-        """Return the row or line, as a person would name it."""
-        if self.table == FRR_TABLE:
-            return f"the FRR line `{self.key}`"
-        return f"{self.table}|{self.key}"
-
-    @property
-    def claim(self) -> str:
-        """Return the row or line and what it conflicts with."""
-        if self.port:
-            return f"{self.subject} is unmanaged and holds {self.port}"
-        return f"{self.subject} is unmanaged and contradicts the intent"
-
-
-@dataclass(frozen=True, slots=True)
-class LivePort:
-    """A port that closes while it is in use. ``far_end`` is the device at the other end, empty where none is known."""
-
-    port: str
-    far_end: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,55 +83,75 @@ NO_GENERATION = Generation()
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """One device as it was read: its difference from the intent, or why it could not be read.
+
+    A reading with both an ``error`` and a difference was not read and is planned as factory-fresh (``unreached``).
+    """
+
+    # What the device needs; None if it could not be read.
+    difference: DeviceDiff | None = None
+    # Of the rows and FRR lines that railweave owns, to detect changes since the plan was made.
+    running_sha256: str = ""
+    # A commit awaits its confirmation, so the device may still revert.
+    pending: bool = False
+    # Why the device could not be read.
+    error: str = ""
+    # Not readable, and its neighbors see all links to it down: it forwards nothing.
+    out_of_service: bool = False
+    # Ports that close for good although they are in use, see ``consent.leaving_ports``.
+    live_ports: tuple[ClosingPort, ...] = ()
+    # Values that SONiC's daemons hold in APPL_DB or the kernel and that differ from CONFIG_DB.
+    unapplied: tuple[Unapplied, ...] = ()
+    # The state of the intent that the last confirmed deployment left on the device.
+    generation: Generation = NO_GENERATION
+    # SONiC release from ``/etc/sonic/sonic_version.yml``; empty if the device did not report it.
+    release: str = ""
+    # The device was reached, although it could not be read.
+    answered: bool = False
+    # Daemons that an earlier change ended and that do not run, in words.
+    broken: str = ""
+    # The device did not report what its daemons hold, so an empty ``unapplied`` proves nothing.
+    applied_unknown: bool = False
+    # Port fields for which SONiC does not report the value in force.
+    unseen: tuple[str, ...] = ()
+
+
+NOT_READ = Reading()
+
+
+@dataclass(frozen=True, slots=True)
 class DevicePlan:
-    """One device of a plan."""
+    """One device of a plan: what was read of it, and what is done to it."""
 
     state: DeviceState
     # The tier of the device in the Clos network, such as ``leaf``.
     role: str = ""
-    # Of the rows and FRR lines that railweave owns, as they were read; empty if the device could not be reached.
-    running_sha256: str = ""
-    # Rows that railweave leaves untouched, counted by table.
-    unmanaged: Mapping[str, int] | None = None
-    conflicts: tuple[ConflictingRow, ...] = ()
-    # Why the device must not or would not take the change.
-    blockers: tuple[Blocker, ...] = ()
-    unprovisioned: bool = False
-    # A commit awaits its confirmation, so the device may revert by itself.
-    pending: bool = False
-    error: str = ""
+    reading: Reading = NOT_READ
     # Its changes take it out of service for a while: the order of waves, the report and the rollout all use this.
     disruptive: bool = False
-    # It does not answer and forwards nothing.
-    out_of_service: bool = False
     # BGP peers that are drained before the change, ``("*",)`` for the whole device.
     drain: tuple[str, ...] = ()
-    # Code points that are lossless on the device and no longer would be.
-    lossless_removed: tuple[int, ...] = ()
-    # Peers that somebody drained by hand, written like ``drain``; a rollout leaves them drained.
-    drained: tuple[str, ...] = ()
-    # The state of SONiC's traffic shift away (TSA).
-    maintenance: Maintenance = Maintenance.NONE
-    # Ports that close for good although their far end still uses them.
-    live_ports: tuple[LivePort, ...] = ()
-    # Values of SONiC's daemons that differ from CONFIG_DB. From here to ``answered``: not part of the plan's file.
-    unapplied: tuple[Unapplied, ...] = ()
-    # The device did not report the values of its daemons.
-    applied_unknown: bool = False
-    # Port fields for which SONiC does not report the value in force.
-    unseen: tuple[str, ...] = ()
-    # The state of the intent that the device runs.
-    generation: Generation = NO_GENERATION
     # It runs another SONiC release than intended.
     other_release: OtherRelease | None = None
-    # It was reached although it could not be read.
-    answered: bool = False
     # Labels of the ports whose cables change, by SONiC's names; None if none changes.
     labels: Mapping[str, str] | None = None
-    # Daemons that an earlier change ended and that do not run, with their last log lines and the command.
-    broken: str = ""
-    # Values that should be removed and stay in force, because no step removes them.
-    kept: tuple[Kept, ...] = ()
+
+    @property
+    def difference(self) -> DeviceDiff:
+        """Return what the device needs; nothing if it could not be read."""
+        return self.reading.difference or NO_DIFFERENCE
+
+    @property
+    def error(self) -> str:
+        """Return why the device could not be read, or must not or would not take the change."""
+        return self.reading.error or "; ".join(blocker.message for blocker in self.difference.blockers)
+
+    def with_delta(self, delta: Delta) -> "DevicePlan":
+        """Return it with other changes, which the state does not follow."""
+        if delta == self.difference.delta:
+            return self
+        return replace(self, reading=replace(self.reading, difference=replace(self.difference, delta=delta)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +168,8 @@ class Summary:
         return self.add + self.update + self.remove
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots, so that the changes of its devices are gathered once.
+@dataclass(frozen=True)
 class Plan:
     """What a deployment of ``fabric`` to ``target`` would do."""
 
@@ -191,8 +178,6 @@ class Plan:
     target: str
     intent_sha256: str
     devices: Mapping[str, DevicePlan]
-    # The changes of each changed device, in the order of ``devices``; equal changes of several devices are one object.
-    deltas: Mapping[str, Delta]
     # Every changed device once, in the order of the rollout.
     waves: tuple[tuple[str, ...], ...]
     # Devices of the base that the intent no longer has (offline plans only): nothing is done to them.
@@ -201,6 +186,20 @@ class Plan:
     # Rules of the policy that no order can keep: such a plan is shown and never carried out.
     violations: tuple[PolicyViolation, ...] = ()
     version: int = PLAN_VERSION
+
+    @cached_property
+    def deltas(self) -> Mapping[str, Delta]:
+        """Return the changes of each changed device, in the order of ``devices``.
+
+        Equal changes of several devices are one object.
+        """
+        deltas = {name: device.difference.delta for name, device in self.devices.items()}
+        return {name: delta for name, delta in deltas.items() if delta}
+
+    def with_deltas(self, deltas: Mapping[str, Delta]) -> "Plan":
+        """Return the plan with these changes alone."""
+        devices = {name: device.with_delta(deltas.get(name, _NO_CHANGES)) for name, device in self.devices.items()}
+        return replace(self, devices=devices)
 
     @property
     def is_offline(self) -> bool:
@@ -233,23 +232,23 @@ class Plan:
     @property
     def out_of_service(self) -> frozenset[str]:
         """Return the devices that answer nobody and forward nothing."""
-        return frozenset(name for name, device in self.devices.items() if device.out_of_service)
+        return frozenset(name for name, device in self.devices.items() if device.reading.out_of_service)
 
     @property
     def broken(self) -> tuple[str, ...]:
         """Return the devices on which a daemon that an earlier change ended does not run: nothing is forwarded there,
         or changes take no effect."""
-        return tuple(name for name, device in self.devices.items() if device.broken)
+        return tuple(name for name, device in self.devices.items() if device.reading.broken)
 
     @property
     def unprovisioned(self) -> frozenset[str]:
         """Return the devices that are provisioned for the first time, so carry nothing yet."""
-        return frozenset(name for name, device in self.devices.items() if device.unprovisioned)
+        return frozenset(name for name, device in self.devices.items() if device.difference.unprovisioned)
 
     @property
     def waiting(self) -> tuple[str, ...]:
         """Return the devices on which a commit awaits confirmation: they may revert by themselves."""
-        return tuple(name for name, device in self.devices.items() if device.pending)
+        return tuple(name for name, device in self.devices.items() if device.reading.pending)
 
     @property
     def assumed_fresh(self) -> tuple[str, ...]:

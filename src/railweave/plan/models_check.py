@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
-from railweave.plan.build import Reading
+from railweave.plan.model import Reading
 from railweave.printable import printable
 from railweave.secrets import is_secret, is_secret_key, secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Change, Delta, Method

@@ -74,7 +74,7 @@ def find_renumbering(plan: Plan) -> tuple[Renumbered, ...]:
     """Return every identity that ``plan`` would change on a provisioned device."""
     renumbered: list[Renumbered] = []
     for name, delta in plan.deltas.items():
-        if not plan.devices[name].unprovisioned:
+        if not plan.devices[name].difference.unprovisioned:
             renumbered += _of_device(name, delta)
     return tuple(renumbered)
 

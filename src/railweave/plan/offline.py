@@ -7,14 +7,13 @@ from railweave.design.renumbering import renumbered
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
-from railweave.plan.build import Reading, build_plan
-from railweave.plan.model import Plan
+from railweave.plan.build import build_plan
+from railweave.plan.model import Plan, Reading
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
-from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.daemon_rows import with_daemon_rows
 from railweave.sonic.delta.delta import Sharing
-from railweave.sonic.delta.diff import DeviceDiff, diff
+from railweave.sonic.delta.diff import NO_DIFFERENCE, DeviceDiff, diff
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.frr_text import frr_text, own_frr_template
@@ -27,9 +26,6 @@ from railweave.wording import first_few
 
 _Rows = tuple[tuple[Row, ...], tuple[Row, ...]]
 _Texts = tuple[str, str]
-
-_NOTHING = DeviceDiff(Delta(), {}, (), unprovisioned=False)
-"""What most devices of a large fabric need."""
 
 
 def plan_offline(
@@ -95,7 +91,7 @@ class _Differences:
         overrides_after = after.overrides(switch)
         if self._is_equal(shared_before, shared_after) and overrides_before == overrides_after:
             if frr is None:
-                return _NOTHING
+                return NO_DIFFERENCE
             # Of all rows that stay, only the switch's identity decides what its FRR lines mean.
             identity = (metadata_row(switch.name, switch.asn, shared_after.settings),)
             return self._compared(old, switch, frr, (identity, identity))

@@ -191,14 +191,15 @@ def unlike(plan: Plan, twin: Plan) -> Iterator[str]:
     for name, device in plan.devices.items():
         other = twin.devices[name]
         # A switch that does not answer has no state to compare.
-        if device.error and other.error and not device.running_sha256:
+        if device.error and other.error and not device.reading.running_sha256:
             continue
         if _compared(device) != _compared(other) or plan.deltas.get(name) != twin.deltas.get(name):
             yield name
 
 
 def _compared(device: DevicePlan) -> tuple[object, ...]:
-    return device.running_sha256, device.state, device.conflicts, device.generation
+    reading = device.reading
+    return reading.running_sha256, device.state, device.difference.conflicts, reading.generation
 
 
 def default_waves(faults: Iterable[InjectedFault], waves: Sequence[Collection[str]]) -> tuple[InjectedFault, ...]:

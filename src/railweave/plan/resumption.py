@@ -246,7 +246,7 @@ def _has_moved(reviewed: Plan, fresh: Plan, name: str) -> bool:
     if now.state is DeviceState.UNREACHABLE:
         return False
     # What a device runs that could not be read then was never reviewed.
-    if then.state is DeviceState.UNREACHABLE or then.running_sha256 != now.running_sha256:
+    if then.state is DeviceState.UNREACHABLE or then.reading.running_sha256 != now.reading.running_sha256:
         return True
     return _left_by_rollbacks(reviewed, name) != _left_by_rollbacks(fresh, name)
 

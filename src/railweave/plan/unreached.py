@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from railweave.fabric.model import Fabric
-from railweave.plan.build import Reading
+from railweave.plan.model import Reading
 from railweave.sonic.delta.change import Op
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.delta.subject import SubjectKind

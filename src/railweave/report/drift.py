@@ -35,7 +35,7 @@ def drift_json(drift: Drift) -> dict[str, Any]:
     for name, device in plan["devices"].items():
         devices[name] = {
             **{key: device[key] for key in _DEVICE_KEYS if key in device},
-            "unapplied": as_json(drift.plan.devices[name].unapplied),
+            "unapplied": as_json(drift.plan.devices[name].reading.unapplied),
             "unknown": list(_unknown(drift.plan.devices[name])),
         }
     return {
@@ -51,9 +51,9 @@ def drift_json(drift: Drift) -> dict[str, Any]:
 
 def _unknown(device: DevicePlan) -> Iterable[str]:
     """Yield the parts of the applied state that a device does not report, so that they cannot be compared."""
-    if device.applied_unknown:
+    if device.reading.applied_unknown:
         yield "applied"
-    yield from device.unseen
+    yield from device.reading.unseen
 
 
 def _rule_json(rule: IgnoreRule) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _rule_json(rule: IgnoreRule) -> dict[str, Any]:
 def headline(drift: Drift) -> str:
     """Return one sentence that says whether the fabric runs as intended."""
     plan = drift.plan
-    unknown = [name for name, device in plan.devices.items() if device.applied_unknown]
+    unknown = [name for name, device in plan.devices.items() if device.reading.applied_unknown]
     tail = _limits(drift, unknown)
     if drift.found:
         return f"{plan.fabric}: {_differences(drift)}{tail}."
@@ -100,11 +100,11 @@ def _differences(drift: Drift) -> str:
     drifted = [
         name
         for name, device in devices.items()
-        if device.conflicts or device.unapplied or device.state is DeviceState.CHANGED
+        if device.difference.conflicts or device.reading.unapplied or device.state is DeviceState.CHANGED
     ]
     # The summary counts edits; a conflict or a value that daemons do not apply has none.
     count = shown_summary(drift.plan).total
-    count += sum(len(device.conflicts) + len(device.unapplied) for device in devices.values())
+    count += sum(len(device.difference.conflicts) + len(device.reading.unapplied) for device in devices.values())
     return f"drift, {counted(count, 'difference')} on {len(drifted)} of {len(devices) - len(drift.unread)} devices"
 
 
@@ -125,7 +125,7 @@ def drift_view(drift: Drift) -> RenderableType:
     if rows:
         groups = table(*_COLUMNS, rows=rows)
     hint = None
-    if drift.plan.deltas or any(device.conflicts for device in drift.plan.devices.values()):
+    if drift.plan.deltas or any(device.difference.conflicts for device in drift.plan.devices.values()):
         hint = Text(f"`{command_line('plan')}` shows how a deployment would remediate this", style="dim")
     return paragraphs(
         Text(headline(drift), style="bold"),
@@ -137,7 +137,7 @@ def drift_view(drift: Drift) -> RenderableType:
 
 def _notes(drift: Drift) -> Iterable[str]:
     yield from (remark.text for remark in device_remarks(drift.plan))
-    yield from unseen_warnings({name: device.unseen for name, device in drift.plan.devices.items()})
+    yield from unseen_warnings({name: device.reading.unseen for name, device in drift.plan.devices.items()})
     for ignored in drift.ignored:
         differences = counted(ignored.changes, "difference")
         yield f"ignored: {differences} by {ignored.rule} until {ignored.rule.until}: {ignored.rule.reason}"

@@ -49,7 +49,7 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
     for name, delta in changes.items():
         worst = max(delta.disruptions, key=DISRUPTION_RANK.__getitem__)
         device = plan.devices[name]
-        gathered.setdefault((device.role, worst, device.unprovisioned), []).append(name)
+        gathered.setdefault((device.role, worst, device.difference.unprovisioned), []).append(name)
     rows = []
     for (role, disruption, fresh), names in gathered.items():
         methods = {method for name in names for method in changes[name].methods}
@@ -131,7 +131,7 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
     releases = {name: device.other_release for name, device in plan.devices.items()}
     yield from (Remark(f"warning: {sentence}", "yellow") for sentence in release_warnings(releases))
     yield from _not_applied(plan)
-    if names := [name for name, device in plan.devices.items() if device.applied_unknown]:
+    if names := [name for name, device in plan.devices.items() if device.reading.applied_unknown]:
         yield Remark(
             f"unknown: what SONiC's daemons apply on {compact(names)}: their databases do not answer", "yellow"
         )
@@ -142,7 +142,7 @@ def _kept(plan: Plan) -> Iterator[Remark]:
     """Yield remarks on removals without effect: rows without a method, and removals that daemons ignore."""
     staying: dict[tuple[str, str], list[str]] = {}
     for name, device in plan.devices.items():
-        for kept in device.kept:
+        for kept in device.difference.kept:
             staying.setdefault((kept.place, kept.why), []).append(name)
     for (place, why), names in staying.items():
         yield Remark(f"stays: {place} on {compact(names)}: {why}", "yellow")
@@ -165,7 +165,7 @@ def _gathered(plan: Plan, why_of: Callable[[Change], str]) -> dict[tuple[str, st
     places: dict[int, dict[tuple[str, str], None]] = {}
     gathered: dict[tuple[str, str], list[str]] = {}
     for name, delta in plan.deltas.items():
-        if plan.devices[name].unprovisioned or delta.reloads:
+        if plan.devices[name].difference.unprovisioned or delta.reloads:
             # After a reload every daemon starts from the rows, and ignores none of them.
             continue
         if id(delta) not in places:
@@ -192,7 +192,7 @@ def _unread_remarks(plan: Plan) -> Iterator[Remark]:
         # A device planned as factory-fresh without an answer has a remark of its own.
         if device.state is DeviceState.UNREACHABLE and name not in plan.deltas:
             problem = "unreachable"
-            if device.answered:
+            if device.reading.answered:
                 problem = "cannot be read"
             problems[problem][name] = device.error
     for problem, reasons in problems.items():
@@ -200,21 +200,21 @@ def _unread_remarks(plan: Plan) -> Iterator[Remark]:
 
 
 def _remarks_on(name: str, device: DevicePlan) -> Iterator[Remark]:
-    for conflict in device.conflicts:
+    for conflict in device.difference.conflicts:
         yield Remark(f"conflict: {name}: {conflict.claim}: {conflict.reason}", "bold red")
-    if device.broken:
-        yield Remark(f"broken: {name}: {device.broken}", "bold red")
-    if device.pending:
+    if device.reading.broken:
+        yield Remark(f"broken: {name}: {device.reading.broken}", "bold red")
+    if device.reading.pending:
         text = f"waiting: a commit on {name} is not confirmed; it may revert by itself"
         yield Remark(text, "bold yellow")
 
 
 def _drained_remarks(plan: Plan) -> Iterator[Remark]:
-    whole = [name for name, device in plan.devices.items() if device.drained == WHOLE]
+    whole = [name for name, device in plan.devices.items() if device.difference.drained == WHOLE]
     if whole:
         yield Remark(f"drained by hand: {compact(whole)}; `{command_line('undrain', *whole)}` ends it", "yellow")
     for state, text in _MAINTENANCE.items():
-        if names := [name for name, device in plan.devices.items() if device.maintenance is state]:
+        if names := [name for name, device in plan.devices.items() if device.difference.maintenance is state]:
             yield Remark(text.format(compact(names)), "yellow")
     yield from _drained_link_remarks(plan)
 
@@ -222,8 +222,8 @@ def _drained_remarks(plan: Plan) -> Iterator[Remark]:
 def _drained_link_remarks(plan: Plan) -> Iterator[Remark]:
     """Yield a remark for each switch of which only some links are drained."""
     for name, device in plan.devices.items():
-        if device.drained and device.drained != WHOLE:
-            peers = ", ".join(device.drained)
+        if device.difference.drained and device.difference.drained != WHOLE:
+            peers = ", ".join(device.difference.drained)
             undrain = command_line("undrain", name, target=plan.target)
             yield Remark(f"drained by hand on {name}: {peers}; `{undrain}` ends it", "yellow")
 
@@ -231,7 +231,7 @@ def _drained_link_remarks(plan: Plan) -> Iterator[Remark]:
 def _not_applied(plan: Plan) -> Iterator[Remark]:
     """Yield remarks on values that daemons did not apply: CONFIG_DB is as intended, so a deployment writes nothing."""
     for name, device in plan.devices.items():
-        for unapplied in device.unapplied:
+        for unapplied in device.reading.unapplied:
             remedy = taken_again_by(unapplied.row, unapplied.field, unapplied.configured)
             yield Remark(f"not applied: {name}: {unapplied}: {remedy}", "yellow")
 
@@ -275,7 +275,7 @@ def unmanaged(plan: Plan) -> str:
     """
     counts: Counter[str] = Counter()
     for device in plan.devices.values():
-        counts.update(device.unmanaged or {})
+        counts.update(device.difference.unmanaged or {})
     # FRR's lines are counted as if in a table, whose name is ours and in no CONFIG_DB.
     lines = counts.pop(FRR_TABLE, 0)
     parts = []

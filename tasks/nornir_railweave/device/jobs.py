@@ -124,7 +124,6 @@ class DeployJob:
     compare: Comparer
     expectation: Expectation
     planned: DevicePlan
-    delta: Delta
     own: Generation = NO_GENERATION
     plan_digest: str = ""
 
@@ -134,14 +133,19 @@ class DeployJob:
         return self.expectation.device
 
     @property
+    def delta(self) -> Delta:
+        """Return the changes of the plan."""
+        return self.planned.difference.delta
+
+    @property
     def before_sha256(self) -> str:
         """Return the digest that the plan was made with."""
-        return self.planned.running_sha256
+        return self.planned.reading.running_sha256
 
     @property
     def disconnects(self) -> bool:
         """Tell whether the plan provisions the device, or needs the far ends of its links to follow."""
-        return self.planned.unprovisioned or needs_both_ends(self.delta)
+        return self.planned.difference.unprovisioned or needs_both_ends(self.delta)
 
     @property
     def drain(self) -> tuple[str, ...]:
@@ -152,7 +156,7 @@ class DeployJob:
     def generation(self) -> Mapping[str, Any]:
         """Return that of the plan, and the one that is deployed."""
         if self.own.digest:
-            return {"was": self.planned.generation.number, "now": generation_document(self.own)}
+            return {"was": self.planned.reading.generation.number, "now": generation_document(self.own)}
         return {}
 
     @property

@@ -78,7 +78,7 @@ def _job(
 ) -> DeployJob:
     fabric = compare.fabric
     expectation = expect(fabric, fabric.switch_of[name], scope)
-    return DeployJob(compare, expectation, plan.devices[name], plan.deltas.get(name, Delta()), own, plan_digest)
+    return DeployJob(compare, expectation, plan.devices[name], own, plan_digest)
 
 
 def _deployed(

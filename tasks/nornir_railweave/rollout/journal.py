@@ -292,7 +292,7 @@ def _devices_details(plan: Plan) -> dict[str, dict[str, Any]]:
         for name in wave:
             devices[name] = {
                 "wave": number,
-                "before_sha256": plan.devices[name].running_sha256,
+                "before_sha256": plan.devices[name].reading.running_sha256,
                 "changes_sha256": changes_sha256(plan.deltas.get(name, ())),
                 "drain": list(plan.devices[name].drain),
             }

@@ -28,10 +28,10 @@ from nornir_railweave.tasks.links_up_towards import links_up_towards
 from nornir_railweave.tasks.timers import wait_for_timers
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
-from railweave.plan.build import Reading, build_plan
+from railweave.plan.build import build_plan
 from railweave.plan.consent import leaving_ports
 from railweave.plan.lineage import generation_of
-from railweave.plan.model import LivePort, Plan, Unapplied
+from railweave.plan.model import Plan, Reading, Unapplied
 from railweave.plan.models_check import WRITTEN, to_be_asked
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.unreached import assumed_fresh
@@ -219,7 +219,7 @@ def find_live_ports(
     hosts: frozenset[str],
     packets_per_s: float,
 ) -> Result:
-    """Return the ``LivePort`` values of one device: what is up at a GPU node, and what carries packets elsewhere.
+    """Return the ports of one device that are in use: what is up at a GPU node, and what carries packets elsewhere.
 
     A node may begin to send at any moment, so its link counts; a switch that leaves is drained first, and then its
     links carry less than ``packets_per_s``. ``hosts`` are the nodes that stay. A device that does not answer says
@@ -231,7 +231,7 @@ def find_live_ports(
             live = _live(opened.driver, closing, hosts, packets_per_s)
         except DEVICE_ERRORS:
             live = list(closing)
-    return Result(host=task.host, result=tuple(LivePort(port.port, port.far_end) for port in live))
+    return Result(host=task.host, result=tuple(live))
 
 
 def _live(

@@ -77,7 +77,7 @@ def write_down_done(rollout: Rollout, plan: Plan, announce: Events) -> None:
     states = {name: device.state for name, device in plan.devices.items()}
     for name in found_done(rollout, states):
         made = rollout.devices[name].commit_ids
-        details = {"commit_id": made[-1] if made else "", "after_sha256": plan.devices[name].running_sha256}
+        details = {"commit_id": made[-1] if made else "", "after_sha256": plan.devices[name].reading.running_sha256}
         announce(Event(Step.CONFIRMED, name, "found in its new configuration", details))
         announce(Event(Step.OUTCOME, name, details={"outcome": Outcome.NEW.value}))
 

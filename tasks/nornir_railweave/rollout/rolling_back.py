@@ -27,22 +27,19 @@ from nornir_railweave.tasks.read_rollback import read_rollback
 from nornir_railweave.tasks.verifying import Judgment, verify_device
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave.plan.build import Reading, build_plan, in_waves
+from railweave.plan.build import build_plan, in_waves
 from railweave.plan.expectation import expect
 from railweave.plan.lineage import generation_document
 from railweave.plan.manual_drain import WHOLE
-from railweave.plan.model import DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan, Reading
 from railweave.plan.outcome import ConfigState, DeployResult, DeviceOutcome, Result, VerifyResult
 from railweave.plan.resumption import left_of
 from railweave.plan.rollback_checks import DeviceReading, config_state, rollback_refusals
 from railweave.plan.rollout import Rollout, RolloutKind
 from railweave.plan.verification import Observation
-from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import Sharing
-from railweave.sonic.delta.diff import DeviceDiff
+from railweave.sonic.delta.diff import NO_DIFFERENCE
 from railweave.sonic.delta.snapshot import Snapshot
-
-_NOTHING = DeviceDiff(Delta(), {}, (), False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +145,7 @@ def _plan(
 ) -> Plan:
     """Return the plan of the devices of the rollout, in its waves backwards."""
     # The planner needs a reading of every switch; those outside of the rollout are left out of the plan again.
-    planned = {switch.name: Reading(_NOTHING) for switch in fabric.switches}
+    planned = {switch.name: Reading(NO_DIFFERENCE) for switch in fabric.switches}
     share = Sharing()
     for name, reading in readings.items():
         planned[name] = _planned_reading(reading, jobs.get(name), share)
@@ -163,7 +160,7 @@ def _plan(
     # The order that brought the devices here, backwards. What was hitless on the way here may be disruptive on the way
     # back (a port that was added is taken away); then its waves are split.
     waves = left_of(reversed(rollout.waves or plan.waves), plan.names(DeviceState.CHANGED))
-    drained = [name for wave in waves for name in wave if devices[name].drained == WHOLE]
+    drained = [name for wave in waves for name in wave if devices[name].difference.drained == WHOLE]
     return _drained_first(fabric, replace(plan, devices=devices), waves, drained)
 
 
@@ -171,7 +168,7 @@ def _planned_reading(reading: DeviceReading, job: RollbackJob | None, share: Sha
     """Return a device for the planner: what it lacks of its earlier configuration, where it has to go back."""
     if reading.running is None:
         return Reading(error=reading.error, out_of_service=True)
-    difference = _NOTHING
+    difference = NO_DIFFERENCE
     if job is not None:
         difference = job.earlier.difference(reading.running, job.reason)
         difference = replace(difference, delta=share(difference.delta))

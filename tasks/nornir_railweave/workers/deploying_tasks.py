@@ -28,7 +28,7 @@ from nornir_railweave.workers.spread_task import LostAsRefused, RefusedHereError
 from nornir_railweave.workers.workbench import Begun, Workbench
 from railweave.codec import as_json
 from railweave.plan.expectation import expect
-from railweave.plan.model import DevicePlan, DeviceState, Generation
+from railweave.plan.model import DevicePlan, DeviceState, Generation, Reading
 from railweave.plan.outcome import DeviceOutcome, Outcome, VerifyCheck
 from railweave.plan.resumption import changes_sha256
 from railweave.sonic.delta.change import Delta
@@ -76,7 +76,7 @@ def job_json(job: DeployJob) -> dict[str, Any]:
         "changes_sha256": changes_sha256(job.delta),
         "disconnects": job.disconnects,
         "drain": list(job.drain),
-        "generation": job.planned.generation.number,
+        "generation": job.planned.reading.generation.number,
         "remove_conflicting": job.compare.remove_conflicting,
         "own": as_json(job.own),
     }
@@ -129,15 +129,16 @@ def order_of(bench: Workbench, request: Request, announce: Events, job: DeviceJo
 def _job(bench: Workbench, device: str, document: Mapping[str, Any]) -> NamedJob:
     planned = DevicePlan(
         DeviceState.CHANGED,
-        running_sha256=decoded(str, document["before_sha256"]),
+        reading=Reading(
+            running_sha256=decoded(str, document["before_sha256"]),
+            generation=Generation(number=decoded(int, document["generation"])),
+        ),
         drain=decoded(tuple[str, ...], document["drain"]),
-        generation=Generation(number=decoded(int, document["generation"])),
     )
     return NamedJob(
         Comparer(bench.fabric, bench.intended, decoded(bool, document["remove_conflicting"])),
         expect(bench.fabric, bench.fabric.switch_of[device], bench.scope),
         planned,
-        Delta(),
         decoded(Generation, document["own"]),
         changes_sha256=decoded(str, document["changes_sha256"]),
         cuts=decoded(bool, document["disconnects"]),

@@ -13,7 +13,6 @@ from nornir_railweave.workers.message import Request, decoded
 from nornir_railweave.workers.spread_task import LostAsRefused
 from nornir_railweave.workers.workbench import Workbench
 from railweave.codec import as_json
-from railweave.plan.model import LivePort
 from railweave.sonic.delta.closing import ClosingPort
 
 
@@ -79,15 +78,14 @@ class FindLivePorts(LostAsRefused):
         return as_json(bench.perform(find_live_ports, request.device, params).result)
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
-        """Return ``LivePort`` values."""
+        """Return the ports in use."""
         del device, params, asked_s
-        return Result(host=None, result=decoded(tuple[LivePort, ...], value))
+        return Result(host=None, result=decoded(tuple[ClosingPort, ...], value))
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return all ports: what cannot be looked at counts as in use."""
         del why
-        closing: Sequence[ClosingPort] = params["ports_of"][device]
-        return Result(host=None, result=tuple(LivePort(port.port, port.far_end) for port in closing))
+        return Result(host=None, result=tuple(params["ports_of"][device]))
 
 
 class RevertExpired(LostAsRefused):

@@ -21,9 +21,9 @@ from nornir_railweave.workers.workbench import Workbench
 from railweave.codec import as_json
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
-from railweave.plan.build import Reading
 from railweave.plan.document import change_json, change_of
 from railweave.plan.manual_drain import DrainResult
+from railweave.plan.model import Reading
 from railweave.plan.verification import EVERYONE, unreachable
 from railweave.sonic.delta.change import Change, Delta
 from railweave.sonic.delta.conflicts import Conflict
@@ -133,7 +133,7 @@ def _difference(document: dict[str, Any], share: Callable[[Delta], Delta], chang
     return DeviceDiff(
         share(_delta(document.get("changes"), changes)),
         decoded(dict[str, int], document.get("unmanaged")),
-        tuple(Conflict(table, key, port, reason, ()) for table, key, port, reason in conflicts),
+        tuple(Conflict(*conflict) for conflict in conflicts),
         decoded(bool, document.get("unprovisioned")),
         tuple(Blocker(*blocker) for blocker in blockers),
         decoded(tuple[str, ...], document.get("drained")),

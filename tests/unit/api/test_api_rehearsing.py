@@ -166,7 +166,7 @@ def test_a_reviewed_plan_and_another_state_exclude_each_other() -> None:
 
 def test_a_rehearsal_is_found_by_its_plan_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    plan, other = (Plan("lab", target, "", {}, {}, ()) for target in ("sim", "production"))
+    plan, other = (Plan("lab", target, "", {}, ()) for target in ("sim", "production"))
     assert stored(plan) == ()
     made = Rehearsal(
         "lab", "sim", plan_digest(plan), "2026-11-23T12:00:00+00:00", "target sim", 4, 2.0, 0,

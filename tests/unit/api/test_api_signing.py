@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from planned_devices import planned
 
 from railweave.api.plans import check_resumed, read_order, read_signed, sign_plan
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import plan_json
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.resumption import changes_sha256
 from railweave.plan.rollout import DeviceRecord, Rollout, RolloutKind
 from railweave.plan.signed import Signed, parse_signed
@@ -20,9 +21,9 @@ from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
 MTU = Change(Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9000", Disruption.NONE, Method.WRITE, "mtu.fabric")
 PLAN = Plan(
-    "pod1", "production", "f" * 64, {"leaf1": DevicePlan(DeviceState.CHANGED, running_sha256="a" * 64)},
-    {"leaf1": Delta((MTU,))}, (("leaf1",),),
-)  # fmt: skip
+    "pod1", "production", "f" * 64, {"leaf1": planned(DeviceState.CHANGED, running_sha256="a" * 64)},
+    (("leaf1",),),
+).with_deltas({"leaf1": Delta((MTU,))})  # fmt: skip
 
 
 ROLLOUT = "20261122T180000Z-pod1-0123ab"

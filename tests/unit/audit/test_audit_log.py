@@ -14,7 +14,7 @@ from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Result
 from railweave.report.audit import audit_json, audit_view
 
-PLAN = Plan("pod1", "production", "f" * 64, {"leaf1": DevicePlan(DeviceState.UNCHANGED)}, {}, ())
+PLAN = Plan("pod1", "production", "f" * 64, {"leaf1": DevicePlan(DeviceState.UNCHANGED)}, ())
 DONE = DeployResult(
     Result.STOPPED,
     {"leaf1": DeviceOutcome(Outcome.NEW), "leaf2": DeviceOutcome(Outcome.OLD, "a session is down")},

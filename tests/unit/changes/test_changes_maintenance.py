@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from planned_devices import planned
 
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.report.plan import plan_markdown
 from railweave.sonic.delta.diff import diff, running_sha256
 from railweave.sonic.document import RunningConfig, running_from
@@ -151,10 +152,10 @@ def test_tsa_and_drains_do_not_fight_in_any_order(steps: list[str]) -> None:
 
 def test_a_plan_says_which_switches_are_in_maintenance() -> None:
     devices = {
-        name: DevicePlan(DeviceState.UNCHANGED, "leaf", maintenance=state)
+        name: planned(DeviceState.UNCHANGED, "leaf", maintenance=state)
         for name, state in zip(("leaf1", "leaf2", "leaf3"), list(Maintenance)[1:], strict=True)
     }
-    text = plan_markdown(Plan("pod1", "production", "", devices, {}, ()))
+    text = plan_markdown(Plan("pod1", "production", "", devices, ()))
     assert "in maintenance by TSA: leaf1" in text
     assert "TSA is set in CONFIG_DB, but FRR announces all routes: leaf2" in text
     assert "FRR withholds routes (TSA), but CONFIG_DB says normal: leaf3" in text

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 from parsed_commands import parse
+from planned_devices import planned
 
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.journal import Journal, RolloutMetadata
@@ -24,7 +25,7 @@ from railweave.cli import completion
 from railweave.cli.main import app, main
 from railweave.cli.show import write_json
 from railweave.errors import RailweaveError, UsageError
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 
 ROOT = Path(__file__).resolve().parents[3]
 Capture = pytest.CaptureFixture[str]
@@ -50,8 +51,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def unfinished(project: Path, fabric: str, intent: str, target: str = "lab") -> str:
     """Leave the journal of a rollout that committed a switch and was cut off; return its name."""
-    devices = {"leaf1": DevicePlan(DeviceState.CHANGED, running_sha256="0" * 64)}
-    plan = Plan(fabric, target, "f" * 64, devices, {}, (("leaf1",),))
+    devices = {"leaf1": planned(DeviceState.CHANGED, running_sha256="0" * 64)}
+    plan = Plan(fabric, target, "f" * 64, devices, (("leaf1",),))
     with closing(Journal(project / ".railweave/journal", fabric, target, RolloutMetadata(intent=intent))) as journal:
         journal(journal.opening(plan))
         journal(Event(Step.OUTCOME, "leaf1", details={"outcome": "new"}))

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 import pytest
+from planned_devices import planned
 from rich.text import Text
 
 from nornir_railweave.device.session import error_text
 from railweave.cli.show import print_error, print_note, print_view
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.printable import printable
 from railweave.report.layout import cell, code, table
 from railweave.report.plan import plan_markdown
@@ -65,10 +66,12 @@ def test_a_plan_as_a_comment_shows_what_runs_and_nothing_else() -> None:
         "",
     )
     devices = {
-        "leaf1": DevicePlan(DeviceState.CHANGED, "leaf", running_sha256="aa"),
-        "leaf2": DevicePlan(DeviceState.UNREACHABLE, "leaf", error=f"{EVIL}{MARKUP}"),
+        "leaf1": planned(DeviceState.CHANGED, "leaf", running_sha256="aa"),
+        "leaf2": planned(DeviceState.UNREACHABLE, "leaf", error=f"{EVIL}{MARKUP}"),
     }
-    text = plan_markdown(Plan("pod1", "production", "f" * 64, devices, {"leaf1": Delta((change,))}, (("leaf1",),)))
+    text = plan_markdown(
+        Plan("pod1", "production", "f" * 64, devices, (("leaf1",),)).with_deltas({"leaf1": Delta((change,))})
+    )
     text.encode()
     assert printable(text) == text
     assert text.count("```") == 2, "the fence around the changes is opened and closed once"

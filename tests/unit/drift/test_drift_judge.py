@@ -5,13 +5,15 @@ from datetime import date
 from typing import Any
 
 import pytest
+from planned_devices import planned
 
 from railweave.diagnostics import Severity
 from railweave.errors import RefusedError
 from railweave.plan.drift import IgnoreRule, judge, parse_rules, remarks
-from railweave.plan.model import ConflictingRow, DevicePlan, DeviceState, Plan, Unapplied
+from railweave.plan.model import DevicePlan, DeviceState, Plan, Unapplied
 from railweave.report.drift import drift_json, drift_markdown, headline
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.conflicts import Conflict
 
 TODAY = date(2026, 3, 10)
 
@@ -26,10 +28,11 @@ def differs(device: str, table: str = "PORT", key: str = "Ethernet0", field: str
 def plan_of(*changes: tuple[str, Change], **devices: DevicePlan) -> Plan:
     deltas = {name: Delta(tuple(one for device, one in changes if device == name)) for name, _ in changes}
     known = {
-        name: DevicePlan(DeviceState.CHANGED if name in deltas else DeviceState.UNCHANGED, "leaf")
+        name: planned(DeviceState.CHANGED if name in deltas else DeviceState.UNCHANGED, "leaf")
         for name in ("leaf1", "leaf2", "spine1")
     }
-    return Plan("pod1", "sim", "abc", {**known, **devices}, deltas, waves=(("leaf1",), ("leaf2",), ("spine1",)))
+    waves = (("leaf1",), ("leaf2",), ("spine1",))
+    return Plan("pod1", "sim", "abc", {**known, **devices}, waves).with_deltas(deltas)
 
 
 def rule(**given: Any) -> IgnoreRule:
@@ -76,7 +79,7 @@ def test_a_rule_that_matches_nothing_is_named_unless_a_device_is_unread() -> Non
     idle = rule(table="VLAN")
     (told,) = remarks(judge(plan_of(), [idle], TODAY))
     assert (told.severity, told.code) == (Severity.WARNING, "RW512")
-    unread = plan_of(leaf2=DevicePlan(DeviceState.UNREACHABLE, error="no answer"))
+    unread = plan_of(leaf2=planned(DeviceState.UNREACHABLE, error="no answer"))
     found = judge(unread, [idle], TODAY)
     assert remarks(found) == ()
     assert found.unread == ("leaf2",)
@@ -89,9 +92,7 @@ def test_of_two_rules_that_match_the_first_counts_and_neither_is_idle() -> None:
 
 
 def test_a_foreign_row_on_a_fabric_port_is_drift() -> None:
-    held = DevicePlan(
-        DeviceState.UNCHANGED, conflicts=(ConflictingRow("VLAN_MEMBER", "Vlan5|Ethernet0", "Ethernet0", "x"),)
-    )
+    held = planned(DeviceState.UNCHANGED, conflicts=(Conflict("VLAN_MEMBER", "Vlan5|Ethernet0", "Ethernet0", "x"),))
     found = judge(plan_of(leaf1=held), [], TODAY)
     assert found.found
     assert "1 difference on 1 of 3 devices" in headline(found)
@@ -103,7 +104,7 @@ def test_no_drift_is_one_sentence() -> None:
 
 
 def test_of_switches_that_were_not_read_nobody_says_that_they_run_as_intended() -> None:
-    lost = DevicePlan(DeviceState.UNREACHABLE, "leaf", error="no route")
+    lost = planned(DeviceState.UNREACHABLE, "leaf", error="no route")
     told = drift_markdown(judge(plan_of(leaf1=lost, leaf2=lost, spine1=lost), [], TODAY)).splitlines()[0]
     assert told == "### pod1: nothing is known of what runs; leaf1, leaf2, spine1 could not be read."
 
@@ -160,14 +161,14 @@ def test_a_wrong_rule_is_refused_at_its_place(text: str, words: str, line: int) 
 
 
 def test_what_is_unmanaged_is_told_and_is_no_drift() -> None:
-    found = judge(plan_of(leaf1=DevicePlan(DeviceState.UNCHANGED, unmanaged={"AAA": 2, "frr": 3})), [], TODAY)
+    found = judge(plan_of(leaf1=planned(DeviceState.UNCHANGED, unmanaged={"AAA": 2, "frr": 3})), [], TODAY)
     assert not found.found
     assert drift_json(found)["devices"]["leaf1"]["unmanaged"] == {"AAA": 2, "frr": 3}
     assert "unmanaged, left untouched: 2 rows of 1 table, 3 FRR lines" in drift_markdown(found)
 
 
 def test_what_daemons_did_not_take_is_drift_although_the_configuration_agrees() -> None:
-    left = DevicePlan(DeviceState.UNCHANGED, "leaf", unapplied=(Unapplied("PORT|Ethernet0", "fec", "rs", "none"),))
+    left = planned(DeviceState.UNCHANGED, "leaf", unapplied=(Unapplied("PORT|Ethernet0", "fec", "rs", "none"),))
     found = judge(plan_of(leaf1=left), (), TODAY)
     assert found.found
     assert headline(found) == "pod1: drift, 1 difference on 1 of 3 devices."

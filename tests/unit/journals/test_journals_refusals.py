@@ -20,7 +20,7 @@ from railweave.errors import RailweaveError
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, Result
 
-PLAN = Plan("pod1", "sim", "f" * 64, {}, {}, ())
+PLAN = Plan("pod1", "sim", "f" * 64, {}, ())
 
 
 def bare(tmp_path: Path) -> Path:

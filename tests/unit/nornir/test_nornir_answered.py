@@ -10,14 +10,15 @@ from napalm.base.exceptions import (
     ConnectionClosedException,
     ConnectTimeoutError,
 )
+from planned_devices import planned
 
 from nornir_railweave.device.session import has_answered, unread_event
 from nornir_railweave.rollout.progress import _LINES
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.intent.load import load_intent_text
-from railweave.plan.build import Reading, build_plan
-from railweave.plan.model import DevicePlan, DeviceState
+from railweave.plan.build import build_plan
+from railweave.plan.model import DeviceState, Reading
 from railweave.sonic.document import DocumentError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -56,4 +57,4 @@ def test_a_plan_keeps_which_it_was(answered: bool) -> None:
     assert fabric is not None
     readings = {switch.name: Reading(error="refused", answered=answered) for switch in fabric.switches}
     plan = build_plan(fabric, readings, target="", intent_sha256="")
-    assert plan.devices["lab-leaf1"] == DevicePlan(DeviceState.UNREACHABLE, "leaf", error="refused", answered=answered)
+    assert plan.devices["lab-leaf1"] == planned(DeviceState.UNREACHABLE, "leaf", error="refused", answered=answered)

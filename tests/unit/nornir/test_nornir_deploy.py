@@ -71,7 +71,7 @@ def test_rows_that_are_not_ours_survive(deployed: "Bench") -> None:
     for name in ALL:
         assert running(deployed, name).config_db["SNMP_COMMUNITY"] == {"public": {"TYPE": "RO"}}
         assert "MGMT_INTERFACE" in running(deployed, name).config_db
-    unmanaged = deployed.plan().devices["lab-leaf1"].unmanaged
+    unmanaged = deployed.plan().devices["lab-leaf1"].difference.unmanaged
     assert unmanaged is not None
     assert unmanaged["SNMP_COMMUNITY"] == 1
 
@@ -276,9 +276,7 @@ def test_a_device_whose_frr_does_not_answer_is_not_taken_for_one_that_is_done(ch
     silent = RunningConfig(running(changed, "lab-spine1").config_db, None)
     driver = reading_driver(silent)
     compare = Comparer(changed.world.fabric, changed.world.intended)
-    job = DeployJob(
-        compare, expect(changed.world.fabric, changed.world.fabric.switch_of["lab-spine1"]), made, Delta(())
-    )
+    job = DeployJob(compare, expect(changed.world.fabric, changed.world.fabric.switch_of["lab-spine1"]), made)
     found = job.read(driver)
     assert not found.delta, "nothing can be planned"
     assert config_state(found, job) is ConfigState.PARTIAL
@@ -327,7 +325,7 @@ def test_planning_can_wait_for_the_timer_of_an_interrupted_deployment(changed: "
     switch.pending = True
     answers = iter((True, False))
     switch.faults["has_pending"] = lambda: setattr(switch, "pending", next(answers, False))
-    assert not changed.plan(pending_wait_s=5).devices["lab-leaf1"].pending
+    assert not changed.plan(pending_wait_s=5).devices["lab-leaf1"].reading.pending
 
 
 def test_a_mistake_of_a_driver_in_one_task_is_told_and_the_device_is_read(changed: "Bench") -> None:
@@ -423,7 +421,7 @@ def with_row(bench: "Bench", name: str, table: str, key: str, fields: dict[str, 
 def test_a_row_that_holds_our_port_stops_the_plan_or_is_planned_away(deployed: "Bench") -> None:
     with_row(deployed, "lab-leaf1", "VLAN_MEMBER", "Vlan7|Ethernet0", {"tagging_mode": "untagged"})
     made = deployed.plan()
-    assert [one.key for one in made.devices["lab-leaf1"].conflicts] == ["Vlan7|Ethernet0"]
+    assert [one.key for one in made.devices["lab-leaf1"].difference.conflicts] == ["Vlan7|Ethernet0"]
     with pytest.raises(RefusedError, match="Ethernet0 is a member of Vlan7"):
         deployed.deploy(made)
     result = deployed.deploy(remove_conflicting=True)

@@ -18,8 +18,9 @@ from napalm_sonic.reading import reading_of
 from nornir_railweave.device.reading import Comparer
 from nornir_railweave.events import silent
 from nornir_railweave.rollout import planning
-from railweave.plan.build import Reading, build_plan
+from railweave.plan.build import build_plan
 from railweave.plan.drift import judge
+from railweave.plan.model import Reading
 from railweave.report.drift import drift_json, drift_markdown, headline
 from railweave.report.plan_parts import device_remarks
 from railweave.sonic.document import json_tables

@@ -20,7 +20,6 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import wave_gate
 from railweave.plan.consent import conflicts
 from railweave.plan.document import parse_plan, plan_json
-from railweave.plan.model import LivePort
 from railweave.plan.offline import plan_offline
 from railweave.plan.outcome import Result
 from railweave.plan.phases.planning import phases
@@ -148,10 +147,11 @@ def test_a_switch_that_does_not_tell_its_links_closes_no_port_unasked(shrunk: An
     shrunk.world.still_up.clear()
     shrunk.world.switches["lab-leaf2"].faults["observe"] = ConnectionException("no answer")
     plan = shrunk.plan()
-    assert {name: device.live_ports for name, device in plan.devices.items() if device.live_ports} == {
-        "lab-leaf2": (LivePort(port_of(shrunk), "gpu3"),)
-    }
-    assert parse_plan(json.dumps(plan_json(plan)), "plan.json") == plan
+    live_ports = {name: device.reading.live_ports for name, device in plan.devices.items()}
+    assert [(name, port.port, port.far_end) for name, ports in live_ports.items() for port in ports] == [
+        ("lab-leaf2", port_of(shrunk), "gpu3")
+    ]
+    assert plan_json(parse_plan(json.dumps(plan_json(plan)), "plan.json")) == plan_json(plan)
 
 
 def port_of(bench: "Bench") -> str:
@@ -175,7 +175,7 @@ def test_a_port_to_a_switch_that_leaves_is_in_use_while_it_carries_traffic(
     bench.world.still_up |= ports
     for switch in bench.world.switches.values():
         switch.drained = () if packets_per_s else ("*",)
-    live = {one.far_end for device in bench.plan().devices.values() for one in device.live_ports}
+    live = {one.far_end for device in bench.plan().devices.values() for one in device.reading.live_ports}
     assert live == ({"lab-spine3"} if in_use else set())
 
 

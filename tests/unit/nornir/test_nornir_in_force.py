@@ -50,7 +50,7 @@ def test_a_port_that_runs_with_another_value_is_found(pod: Counted, force: dict[
     ((device, subject, actual),) = failed()
     assert (device, subject) == ("pod1-leaf1", "daemons")
     assert actual.startswith(f"PORT|{port} {said}")
-    assert [str(one) for one in drift(Project(INTENT), "sim").plan.devices["pod1-leaf1"].unapplied] == [actual]
+    assert [str(one) for one in drift(Project(INTENT), "sim").plan.devices["pod1-leaf1"].reading.unapplied] == [actual]
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ import errno
 import json
 import os
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,6 +11,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from planned_devices import planned
 
 from nornir_railweave.events import Event, Step, silent
 from nornir_railweave.rollout.claim import refuse_while_running
@@ -22,7 +22,7 @@ from nornir_railweave.rollout.rolling_back import roll_back
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout, rollouts
 from nornir_railweave.target.policy import Policy
 from railweave.errors import RailweaveError, RefusedError, UsageError
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.resumption import check_resume, of_other_version
 from railweave.plan.rollout import Rollout, RolloutKind, parse_rollout
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
@@ -33,10 +33,9 @@ PLAN = Plan(
     "pod1",
     "production",
     "f" * 64,
-    {name: DevicePlan(DeviceState.CHANGED, running_sha256=f"before {name}") for name in ("spine1", "leaf1", "leaf2")},
-    DELTAS,
+    {name: planned(DeviceState.CHANGED, running_sha256=f"before {name}") for name in ("spine1", "leaf1", "leaf2")},
     (("spine1",), ("leaf1", "leaf2")),
-)
+).with_deltas(DELTAS)
 
 
 def opened(folder: Path, **about: object) -> Journal:
@@ -143,7 +142,6 @@ def test_a_resumed_journal_goes_on_with_what_was_told_before(tmp_path: Path) -> 
         PLAN.target,
         PLAN.intent_sha256,
         {name: PLAN.devices[name] for name in ("leaf1", "leaf2")},
-        {name: DELTAS[name] for name in ("leaf1", "leaf2")},
         (("leaf1", "leaf2"),),
     )
     with closing(Journal.reopen(first.path, "pod1", "production", RolloutMetadata())) as again:
@@ -278,7 +276,7 @@ def test_nothing_is_rolled_out_where_the_disk_is_full_from_the_start(
     fabric, planned = cast("Any", SimpleNamespace(name="pod1")), cast("Any", SimpleNamespace(plan=PLAN))
     without = r"cannot be written: No space left on device; no device was changed"
     with pytest.raises(RailweaveError, match=without):
-        deploy(untouched, fabric, replace(PLAN, deltas={}), untouched, policy=policy)
+        deploy(untouched, fabric, PLAN.with_deltas({}), untouched, policy=policy)
     with pytest.raises(RailweaveError, match=without):
         roll_back(untouched, untouched, planned, policy=policy, events=silent, journal=opened(tmp_path))
 

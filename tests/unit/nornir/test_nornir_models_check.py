@@ -44,7 +44,7 @@ def test_a_reload_that_the_switch_would_refuse_is_no_plan_and_its_fixes_make_it_
     db.set_fields("VLAN|Vlan300", {"vlanid": "301"})
     planned = plan(Project(INTENT), "sim")
     assert not planned.deltas
-    blockers = planned.devices[LEAF].blockers
+    blockers = planned.devices[LEAF].difference.blockers
     assert {one.code for one in blockers} == {"RW527"}, planned.devices[LEAF].error
     text = "\n".join(one.message for one in blockers)
     assert "table STP: the table has no YANG model" in text
@@ -102,7 +102,8 @@ def test_rows_that_the_models_refuse_are_no_plan_and_one_switch_of_a_kind_is_ask
     override("{VLAN: {Vlan300: {vlanid: '301'}}}")
     deployed.clear()
     planned = plan(Project(INTENT), "sim")
-    ((name, blockers),) = ((name, device.blockers) for name, device in planned.devices.items() if device.blockers)
+    refused = {name: device.difference.blockers for name, device in planned.devices.items()}
+    ((name, blockers),) = ((name, blockers) for name, blockers in refused.items() if blockers)
     assert name == LEAF
     assert [one.code for one in blockers] == ["RW541"]
     assert "VLAN|Vlan300 vlanid as it would be written: The vlanid must correspond" in blockers[0].message
@@ -128,7 +129,7 @@ def test_models_that_cannot_be_asked_refuse_plan_and_deployment_alike(
         override("{VLAN: {Vlan300: {vlanid: '300'}}}")
     before = {name: dict(device.db.rows) for name, device in deployed.devices.items()}
     planned = plan(Project(INTENT), "sim")
-    blockers = [one for device in planned.devices.values() for one in device.blockers]
+    blockers = [one for device in planned.devices.values() for one in device.difference.blockers]
     assert [one.code for one in blockers] == ["RW527" if reloads else "RW541"]
     for one in blockers:
         assert one.message.startswith("the switch's YANG models cannot be asked: sonic_yang does not load")

@@ -66,4 +66,4 @@ def test_a_plan_for_switches_of_another_model_changes_none_and_says_why(
     assert others <= told.deltas.keys()
     for name in others:
         assert not plan.deltas.get(name)
-        assert plan.devices[name].blockers or plan.devices[name].error
+        assert plan.devices[name].difference.blockers or plan.devices[name].error

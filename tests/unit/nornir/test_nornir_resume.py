@@ -305,7 +305,7 @@ def test_a_device_confirmed_in_the_last_moment_is_written_down_and_can_go_back(c
         write_down_done(lost, plan, journal)
         changed.deploy(plan, journal=journal)
     record = newest(changed).devices[last]
-    assert (record.outcome, record.after_sha256) == ("new", plan.devices[last].running_sha256)
+    assert (record.outcome, record.after_sha256) == ("new", plan.devices[last].reading.running_sha256)
     assert rolled_back(changed, newest(changed)).result is Result.DONE
     assert changed.world.switches[last].running.config_db == changed.before[last].config_db
 

@@ -775,4 +775,4 @@ def test_the_journal_holds_what_a_rollback_needs(wide: "Bench") -> None:
     assert ["link", "Ethernet112"] in own["applying"]["held"] or len(own["applying"]["held"]) > 2
     assert own["applied"]["commit_id"] == own["confirmed"]["commit_id"] == switch(wide, "lab-leaf2").commit_id
     assert len(own["confirmed"]["after_sha256"]) == 64
-    assert own["confirmed"]["after_sha256"] == wide.plan().devices["lab-leaf2"].running_sha256
+    assert own["confirmed"]["after_sha256"] == wide.plan().devices["lab-leaf2"].reading.running_sha256

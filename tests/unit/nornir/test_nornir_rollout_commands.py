@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from planned_devices import planned
 from rich.console import Console
 
 from nornir_railweave.events import Event, Step
@@ -15,7 +16,7 @@ from nornir_railweave.rollout.control import FileControl, control_file
 from nornir_railweave.rollout.journal import Journal, RolloutMetadata
 from nornir_railweave.rollout.rollouts import read_rollout
 from railweave.cli.main import main
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.rollout import DeviceRecord, Rollout, RolloutKind
 from railweave.report.rollouts import rollout_json, rollout_view, rollouts_json, rollouts_view
 
@@ -23,8 +24,7 @@ PLAN = Plan(
     "pod1",
     "production",
     "f" * 64,
-    {name: DevicePlan(DeviceState.CHANGED, running_sha256="0" * 64) for name in ("spine1", "leaf1", "leaf2")},
-    {},
+    {name: planned(DeviceState.CHANGED, running_sha256="0" * 64) for name in ("spine1", "leaf1", "leaf2")},
     (("spine1",), ("leaf1", "leaf2")),
 )
 

@@ -145,7 +145,7 @@ def test_a_commit_that_nobody_confirms_is_reverted_by_the_timer(changed: Acme) -
     changed.now_s += changed.bench.rollout.revert_in_s
     changed.use(AcmeSwitchDriver)
     made = changed.bench.plan()
-    assert not made.devices[lost].pending
+    assert not made.devices[lost].reading.pending
     assert changed.texts() == before
 
 
@@ -390,7 +390,7 @@ def test_a_dry_run_changes_nothing_and_says_what_would_change(changed: Acme) -> 
     name = "lab-spine1"
     compare = Comparer(fabric, bench.world.intended)
     planned = made.devices[name]
-    job = DeployJob(compare, expect(fabric, fabric.switch_of[name]), planned, made.deltas[name])
+    job = DeployJob(compare, expect(fabric, fabric.switch_of[name]), planned)
     policy = Policy(rollout=bench.rollout, reconnect_s=0.05, clock=bench.clock)
     order = WaveOrder({name: job}, frozenset(), 0, policy, silent, str)
     with bench.connected() as nr:

@@ -26,7 +26,7 @@ from nornir_railweave.workers.message import (
 from nornir_railweave.workers.pipe import PipeChannel, serve
 from nornir_railweave.workers.reading_tasks import reading_json, reading_of
 from nornir_railweave.workers.serving import Worker
-from railweave.plan.build import Reading
+from railweave.plan.model import Reading
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.diff import DeviceDiff

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from planned_devices import planned
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
@@ -103,7 +104,7 @@ def plan_of() -> Callable[..., Plan]:
     def made(*changes: DeviceChange, **devices: DevicePlan) -> Plan:
         names = dict.fromkeys(change.device for change in changes)
         deltas = {name: Delta(tuple(one for one in changes if one.device == name)) for name in names}
-        found = {name: DevicePlan(DeviceState.CHANGED, "leaf", running_sha256="aa") for name in names} | devices
-        return Plan("pod1", "sim", "f" * 64, found, deltas, tuple((name,) for name in names))
+        found = {name: planned(DeviceState.CHANGED, "leaf", running_sha256="aa") for name in names} | devices
+        return Plan("pod1", "sim", "f" * 64, found, tuple((name,) for name in names)).with_deltas(deltas)
 
     return made

@@ -1,19 +1,20 @@
 """What keeps a plan from being carried out."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from planned_devices import planned
 
 from railweave.diagnostics import Blocker, Diagnostic
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.consent import Consent, check_consent
-from railweave.plan.model import ConflictingRow, DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.moves import find_renumbering
 from railweave.plan.offline import plan_offline
 from railweave.sonic.delta.change import Change, Disruption, Method, Op
+from railweave.sonic.delta.conflicts import Conflict
 from railweave.templates import find_templates
 
 REBASED = (("workload:", "addressing: {asn: {leaf: 4211000000}, loopbacks: 10.254.0.0/16}\nworkload:"),)
@@ -82,7 +83,7 @@ def test_a_port_whose_cable_moves_takes_the_address_of_its_new_link(
 def test_a_device_that_was_never_deployed_has_no_identity_to_lose(
     plan_of: Callable[..., Plan], change: Callable[..., Change]
 ) -> None:
-    fresh = DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)
+    fresh = planned(DeviceState.CHANGED, "leaf", unprovisioned=True)
     plan = plan_of(
         change(table="DEVICE_METADATA", key="localhost", field="bgp_asn", before="65100", after="4210000000"),
         leaf1=fresh,
@@ -91,12 +92,12 @@ def test_a_device_that_was_never_deployed_has_no_identity_to_lose(
 
 
 def test_everything_in_the_way_is_told_at_once(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
-    device = DevicePlan(
+    device = planned(
         DeviceState.CHANGED,
         "leaf",
         conflicts=(
-            ConflictingRow("VLAN_MEMBER", "Vlan100|Ethernet0", "Ethernet0", "Ethernet0 is a member of Vlan100"),
-            ConflictingRow("frr", "router bgp 65100", "", "FRR has one BGP instance"),
+            Conflict("VLAN_MEMBER", "Vlan100|Ethernet0", "Ethernet0", "Ethernet0 is a member of Vlan100"),
+            Conflict("frr", "router bgp 65100", "", "FRR has one BGP instance"),
         ),
         blockers=(Blocker("the device is an SN2700, the intended model an SN4700", "correct the model"),),
         pending=True,
@@ -164,10 +165,10 @@ def test_a_smaller_mtu_of_running_switches_needs_consent(
     assert found.devices == ("leaf1", "leaf2")
     assert check_consent(plan_of(lowered), Consent(single_step=True)) == ()
     assert check_consent(plan_of(change(before="9100", after="9216")), Consent()) == ()
-    fresh = DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)
+    fresh = planned(DeviceState.CHANGED, "leaf", unprovisioned=True)
     assert check_consent(plan_of(lowered, leaf1=fresh), Consent()) == ()
 
 
 def test_a_device_without_changes_needs_no_consent(growth: Plan) -> None:
-    quiet = replace(growth, deltas={})
+    quiet = growth.with_deltas({})
     assert check_consent(quiet, Consent()) == ()

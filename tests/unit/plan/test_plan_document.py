@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from planned_devices import having, planned
 
 from railweave.errors import RefusedError
 from railweave.plan.document import parse_plan, plan_digest, plan_json
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.plan.resumption import check_binding
 from railweave.sonic.delta.change import Change, Delta, Op
@@ -65,8 +66,8 @@ def test_a_change_that_devices_share_is_hashed_with_the_name_of_each(growth: Pla
     row = {"device": "", "text": '"device":""'}
     shared = replace(one, op=Op.UPDATE, table="DEVICE", key='"device":""', before=row, after=row, reason='"device":""')
     names = ('lab-"leaf1"', "lab-leaf2", "device")
-    devices = dict.fromkeys(names, DevicePlan(DeviceState.CHANGED, "leaf"))
-    plan = replace(growth, devices=devices, deltas=dict.fromkeys(names, Delta((shared, one))), waves=(names,))
+    devices = dict.fromkeys(names, planned(DeviceState.CHANGED, "leaf"))
+    plan = replace(growth, devices=devices, waves=(names,)).with_deltas(dict.fromkeys(names, Delta((shared, one))))
     assert [change["device"] for change in plan_json(plan)["changes"]] == [name for name in names for _ in range(2)]
     assert plan_digest(plan) == plan_json(plan)["digest"]
 
@@ -107,7 +108,7 @@ def test_a_plan_of_another_target_is_refused(growth: Plan) -> None:
 
 
 def moved(plan: Plan, name: str, **fields: Any) -> Plan:
-    return replace(plan, devices={**plan.devices, name: replace(plan.devices[name], **fields)})
+    return replace(plan, devices={**plan.devices, name: having(plan.devices[name], **fields)})
 
 
 def test_devices_that_moved_are_named(growth: Plan) -> None:
@@ -125,7 +126,7 @@ def test_a_device_whose_hash_moved_is_named_though_the_digest_leaves_the_hash_ou
 
     def with_hash(before: tuple[str, ...]) -> Plan:
         own = growth.deltas.get(name, Delta())
-        return replace(growth, deltas={**growth.deltas, name: Delta((*own, change(**row, before=before)))})
+        return growth.with_deltas({**growth.deltas, name: Delta((*own, change(**row, before=before)))})
 
     reviewed = parse_plan(written(with_hash(("SRC_IP",))), "plan.json")
     assert check_binding(reviewed, with_hash(("SRC_IP",)), "plan.json") == ()
@@ -135,12 +136,8 @@ def test_a_device_whose_hash_moved_is_named_though_the_digest_leaves_the_hash_ou
 
 
 def test_a_device_that_cannot_be_reached_now_is_left_to_its_own_rule(growth: Plan) -> None:
-    gone = DevicePlan(DeviceState.UNREACHABLE, "spine", error="no route")
-    fresh = replace(
-        growth,
-        devices={**growth.devices, "lab-spine1": gone},
-        deltas={name: delta for name, delta in growth.deltas.items() if name != "lab-spine1"},
-    )
+    gone = planned(DeviceState.UNREACHABLE, "spine", error="no route")
+    fresh = replace(growth, devices={**growth.devices, "lab-spine1": gone})
     assert check_binding(growth, fresh, "plan.json") == ()
 
 
@@ -169,7 +166,7 @@ def test_a_device_that_was_never_reviewed_is_refused(growth: Plan) -> None:
 def test_other_changes_from_the_same_start_are_refused(growth: Plan) -> None:
     name, delta = next(iter(growth.deltas.items()))
     other = Delta((replace(delta.changes[0], op=Op.REMOVE), *delta.changes[1:]))
-    fresh = replace(growth, deltas={**growth.deltas, name: other})
+    fresh = growth.with_deltas({**growth.deltas, name: other})
     (found,) = check_binding(growth, fresh, "plan.json")
     assert found.devices == (name,)
 

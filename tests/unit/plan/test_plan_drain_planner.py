@@ -105,7 +105,7 @@ def test_a_port_of_a_node_that_stays_is_disturbed(lab: Fabric, change: Callable[
 
 
 def test_a_switch_that_is_provisioned_is_neither_drained_nor_disturbed(growth: Plan) -> None:
-    fresh = [name for name, device in growth.devices.items() if device.unprovisioned]
+    fresh = [name for name, device in growth.devices.items() if device.difference.unprovisioned]
     assert fresh == ["lab-leaf3", "lab-leaf4"]
     assert growth.unprovisioned == frozenset(fresh)
     assert growth.disruptive == frozenset()

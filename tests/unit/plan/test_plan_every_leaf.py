@@ -48,7 +48,8 @@ def test_a_diff_of_two_intents_is_the_difference_of_two_renderings(leaf: str) ->
         assert tuple(found) == tuple(whole.delta)
         device = plan.devices[switch.name]
         assert device.state is (DeviceState.CHANGED if whole.delta else DeviceState.UNCHANGED)
-        assert (device.unprovisioned, device.lossless_removed) == (whole.unprovisioned, whole.lossless_removed)
+        assert device.difference.unprovisioned == whole.unprovisioned
+        assert device.difference.lossless_removed == whole.lossless_removed
     changed = {one.name for one in head.switches if files(before, base.switch_of.get(one.name)) != files(after, one)}
     assert changed == plan.deltas.keys(), "a file that is another one is a change"
 

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from planned_devices import planned
+
 from railweave.plan.grouping import MOST_VARIANTS, first_provisioning, group_changes, shown_summary
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.moves import moved_cables
 from railweave.report.changes import effect, subject
 from railweave.sonic.delta.change import Change, Disruption, Op
@@ -124,7 +126,7 @@ def test_a_line_of_frr_that_replaces_another_is_one_update(
 def test_all_first_provisioning_is_one_value(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     changes = [change(key=f"Ethernet{port}", field=field) for port in range(8) for field in ("mtu", "fec", "alias")]
     lines = [line(change, "leaf1", 1, "timers bgp 3 9"), change(table="QUEUE", key="Ethernet0|3")]
-    plan = plan_of(*changes, *lines, leaf1=DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True))
+    plan = plan_of(*changes, *lines, leaf1=planned(DeviceState.CHANGED, "leaf", unprovisioned=True))
     fresh = first_provisioning(plan)
     assert fresh is not None
     assert (fresh.devices, fresh.rows, fresh.tables, fresh.lines) == (("leaf1",), 25, 2, 1)
@@ -148,7 +150,7 @@ def test_a_cable_that_moves_is_named_with_both_its_places(
         change(table="DEVICE_NEIGHBOR", field="name", before="spine1", after="spine5"),
         change(table="DEVICE_NEIGHBOR", field="port", before="Ethernet8", after="Ethernet0"),
         change(device="leaf2", table="DEVICE_NEIGHBOR", field="port", before="Ethernet8", after="Ethernet0"),
-        leaf2=DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True),
+        leaf2=planned(DeviceState.CHANGED, "leaf", unprovisioned=True),
     )
     (cable,) = moved_cables(plan)
     assert str(cable) == "leaf1:Ethernet0 from spine1:Ethernet8 to spine5:Ethernet0"

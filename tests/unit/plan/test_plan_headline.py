@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
+from planned_devices import planned
 
 from railweave.fabric.model import Fabric
 from railweave.plan.document import plan_json
 from railweave.plan.headline import headline
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.offline import plan_offline
 from railweave.sonic.delta.change import Change, Disruption, Op
 from railweave.templates import find_templates
@@ -150,12 +151,12 @@ def test_a_change_of_the_packets_for_the_cpu_is_not_called_a_session_that_resets
 
 
 def test_a_first_deployment_says_only_what_it_adds(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
-    fresh = DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)
+    fresh = planned(DeviceState.CHANGED, "leaf", unprovisioned=True)
     assert headline(plan_of(change(), leaf1=fresh)) == "pod1: adds 1 leaf."
 
 
 def test_what_could_not_be_read_is_counted(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
-    gone = DevicePlan(DeviceState.UNREACHABLE, "leaf", error="no route to host")
+    gone = planned(DeviceState.UNREACHABLE, "leaf", error="no route to host")
     assert headline(plan_of(change(), leaf2=gone)).endswith("; 1 device could not be read.")
 
 
@@ -166,6 +167,6 @@ def test_the_document_carries_the_sentence_beside_the_counts(growth: Plan) -> No
 
 
 def test_of_devices_that_were_not_read_nobody_says_that_they_are_as_intended(plan_of: Callable[..., Plan]) -> None:
-    lost = DevicePlan(DeviceState.UNREACHABLE, "leaf", error="no route")
+    lost = planned(DeviceState.UNREACHABLE, "leaf", error="no route")
     plan = replace(plan_of(), target="sim", devices={"leaf1": lost, "leaf2": lost})
     assert headline(plan) == "pod1: nothing is known of what runs; 2 devices could not be read."

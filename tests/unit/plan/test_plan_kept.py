@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from planned_devices import having, planned
 
 from railweave.plan.document import parse_plan, plan_json
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.report.plan import plan_markdown
 from railweave.report.plan_parts import remarks
 from railweave.sonic.delta.change import Change, Edit, Op
@@ -64,14 +64,14 @@ def test_a_plan_says_of_each_such_removal_and_addition_what_stays(
     # What is written in place of the removal takes it back after all.
     instead = [one for one in removal_edits(gone) if one.op is not Op.REMOVE]
     assert (f"no rollback: {place} on leaf1: {rule.keeps}" in texts(adding)) is not bool(instead)
-    fresh = DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)
+    fresh = planned(DeviceState.CHANGED, "leaf", unprovisioned=True)
     assert not [one for one in texts(plan_of(*changes, leaf1=fresh)) if rule.keeps in one]
 
 
 def test_rows_without_a_step_are_named_on_screen_and_in_the_file(plan_of: Callable[..., Plan]) -> None:
     kept = (Kept("SWITCH_HASH|GLOBAL", "orchagent refuses its removal"),)
-    device = DevicePlan(DeviceState.UNCHANGED, "leaf", running_sha256="aa", kept=kept)
-    plan = plan_of(leaf1=device, leaf2=device, leaf3=replace(device, kept=()))
+    device = planned(DeviceState.UNCHANGED, "leaf", running_sha256="aa", kept=kept)
+    plan = plan_of(leaf1=device, leaf2=device, leaf3=having(device, kept=()))
     assert "stays: SWITCH_HASH|GLOBAL on leaf1, leaf2: orchagent refuses its removal" in texts(plan)
     document = plan_json(plan)
     assert document["devices"]["leaf1"]["kept"] == [

@@ -4,9 +4,10 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
+from planned_devices import planned
 
 from railweave.plan.lineage import Ancestry, History, discarded, generation_document, generation_of
-from railweave.plan.model import DevicePlan, DeviceState, Generation, Plan
+from railweave.plan.model import DeviceState, Generation, Plan
 
 HERE = Generation(revision="c" * 40, digest="3" * 64)
 PLAIN = Generation(digest="3" * 64)
@@ -21,8 +22,8 @@ def history(own: Generation = HERE, ancestry: Ancestry = Ancestry.CONTAINED, dep
 
 
 def plan(**generations: Generation) -> Plan:
-    devices = {name: DevicePlan(DeviceState.UNCHANGED, generation=one) for name, one in generations.items()}
-    return Plan("pod1", "sim", "", devices, {}, ())
+    devices = {name: planned(DeviceState.UNCHANGED, generation=one) for name, one in generations.items()}
+    return Plan("pod1", "sim", "", devices, ())
 
 
 @pytest.mark.parametrize(

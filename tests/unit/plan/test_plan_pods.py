@@ -145,7 +145,7 @@ def test_a_spine_takes_the_prefixes_of_its_pod_along() -> None:
 def test_a_pod_is_added_without_touching_another_one() -> None:
     plan = plan_offline(pods(), pods(12), find_templates())
     touched = {name: plan.devices[name] for name in plan.deltas}
-    assert {name for name, device in touched.items() if not device.unprovisioned} == {
+    assert {name for name, device in touched.items() if not device.difference.unprovisioned} == {
         f"pods-superspine{number}" for number in (1, 2, 5, 6)
     }
     assert not [name for name, device in touched.items() if device.disruptive]
@@ -160,7 +160,7 @@ def test_a_third_tier_joins_a_fabric_that_reserved_it() -> None:
     two = pods(4, supers=None)
     assert not two.has_pods
     plan = plan_offline(two, pods(), find_templates())
-    running = {name for name in plan.deltas if not plan.devices[name].unprovisioned}
+    running = {name for name in plan.deltas if not plan.devices[name].difference.unprovisioned}
     assert running == {"pods-spine1", "pods-spine2"}
     assert not [name for name in running if plan.devices[name].disruptive]
     assert headline(plan) == (

@@ -9,10 +9,10 @@ from engine_tools import plan_waves
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave.plan.build import Reading, build_plan
+from railweave.plan.build import build_plan
 from railweave.plan.capacity import capacity
 from railweave.plan.consent import Consent, check_consent, conflicts
-from railweave.plan.model import DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan, Reading
 from railweave.plan.offline import plan_offline
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.plan.waves import WaveGate

@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from planned_devices import having, planned
 
 from railweave.diagnostics import error
 from railweave.errors import UsageError
 from railweave.fabric.model import Fabric
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result
 from railweave.plan.policy import RolloutPolicy
 from railweave.plan.rehearsal import (
@@ -30,13 +31,13 @@ def plan_of(lab: Fabric, *disruptive: str, unprovisioned: bool = False, floor: i
     """Return a plan whose waves are the lab's spines and leaves, one at a time."""
     names = ("lab-spine1", "lab-spine2", "lab-leaf1", "lab-leaf2")
     devices = {
-        name: DevicePlan(
+        name: planned(
             DeviceState.CHANGED, running_sha256=name, disruptive=name in disruptive, unprovisioned=unprovisioned
         )
         for name in names
     }
     policy = RolloutPolicy(path_floor=floor)
-    return Plan("lab", "sim", "", devices, {}, tuple((name,) for name in names), policy=policy)
+    return Plan("lab", "sim", "", devices, tuple((name,) for name in names), policy=policy)
 
 
 def judge_of(lab: Fabric, plan: Plan) -> Judge:
@@ -193,6 +194,6 @@ def test_the_line_says_how_the_deployment_would_end(made: Rehearsal, line: str, 
 
 def test_a_twin_that_plans_otherwise_is_found(lab: Fabric) -> None:
     plan = plan_of(lab)
-    moved = {**plan.devices, "lab-leaf2": replace(plan.devices["lab-leaf2"], running_sha256="another")}
+    moved = {**plan.devices, "lab-leaf2": having(plan.devices["lab-leaf2"], running_sha256="another")}
     assert tuple(unlike(plan, plan)) == ()
     assert tuple(unlike(plan, replace(plan, devices=moved))) == ("lab-leaf2",)

@@ -60,7 +60,7 @@ def plan(*changes: Change, device: str = "leaf1", unchanged: tuple[str, ...] = (
     if changes:
         devices[device] = DevicePlan(DeviceState.CHANGED)
     deltas = {device: Delta(changes)} if changes else {}
-    return Plan("pod1", "production", "a" * 64, devices, deltas, (tuple(deltas),))
+    return Plan("pod1", "production", "a" * 64, devices, (tuple(deltas),)).with_deltas(deltas)
 
 
 def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
@@ -158,8 +158,7 @@ def test_what_is_left_keeps_the_order_of_the_rollout(lab: Fabric) -> None:
     left = replace(
         plan(),
         devices=dict.fromkeys(("lab-leaf2", "lab-spine1"), DevicePlan(DeviceState.CHANGED)),
-        deltas=dict.fromkeys(("lab-leaf2", "lab-spine1"), Delta((MTU,))),
-    )
+    ).with_deltas(dict.fromkeys(("lab-leaf2", "lab-spine1"), Delta((MTU,))))
     assert in_journaled_order(lab, rollout, left).waves == (("lab-spine1",), ("lab-leaf2",))
     assert left_of((("a",), ("b", "c")), ("c",)) == (("c",),)
 

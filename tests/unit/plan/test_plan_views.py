@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from planned_devices import having, planned
 from rich.console import Console, RenderableType
 
 from railweave.diagnostics import Where, error, warning
 from railweave.fabric.model import Fabric
 from railweave.plan.document import parse_plan, plan_json
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import CheckKind, DeployResult, DeviceOutcome, Outcome, Result, VerifyCheck, VerifyResult
 from railweave.report.deployment import deploy_json, deploy_view
 from railweave.report.diagnostics import diagnostics_json, diagnostics_summary, diagnostics_view
@@ -62,7 +63,7 @@ def test_every_change_can_be_shown(growth: Plan) -> None:
 
 
 def test_the_terminal_names_what_could_not_be_read(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
-    gone = DevicePlan(DeviceState.UNREACHABLE, "leaf", error="no route to host")
+    gone = planned(DeviceState.UNREACHABLE, "leaf", error="no route to host")
     text = shown(plan_view(plan_of(change(), leaf2=gone)))
     assert "unreachable: leaf2: no route to host" in text
     assert "1 device could not be read" in text
@@ -134,7 +135,7 @@ def test_markdown_always_fits_a_comment(plan_of: Callable[..., Plan], change: Ca
 
 
 def test_markdown_of_very_many_findings_fits_too(plan_of: Callable[..., Plan]) -> None:
-    gone = {f"leaf{number}": DevicePlan(DeviceState.UNREACHABLE, "leaf", error="x" * 900) for number in range(300)}
+    gone = {f"leaf{number}": planned(DeviceState.UNREACHABLE, "leaf", error="x" * 900) for number in range(300)}
     assert len(plan_markdown(plan_of(**gone))) <= PLAN_CHARS
 
 
@@ -262,11 +263,11 @@ def test_sizes_show_every_step_with_its_formula(lab: Fabric) -> None:
 def test_what_somebody_drained_is_told_and_is_no_change(growth: Plan) -> None:
     devices = {
         **growth.devices,
-        "lab-spine1": replace(growth.devices["lab-spine1"], drained=("*",)),
-        "lab-leaf1": replace(growth.devices["lab-leaf1"], drained=("10.192.0.56",)),
+        "lab-spine1": having(growth.devices["lab-spine1"], drained=("*",)),
+        "lab-leaf1": having(growth.devices["lab-leaf1"], drained=("10.192.0.56",)),
     }
     drained = replace(growth, devices=devices)
-    assert parse_plan(json.dumps(plan_json(drained)), "plan.json").devices["lab-spine1"].drained == ("*",)
+    assert parse_plan(json.dumps(plan_json(drained)), "plan.json").devices["lab-spine1"].difference.drained == ("*",)
     for text in (shown(plan_view(drained)), plan_markdown(drained)):
         assert "drained by hand: lab-spine1; " in text
         assert "drained by hand on lab-leaf1: 10.192.0.56; " in text

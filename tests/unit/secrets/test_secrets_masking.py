@@ -240,7 +240,7 @@ def test_data_of_an_answer_stays_as_it_is() -> None:
 def test_a_secret_that_is_a_part_of_a_name_leaves_a_journal_readable(secret: str, tmp_path: Path) -> None:
     mask_from_now_on(secret, SHOWN)
     digest = "0123456789ab" + "0" * 52
-    plan = Plan("fabric1", "sim", digest, {"lab-spine1": DevicePlan(DeviceState.CHANGED)}, {}, (("lab-spine1",),))
+    plan = Plan("fabric1", "sim", digest, {"lab-spine1": DevicePlan(DeviceState.CHANGED)}, (("lab-spine1",),))
     with Journal(tmp_path, "fabric1", "sim", RolloutMetadata(intent="intent/lab.yml")) as journal:
         journal(journal.opening(plan))
         details = {"commit_id": "0123456789ab", "said": f"key {secret}"}

@@ -168,7 +168,7 @@ def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> _T
         if bound is not None and (diagnostics := check_binding(bound, plan, str(reviewed))):
             raise RefusedError(diagnostics)
         # Devices that could not be read for the plan have no digest.
-        readable = [name for name, device in plan.devices.items() if device.running_sha256]
+        readable = [name for name, device in plan.devices.items() if device.reading.running_sha256]
         recorded = record(live.nornir, readable, events=live.shown)
     _require_recorded(recorded)
     source = f"target {live.target.name}"
@@ -230,7 +230,7 @@ def _disconnect_unreachable(simulated: Twin, plan: Plan, recorded: Mapping[str, 
         if name in recorded:
             continue
         simulated.fault(name, _UNREACHABLE)
-        if plan.devices[name].out_of_service:
+        if plan.devices[name].reading.out_of_service:
             simulated.fault(name, _LINK_DOWN)
 
 

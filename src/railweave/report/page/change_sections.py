@@ -217,7 +217,7 @@ def _change_mark(plan: Plan, name: str, wave: int | None) -> Mark:
     when = ""
     if wave is not None:
         when = f" in wave {wave}"
-    if device.unprovisioned:
+    if device.difference.unprovisioned:
         return Mark(MarkKind.ADDED, f"provisioned for the first time{when}")
     changes = counted(len(shown_changes(plan, name)), "change")
     if device.disruptive:

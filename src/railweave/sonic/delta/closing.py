@@ -19,7 +19,7 @@ class ClosingPort:
 
     port: str
     far_end: str
-    is_server: bool
+    is_server: bool = False
 
 
 def closing_ports(changes: Iterable[Change]) -> tuple[ClosingPort, ...]:

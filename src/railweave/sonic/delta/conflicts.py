@@ -7,7 +7,7 @@ Such a row or line blocks the plan, or the plan removes it on request.
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from railweave.sonic.delta.change import Edit, Op
 from railweave.sonic.delta.edits import frr_edits
@@ -32,11 +32,26 @@ class Conflict:
     key: str
     port: str
     reason: str
-    edits: tuple[Edit, ...]
+    # Plans that were read from a file or came from a worker do not have them.
+    edits: tuple[Edit, ...] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return one line for people."""
         return f"{self.table}|{self.key}: {self.reason}"
+
+    @property
+    def subject(self) -> str:
+        """Return the row or line, as a person would name it."""
+        if self.table == FRR_TABLE:
+            return f"the FRR line `{self.key}`"
+        return f"{self.table}|{self.key}"
+
+    @property
+    def claim(self) -> str:
+        """Return the row or line and what it conflicts with."""
+        if self.port:
+            return f"{self.subject} is unmanaged and holds {self.port}"
+        return f"{self.subject} is unmanaged and contradicts the intent"
 
 
 def find_conflicts(running: ConfigDb, scope: Scope, needed: Collection[str]) -> tuple[Conflict, ...]:

@@ -5,7 +5,7 @@ import hmac
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
 
@@ -56,15 +56,18 @@ class DeviceDiff:
     and fields that the intent does not state and no step removes.
     """
 
-    delta: Delta
-    unmanaged: Mapping[str, int]
-    conflicts: tuple[Conflict, ...]
-    unprovisioned: bool
+    delta: Delta = field(default_factory=Delta)
+    unmanaged: Mapping[str, int] = field(default_factory=dict)
+    conflicts: tuple[Conflict, ...] = ()
+    unprovisioned: bool = False
     blockers: tuple[Blocker, ...] = ()
     drained: tuple[str, ...] = ()
     lossless_removed: tuple[int, ...] = ()
     maintenance: Maintenance = Maintenance.NONE
     kept: tuple[Kept, ...] = ()
+
+
+NO_DIFFERENCE = DeviceDiff()
 
 
 def diff(
