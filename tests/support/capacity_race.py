@@ -39,7 +39,7 @@ from railweave.plan.expectation import Expectation
 from railweave.plan.manual_drain import DrainResult, check_drain, choose, neighborhood
 from railweave.plan.policy import DEFAULT_POLICY
 from railweave.plan.waves import WaveGate
-from railweave.sonic.delta.diff import running_sha256
+from railweave.sonic.delta.diff import DeviceDiff, running_sha256
 from railweave.sonic.delta.merge import delta_of
 from railweave.sonic.delta.snapshot import Snapshot, snapshot_before
 from railweave.sonic.document import RunningConfig
@@ -233,9 +233,8 @@ class MtuJob:
         delta = delta_of({"PORT": {PORT: {"mtu": WISHED}}}, running)
         document = running.frr_document
         drained = () if document is None else drained_peers(document)
-        return JobReading(
-            running, running_sha256(running, self.config), delta, not delta, disconnects=True, drained=drained
-        )
+        difference = DeviceDiff(delta, drained=drained)
+        return JobReading(running, running_sha256(running, self.config), difference, not delta, disconnects=True)
 
     def moved(self, found: JobReading) -> str:
         return "" if found.sha256 == self.before_sha256 else "changed since the plan was made; nothing was done"

@@ -39,7 +39,7 @@ from railweave.plan.outcome import CheckKind, Outcome, VerifyCheck
 from railweave.plan.routes import SessionRoutes
 from railweave.plan.verification import Observation
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.diff import running_sha256
+from railweave.sonic.delta.diff import DeviceDiff, running_sha256
 from railweave.sonic.delta.merge import delta_of
 from railweave.sonic.delta.snapshot import Snapshot, snapshot_before
 from railweave.sonic.document import BGPRAW, RunningConfig
@@ -415,7 +415,7 @@ class WishJob:
         running = running_of(driver, which)
         delta = self.wish.delta(self.device, running)
         sha256 = running_sha256(running, self.wish.config(self.device))
-        return JobReading(running, sha256, delta, not delta, disconnects=True)
+        return JobReading(running, sha256, DeviceDiff(delta), not delta, disconnects=True)
 
     def moved(self, found: JobReading) -> str:
         return "" if found.sha256 == self.before_sha256 else "changed since the plan was made; nothing was done"

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from nornir_railweave.checked_driver import CheckedDriver
-from nornir_railweave.device.reading import Comparer, running_of
-from railweave.diagnostics import Blocker
+from nornir_railweave.device.reading import Comparer, ConfigComparison, running_of
 from railweave.plan.document import change_json
 from railweave.plan.expectation import Expectation
 from railweave.plan.health import Health, gate
@@ -24,32 +23,33 @@ from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import running_sha256
 from railweave.sonic.delta.methods import needs_both_ends
 from railweave.sonic.delta.snapshot import Snapshot, snapshot_before
-from railweave.sonic.document import DocumentError, RunningConfig
+from railweave.sonic.document import DocumentError
 
 
 @dataclass(frozen=True, slots=True)
-class JobReading:
-    """What a device runs, against its job."""
+class JobReading(ConfigComparison):
+    """What a device runs, against its job: the difference is still to be done."""
 
-    running: RunningConfig
-    # The digest over what we own of it (`sonic.delta.diff.running_sha256`).
-    sha256: str
-    # What is still to be done.
-    delta: Delta
     # The job is done; a device of another digest than it should have is not, whatever its delta says.
     done: bool
     # Links and sessions go down with the job until their far ends follow, or there are none yet (a switch that is being
     # provisioned): then nothing has to hold right after the change because it held before.
     disconnects: bool = False
-    # The BGP peers that somebody has drained already, `("*",)` for all.
-    drained: tuple[str, ...] = ()
-    # Why what is still to be done cannot be.
-    blockers: tuple[Blocker, ...] = ()
+
+    @property
+    def delta(self) -> Delta:
+        """Return what is still to be done."""
+        return self.difference.delta
+
+    @property
+    def drained(self) -> tuple[str, ...]:
+        """Return the BGP peers that somebody has drained already, ``("*",)`` for all."""
+        return self.difference.drained
 
     @property
     def remaining(self) -> list[str]:
         """Return what is still to be done, and why it cannot be, as a person may see it."""
-        reasons = [blocker.message for blocker in self.blockers]
+        reasons = [blocker.message for blocker in self.difference.blockers]
         return [*reasons, *(change.unmet for change in self.delta)]
 
 
@@ -170,13 +170,11 @@ class DeployJob:
         difference = comparison.difference
         delta = difference.delta
         return JobReading(
-            running=comparison.running,
-            sha256=comparison.sha256,
-            delta=delta,
+            comparison.running,
+            comparison.sha256,
+            difference,
             done=not delta and not difference.blockers,
             disconnects=difference.unprovisioned or needs_both_ends(delta),
-            drained=difference.drained,
-            blockers=difference.blockers,
         )
 
     def moved(self, reading: JobReading) -> str:
@@ -249,12 +247,11 @@ class RollbackJob:
         sha256 = running_sha256(running, self.earlier.owned)
         as_recorded = which != "running" or self.earlier.sha256 in ("", sha256)
         return JobReading(
-            running=running,
-            sha256=sha256,
-            delta=difference.delta,
+            running,
+            sha256,
+            difference,
             done=not difference.delta and as_recorded,
             disconnects=needs_both_ends(difference.delta),
-            drained=difference.drained,
         )
 
     def moved(self, reading: JobReading) -> str:

@@ -26,6 +26,7 @@ class ConfigComparison:
     """What runs, its digest over what we own, and how it differs from what is intended."""
 
     running: RunningConfig
+    # `sonic.delta.diff.running_sha256`.
     sha256: str
     difference: DeviceDiff
 

@@ -31,7 +31,7 @@ from railweave.plan.expectation import expect
 from railweave.plan.model import DevicePlan, DeviceState, Generation, Reading
 from railweave.plan.outcome import DeviceOutcome, Outcome, VerifyCheck
 from railweave.plan.resumption import changes_sha256
-from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.diff import NO_DIFFERENCE
 from railweave.sonic.document import RunningConfig
 
 
@@ -192,7 +192,8 @@ class ApplyChange(_RolloutStep):
             outcome = decoded(DeviceOutcome, answer.get("outcome"))
             return Result(host=None, result=ApplyResult(outcome=outcome), failed=True)
         order: WaveOrder = params["order"]
-        before = JobReading(_UNREAD, order.jobs[device].before_sha256, Delta(), False, decoded(bool, answer.get("cut")))
+        disconnects = decoded(bool, answer.get("cut"))
+        before = JobReading(_UNREAD, order.jobs[device].before_sha256, NO_DIFFERENCE, False, disconnects)
         kept = decoded(dict[str, str | bool], answer["attempt"])
         attempt = Attempt(before, ends_at_s=asked_s + order.policy.rollout.revert_in_s, **cast(dict[str, Any], kept))
         return Result(host=None, result=ApplyResult(attempt), changed=True)

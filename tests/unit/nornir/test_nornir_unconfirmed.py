@@ -21,7 +21,7 @@ from railweave.plan.outcome import CheckKind, Outcome
 from railweave.plan.phases.planning import phases
 from railweave.plan.phases.progress import PhaseProgress, check_phase, check_reached
 from railweave.report.drift import headline
-from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.diff import NO_DIFFERENCE
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
 from railweave.switch_driver import CommitStatus
@@ -153,6 +153,6 @@ def test_a_switch_that_keeps_its_timer_is_not_called_committed(deployed: Any, ch
 
 
 def test_the_rollback_of_a_commit_whose_answer_was_lost_is_nobody_elses() -> None:
-    found = JobReading(RunningConfig({}, ""), "", Delta(), done=False)
+    found = JobReading(RunningConfig({}, ""), "", NO_DIFFERENCE, done=False)
     lost = Attempt(found, earlier_id="1", message="deploy", sent_id="2")
     lost.refuse_forestalled(CommitStatus(pending=False, commit_id="3", message="rollback of 2"))
