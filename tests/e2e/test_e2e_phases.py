@@ -15,8 +15,8 @@ import pytest
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.journal import Journal
 from railweave.api.deployment.phases import deploy_phases
-from railweave.api.deployment.rollout import DeployOptions
 from railweave.api.project import open_project
+from railweave.plan.consent import DeployOptions
 
 pytestmark = pytest.mark.e2e
 

@@ -32,7 +32,6 @@ from nornir_railweave.target import runner
 from railweave.api import hosts
 from railweave.api.deployment import phases as phased
 from railweave.api.deployment import resumption
-from railweave.api.deployment.rollout import DeployOptions
 from railweave.api.design import revisions
 from railweave.api.operator import Operator
 from railweave.api.project import Project
@@ -42,6 +41,7 @@ from railweave.api.targets.phases import LivePhases
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostState
+from railweave.plan.consent import DeployOptions
 from railweave.plan.expectation import VerificationScope
 from railweave.plan.model import DeviceState
 from railweave.plan.phases.progress import PhasedResult, PhaseStep, Waiting

@@ -21,13 +21,14 @@ from nornir_railweave.rollout.resuming import newest_unfinished
 from nornir_railweave.rollout.rolling_back import newest_change
 from railweave.api.deployment.resumption import resume
 from railweave.api.deployment.rollback import rollback
-from railweave.api.deployment.rollout import DeployOptions, deploy
+from railweave.api.deployment.rollout import deploy
 from railweave.api.design.intent import Designed, load_designed
 from railweave.api.project import JOURNALS, Project
 from railweave.api.simulator.sim import simulator_spec
 from railweave.api.targets.fabric import live_fabric
 from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError, RefusedError
+from railweave.plan.consent import DeployOptions
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
 from railweave.sonic.render.configure import Configurator

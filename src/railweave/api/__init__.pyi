@@ -14,7 +14,6 @@ from railweave.api.deployment.phases import deploy_phases as deploy_phases
 from railweave.api.deployment.resumption import resume as resume
 from railweave.api.deployment.rollback import rollback as rollback
 from railweave.api.deployment.rollback import rollback_last as rollback_last
-from railweave.api.deployment.rollout import DeployOptions as DeployOptions
 from railweave.api.deployment.rollout import deploy as deploy
 from railweave.api.design.analysis import availability as availability
 from railweave.api.design.analysis import check as check
@@ -65,3 +64,4 @@ from railweave.api.targets.host_keys import trust as trust
 from railweave.api.targets.worker import worker as worker
 from railweave.api.verification import drift as drift
 from railweave.api.verification import verify as verify
+from railweave.plan.consent import DeployOptions as DeployOptions

@@ -49,8 +49,8 @@ def live_port_diagnostics(plan: Plan) -> Iterator[Diagnostic]:
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
-    """What a person agreed to beyond an ordinary change, one field for each option of ``deploy``."""
+class DeployOptions:
+    """What the operator agrees to beside the plan itself, one field for each option of ``deploy``."""
 
     # Reloads: the data plane of a switch is down for minutes.
     provision: bool = False
@@ -67,6 +67,14 @@ class Consent:
     allow_lockout: bool = False
     # Undo a newer or diverged state of the intent (``plan.lineage``).
     discard_newer: bool = False
+    # Leave out devices that could not be reached when the plan was made; without it they stop everything.
+    skip_unreachable: bool = False
+    # Remove unmanaged rows that hold a fabric port. The plan was made with it: its digest and its changes depend on it.
+    remove_conflicting: bool = False
+    # The GPU nodes have done the phases before, and no job still sends what is dropped.
+    nodes_done: bool = False
+    # So many devices may fail; None is the target's number.
+    max_failures: int | None = None
 
     @property
     def may_drop_old_values(self) -> bool:
@@ -74,12 +82,16 @@ class Consent:
         return self.single_step or self.nodes_follow
 
 
-def check_consent(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> tuple[Diagnostic, ...]:
+PLAN_ALONE = DeployOptions()
+"""Agrees to nothing beyond the plan."""
+
+
+def check_consent(plan: Plan, consent: DeployOptions) -> tuple[Diagnostic, ...]:
     """Return why ``plan`` must not be carried out under ``consent``; nothing where it may.
 
-    Without ``skip_unreachable`` a plan with an unreachable device stops before its first wave, so no wave is judged.
+    Unless they are skipped, a plan with an unreachable device stops before its first wave, so no wave is judged.
     """
-    if not skip_unreachable and plan.names(DeviceState.UNREACHABLE):
+    if not consent.skip_unreachable and plan.names(DeviceState.UNREACHABLE):
         plan = replace(plan, violations=())
     diagnostics = [*conflicts(plan), *_renumberings(plan, consent), *_partings(plan, consent)]
     diagnostics += [*_reloads(plan, consent), *_markings(plan, consent)]
@@ -125,7 +137,7 @@ def _conflict(name: str, row: Conflict) -> Diagnostic:
     )
 
 
-def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
+def _renumberings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
     if consent.renumber:
         return
     renumbered = find_renumbering(plan)
@@ -138,14 +150,14 @@ def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
         )
 
 
-def _partings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
+def _partings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
     """Return the floors that are crossed while links wait for their second end; --renumber consents to both."""
     if consent.renumber:
         return ()
     return violation_diagnostics((violation for violation in plan.violations if violation.two_sided), plan.policy)
 
 
-def _reloads(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
+def _reloads(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
     if plan.reloading and not consent.provision:
         effect = "their data plane is down for minutes"
         if all(plan.devices[name].difference.unprovisioned for name in plan.reloading):
@@ -167,7 +179,7 @@ def removed_markings(plan: Plan) -> tuple[tuple[int, tuple[str, ...]], ...]:
     return tuple((dscp, tuple(names)) for dscp, names in sorted(devices_of.items()))
 
 
-def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
+def _markings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
     if consent.may_drop_old_values:
         return
     for dscp, devices in removed_markings(plan):
@@ -222,7 +234,7 @@ def access_changes(plan: Plan) -> Iterable[Diagnostic]:
         )
 
 
-def _moves(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
+def _moves(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
     if consent.single_step:
         return
     cables = moved_cables(plan)

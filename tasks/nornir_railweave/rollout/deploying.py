@@ -49,7 +49,7 @@ def deploy(
     with journal or Journal(policy.journal_dir, fabric.name, plan.target, metadata, policy.journals) as opened:
         opening = opened.opening(plan)
         policy = replace(policy, message=f"{policy.message} {opened.name}")
-        compare = Comparer(fabric, intended, policy.remove_conflicting, share=partial(_planned, plan.deltas))
+        compare = Comparer(fabric, intended, policy.consent.remove_conflicting, share=partial(_planned, plan.deltas))
         job = partial(_job, plan, compare, scope, history.own, str(opening.details["plan_digest"]))
         procedure = Procedure(
             nr,
@@ -66,7 +66,7 @@ def deploy(
 
 def _refuse(plan: Plan, policy: Policy, history: History) -> None:
     """Raise RefusedError where the plan needs consent, or would discard what another state of the intent brought."""
-    refused = check_consent(plan, policy.consent, skip_unreachable=policy.skip_unreachable)
+    refused = check_consent(plan, policy.consent)
     if not policy.consent.discard_newer:
         refused = (*refused, *discarded(plan, history))
     if refused:

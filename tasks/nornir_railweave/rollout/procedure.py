@@ -48,7 +48,7 @@ class Procedure:
     @property
     def unreachable_reason(self) -> str:
         """Return why nothing is done because devices could not be read; empty where the policy skips them."""
-        if not self.unreachable or self.policy.skip_unreachable:
+        if not self.unreachable or self.policy.consent.skip_unreachable:
             return ""
         return f"{compact(self.unreachable)} could not be reached; nothing was changed"
 

@@ -8,20 +8,14 @@ from nornir_railweave.journals.shared import SharedJournals
 from nornir_railweave.target.inventory import STATE_DIR
 from nornir_railweave.target.model import Source, Target
 from nornir_railweave.target.rollout import Rollout
-from railweave.plan.consent import Consent
-
-NO_CONSENT = Consent()
+from railweave.plan.consent import PLAN_ALONE, DeployOptions
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The rules of one deployment."""
 
-    consent: Consent = NO_CONSENT
-    # Leaves out devices that could not be reached when the plan was made; without it they stop everything.
-    skip_unreachable: bool = False
-    # As the plan was made: its digest and its deltas depend on it.
-    remove_conflicting: bool = False
+    consent: DeployOptions = PLAN_ALONE
     rollout: Rollout = field(default_factory=Rollout)
     # How many seconds a lost device is searched for: a reload takes minutes.
     reconnect_s: float = 300
@@ -34,25 +28,16 @@ class Policy:
     clock: Clock = SYSTEM_CLOCK
 
 
-def policy_for(
-    target: Target,
-    consent: Consent = NO_CONSENT,
-    *,
-    skip_unreachable: bool = False,
-    remove_conflicting: bool = False,
-    max_failures: int | None = None,
-) -> Policy:
+def policy_for(target: Target, options: DeployOptions = PLAN_ALONE) -> Policy:
     """Return the policy of a deployment to ``target`` with what the command line agreed to."""
     return Policy(
         consent=replace(
-            consent,
-            single_step=consent.single_step or bool(target.rollout.single_step),
-            nodes_follow=consent.nodes_follow or target.nodes_follow,
+            options,
+            single_step=options.single_step or bool(target.rollout.single_step),
+            nodes_follow=options.nodes_follow or target.nodes_follow,
             # Nobody is locked out of a rehearsal.
-            allow_lockout=consent.allow_lockout or target.source is not Source.ADDRESSES,
+            allow_lockout=options.allow_lockout or target.source is not Source.ADDRESSES,
         ),
-        skip_unreachable=skip_unreachable,
-        remove_conflicting=remove_conflicting,
-        rollout=replace(target.rollout, max_failures=max_failures or target.rollout.max_failures),
+        rollout=replace(target.rollout, max_failures=options.max_failures or target.rollout.max_failures),
         reconnect_s=target.timeouts.reconnect_s,
     )

@@ -5,7 +5,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric, HostPort
 from railweave.intent.load import load_intent_text
-from railweave.plan.consent import Consent
+from railweave.plan.consent import DeployOptions
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
 from railweave.sonic.delta.change import Delta
@@ -578,20 +578,16 @@ class Bench:
         journal: Any = None,
         **options: Any,
     ) -> DeployResult:
+        agreed = {field.name: options.pop(field.name) for field in fields(DeployOptions) if field.name in options}
         policy = Policy(
-            consent=Consent(
-                provision=provision,
-                renumber=options.pop("renumber", False),
-                remove_live=options.pop("remove_live", False),
-                allow_lockout=options.pop("allow_lockout", False),
-            ),
+            consent=DeployOptions(provision=provision, **agreed),
             rollout=self.rollout,
             reconnect_s=0.05,
             journal_dir=self.folder / "journal",
             clock=self.clock,
             **options,
         )
-        made = made or self.plan(remove_conflicting=policy.remove_conflicting)
+        made = made or self.plan(remove_conflicting=policy.consent.remove_conflicting)
         with self.connected() as nr:
             return deploy(
                 nr,

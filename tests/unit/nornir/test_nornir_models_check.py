@@ -11,10 +11,11 @@ from counted_fabric import Counted, deployed_fabric
 from recording import run
 
 from railweave.api.deployment.rollback import rollback
-from railweave.api.deployment.rollout import DeployOptions, deploy
+from railweave.api.deployment.rollout import deploy
 from railweave.api.plans import plan
 from railweave.api.project import Project
 from railweave.errors import RefusedError
+from railweave.plan.consent import DeployOptions
 from railweave.plan.outcome import Outcome
 from railweave.report.deployment import deploy_json
 from railweave_switch.host import ModelsError

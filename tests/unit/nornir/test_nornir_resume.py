@@ -21,7 +21,7 @@ from nornir_railweave.rollout.rolling_back import newer_than, newest_change, pla
 from nornir_railweave.rollout.rollouts import read_rollout, rollouts
 from nornir_railweave.target.policy import Policy
 from railweave.errors import RefusedError
-from railweave.plan.consent import Consent
+from railweave.plan.consent import DeployOptions
 from railweave.plan.outcome import Result
 from railweave.plan.resumption import differing, in_journaled_order
 from railweave.plan.rollout import Rollout, RolloutKind
@@ -134,7 +134,7 @@ def newest(bench: Any) -> Rollout:
 
 def policy(bench: Any) -> Policy:
     return Policy(
-        consent=Consent(provision=True),
+        consent=DeployOptions(provision=True),
         rollout=bench.rollout,
         reconnect_s=0.05,
         journal_dir=folder(bench),

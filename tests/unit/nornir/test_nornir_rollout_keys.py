@@ -5,10 +5,9 @@ import pytest
 from nornir_railweave.target.policy import policy_for
 from nornir_railweave.target.rollout import Rollout
 from nornir_railweave.target.target_file import parse_target
-from railweave.api.deployment.rollout import DeployOptions
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
-from railweave.plan.consent import Consent
+from railweave.plan.consent import DeployOptions
 from railweave.plan.policy import RolloutPolicy, Share
 
 
@@ -97,18 +96,17 @@ def test_the_nodes_of_a_rehearsal_follow_at_once_and_its_cables_move_in_phases(
     target = parse_target(text, "t.yml", "t")
     assert policy_for(target).consent.nodes_follow is nodes_follow
     assert policy_for(target).consent.single_step is single_step
-    assert policy_for(target, Consent(single_step=True)).consent.single_step
+    assert policy_for(target, DeployOptions(single_step=True)).consent.single_step
 
 
-def test_a_policy_holds_the_consent_alone_of_what_an_operator_chose() -> None:
+def test_a_policy_holds_what_an_operator_chose() -> None:
     options = DeployOptions(provision=True, discard_newer=True, skip_unreachable=True, nodes_done=True, max_failures=2)
-    policy = options.policy_on(parse_target("source: addresses\naddress: '{name}'", "t.yml", "t"))
-    assert type(policy.consent) is Consent
-    assert policy.consent == Consent(provision=True, discard_newer=True)
-    assert (policy.skip_unreachable, policy.rollout.max_failures) == (True, 2)
+    policy = policy_for(parse_target("source: addresses\naddress: '{name}'", "t.yml", "t"), options)
+    assert policy.consent == options
+    assert policy.rollout.max_failures == 2
 
 
 def test_the_command_line_goes_before_the_failures_that_a_target_allows() -> None:
     target = parse_target("source: sim\nrollout: {max_failures: 3}", "t.yml", "t")
     assert policy_for(target).rollout.max_failures == 3
-    assert policy_for(target, max_failures=2).rollout.max_failures == 2
+    assert policy_for(target, DeployOptions(max_failures=2)).rollout.max_failures == 2

@@ -19,7 +19,7 @@ from nornir_railweave.workers.runner import SpreadRunner, TaskLimits, TaskSpread
 from nornir_railweave.workers.serving import READING, SPREAD, Worker
 from nornir_railweave.workers.workbench import Workbench
 from railweave.errors import RefusedError
-from railweave.plan.consent import Consent
+from railweave.plan.consent import DeployOptions
 from railweave.plan.document import plan_json
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, Outcome, VerifyResult
@@ -104,7 +104,7 @@ class Rig:
     def deploy(self, **rollout: Any) -> DeployResult:
         bench = self.bench
         policy = Policy(
-            consent=Consent(provision=True),
+            consent=DeployOptions(provision=True),
             rollout=replace(bench.rollout, **rollout),
             reconnect_s=0.05,
             journal_dir=bench.folder / "journal",

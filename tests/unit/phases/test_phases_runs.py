@@ -13,7 +13,6 @@ import pytest
 from nornir_railweave.rollout.node_log import NodeLog
 from railweave.api import hosts
 from railweave.api.deployment import phases as phased
-from railweave.api.deployment.rollout import DeployOptions
 from railweave.api.design.revisions import PhasedChange
 from railweave.api.project import Project
 from railweave.api.targets.phases import LivePhases
@@ -23,6 +22,7 @@ from railweave.design.build import design
 from railweave.errors import RefusedError, UsageError
 from railweave.hosts.outcome import HostResult, HostsRun, HostState
 from railweave.intent.load import load_intent_text
+from railweave.plan.consent import DeployOptions
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Result
 from railweave.plan.phases.planning import phases
 from railweave.plan.phases.progress import Waiting

@@ -9,7 +9,7 @@ from planned_devices import planned
 from railweave.diagnostics import Blocker, Diagnostic
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave.plan.consent import Consent, check_consent
+from railweave.plan.consent import DeployOptions, check_consent
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.moves import find_renumbering
 from railweave.plan.offline import plan_offline
@@ -25,15 +25,15 @@ def codes(found: Iterable[Diagnostic]) -> list[str]:
 
 
 def test_an_ordinary_change_needs_no_consent(recolored: Plan) -> None:
-    assert check_consent(recolored, Consent(single_step=True)) == ()
+    assert check_consent(recolored, DeployOptions(single_step=True)) == ()
 
 
 def test_a_reload_needs_consent(growth: Plan) -> None:
-    (found,) = check_consent(growth, Consent())
+    (found,) = check_consent(growth, DeployOptions())
     assert found.code == "RW507"
     assert found.devices == ("lab-leaf3", "lab-leaf4")
     assert "--provision" in found.fix
-    assert check_consent(growth, Consent(provision=True)) == ()
+    assert check_consent(growth, DeployOptions(provision=True)) == ()
 
 
 def test_growth_renumbers_nothing(growth: Plan) -> None:
@@ -45,8 +45,8 @@ def test_renumbering_names_each_identity(lab: Fabric, redesign: Callable[..., Fa
     found = {(one.device, one.what): (one.before, one.after) for one in find_renumbering(plan)}
     assert found["lab-leaf1", "AS number"] == ("4210000000", "4211000000")
     assert found["lab-spine1", "Loopback0"] == ("10.255.128.0/32", "10.254.128.0/32")
-    assert "RW506" in codes(check_consent(plan, Consent(provision=True)))
-    assert "RW506" not in codes(check_consent(plan, Consent(provision=True, renumber=True)))
+    assert "RW506" in codes(check_consent(plan, DeployOptions(provision=True)))
+    assert "RW506" not in codes(check_consent(plan, DeployOptions(provision=True, renumber=True)))
 
 
 def test_renumbering_is_refused_offline_without_consent(lab: Fabric, redesign: Callable[..., Fabric]) -> None:
@@ -103,7 +103,7 @@ def test_everything_in_the_way_is_told_at_once(plan_of: Callable[..., Plan], cha
         pending=True,
     )
     plan = plan_of(change(field="description", method=Method.RELOAD), leaf1=device)
-    found = check_consent(plan, Consent())
+    found = check_consent(plan, DeployOptions())
     assert codes(found) == ["RW509", "RW505", "RW505", "RW507", "RW508"]
     assert all(one.fix and one.devices == ("leaf1",) for one in found)
     assert "VLAN_MEMBER|Vlan100|Ethernet0" in found[1].message
@@ -134,8 +134,8 @@ def test_changes_of_who_can_log_in_need_consent(
     for op, before, after in ((Op.ADD, None, row), (Op.REMOVE, row, None)):
         plan = plan_of(change(table=table, key=key, field=None, op=op, before=before, after=after))
         asked = asks or (table == "ACL_TABLE" and op is Op.REMOVE)
-        assert codes(check_consent(plan, Consent())) == ["RW525"] * asked
-        assert check_consent(plan, Consent(allow_lockout=True)) == ()
+        assert codes(check_consent(plan, DeployOptions())) == ["RW525"] * asked
+        assert check_consent(plan, DeployOptions(allow_lockout=True)) == ()
 
 
 def test_rules_of_a_data_plane_acl_made_by_the_same_plan_need_no_consent(
@@ -143,7 +143,7 @@ def test_rules_of_a_data_plane_acl_made_by_the_same_plan_need_no_consent(
 ) -> None:
     rows = [("ACL_TABLE", "DATA", {"type": "L3"}), ("ACL_RULE", "DATA|R1", {"PACKET_ACTION": "DROP"})]
     changes = [change(table=t, key=k, field=None, op=Op.ADD, before=None, after=row) for t, k, row in rows]
-    assert check_consent(plan_of(*changes), Consent()) == ()
+    assert check_consent(plan_of(*changes), DeployOptions()) == ()
 
 
 def test_a_smaller_mtu_of_running_switches_needs_consent(
@@ -151,7 +151,8 @@ def test_a_smaller_mtu_of_running_switches_needs_consent(
 ) -> None:
     lowered = change(before="9100", after="1500", disruption=Disruption.SESSION)
     (found,) = check_consent(
-        plan_of(lowered, change(device="leaf2", before="9100", after="1500", disruption=Disruption.SESSION)), Consent()
+        plan_of(lowered, change(device="leaf2", before="9100", after="1500", disruption=Disruption.SESSION)),
+        DeployOptions(),
     )
     assert (found.code, found.message) == (
         "RW524",
@@ -163,12 +164,12 @@ def test_a_smaller_mtu_of_running_switches_needs_consent(
         " is deployed; or, where no node sends larger packets any more, deploy with --single-step"
     )
     assert found.devices == ("leaf1", "leaf2")
-    assert check_consent(plan_of(lowered), Consent(single_step=True)) == ()
-    assert check_consent(plan_of(change(before="9100", after="9216")), Consent()) == ()
+    assert check_consent(plan_of(lowered), DeployOptions(single_step=True)) == ()
+    assert check_consent(plan_of(change(before="9100", after="9216")), DeployOptions()) == ()
     fresh = planned(DeviceState.CHANGED, "leaf", unprovisioned=True)
-    assert check_consent(plan_of(lowered, leaf1=fresh), Consent()) == ()
+    assert check_consent(plan_of(lowered, leaf1=fresh), DeployOptions()) == ()
 
 
 def test_a_device_without_changes_needs_no_consent(growth: Plan) -> None:
     quiet = growth.with_deltas({})
-    assert check_consent(quiet, Consent()) == ()
+    assert check_consent(quiet, DeployOptions()) == ()

@@ -16,7 +16,7 @@ from railweave.diagnostics import Severity, Where
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
-from railweave.plan.consent import Consent, check_consent, removed_markings
+from railweave.plan.consent import DeployOptions, check_consent, removed_markings
 from railweave.plan.document import plan_json
 from railweave.plan.expectation import VerificationScope, expect, lower_ends
 from railweave.plan.headline import headline
@@ -388,12 +388,12 @@ def test_a_class_beside_another_goes_with_the_row_that_sonic_made_of_both_and_sp
 def test_a_plan_names_the_lossless_code_points_that_it_takes_away_and_needs_a_word_for_it() -> None:
     plan = plan_offline(weave(), weave(2, CLASSES % (24, 3)), find_templates())
     assert removed_markings(plan) == ((26, ("weave-leaf1", "weave-leaf2", "weave-spine1", "weave-spine2")),)
-    (refused,) = check_consent(plan, Consent())
+    (refused,) = check_consent(plan, DeployOptions())
     assert refused.code == "RW517"
     assert "--from" in refused.fix
     assert "--single-step" in refused.fix
-    assert check_consent(plan, Consent(single_step=True)) == ()
-    assert check_consent(plan, Consent(nodes_follow=True)) == ()
+    assert check_consent(plan, DeployOptions(single_step=True)) == ()
+    assert check_consent(plan, DeployOptions(nodes_follow=True)) == ()
 
 
 def test_no_phase_before_the_nodes_takes_a_lossless_code_point_away() -> None:
@@ -476,7 +476,7 @@ def test_a_ring_within_one_bundle_is_refused_with_a_way_out() -> None:
 
 def test_cables_of_running_leaves_do_not_move_all_at_once_unasked() -> None:
     plan = plan_offline(weave(), weave(4), find_templates())
-    (refused,) = (one for one in check_consent(plan, Consent(provision=True)) if one.code == "RW515")
+    (refused,) = (one for one in check_consent(plan, DeployOptions(provision=True)) if one.code == "RW515")
     assert refused.message == (
         "8 cables of leaves that run have to move, 4 of them at weave-leaf1, and their links would be down until all"
         " are in place"
@@ -486,7 +486,7 @@ def test_cables_of_running_leaves_do_not_move_all_at_once_unasked() -> None:
         " revision that is deployed; or, where they are moved already or nothing uses the fabric, deploy with"
         " --single-step"
     )
-    assert "RW515" not in {one.code for one in check_consent(plan, Consent(provision=True, single_step=True))}
+    assert "RW515" not in {one.code for one in check_consent(plan, DeployOptions(provision=True, single_step=True))}
     # A simulator's nodes follow at once, its cables do not.
-    follow = Consent(provision=True, nodes_follow=True)
+    follow = DeployOptions(provision=True, nodes_follow=True)
     assert "RW515" in {one.code for one in check_consent(plan, follow)}

@@ -11,7 +11,7 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import build_plan
 from railweave.plan.capacity import capacity
-from railweave.plan.consent import Consent, check_consent, conflicts
+from railweave.plan.consent import DeployOptions, check_consent, conflicts
 from railweave.plan.model import DeviceState, Plan, Reading
 from railweave.plan.offline import plan_offline
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
@@ -145,9 +145,9 @@ def test_a_plan_beside_a_lost_spine_is_refused_before_its_first_wave(wide: Fabri
         " of service, and 1 may be"
     )
     assert found.devices == ("lab-spine1", "lab-spine3", "lab-spine4")
-    assert "RW513" in {one.code for one in check_consent(plan, Consent())}
+    assert "RW513" in {one.code for one in check_consent(plan, DeployOptions(skip_unreachable=True))}
     # The deployment says that the device could not be reached, and changes nothing.
-    assert check_consent(plan, Consent(), skip_unreachable=False) == ()
+    assert check_consent(plan, DeployOptions()) == ()
 
 
 def changing() -> DeviceDiff:
@@ -169,7 +169,7 @@ def test_parting_leaves_from_spines_is_agreed_to_as_a_renumbering(growth: Plan) 
     plan = replace(
         growth, violations=(PolicyViolation("floor.paths", "parted", "say so", ("lab-spine1",), two_sided=True),)
     )
-    agreed = Consent(provision=True)
+    agreed = DeployOptions(provision=True)
     assert conflicts(plan) == ()
     assert [one.code for one in check_consent(plan, agreed)] == ["RW514"]
     assert check_consent(plan, replace(agreed, renumber=True)) == ()

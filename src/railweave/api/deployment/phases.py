@@ -16,7 +16,7 @@ from nornir_railweave.tasks import draining
 from nornir_railweave.tasks.holding import MANUAL_S, Holding
 from nornir_railweave.tasks.links_up_towards import links_up_towards
 from railweave.api import hosts
-from railweave.api.deployment.rollout import PLAN_ALONE, DeployOptions, agreed_for, deploy
+from railweave.api.deployment.rollout import agreed_for, deploy
 from railweave.api.hosts import node_log
 from railweave.api.journal.audit import audited_action
 from railweave.api.journal.folder import holding_capacity
@@ -29,6 +29,7 @@ from railweave.diagnostics import error
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import HostsRun, HostState
+from railweave.plan.consent import PLAN_ALONE, DeployOptions
 from railweave.plan.lifecycle import Leaving, Proof, proofs
 from railweave.plan.manual_drain import choose
 from railweave.plan.phases.planning import Phase, node_phases

@@ -7,13 +7,14 @@ from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.resuming import newer_change, newest_unfinished, write_down_done
 from nornir_railweave.rollout.rollouts import named_rollout
 from railweave.api.deployment.rollback import free, phases_of, reopened, resume_rollback
-from railweave.api.deployment.rollout import PLAN_ALONE, DeployOptions, agreed_for, state_told
+from railweave.api.deployment.rollout import agreed_for, policy_of, state_told
 from railweave.api.journal.audit import audited
 from railweave.api.journal.folder import fetched_journals, journal_folder, refuse_while_held
 from railweave.api.plans import check_resumed
 from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.errors import RefusedError
+from railweave.plan.consent import PLAN_ALONE, DeployOptions
 from railweave.plan.outcome import DeployResult
 from railweave.plan.resumption import came_after, check_resume, differing, in_journaled_order, nothing_to_resume
 from railweave.plan.rollout import Rollout, RolloutKind
@@ -73,7 +74,7 @@ def _resume(
     plan = in_journaled_order(fabric.designed.fabric, rollout, plan)
     if not project.operator.approves(plan, f"Resume rollout {rollout.name}:"):
         return None
-    policy = replace(options, remove_conflicting=rollout.remove_conflicting).policy(fabric.target)
+    policy = policy_of(replace(options, remove_conflicting=rollout.remove_conflicting), fabric.target)
     command = f"deploy --resume {rollout.name}"
     with state_told(project, fabric), audited(command, plan, signed_by=signer) as record, fabric.shown:
         # A rollback of this rollout needs every committed switch in the journal, also one whose record was lost.

@@ -14,7 +14,7 @@ from nornir_railweave.rollout.journal import Journal, RolloutMetadata
 from nornir_railweave.rollout.resuming import free_devices
 from nornir_railweave.rollout.rolling_back import newer_than, newest_change, plan_rollback, roll_back
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout
-from railweave.api.deployment.rollout import PLAN_ALONE, DeployOptions, state_told
+from railweave.api.deployment.rollout import policy_of, state_told
 from railweave.api.journal.audit import audited
 from railweave.api.journal.folder import (
     fetched_journals,
@@ -28,7 +28,7 @@ from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.api.targets.phases import LivePhases, live_phases
 from railweave.errors import RailweaveError, RefusedError
-from railweave.plan.consent import Consent, check_consent
+from railweave.plan.consent import PLAN_ALONE, DeployOptions, check_consent
 from railweave.plan.outcome import DeployResult
 from railweave.plan.resumption import of_another, of_other_version, still_running
 from railweave.plan.rollback_checks import changed_nothing, nothing_to_roll_back
@@ -189,13 +189,13 @@ def _roll_back(
     """Plan, ask and roll back; ``journal`` is that of a rollback that is resumed."""
     designed = fabric.designed.fabric
     order, signer = ordered
-    policy = options.policy(fabric.target)
+    policy = policy_of(options, fabric.target)
     with fabric.shown:
         planned = plan_rollback(fabric.nornir, designed, fabric.intended, rollout, policy, fabric.shown)
     plan = planned.plan
     # Asking for a rollback is consent to the earlier identities, but not to the outage of a reload.
-    consent = Consent(provision=options.provision, renumber=True, single_step=True, allow_lockout=True)
-    if diagnostics := check_consent(plan, consent, skip_unreachable=options.skip_unreachable):
+    consent = replace(options, renumber=True, single_step=True, allow_lockout=True)
+    if diagnostics := check_consent(plan, consent):
         raise RefusedError(diagnostics)
     if not project.operator.approves(plan, f"Roll back {rollout.name}:"):
         return None

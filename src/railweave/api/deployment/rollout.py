@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 from nornir_railweave.rollout.journal import RolloutMetadata
@@ -15,7 +15,7 @@ from railweave.api.plans import read_plan, refuse_unsigned
 from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric, pending_wait_s
 from railweave.errors import RefusedError
-from railweave.plan.consent import Consent
+from railweave.plan.consent import PLAN_ALONE, DeployOptions
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
 from railweave.plan.phases.planning import Phase
@@ -25,44 +25,9 @@ from railweave.plan.signed import Signed
 from railweave.wording import command_line, compact, counted
 
 
-@dataclass(frozen=True, slots=True)
-class DeployOptions(Consent):
-    """What the operator agrees to beside the plan itself.
-
-    ``provision`` allows reloads, ``renumber`` other identities of existing devices; ``skip_unreachable`` leaves out
-    devices that do not answer; ``remove_conflicting`` removes unmanaged rows that hold a fabric port; ``single_step``
-    deploys in one step what live traffic would need phases for, ``nodes_follow`` only what nodes share with switches
-    (markings, the MTU) and not the cables, which targets of a simulator or a lab allow; ``remove_live`` closes ports in
-    use;
-    ``allow_lockout`` changes who can log in to switches; ``discard_newer`` undoes what a newer or another state of
-    the intent brought; ``nodes_done`` states that the GPU nodes have done the phases before, and that no job still
-    sends what is dropped. ``max_failures`` None is the target's.
-    """
-
-    skip_unreachable: bool = False
-    remove_conflicting: bool = False
-    nodes_done: bool = False
-    max_failures: int | None = None
-
-    def policy(self, target: Target) -> Policy:
-        """Return the policy of a rollout to ``target`` with these options, whose journals are the project's."""
-        return replace(self.policy_on(target), journal_dir=journal_folder(), journals=shared_journals())
-
-    def policy_on(self, target: Target) -> Policy:
-        """Return the policy of a rollout to ``target`` with these options; its journals have no place yet."""
-        # A policy is a value for workers too: it holds what was agreed to and none of the other options.
-        agreed = Consent(**{consent.name: getattr(self, consent.name) for consent in fields(Consent)})
-        return policy_for(
-            target,
-            agreed,
-            skip_unreachable=self.skip_unreachable,
-            remove_conflicting=self.remove_conflicting,
-            max_failures=self.max_failures,
-        )
-
-
-PLAN_ALONE = DeployOptions()
-"""Agrees to nothing beyond the plan."""
+def policy_of(options: DeployOptions, target: Target) -> Policy:
+    """Return the policy of a rollout to ``target`` with these options, whose journals are the project's."""
+    return replace(policy_for(target, options), journal_dir=journal_folder(), journals=shared_journals())
 
 
 def agreed_for(options: DeployOptions, phase: Phase) -> DeployOptions:
@@ -113,7 +78,7 @@ def deploy(
         metadata = _metadata(project, fabric, options, signed)
         command = f"deploy {reviewed or project.intent}"
         with state_told(project, fabric), audited(command, plan, signed_by=signer) as record, fabric.shown:
-            result = fabric.deploy(plan, options.policy(fabric.target), metadata=metadata)
+            result = fabric.deploy(plan, policy_of(options, fabric.target), metadata=metadata)
             record(result)
             return result
 

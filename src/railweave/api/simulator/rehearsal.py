@@ -11,9 +11,10 @@ from nornir_railweave.rollout import deploying
 from nornir_railweave.rollout.control import Unasked
 from nornir_railweave.rollout.journal import RolloutMetadata
 from nornir_railweave.target.model import Target
+from nornir_railweave.target.policy import policy_for
 from nornir_railweave.target.target_file import load_target
 from nornir_railweave.tasks.recording import RecordedSwitch, record
-from railweave.api.deployment.rollout import PLAN_ALONE, DeployOptions, agreed_for
+from railweave.api.deployment.rollout import agreed_for
 from railweave.api.design.intent import Designed, load_configurable
 from railweave.api.plans import read_plan
 from railweave.api.project import Project, find_target
@@ -24,6 +25,7 @@ from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.api.targets.phases import live_phases
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
+from railweave.plan.consent import PLAN_ALONE, DeployOptions
 from railweave.plan.document import plan_digest
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
 from railweave.plan.model import DeviceState, Plan
@@ -258,7 +260,7 @@ class _RehearsedRun:
         """Deploy the plan as it would be deployed to the target; return why that is refused."""
         live = self.twin.live
         # The target's policy with the waits of the twin, which are short.
-        policy = self.options.policy_on(self.twin.of)
+        policy = policy_for(self.twin.of, self.options)
         rollout = replace(live.target.rollout, max_failures=policy.rollout.max_failures)
         try:
             with live.progress():
