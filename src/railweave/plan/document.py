@@ -266,28 +266,6 @@ def _refused(message: str, file: str, line: int = 1, column: int = 1) -> Refused
 
 
 @dataclass(frozen=True, slots=True)
-class _Shares:
-    spines: int | str
-    leaves: int | str
-
-
-@dataclass(frozen=True, slots=True)
-class _Floors:
-    # None: ``max_unavailable`` decides alone.
-    uplinks: float | None
-    paths: int
-
-
-@dataclass(frozen=True, slots=True)
-class _PolicyDocument:
-    """The policy as the inventory states it."""
-
-    max_unavailable: _Shares
-    floor: _Floors
-    wave_size: int
-
-
-@dataclass(frozen=True, slots=True)
 class _PlanDocument:
     """The parts of a plan's document that become parts of the plan, except for devices and changes."""
 
@@ -296,7 +274,7 @@ class _PlanDocument:
     intent_sha256: str
     devices: dict[str, dict[str, Any]]
     waves: tuple[tuple[str, ...], ...]
-    policy: _PolicyDocument
+    policy: dict[str, Any]
     violations: tuple[PolicyViolation, ...]
     gone: tuple[str, ...]
 
@@ -313,13 +291,7 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         devices=_devices(parts.devices, _deltas(document["changes"])),
         waves=parts.waves,
         gone=parts.gone,
-        policy=RolloutPolicy(
-            spines=_share(parts.policy.max_unavailable.spines),
-            leaves=_share(parts.policy.max_unavailable.leaves),
-            wave_size=parts.policy.wave_size,
-            uplink_floor_percent=parts.policy.floor.uplinks,
-            path_floor=parts.policy.floor.paths,
-        ),
+        policy=_policy(parts.policy),
         violations=parts.violations,
     )
 
@@ -346,10 +318,26 @@ def _part(kind: type[DeviceDiff | Reading | DevicePlan], document: Mapping[str, 
     return {field.name: document[field.name] for field in fields(kind) if field.name in document}
 
 
-def _share(value: int | str) -> Share:
+def _policy(document: Mapping[str, Any]) -> RolloutPolicy:
+    """Return the policy that ``_policy_json`` made a document of, whose keys are the inventory's."""
+    shares = document["max_unavailable"]
+    floor = document["floor"]
+    values = {
+        "spines": _share(shares["spines"]),
+        "leaves": _share(shares["leaves"]),
+        "wave_size": document["wave_size"],
+        "uplink_floor_percent": floor["uplinks"],
+        "path_floor": floor["paths"],
+    }
+    policy: RolloutPolicy = read_value(RolloutPolicy, values, ("policy",))
+    return policy
+
+
+def _share(value: int | str) -> dict[str, Any]:
+    """Return the fields of a share, a count or a percentage."""
     if isinstance(value, str):
-        return Share(percent=float(value.removesuffix("%")))
-    return Share(count=value)
+        return {"percent": value.removesuffix("%")}
+    return {"count": value}
 
 
 def _deltas(changes: Iterable[Mapping[str, Any]]) -> dict[str, Delta]:
