@@ -27,7 +27,7 @@ from napalm_sonic.candidate import CandidateKind, read_candidate
 from napalm_sonic.driver import SonicDriver
 from napalm_sonic.session import Completed, Session
 from nornir_railweave.events import Event, Step
-from nornir_railweave.rollout.journal import Journal, RolloutMetadata
+from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.target.target_file import parse_target
 from railweave.api.design.intent import _gather, design_text
 from railweave.checks.facts import fact_findings
@@ -41,7 +41,7 @@ from railweave.plan.drift import parse_rules
 from railweave.plan.model import Plan
 from railweave.plan.offline import plan_offline
 from railweave.plan.resumption import check_resume
-from railweave.plan.rollout import parse_rollout
+from railweave.plan.rollout import RolloutMetadata, parse_rollout
 from railweave.report.audit import audit_json, audit_view, read_audit
 from railweave.report.plan import plan_markdown, plan_view
 from railweave.report.rollouts import rollout_json, rollout_view, rollouts_view

@@ -116,15 +116,15 @@ def check_resumed(rollout: Rollout, allowed: Path) -> str:
     Raises RefusedError where nobody did, or the journal names other changes than the signed plan.
     """
     where = f"the journal of rollout {rollout.name}"
-    if rollout.signed is None:
+    if rollout.metadata.signed is None:
         message = f"{where} has no plan or order that somebody in {allowed} signed"
         raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_AFRESH)])
-    if rollout.kind is RolloutKind.ROLLBACK:
-        signer = _signer(rollout.signed, allowed, ORDER_NAMESPACE, where)
-        _require_order(rollout.signed, rollout.of, where)
+    if rollout.metadata.kind is RolloutKind.ROLLBACK:
+        signer = _signer(rollout.metadata.signed, allowed, ORDER_NAMESPACE, where)
+        _require_order(rollout.metadata.signed, rollout.metadata.of, where)
         return signer
-    signer = _signer(rollout.signed, allowed, NAMESPACE, where)
-    plan = parse_plan(rollout.signed.text.decode("utf-8", "replace"), where)
+    signer = _signer(rollout.metadata.signed, allowed, NAMESPACE, where)
+    plan = parse_plan(rollout.metadata.signed.text.decode("utf-8", "replace"), where)
     if differences := unlike_plan(rollout, plan):
         message = f"{where} does not have the plan that was signed: {first_few(differences)} differ"
         raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_AFRESH)])

@@ -94,8 +94,8 @@ def of_another(rollout: Rollout, fabric: str, target: str, intent_sha256: str, c
     where = Where(str(rollout.path))
     if (rollout.fabric, rollout.target) != (fabric, target):
         right = f"railweave {command} {rollout.name}"
-        if rollout.intent:
-            right += f" --intent {rollout.intent}"
+        if rollout.metadata.intent:
+            right += f" --intent {rollout.metadata.intent}"
         return (
             error(
                 "RW533",
@@ -111,8 +111,8 @@ def of_another(rollout: Rollout, fabric: str, target: str, intent_sha256: str, c
                 f"the intent has changed since rollout {rollout.name} "
                 f"(now {intent_sha256[:8]}, then {rollout.intent_sha256[:8]})",
                 where,
-                fix=f"check out the rollout's revision of {rollout.intent or 'the intent'} and run this again, "
-                f"or deploy the intent as it is now: {_afresh()}",
+                fix=f"check out the rollout's revision of {rollout.metadata.intent or 'the intent'} and run this again,"
+                f" or deploy the intent as it is now: {_afresh()}",
             ),
         )
     return ()
@@ -122,7 +122,7 @@ def came_after(rollout: Rollout, newer: Rollout) -> Diagnostic:
     """Return that ``newer`` changed devices after ``rollout``."""
     return error(
         "RW535",
-        f"rollout {newer.name} ({newer.kind.value}, {newer.state}) came after {rollout.name}",
+        f"rollout {newer.name} ({newer.metadata.kind.value}, {newer.state}) came after {rollout.name}",
         Where(str(rollout.path)),
         fix=_afresh(),
     )

@@ -77,6 +77,30 @@ class DeviceRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RolloutMetadata:
+    """What a rollout is about, beside its plan."""
+
+    kind: RolloutKind = RolloutKind.DEPLOY
+    # The rollout that is rolled back.
+    of: str = ""
+    # The intent's file.
+    intent: str = ""
+    # Conflicting unmanaged rows are removed: a resumed rollout has to plan with it again.
+    remove_conflicting: bool = False
+    # The revision that a change in phases begins from.
+    base: str = ""
+    # The phase of such a change, from 1; 0 for a whole intent.
+    phase: int = 0
+    # Of the intent and the project's templates together.
+    sources_sha256: str = ""
+    # The signed plan, or order to roll back; only the target's allowed signers decide whether the signature counts.
+    signed: Signed | None = field(default=None, repr=False)
+
+
+DEPLOYMENT = RolloutMetadata()
+
+
+@dataclass(frozen=True, slots=True)
 class Rollout:
     """One rollout as its journal records it.
 
@@ -88,24 +112,10 @@ class Rollout:
     path: Path
     fabric: str = ""
     target: str = ""
-    # The intent's file.
-    intent: str = ""
     intent_sha256: str = ""
-    # Of the intent and the project's templates together.
-    sources_sha256: str = ""
     # Of the plan's document.
     plan_digest: str = ""
-    kind: RolloutKind = RolloutKind.DEPLOY
-    # The rollout that is rolled back.
-    of: str = ""
-    # Conflicting unmanaged rows are removed.
-    remove_conflicting: bool = False
-    # The revision that a change in phases begins from.
-    base: str = ""
-    # The phase of such a change, from 1; 0 for a whole intent.
-    phase: int = 0
-    # The signed plan, or order to roll back; only the target's allowed signers decide whether the signature counts.
-    signed: Signed | None = field(default=None, repr=False)
+    metadata: RolloutMetadata = DEPLOYMENT
     # The process that runs or last resumed it: host, user and process number.
     by: str = ""
     # UTC, ISO form.
@@ -246,26 +256,32 @@ def _opened(rollout: Rollout, openings: Sequence[Record]) -> Rollout:
     """Return ``rollout`` with the values of its opening lines, the first of which says what was planned."""
     opening = openings[0]
     versions = [record.number("version") for record in openings]
-    is_rollback = opening.text("kind") == RolloutKind.ROLLBACK
     return replace(
         rollout,
         fabric=opening.text("fabric") or rollout.fabric,
         target=opening.text("target"),
-        intent=opening.text("intent"),
         intent_sha256=opening.text("intent_sha256"),
-        sources_sha256=opening.text("sources_sha256"),
         plan_digest=opening.text("plan_digest"),
-        kind=RolloutKind.ROLLBACK if is_rollback else RolloutKind.DEPLOY,
-        of=opening.text("of"),
-        remove_conflicting=opening.flag("remove_conflicting"),
-        base=opening.text("base"),
-        phase=opening.number("phase"),
-        signed=parse_signed(opening.values.get("signed")),
+        metadata=_metadata(opening),
         # Another process may have resumed it.
         by=openings[-1].text("by"),
         waves=tuple(map(texts, opening.items("waves"))),
         # One line of another version is enough: this railweave must not act upon the journal.
         version=next((version for version in versions if version != FORMAT_VERSION), FORMAT_VERSION),
+    )
+
+
+def _metadata(opening: Record) -> RolloutMetadata:
+    is_rollback = opening.text("kind") == RolloutKind.ROLLBACK
+    return RolloutMetadata(
+        kind=RolloutKind.ROLLBACK if is_rollback else RolloutKind.DEPLOY,
+        of=opening.text("of"),
+        intent=opening.text("intent"),
+        remove_conflicting=opening.flag("remove_conflicting"),
+        base=opening.text("base"),
+        phase=opening.number("phase"),
+        sources_sha256=opening.text("sources_sha256"),
+        signed=parse_signed(opening.values.get("signed")),
     )
 
 

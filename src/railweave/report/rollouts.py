@@ -10,7 +10,7 @@ from rich.text import Text
 
 from railweave.codec import members
 from railweave.plan.outcome import outcome_text
-from railweave.plan.rollout import DeviceRecord, JournalLine, Rollout
+from railweave.plan.rollout import DeviceRecord, JournalLine, Rollout, RolloutMetadata
 from railweave.report.layout import paragraphs, table
 from railweave.report.tables import FittingTable
 from railweave.wording import command_line, compact, counted
@@ -58,17 +58,18 @@ def _device_json(record: DeviceRecord) -> dict[str, Any]:
     }
 
 
-_HEAD_MEMBERS = (
-    *("kind", "fabric", "target", "intent", "intent_sha256", "plan_digest", "by", "begun_at", "last_at"),
-    *("state", "finished", "waves", "torn"),
-)
+_HEAD_MEMBERS = ("intent_sha256", "plan_digest", "by", "begun_at", "last_at", "state", "finished", "waves", "torn")
 
 
 def _head(rollout: Rollout) -> dict[str, Any]:
     return {
         "rollout": rollout.name,
+        **members(rollout.metadata, "kind"),
+        **members(rollout, "fabric", "target"),
+        **members(rollout.metadata, "intent"),
         **members(rollout, *_HEAD_MEMBERS),
-        **_or_null(rollout, "of", "base", "phase", "stopped_by"),
+        **_or_null(rollout.metadata, "of", "base", "phase"),
+        **_or_null(rollout, "stopped_by"),
         "counts": dict(_counts(rollout)),
         "unread_lines": rollout.unread,
         "unknown_steps": rollout.unknown,
@@ -76,7 +77,7 @@ def _head(rollout: Rollout) -> dict[str, Any]:
     }
 
 
-def _or_null(value: Rollout | DeviceRecord, *names: str) -> dict[str, Any]:
+def _or_null(value: Rollout | RolloutMetadata | DeviceRecord, *names: str) -> dict[str, Any]:
     """Return these attributes, null for an empty one."""
     return {name: member or None for name, member in members(value, *names).items()}
 
@@ -102,7 +103,7 @@ def _rollout_row(rollout: Rollout) -> tuple[str | Text, ...]:
     counts = ", ".join(f"{count} {outcome_text(outcome)}" for outcome, count in _counts(rollout).items())
     return (
         rollout.name,
-        rollout.kind.value,
+        rollout.metadata.kind.value,
         _fabric_and_target(rollout),
         _time(rollout.begun_at),
         Text(rollout.state, style=_STATE_STYLES.get(rollout.state, "")),
@@ -126,13 +127,13 @@ def rollout_view(rollout: Rollout) -> RenderableType:
 
 
 def _about(rollout: Rollout) -> Table:
-    kind = rollout.kind.value
-    if rollout.of:
-        kind += f" of {rollout.of}"
-    if rollout.phase:
-        kind += f", phase {rollout.phase} from {rollout.base}"
+    kind = rollout.metadata.kind.value
+    if rollout.metadata.of:
+        kind += f" of {rollout.metadata.of}"
+    if rollout.metadata.phase:
+        kind += f", phase {rollout.metadata.phase} from {rollout.metadata.base}"
     # Eight digits of a digest tell revisions apart, as in Git.
-    intent = f"{rollout.intent} {rollout.intent_sha256[:8]}, plan {rollout.plan_digest[:8]}".lstrip()
+    intent = f"{rollout.metadata.intent} {rollout.intent_sha256[:8]}, plan {rollout.plan_digest[:8]}".lstrip()
     begun = f"{_time(rollout.begun_at)} UTC by {rollout.by or '?'}, last step {_time(rollout.last_at)} UTC"
     state = rollout.state
     if rollout.stopped_by:

@@ -10,7 +10,7 @@ from nornir_railweave.device.jobs import DeployJob
 from nornir_railweave.device.reading import Comparer, IntendedConfig
 from nornir_railweave.events import Events, silent
 from nornir_railweave.rollout.control import Control
-from nornir_railweave.rollout.journal import DEPLOYMENT, Journal, RolloutMetadata
+from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.procedure import Procedure, journaled
 from nornir_railweave.rollout.rolling_out import outcomes_of
 from nornir_railweave.target.policy import Policy
@@ -22,6 +22,7 @@ from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope, expect
 from railweave.plan.lineage import UNKNOWN_HISTORY, History, discarded
 from railweave.plan.model import DeviceState, Generation, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
+from railweave.plan.rollout import DEPLOYMENT, RolloutMetadata
 from railweave.sonic.delta.change import Delta
 
 

@@ -14,7 +14,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -31,8 +31,7 @@ from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, Outcome, Result
 from railweave.plan.resumption import changes_sha256
-from railweave.plan.rollout import FORMAT_VERSION, RolloutKind
-from railweave.plan.signed import Signed
+from railweave.plan.rollout import DEPLOYMENT, FORMAT_VERSION, RolloutMetadata
 from railweave.wording import compact
 
 # Members of a line that name or compare something and quote nobody. A secret may be a part of one, as `fabric1` is of
@@ -42,28 +41,6 @@ _NAMES = frozenset(
      "before_sha256", "after_sha256", "changes_sha256", "intent_sha256", "sources_sha256", "plan_digest", "intent",
      "base"}
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class RolloutMetadata:
-    """What a rollout is about, beside its plan: ``of`` names the rollout rolled back, ``intent`` the intent's file.
-
-    ``remove_conflicting`` is what the plan was made with, which a resumed rollout has to plan with again. A rollout of
-    one phase of a change names it: ``phase``, from 1, and ``base``, the intent that the phases lead away from.
-    ``sources_sha256`` is of the intent and the project's templates, ``signed`` what somebody signed.
-    """
-
-    kind: RolloutKind = RolloutKind.DEPLOY
-    of: str = ""
-    intent: str = ""
-    remove_conflicting: bool = False
-    base: str = ""
-    phase: int = 0
-    sources_sha256: str = ""
-    signed: Signed | None = None
-
-
-DEPLOYMENT = RolloutMetadata()
 
 
 class Journal:

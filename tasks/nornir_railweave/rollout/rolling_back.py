@@ -59,9 +59,9 @@ def newest_change(folder: Path, fabric: str, target: str) -> Rollout | None:
     """Return the newest rollout of this fabric and target that left something on a device and was not rolled back."""
     undone: set[str] = set()
     for rollout in rollouts(folder, fabric, target):
-        if rollout.of and rollout.finished:
-            undone.add(rollout.of)
-        elif rollout.of and rollout.changed:
+        if rollout.metadata.of and rollout.finished:
+            undone.add(rollout.metadata.of)
+        elif rollout.metadata.of and rollout.changed:
             # A rollback that was cut off has changed devices towards what this command wants: it goes on.
             continue
         elif rollout.changed and rollout.name not in undone:

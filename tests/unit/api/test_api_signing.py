@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from planned_devices import planned
@@ -15,7 +16,7 @@ from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import plan_json
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.resumption import changes_sha256
-from railweave.plan.rollout import DeviceRecord, Rollout, RolloutKind
+from railweave.plan.rollout import DeviceRecord, Rollout, RolloutKind, RolloutMetadata
 from railweave.plan.signed import Signed, parse_signed
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
@@ -112,14 +113,14 @@ def rollout(tmp_path: Path, allowed: Path) -> Rollout:
     text = json.dumps(plan_json(PLAN)).encode()
     return Rollout(
         ROLLOUT, tmp_path / f"{ROLLOUT}.jsonl", "pod1", "production", intent_sha256="f" * 64,
-        devices={"leaf1": record}, signed=signed(tmp_path / "made.json", text),
+        devices={"leaf1": record}, metadata=RolloutMetadata(signed=signed(tmp_path / "made.json", text)),
     )  # fmt: skip
 
 
 def test_a_rollout_is_resumed_by_the_signature_that_its_journal_carries(rollout: Rollout, allowed: Path) -> None:
     assert check_resumed(rollout, allowed) == "ada@example.net"
-    assert rollout.signed is not None
-    assert parse_signed(json.loads(json.dumps(rollout.signed.as_json()))) == rollout.signed
+    assert rollout.metadata.signed is not None
+    assert parse_signed(json.loads(json.dumps(rollout.metadata.signed.as_json()))) == rollout.metadata.signed
     allowed.write_text("")
     assert "is of nobody in" in message(lambda: check_resumed(rollout, allowed)), "a signer may have left since"
 
@@ -141,9 +142,11 @@ def test_a_journal_that_names_other_changes_than_the_signed_plan_is_not_resumed(
 def test_a_journal_without_a_signature_or_with_one_of_another_text_is_not_resumed(
     rollout: Rollout, allowed: Path
 ) -> None:
-    assert rollout.signed is not None
-    assert "has no plan or order" in message(lambda: check_resumed(replace(rollout, signed=None), allowed))
-    forged = replace(rollout, signed=replace(rollout.signed, text=rollout.signed.text + b" "))
+    genuine = rollout.metadata.signed
+    assert genuine is not None
+    unsigned = replace(rollout, metadata=RolloutMetadata())
+    assert "has no plan or order" in message(lambda: check_resumed(unsigned, allowed))
+    forged = replace(rollout, metadata=RolloutMetadata(signed=replace(genuine, text=genuine.text + b" ")))
     assert "is not of this content" in message(lambda: check_resumed(forged, allowed))
 
 
@@ -170,7 +173,11 @@ def test_a_rollback_needs_an_order_that_names_its_rollout(tmp_path: Path, allowe
 
 def test_a_rollback_is_resumed_by_its_own_order(rollout: Rollout, tmp_path: Path, allowed: Path) -> None:
     order = signed(tmp_path / "order", f"{ROLLOUT}\n".encode(), "railweave-rollback")
-    back = replace(rollout, kind=RolloutKind.ROLLBACK, of=ROLLOUT, signed=order)
-    assert check_resumed(back, allowed) == "ada@example.net"
-    assert "orders to roll back" in message(lambda: check_resumed(replace(back, of="another"), allowed))
-    assert message(lambda: check_resumed(replace(back, signed=rollout.signed), allowed)), "a plan is no order"
+    metadata = RolloutMetadata(RolloutKind.ROLLBACK, ROLLOUT, signed=order)
+
+    def back(**values: Any) -> Rollout:
+        return replace(rollout, metadata=replace(metadata, **values))
+
+    assert check_resumed(back(), allowed) == "ada@example.net"
+    assert "orders to roll back" in message(lambda: check_resumed(back(of="another"), allowed))
+    assert message(lambda: check_resumed(back(signed=rollout.metadata.signed), allowed)), "a plan is no order"

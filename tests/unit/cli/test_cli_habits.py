@@ -17,7 +17,7 @@ from parsed_commands import parse
 from planned_devices import planned
 
 from nornir_railweave.events import Event, Step
-from nornir_railweave.rollout.journal import Journal, RolloutMetadata
+from nornir_railweave.rollout.journal import Journal
 from railweave import __version__, api
 from railweave.api.journal.folder import open_rollout_project
 from railweave.api.operator import SILENT
@@ -26,6 +26,7 @@ from railweave.cli.main import app, main
 from railweave.cli.show import write_json
 from railweave.errors import RailweaveError, UsageError
 from railweave.plan.model import DeviceState, Plan
+from railweave.plan.rollout import RolloutMetadata
 
 ROOT = Path(__file__).resolve().parents[3]
 Capture = pytest.CaptureFixture[str]

@@ -15,10 +15,11 @@ from nornir_railweave.journals import git_branch
 from nornir_railweave.journals.places import is_store, open_store
 from nornir_railweave.journals.shared import SharedJournals
 from nornir_railweave.journals.store import StoreError
-from nornir_railweave.rollout.journal import Journal, RolloutMetadata
+from nornir_railweave.rollout.journal import Journal
 from railweave.errors import RailweaveError
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, Result
+from railweave.plan.rollout import RolloutMetadata
 
 PLAN = Plan("pod1", "sim", "f" * 64, {}, ())
 

@@ -17,14 +17,14 @@ from nornir_railweave.events import Event, Step, silent
 from nornir_railweave.rollout.claim import refuse_while_running
 from nornir_railweave.rollout.control import ABORT, GO_ON, PAUSE, FileControl, ask, control_file
 from nornir_railweave.rollout.deploying import deploy
-from nornir_railweave.rollout.journal import Journal, RolloutMetadata, is_alive
+from nornir_railweave.rollout.journal import Journal, is_alive
 from nornir_railweave.rollout.rolling_back import roll_back
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout, rollouts
 from nornir_railweave.target.policy import Policy
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.resumption import check_resume, of_other_version
-from railweave.plan.rollout import Rollout, RolloutKind, parse_rollout
+from railweave.plan.rollout import Rollout, RolloutKind, RolloutMetadata, parse_rollout
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
 MTU = Change(Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9000", Disruption.NONE, Method.WRITE, "mtu.fabric")
@@ -75,7 +75,7 @@ def whole(folder: Path) -> Path:
 
 def test_a_rollout_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     rollout = read_rollout(whole(tmp_path))
-    assert (rollout.fabric, rollout.target, rollout.intent, rollout.kind) == (
+    assert (rollout.fabric, rollout.target, rollout.metadata.intent, rollout.metadata.kind) == (
         "pod1",
         "production",
         "intent/pod1.yml",

@@ -14,7 +14,7 @@ import pytest
 from napalm.base.exceptions import CommitError, ConnectTimeoutError
 
 from nornir_railweave.events import Announcer, Step
-from nornir_railweave.rollout.journal import Journal, RolloutMetadata
+from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.last_rollout import last_rollout
 from nornir_railweave.rollout.resuming import free_devices, newer_change, newest_unfinished, write_down_done
 from nornir_railweave.rollout.rolling_back import newer_than, newest_change, plan_rollback, roll_back
@@ -24,7 +24,7 @@ from railweave.errors import RefusedError
 from railweave.plan.consent import DeployOptions
 from railweave.plan.outcome import Result
 from railweave.plan.resumption import differing, in_journaled_order
-from railweave.plan.rollout import Rollout, RolloutKind
+from railweave.plan.rollout import Rollout, RolloutKind, RolloutMetadata
 from railweave.sonic.delta.delta import inverse
 from railweave.sonic.delta.merge import delta_of, merge_document
 from railweave.sonic.document import RunningConfig
@@ -182,7 +182,7 @@ def test_a_change_is_taken_back_in_reverse_to_the_row(changed: Any) -> None:
         assert switch.running.config_db == changed.before[name].config_db
         assert switch.saved.config_db == changed.before[name].config_db
     back = newest(changed)
-    assert (back.kind, back.of, back.state) == (RolloutKind.ROLLBACK, rollout.name, "done")
+    assert (back.metadata.kind, back.metadata.of, back.state) == (RolloutKind.ROLLBACK, rollout.name, "done")
     assert back.waves == tuple(reversed(rollout.waves))
     assert newest_change(folder(changed), "lab", "fake") is None, "both are dealt with"
     assert rolled_back(changed, rollout).result is Result.UNCHANGED

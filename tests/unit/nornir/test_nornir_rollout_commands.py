@@ -13,11 +13,11 @@ from rich.console import Console
 
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.control import FileControl, control_file
-from nornir_railweave.rollout.journal import Journal, RolloutMetadata
+from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.rollouts import read_rollout
 from railweave.cli.main import main
 from railweave.plan.model import DeviceState, Plan
-from railweave.plan.rollout import DeviceRecord, Rollout, RolloutKind
+from railweave.plan.rollout import DeviceRecord, Rollout, RolloutKind, RolloutMetadata
 from railweave.report.rollouts import rollout_json, rollout_view, rollouts_json, rollouts_view
 
 PLAN = Plan(

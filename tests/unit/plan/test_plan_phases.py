@@ -183,7 +183,7 @@ def test_a_larger_reserve_moves_every_uplink_to_another_port_of_its_leaf() -> No
         "end_after": "labpods-leaf1:Ethernet96",
     }
     assert headline(plan).endswith("(ports flap on 4); moves 8 cables; no renumbering; no QoS change.")
-    assert "RW515" in {one.code for one in check_consent(plan, Consent())}
+    assert "RW515" in {one.code for one in check_consent(plan, DeployOptions())}
     found = phases(base, head)
     assert [len(phase.cables) for phase in found] == [4, 4, 0]
     (cable, *_) = found[0].cables

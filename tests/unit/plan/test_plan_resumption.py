@@ -26,7 +26,7 @@ from railweave.plan.rollback_checks import (
     nothing_to_roll_back,
     rollback_refusals,
 )
-from railweave.plan.rollout import DeviceRecord, Rollout, RolloutKind
+from railweave.plan.rollout import DeviceRecord, Rollout, RolloutKind, RolloutMetadata
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.delta.snapshot import Snapshot
 from railweave.sonic.document import RunningConfig
@@ -43,7 +43,7 @@ ROLLOUT = Rollout(
     Path(f".railweave/journal/{NAME}.jsonl"),
     fabric="pod1",
     target="production",
-    intent="intent/pod1.yml",
+    metadata=RolloutMetadata(intent="intent/pod1.yml"),
     intent_sha256="a" * 64,
     by="ada@deploy1",
     waves=(("spine1",), ("leaf1", "leaf2")),
@@ -135,7 +135,7 @@ def test_nothing_unfinished_and_something_newer_are_said_so() -> None:
     assert nothing_to_resume("pod1", "sim").message == (
         "nothing to resume: no rollout of pod1 on sim was left unfinished"
     )
-    newer = replace(ROLLOUT, name=NEWER, kind=RolloutKind.ROLLBACK, finished=True, result="done")
+    newer = replace(ROLLOUT, name=NEWER, metadata=RolloutMetadata(RolloutKind.ROLLBACK), finished=True, result="done")
     assert came_after(ROLLOUT, newer).message == f"rollout {NEWER} (rollback, done) came after {NAME}"
     assert still_running(replace(ROLLOUT, by="")).message == f"rollout {NAME} is running: another process runs it"
 

@@ -22,7 +22,7 @@ from rich.text import Text
 from napalm_sonic.quoting import Quotes
 from nornir_railweave.device.session import error_text
 from nornir_railweave.events import Event, Step
-from nornir_railweave.rollout.journal import Journal, RolloutMetadata
+from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.target.model import SecretSource, Source, Target
 from nornir_railweave.target.secret_store import SecretStore
@@ -31,6 +31,7 @@ from railweave.cli.show import print_error, print_json, print_text, print_view, 
 from railweave.csv_text import csv_text
 from railweave.masking import forget_resolved, mask_from_now_on, masked
 from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.rollout import RolloutMetadata
 from railweave.report.layout import cell
 from railweave.secrets import HIDDEN, shown_text
 from railweave.sonic.document import RunningConfig
@@ -247,7 +248,7 @@ def test_a_secret_that_is_a_part_of_a_name_leaves_a_journal_readable(secret: str
         journal(Event(Step.APPLIED, "lab-spine1", f"refused: {secret}", details))
     text = journal.path.read_text(encoding="utf-8")
     (found,) = rollouts(tmp_path, "fabric1", "sim")
-    assert (found.name, found.intent, found.intent_sha256) == (journal.name, "intent/lab.yml", digest)
+    assert (found.name, found.metadata.intent, found.intent_sha256) == (journal.name, "intent/lab.yml", digest)
     assert found.devices["lab-spine1"].step == "applied"
     assert "0123456789ab" in found.devices["lab-spine1"].commit_ids
     assert f"refused: {secret}" not in text

@@ -39,15 +39,15 @@ def resume(
     phases = phases_of(unfinished, fabric, project)
     if phases is not None:
         # The phase implied these options when it began; nobody has to repeat them.
-        options = agreed_for(options, phases.change.phase(unfinished.phase))
-        fabric = phases.live_to_deploy(unfinished.phase)
+        options = agreed_for(options, phases.change.phase(unfinished.metadata.phase))
+        fabric = phases.live_to_deploy(unfinished.metadata.phase)
     _check(unfinished, fabric)
     signer = ""
     if fabric.target.allowed_signers is not None:
         signer = check_resumed(unfinished, fabric.target.allowed_signers)
     fabric.require_secrets()
     project.operator.require_answer("deploy --resume")
-    if unfinished.kind is RolloutKind.ROLLBACK:
+    if unfinished.metadata.kind is RolloutKind.ROLLBACK:
         return resume_rollback(project, fabric, unfinished, options, signer)
     with closing(reopened(unfinished, project)) as journal, fabric.connected():
         return _resume(project, fabric, unfinished, journal, options, signer)
@@ -68,13 +68,13 @@ def _resume(
 ) -> DeployResult | None:
     free(fabric, rollout, journal)
     with fabric.shown:
-        plan = fabric.plan(remove_conflicting=rollout.remove_conflicting)
+        plan = fabric.plan(remove_conflicting=rollout.metadata.remove_conflicting)
     if diagnostics := differing(rollout, plan):
         raise RefusedError(diagnostics)
     plan = in_journaled_order(fabric.designed.fabric, rollout, plan)
     if not project.operator.approves(plan, f"Resume rollout {rollout.name}:"):
         return None
-    policy = policy_of(replace(options, remove_conflicting=rollout.remove_conflicting), fabric.target)
+    policy = policy_of(replace(options, remove_conflicting=rollout.metadata.remove_conflicting), fabric.target)
     command = f"deploy --resume {rollout.name}"
     with state_told(project, fabric), audited(command, plan, signed_by=signer) as record, fabric.shown:
         # A rollback of this rollout needs every committed switch in the journal, also one whose record was lost.

@@ -10,7 +10,7 @@ from pathlib import Path
 from nornir_railweave.events import Announcer
 from nornir_railweave.rollout import last_rollout
 from nornir_railweave.rollout.control import GO_ON, ask
-from nornir_railweave.rollout.journal import Journal, RolloutMetadata
+from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.resuming import free_devices
 from nornir_railweave.rollout.rolling_back import newer_than, newest_change, plan_rollback, roll_back
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout
@@ -32,7 +32,7 @@ from railweave.plan.consent import PLAN_ALONE, DeployOptions, check_consent
 from railweave.plan.outcome import DeployResult
 from railweave.plan.resumption import of_another, of_other_version, still_running
 from railweave.plan.rollback_checks import changed_nothing, nothing_to_roll_back
-from railweave.plan.rollout import Rollout, RolloutKind
+from railweave.plan.rollout import Rollout, RolloutKind, RolloutMetadata
 from railweave.plan.signed import Signed
 from railweave.wording import first_few
 
@@ -105,12 +105,13 @@ def resume_rollback(
     project: Project, fabric: LiveFabric, rollback: Rollout, options: DeployOptions, signer: str
 ) -> DeployResult | None:
     """Resume a rollback that was not finished, ordered by ``signer``; raises RefusedError if that is impossible."""
-    project = replace(project, intent=Path(rollback.intent))
+    project = replace(project, intent=Path(rollback.metadata.intent))
     with closing(reopened(rollback, project)) as journal, fabric.connected():
         free(fabric, rollback, journal)
-        has_journal = any(path.stem == rollback.of for path in journals(journal_folder(), rollback.fabric))
+        name = rollback.metadata.of
+        has_journal = any(path.stem == name for path in journals(journal_folder(), rollback.fabric))
         # `rollback_last` needs no journal of what it rolls back: then the switches know what they changed.
-        undone = named_rollout(journal_folder(), rollback.of) if has_journal else _last(fabric, rollback.of)
+        undone = named_rollout(journal_folder(), name) if has_journal else _last(fabric, name)
         if diagnostics := of_other_version(undone):
             raise RefusedError(diagnostics)
         return _roll_back(fabric, undone, options, project, (None, signer), journal)
@@ -158,7 +159,7 @@ def _report_skipped(project: Project, undone: Rollout) -> None:
     """Report to the operator, who named no rollout, which newer ones are skipped, and why."""
     skipped = []
     for newer in newer_than(journal_folder(), undone):
-        if newer.kind is not RolloutKind.DEPLOY:
+        if newer.metadata.kind is not RolloutKind.DEPLOY:
             continue
         reason = "already rolled back" if newer.changed else "changed nothing"
         skipped.append(f"{newer.name} ({reason})")
@@ -206,8 +207,8 @@ def _roll_back(
                 RolloutKind.ROLLBACK,
                 rollout.name,
                 str(project.intent),
-                base=rollout.base,
-                phase=rollout.phase,
+                base=rollout.metadata.base,
+                phase=rollout.metadata.phase,
                 signed=order,
             )
             opened = Journal(journal_folder(), designed.name, plan.target, metadata, shared_journals())
@@ -228,26 +229,21 @@ def fabric_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LiveFab
     phases = phases_of(rollout, fabric, project)
     if phases is None:
         return fabric
-    return phases.live_to_deploy(rollout.phase)
+    return phases.live_to_deploy(rollout.metadata.phase)
 
 
 def phases_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LivePhases | None:
     """Return the change of which ``rollout`` is a phase, None where it is none; raises as `fabric_of` does."""
-    if not rollout.phase or rollout.intent_sha256 != fabric.designed.intent.sha256:
+    if not rollout.metadata.phase or rollout.intent_sha256 != fabric.designed.intent.sha256:
         return None
-    return live_phases(project, fabric.target.name, rollout.base)
+    return live_phases(project, fabric.target.name, rollout.metadata.base)
 
 
 def reopened(rollout: Rollout, project: Project) -> Journal:
     """Return the journal of ``rollout``, open at its end; raises RefusedError if another process holds it."""
-    metadata = RolloutMetadata(
-        rollout.kind,
-        rollout.of,
-        rollout.intent or str(project.intent),
-        rollout.remove_conflicting,
-        rollout.base,
-        rollout.phase,
-    )
+    intent = rollout.metadata.intent or str(project.intent)
+    # The first opening has the signature; what is deployed now has a digest of its own.
+    metadata = replace(rollout.metadata, intent=intent, sources_sha256="", signed=None)
     try:
         journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, metadata, shared_journals())
         # A request to the process that is gone is no request to this one.

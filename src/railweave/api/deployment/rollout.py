@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from nornir_railweave.rollout.journal import RolloutMetadata
 from nornir_railweave.rollout.resuming import newest_unfinished
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.policy import Policy, policy_for
@@ -20,7 +19,7 @@ from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
 from railweave.plan.phases.planning import Phase
 from railweave.plan.resumption import check_binding
-from railweave.plan.rollout import Rollout
+from railweave.plan.rollout import Rollout, RolloutMetadata
 from railweave.plan.signed import Signed
 from railweave.wording import command_line, compact, counted
 

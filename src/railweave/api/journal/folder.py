@@ -69,7 +69,7 @@ def open_rollout_project(
     else:
         candidates = _newest(folder, target, resume=resume)
     # The file of an intent may have been removed or renamed since.
-    intents = sorted({candidate.intent for candidate in candidates if _has_intent(candidate)})
+    intents = sorted({candidate.metadata.intent for candidate in candidates if _has_intent(candidate)})
     if len(intents) == 1:
         return open_project(intents[0], operator)
     if not intents or len(list(Path("intent").glob("*.y*ml"))) == 1:
@@ -78,7 +78,8 @@ def open_rollout_project(
 
 
 def _has_intent(rollout: Rollout) -> bool:
-    return bool(rollout.intent) and file_of(Path(rollout.intent)).is_file()
+    intent = rollout.metadata.intent
+    return bool(intent) and file_of(Path(intent)).is_file()
 
 
 def _ambiguous_rollout(intents: int, candidates: Sequence[Rollout], target: str, *, resume: bool) -> UsageError:

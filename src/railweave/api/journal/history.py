@@ -69,9 +69,9 @@ def _is_shallow() -> bool:
 def _deployed(fabric: str) -> Collection[str]:
     """Return the digests of the states that this project deployed on any target, by its journals."""
     return {
-        rollout.sources_sha256
+        rollout.metadata.sources_sha256
         for rollout in rollouts(journal_folder(), fabric)
-        if rollout.sources_sha256 and rollout.changed
+        if rollout.metadata.sources_sha256 and rollout.changed
     }
 
 

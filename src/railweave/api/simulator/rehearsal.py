@@ -9,7 +9,6 @@ from pathlib import Path
 from nornir_railweave.events import Event
 from nornir_railweave.rollout import deploying
 from nornir_railweave.rollout.control import Unasked
-from nornir_railweave.rollout.journal import RolloutMetadata
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.policy import policy_for
 from nornir_railweave.target.target_file import load_target
@@ -34,6 +33,7 @@ from railweave.plan.outcome import DeployResult
 from railweave.plan.rehearsal import InjectedFault, Rehearsal, default_waves, parse_fault, unlike
 from railweave.plan.rehearsed_waves import Judge, LinkMoment, RolloutMoment
 from railweave.plan.resumption import check_binding
+from railweave.plan.rollout import RolloutMetadata
 from railweave.plan.rollout_step import Step
 from railweave.wording import compact, counted, first_few
 from sonic_sim.faults import FaultKind

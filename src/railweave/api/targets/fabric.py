@@ -9,7 +9,7 @@ from pathlib import Path
 from nornir.core import Nornir
 
 from nornir_railweave.rollout import deploying, planning
-from nornir_railweave.rollout.journal import DEPLOYMENT, Journal, RolloutMetadata
+from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.progress import FabricProgress
 from nornir_railweave.target.access import check_access
 from nornir_railweave.target.connect import build
@@ -33,6 +33,7 @@ from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
 from railweave.plan.lineage import History
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
+from railweave.plan.rollout import DEPLOYMENT, RolloutMetadata
 from railweave.secrets import references
 from railweave.sonic.render.configure import Configurator, IntendedConfigs
 from railweave.sonic.render.frr_text import own_frr_template

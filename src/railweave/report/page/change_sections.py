@@ -383,7 +383,7 @@ _OUTCOMES = {
 
 def rollout_section(rollout: Rollout) -> MarkedSection:
     """Return a rollout from its journal: the outcome of every device, and every step."""
-    about = f"{rollout.name}, {rollout.kind.value} to {rollout.target or '?'} by {rollout.by or '?'}"
+    about = f"{rollout.name}, {rollout.metadata.kind.value} to {rollout.target or '?'} by {rollout.by or '?'}"
     state = rollout.state
     if rollout.stopped_by:
         state = f"{rollout.state}: {rollout.stopped_by}"
