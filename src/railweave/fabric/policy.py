@@ -1,4 +1,8 @@
-"""Policies of a whole fabric: traffic classes, MTU, BGP timers, address pools and the like."""
+"""Policies of a whole fabric: traffic classes, MTU, BGP timers, address pools and the like.
+
+The keys of an intent that state them are pydantic models (``intent.schema``), which become these values in one place:
+pydantic is for what is read, and the fabric, which everything imports, does without it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -12,18 +12,18 @@ Percent = Annotated[int | None, Whole(least=0, most=100)]
 class FloorKeys(Keys):
     """What is left at least, in percent of the intact fabric, as `railweave failures` counts it."""
 
-    ports: Percent = unset("bandwidth of all node ports that have a link in service")
-    rail: Percent = unset("bandwidth of the node ports of the worst rail")
-    uplinks: Percent = unset("uplinks of the worst switch in service")
-    two_leaves: Percent = unset("bandwidth between the worst two leaves in service, as equal-cost routing spreads it")
-    two_nodes: Percent = unset("bandwidth between the worst two GPU nodes with a link in service, rail by rail")
+    ports_percent: Percent = unset("bandwidth of all node ports that have a link in service", "ports")
+    rail_percent: Percent = unset("bandwidth of the node ports of the worst rail", "rail")
+    uplinks_percent: Percent = unset("uplinks of the worst switch in service", "uplinks")
+    two_leaves_percent: Percent = unset(
+        "bandwidth between the worst two leaves in service, as equal-cost routing spreads it", "two_leaves"
+    )
+    two_nodes_percent: Percent = unset(
+        "bandwidth between the worst two GPU nodes with a link in service, rail by rail", "two_nodes"
+    )
     nodes_out: Annotated[int | None, Whole(least=0, most=1_000_000)] = unset(
         "GPU nodes without a link in service, at most"
     )
-
-    def floor(self) -> FailureFloor:
-        """Return the floor."""
-        return FailureFloor(self.ports, self.rail, self.uplinks, self.two_leaves, self.two_nodes, self.nodes_out)
 
 
 class FailureKeys(Keys):
@@ -34,4 +34,4 @@ class FailureKeys(Keys):
 
     def floors(self) -> FailureFloors:
         """Return the floors."""
-        return FailureFloors(self.single.floor(), self.pair.floor())
+        return FailureFloors(FailureFloor(**dict(self.single)), FailureFloor(**dict(self.pair)))

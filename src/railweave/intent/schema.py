@@ -140,9 +140,9 @@ class AddressingKeys(Keys):
 class BgpKeys(Keys):
     """How BGP sessions notice that the other end is gone: timers in seconds (RFC 4271 section 4.4), and BFD."""
 
-    keepalive: Annotated[int, Whole(least=1, most=21_845)] = default(3, "seconds between keepalives")
-    hold: Annotated[int, Whole(least=3, most=65_535)] = default(
-        9, "seconds without a keepalive after which a session falls; at least three keepalives"
+    keepalive_s: Annotated[int, Whole(least=1, most=21_845)] = default(3, "seconds between keepalives", "keepalive")
+    hold_s: Annotated[int, Whole(least=3, most=65_535)] = default(
+        9, "seconds without a keepalive after which a session falls; at least three keepalives", "hold"
     )
     bfd: Annotated[bool, Flag()] = default(
         False, "BFD watches every session: 3 packets missed, 300 ms apart, end it; SONiC 202505 and later"
@@ -234,8 +234,8 @@ class SonicKeys(Keys):
 class MtuKeys(Keys):
     """IP MTU in bytes."""
 
-    fabric: MtuBytes = default(9100, "IP MTU of the switches' ports in bytes")
-    hosts: MtuBytes = default(9000, "IP MTU of the nodes' fabric NICs in bytes")
+    fabric_bytes: MtuBytes = default(9100, "IP MTU of the switches' ports in bytes", "fabric")
+    hosts_bytes: MtuBytes = default(9000, "IP MTU of the nodes' fabric NICs in bytes", "hosts")
 
 
 def _nic_vendors() -> tuple[str, ...]:
@@ -310,21 +310,21 @@ class IntentKeys(Keys):
         return tuple(entry.policy() for entry in self.traffic_classes)
 
     def policies(self) -> Policies:
-        """Return everything that devices' configurations depend on besides their links."""
-        watchdog = self.pfc_watchdog
+        """Return everything that devices' configurations depend on besides their links.
+
+        The fabric has frozen values of its own for them: it lies below the intent and is imported without pydantic.
+        """
         addressing = self.addressing.policy()
         marking = marking_of(self.preset) if self.preset else None
         return Policies(
             classes=self.classes(),
-            mtu=Mtu(self.mtu.fabric, self.mtu.hosts),
-            bgp=BgpPolicy(self.bgp.keepalive, self.bgp.hold, self.bgp.bfd),
+            mtu=Mtu(**dict(self.mtu)),
+            bgp=BgpPolicy(**dict(self.bgp)),
             addressing=addressing,
             overrides=Overrides(self.overrides),
             hosts=self.hosts.policy(addressing),
-            watchdog=WatchdogPolicy(
-                watchdog.enabled, watchdog.detection_ms, watchdog.restoration_ms, watchdog.poll_ms, watchdog.action
-            ),
-            sonic=SonicPolicy(self.sonic.release, self.sonic.buffer_model),
+            watchdog=WatchdogPolicy(**dict(self.pfc_watchdog)),
+            sonic=SonicPolicy(**dict(self.sonic)),
             marking=marking,
             edge_guard=self.edge_guard,
             floors=self.failures.floors(),

@@ -5,8 +5,6 @@ watchdog polls all ports in one round. They follow from the panel, never from th
 them alone.
 """
 
-from typing import NamedTuple
-
 from railweave.fabric.policy import WatchdogPolicy
 
 _STEP_MS = 200
@@ -15,28 +13,24 @@ _POLL_LIMIT_MS = 1000
 _DETECTION_LIMIT_MS = 5000
 
 
-class Watchdog(NamedTuple):
-    """Times in milliseconds, the ``action`` on packets of a stormed queue, and in words the ``rule`` that gave the
-    detection time."""
-
-    detection_ms: int
-    restoration_ms: int
-    poll_ms: int
-    action: str
-    rule: str
+_NOTHING_STATED = WatchdogPolicy()
 
 
-def watchdog(port_count: int, policy: WatchdogPolicy | None = None) -> Watchdog:
-    """Return the watchdog of a switch with ``port_count`` fabric ports; times in ``policy`` override the rule.
+def watchdog(port_count: int, stated: WatchdogPolicy = _NOTHING_STATED) -> WatchdogPolicy:
+    """Return the watchdog of a switch with ``port_count`` fabric ports, every time set; ``stated`` times override the
+    rule.
 
     The poll never exceeds a stated detection or restoration time (sonic-pfcwd.yang).
     """
-    stated = policy or WatchdogPolicy()
     times_ms = _STEP_MS * max(1, (port_count - 1) // _PORTS_PER_STEP + 1)
     detection_ms = stated.detection_ms or min(times_ms, _DETECTION_LIMIT_MS)
     restoration_ms = stated.restoration_ms or detection_ms
     poll_ms = stated.poll_ms or min(times_ms, _POLL_LIMIT_MS, detection_ms, restoration_ms)
-    rule = f"{_STEP_MS} ms for each {_PORTS_PER_STEP} of {port_count} ports, as `pfcwd start_default` sets it"
+    return stated._replace(detection_ms=detection_ms, restoration_ms=restoration_ms, poll_ms=poll_ms)
+
+
+def detection_rule(port_count: int, stated: WatchdogPolicy) -> str:
+    """Return in words what gives the detection time of such a switch."""
     if stated.detection_ms:
-        rule = "pfc_watchdog.detection_ms"
-    return Watchdog(detection_ms, restoration_ms, poll_ms, stated.action.value, rule)
+        return "pfc_watchdog.detection_ms"
+    return f"{_STEP_MS} ms for each {_PORTS_PER_STEP} of {port_count} ports, as `pfcwd start_default` sets it"

@@ -30,6 +30,7 @@ _DEFAULT_ACTION = "drop"
 _MBPS_PER_GBPS = 1000
 
 
+# Unlike the policy of an intent, a switch may have an action that is none of SONiC's.
 class WatchTimes(NamedTuple):
     """The PFC watchdog of a port: its times and its action in a storm; None where a time is not set."""
 

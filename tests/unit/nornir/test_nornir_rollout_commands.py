@@ -102,9 +102,8 @@ def test_what_can_be_done_next_stands_at_the_end(rollout: Rollout, last: str) ->
 def test_a_list_has_a_line_a_rollout_and_counts_the_older_ones() -> None:
     devices = {"a": DeviceRecord(outcome="new"), "b": DeviceRecord(outcome=""), "c": DeviceRecord()}
     first = Rollout("first", Path("first.jsonl"), fabric="pod1", target="sim", devices=devices)
-    second = replace(
-        first, name="second", kind=RolloutKind.ROLLBACK, of="first", finished=True, result="done", devices={}
-    )
+    metadata = RolloutMetadata(RolloutKind.ROLLBACK, "first")
+    second = replace(first, name="second", metadata=metadata, finished=True, result="done", devices={})
     text = shown(rollouts_view([second, first], 3))
     assert "interrupted   1 committed, 1 in doubt, 1 not started" in text
     assert "and 3 older rollouts: `railweave rollout list --all`" in text

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.model import Panel, SwitchPort, Tier
-from railweave.fabric.policy import BufferModel, Policies
+from railweave.fabric.policy import BufferModel, Policies, WatchdogPolicy
 from railweave.fabric.releases import RELEASES, nearest
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.mapping import MapChain, map_chain, notification_dscp
 from railweave.qos.scheduling import QueueShare, queue_shares
-from railweave.qos.watchdog import Watchdog, watchdog
+from railweave.qos.watchdog import detection_rule, watchdog
 from railweave.sonic.hashing import ENTROPY, HASH_FIELDS, hash_seed
 from railweave.sonic.neutral import SWITCH_HASH
 from railweave.sonic.ownership import SYSTEM_DEFAULTS
@@ -90,7 +90,7 @@ class PortRows:
             bare_interface=bare_interface_row(port.name),
             qos_map=port_map_row(port.name, settings.chain, group_map=settings.group_map, watched=times is not None),
             queues=queue_rows(port.name, port.speed_gbps, settings.shares),
-            watchdog=(watchdog_row(port.name, times),) if times else (),
+            watchdog=(watchdog_row(port.name, times, settings.rule),) if times else (),
             buffer_queues=(),
             profile_lists=(),
             cabled={},
@@ -163,7 +163,8 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
         qos += shared_rows(plan, release)
     if panel.hash_fields and release.hash_fields:
         qos.append(_hash_row(panel, tier, policies))
-    settings = _Settings(policies.mtu.fabric_bytes, group_map, chain, shares, times, plan, tuple(lengths_m))
+    rule = detection_rule(len(panel.ports), policies.watchdog)
+    settings = _Settings(policies.mtu.fabric_bytes, group_map, chain, shares, times, rule, plan, tuple(lengths_m))
     return PanelRows(
         ports=tuple(PortRows(port, settings) for port in panel.ports),
         breakout=breakout_rows(panel),
@@ -219,7 +220,10 @@ class _Settings(NamedTuple):
     group_map: bool
     chain: MapChain
     shares: tuple[QueueShare, ...]
-    times: Watchdog | None
+    # Of the PFC watchdog; None if it watches nothing.
+    times: WatchdogPolicy | None
+    # What gives its detection time, in words.
+    rule: str
     plan: BufferPlan | None
     lengths_m: tuple[int, ...]
 

@@ -7,13 +7,12 @@ priority groups (PFC_PRIORITY_TO_PRIORITY_GROUP_MAP); on Broadcom ASICs a group'
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from railweave.fabric.policy import MarkingPreset, Policies, TrafficClass
+from railweave.fabric.policy import MarkingPreset, Policies, TrafficClass, WatchdogPolicy
 from railweave.qos.buffering import BufferPlan
 from railweave.qos.mapping import MapChain
 from railweave.qos.marking import ROUND_TRIP_US, bandwidth_delay_bytes, choose_marking
 from railweave.qos.mmu.pause import marks_text
 from railweave.qos.scheduling import QueueShare
-from railweave.qos.watchdog import Watchdog
 from railweave.sonic.rows import Row
 from railweave.wording import natural_key
 
@@ -193,22 +192,22 @@ def _queue_row(port: str, speed_gbps: int, share: QueueShare) -> Row:
     )
 
 
-def watchdog_row(port: str, times: Watchdog) -> Row:
-    """Return the PFC_WD row of a used port."""
+def watchdog_row(port: str, times: WatchdogPolicy, rule: str) -> Row:
+    """Return the PFC_WD row of a used port; ``rule`` says what gives the detection time."""
     return Row(
         "PFC_WD",
         port,
         {
-            "action": times.action,
+            "action": times.action.value,
             "detection_time": str(times.detection_ms),
             "restoration_time": str(times.restoration_ms),
         },
         f"A queue that stands paused for {times.detection_ms} ms is a storm: {times.action} until it ends, or the "
-        f"pause spreads ({times.rule}; checks W-1, W-2).",
+        f"pause spreads ({rule}; checks W-1, W-2).",
     )
 
 
-def watchdog_poll_row(times: Watchdog) -> Row:
+def watchdog_poll_row(times: WatchdogPolicy) -> Row:
     """Return the watchdog's polling interval, which no detection or restoration time may undercut."""
     return Row(
         "PFC_WD",
