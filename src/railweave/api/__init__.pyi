@@ -32,7 +32,6 @@ from railweave.api.maintenance.drain import undrain as undrain
 from railweave.api.maintenance.lifecycle import recover as recover
 from railweave.api.maintenance.lifecycle import replace as replace
 from railweave.api.maintenance.lifecycle import retire as retire
-from railweave.api.maintenance.selftest import SelftestOptions as SelftestOptions
 from railweave.api.maintenance.selftest import selftest as selftest
 from railweave.api.maintenance.selftest import write_bundle as write_bundle
 from railweave.api.maintenance.status import status as status
@@ -65,3 +64,4 @@ from railweave.api.targets.worker import worker as worker
 from railweave.api.verification import drift as drift
 from railweave.api.verification import verify as verify
 from railweave.plan.consent import DeployOptions as DeployOptions
+from railweave.plan.selftest import SelftestOptions as SelftestOptions

@@ -36,6 +36,7 @@ class RackPlace(NamedTuple):
         return (2 * (self.unit - 1) + self.height) * _UNIT_HUNDREDTHS / 200
 
 
+# As ``intent.racks.TrunkKeys`` states them: the fabric lies below the intent, and does without pydantic.
 class Trunks(NamedTuple):
     """Structured cabling between racks: trunks of so many ``connectors``, patch cords of ``cord_m`` meters."""
 

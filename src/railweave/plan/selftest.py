@@ -17,6 +17,20 @@ Digests = Mapping[str, Sequence[str]]
 """Digests of the ASIC's objects by SAI's name of their type, and of what the watchdog watches as ``PFC_WD``."""
 
 
+@dataclass(frozen=True, slots=True)
+class SelftestOptions:
+    """How to test a switch. A trial has the target's revert timer."""
+
+    # A person says that the switch is unused.
+    spare: bool = False
+    # Nothing is changed.
+    reads_only: bool = False
+    # `config reload` stops all traffic for minutes, so it is tried on request only.
+    reloads: bool = False
+    # Seconds of the revert timer in the trial of the timer itself, which waits until it ends.
+    timer_s: int = 20
+
+
 class TrialVerdict(StrEnum):
     """What a trial proved of its claim; ``UNKNOWN`` where the switch does not show it."""
 

@@ -100,7 +100,7 @@ class Rollout:
 
     @property
     def policy(self) -> RolloutPolicy:
-        """Return what may be out of service at once."""
+        """Return what may be out of service at once: the part that plans hold, compare and write into their files."""
         return RolloutPolicy(
             spines=self.max_unavailable.spines,
             leaves=self.max_unavailable.leaves,

@@ -19,6 +19,7 @@ from nornir_railweave.target.connect import run_on
 from railweave.plan.selftest import (
     LinkState,
     Probe,
+    SelftestOptions,
     SelftestReport,
     TrialResult,
     TrialVerdict,
@@ -48,13 +49,9 @@ class SelftestOrder:
     """What is asked of a self-test: the intended ``rows`` of the switch, and what may be tried on it."""
 
     rows: tuple[Row, ...] = field(repr=False)
+    options: SelftestOptions = field(default_factory=SelftestOptions)
     # The switch reverts a trial by itself after so many seconds, should the runner be lost.
     revert_in_s: int = 600
-    # The same of the one trial that lets the timer end: it waits for it.
-    timer_s: int = 20
-    # `config reload` stops all traffic for minutes, so it is tried on request only.
-    reloads: bool = False
-    reads_only: bool = False
     # The commit with which an earlier run that was cut off added classes; empty for none.
     leftover: str = ""
     # Keeps the commit of this run until it is rolled back, so that the next run can.
@@ -72,7 +69,7 @@ def selftest(
 def selftest_device(task: Task, order: SelftestOrder, announce: Events, clock: Clock) -> Result:
     """Return a ``SelftestReport``; in a dry run the switch is only read."""
     if task.is_dry_run():
-        order = replace(order, reads_only=True)
+        order = replace(order, options=replace(order.options, reads_only=True))
     with session(task) as opened:
         report = SelftestReport(is_back=False, error="not attempted")
         try:
@@ -135,7 +132,7 @@ class _Selftest:
             return report
         port = _trial_port(reading.running.config_db)
         report = replace(report, port=port)
-        if self._order.reads_only or not port:
+        if self._order.options.reads_only or not port:
             return report
         if self._classes_id:
             # Only of a switch that is unused: what a run left may be what somebody deployed since.
@@ -162,7 +159,7 @@ class _Selftest:
             self._try_rules(port, has_frr=has_frr)
         self._try_timer(port)
         self._try_lost_session(port)
-        if self._order.reloads:
+        if self._order.options.reloads:
             self._try_reload(port)
 
     def _with_classes(self, classes: Trial, port: str, *, has_frr: bool) -> None:
@@ -229,8 +226,8 @@ class _Selftest:
         """Leave a change unconfirmed: the switch has to revert it by itself, when its time is over."""
         before = self._probe()
         began_s = self._clock.monotonic()
-        self._apply(_marking(self._config_db(), port), self._order.timer_s)
-        limit_s = began_s + self._order.timer_s + _TIMER_MARGIN_S
+        self._apply(_marking(self._config_db(), port), self._order.options.timer_s)
+        limit_s = began_s + self._order.options.timer_s + _TIMER_MARGIN_S
         while self._program.status().pending and self._clock.monotonic() < limit_s:
             self._clock.sleep(_PAUSE_S)
         took_s = self._clock.monotonic() - began_s

@@ -13,19 +13,8 @@ from railweave.codec import CodecError, encode, read_text
 from railweave.errors import RailweaveError, UsageError
 from railweave.fabric.names import known_switches
 from railweave.files import write_private
-from railweave.plan.selftest import SelftestReport
+from railweave.plan.selftest import SelftestOptions, SelftestReport
 from railweave.report.selftest import selftest_json
-
-
-@dataclass(frozen=True, slots=True)
-class SelftestOptions:
-    """How to test: ``spare`` says that the switch is unused, ``reads_only`` changes nothing, ``reloads`` also tries a
-    reload. A trial has the target's revert timer; ``timer_s`` is that of the trial of the timer itself."""
-
-    spare: bool = False
-    reads_only: bool = False
-    reloads: bool = False
-    timer_s: int = 20
 
 
 def selftest(project: Project, target: str, device: str, options: SelftestOptions) -> SelftestReport | None:
@@ -46,10 +35,8 @@ def selftest(project: Project, target: str, device: str, options: SelftestOption
     kept = _KeptCommit(STATE / "selftest" / f"{live.designed.fabric.name}-{target}-{device}.json")
     order = SelftestOrder(
         rows=live.intended(device).rows,
+        options=options,
         revert_in_s=live.target.rollout.revert_in_s,
-        timer_s=options.timer_s,
-        reloads=options.reloads,
-        reads_only=options.reads_only,
         leftover=kept.read(),
         note=kept.note,
     )
