@@ -70,5 +70,7 @@ def test_watchdog_times_follow_the_number_of_ports(ports: int, detection_ms: int
 @pytest.mark.parametrize("ports", [1, 64, 512, 2048])
 def test_watchdog_times_stay_inside_what_sonic_takes(ports: int) -> None:
     times = watchdog(ports)
+    assert times.poll_ms is not None
+    assert times.detection_ms is not None
     assert 100 <= times.poll_ms <= min(1000, times.detection_ms)
     assert times.detection_ms <= 5000
