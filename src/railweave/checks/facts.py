@@ -208,9 +208,14 @@ def _is_of(value: object, kind: object) -> bool:
     if isinstance(kind, list):
         return isinstance(value, list) and all(_is_of(member, kind[0]) for member in value)
     if isinstance(kind, dict):
-        return isinstance(value, dict) and all(key.isdigit() and _is_of(value[key], kind[""]) for key in value)
+        return isinstance(value, dict) and _is_numbered(value, kind[""])
     # Not isinstance: True is an integer to Python, and no number of a fact.
     return type(value) is kind
+
+
+def _is_numbered(values: Mapping[str, object], kind: object) -> bool:
+    """Tell whether a mapping holds values of a kind by numbers, which JSON writes as text."""
+    return all(key.isdigit() and _is_of(value, kind) for key, value in values.items())
 
 
 # What `ethtool -a` prints of RX and TX (ethtool.c, dump_pause).
