@@ -2,7 +2,7 @@
 
 import pytest
 
-from railweave_switch.reading import looked
+from railweave_switch.reading import observations
 from sonic_sim.device import Device
 from sonic_sim.switch_host import SimulatedHost
 
@@ -25,8 +25,8 @@ def test_counters_that_are_not_polled_in_time_are_not_compared(
 ) -> None:
     if group:
         switch.db.set_fields("FLEX_COUNTER_TABLE|PORT", group)
-    earlier, later = looked(SimulatedHost(switch), ASKED)["counters"]
+    earlier, later = observations(SimulatedHost(switch), ASKED)["counters"]
     assert later["at_s"] - earlier["at_s"] == pytest.approx(2, abs=0.5)
     assert ("Ethernet0" in earlier["ports"], "Ethernet0" in later["ports"]) == (is_counted, is_counted)
-    (now,) = looked(SimulatedHost(switch), {"counters": True})["counters"]
+    (now,) = observations(SimulatedHost(switch), {"counters": True})["counters"]
     assert "Ethernet0" in now["ports"]

@@ -181,7 +181,7 @@ class _Schedule:
         self._left = {move.lower_end: move for move in moves}
         self._holder = {port: move for move in self._left.values() for port in move.given}
         self._uplinks = Counter({name: len(uplinks) for name, uplinks in base.uplinks_of.items() if uplinks})
-        self._spines = {name: len(base.above(name)) for name in self._uplinks}
+        self._width = {name: len(base.above(name)) for name in self._uplinks}
 
     def steps(self) -> Iterator[tuple[Move, ...]]:
         """Yield the steps until nothing is left."""
@@ -203,7 +203,7 @@ class _Schedule:
 
         1/M of those that it still has, M its spines: no more than the failure of one spine takes away.
         """
-        return {name: max(1, count // self._spines[name]) for name, count in self._uplinks.items()}
+        return {name: max(1, count // self._width[name]) for name, count in self._uplinks.items()}
 
     def _fill(self, step: "_MoveStep") -> None:
         """Add all moves that fit; each one added may free a port for another, so try again until none is added."""
