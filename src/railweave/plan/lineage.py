@@ -6,7 +6,7 @@ where that commit is its own or an ancestor of it; where a generation was never 
 same content or has deployed it itself. Anything else would be lost without anybody having decided so.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -30,30 +30,29 @@ class Ancestry(Enum):
     BEYOND_SHALLOW = "beyond a shallow clone"
 
 
-def _unknown(_: str) -> Ancestry:
-    return Ancestry.UNKNOWN
-
-
 @dataclass(frozen=True, slots=True)
 class History:
-    """The state of a project that is deployed, and how other states relate to it.
-
-    ``ancestry`` judges a commit; ``deployed`` returns the digests that this project deployed, from its journals.
-    """
+    """The state of a project that is deployed, and how the states that its switches run relate to it."""
 
     own: Generation = field(default_factory=Generation)
-    ancestry: Callable[[str], Ancestry] = field(default=_unknown, repr=False)
-    deployed: Callable[[], Collection[str]] = field(default=frozenset, repr=False)
+    # Of the commits that switches run.
+    ancestry: Mapping[str, Ancestry] = field(default_factory=dict, repr=False)
+    # The digests of the states that this project deployed, by its journals.
+    deployed: Collection[str] = field(default=frozenset(), repr=False)
+
+    def is_other(self, running: Generation) -> bool:
+        """Tell whether a switch is known to run another state than the one that is deployed."""
+        # Switches deployed by an older railweave, and plans without a project, have no digest: nothing to compare.
+        return bool(self.own.digest and running.digest) and running.digest != self.own.digest
 
     def discards(self, running: Generation) -> str:
         """Return why deploying this state would discard ``running``; empty if it continues it."""
-        # Switches deployed by an older railweave, and plans without a project, have no digest: nothing to compare.
-        if not self.own.digest or not running.digest or running.digest == self.own.digest:
+        if not self.is_other(running):
             return ""
         if running.revision and not running.dirty:
             return self._discards_commit(running.revision)
         # Without a commit no git history orders the two states, so only what this project deployed itself is older.
-        if running.digest in self.deployed():
+        if running.digest in self.deployed:
             return ""
         based = ""
         if running.revision:
@@ -69,7 +68,7 @@ class History:
             Ancestry.DIVERGED: "a commit of another line of history",
             Ancestry.UNKNOWN: "a commit that this clone does not have",
             Ancestry.BEYOND_SHALLOW: "a commit that this shallow clone does not reach",
-        }[self.ancestry(revision)]
+        }[self.ancestry.get(revision, Ancestry.UNKNOWN)]
 
 
 UNKNOWN_HISTORY = History()

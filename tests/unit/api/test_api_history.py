@@ -26,8 +26,13 @@ def commit(text: str) -> str:
     return git("rev-parse", "HEAD")
 
 
-def history() -> History:
-    return project_history(INTENT, INTENT.read_text(), "pod")
+def history(*running: Generation) -> History:
+    return project_history(INTENT, INTENT.read_text(), "pod", running)
+
+
+def ancestry(revision: str) -> Ancestry:
+    """Return how a commit that a switch runs relates to the one that is checked out."""
+    return history(Generation(revision=revision, digest="9" * 64)).ancestry[revision]
 
 
 @pytest.fixture
@@ -72,21 +77,21 @@ def test_ancestors_newer_and_diverged_commits_are_told_apart(project: Path) -> N
     first, second = commit("one"), commit("two")
     git("checkout", "-q", "-b", "side", first)
     side = commit("side")
-    assert history().ancestry(second) is Ancestry.DIVERGED
+    assert ancestry(second) is Ancestry.DIVERGED
     git("checkout", "-q", first)
-    assert [history().ancestry(one) for one in (first, second, side)] == [
+    assert [ancestry(one) for one in (first, second, side)] == [
         Ancestry.CONTAINED,
         Ancestry.NEWER,
         Ancestry.NEWER,
     ]
     git("checkout", "-q", second)
-    assert [history().ancestry(one) for one in (first, second, side)] == [
+    assert [ancestry(one) for one in (first, second, side)] == [
         Ancestry.CONTAINED,
         Ancestry.CONTAINED,
         Ancestry.DIVERGED,
     ]
-    for odd in ("0" * 40, "--help", "HEAD^{tree}", ""):
-        assert history().ancestry(odd) is Ancestry.UNKNOWN
+    for odd in ("0" * 40, "--help", "HEAD^{tree}"):
+        assert ancestry(odd) is Ancestry.UNKNOWN
 
 
 def test_a_shallow_clone_says_that_it_cannot_tell(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,10 +99,10 @@ def test_a_shallow_clone_says_that_it_cannot_tell(project: Path, monkeypatch: py
     first, second = commit("one"), commit("two")
     git("clone", "-q", "--depth", "1", f"file://{project}", "shallow")
     monkeypatch.chdir(project / "shallow")
-    assert history().ancestry(second) is Ancestry.CONTAINED
-    assert history().ancestry(first) is Ancestry.BEYOND_SHALLOW
+    assert ancestry(second) is Ancestry.CONTAINED
+    assert ancestry(first) is Ancestry.BEYOND_SHALLOW
     git("fetch", "-q", "--unshallow")
-    assert history().ancestry(first) is Ancestry.CONTAINED
+    assert ancestry(first) is Ancestry.CONTAINED
 
 
 def test_a_machine_without_git_is_a_project_without_git(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,5 +121,14 @@ def test_what_a_project_deployed_is_its_own_under_a_second_name_of_the_target(pr
     outcome = {"at": "", "step": "outcome", "device": "leaf1", "text": "", "outcome": "new"}
     journal = JOURNALS / "20261121T101500Z-pod-0a1b2c.jsonl"
     journal.write_text(f"{json.dumps(opening)}\n{json.dumps(outcome)}\n")
-    assert history().discards(Generation(digest="d" * 64)) == ""
-    assert history().discards(Generation(digest="e" * 64))
+    deployed, foreign = Generation(digest="d" * 64), Generation(digest="e" * 64)
+    assert history(deployed, foreign).discards(deployed) == ""
+    assert history(deployed, foreign).discards(foreign)
+
+
+def test_only_what_is_needed_to_judge_switches_is_looked_up(project: Path) -> None:
+    git("init", "-q")
+    head = commit("one")
+    own = history().own
+    assert (history(own).ancestry, history(own).deployed) == ({}, frozenset())
+    assert history(Generation(revision=head, digest="9" * 64)).ancestry == {head: Ancestry.CONTAINED}

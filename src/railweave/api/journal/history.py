@@ -2,8 +2,8 @@
 
 import hashlib
 import subprocess
-from collections.abc import Collection
-from functools import partial
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from nornir_railweave.rollout.rollouts import rollouts
@@ -14,11 +14,21 @@ from railweave.plan.model import Generation
 _TEMPLATES = Path("templates")
 
 
-def project_history(intent: Path, intent_sha256: str, fabric: str) -> History:
-    """Return the history of the project in the working directory, whose intent for ``fabric`` is that file."""
+def project_history(intent: Path, intent_sha256: str, fabric: str, running: Iterable[Generation] = ()) -> History:
+    """Return the history of the project in the working directory, whose intent for ``fabric`` is that file.
+
+    ``running`` are the states that switches run.
+    """
     revision, dirty = _revision(intent)
-    own = Generation(revision=revision, digest=sources_digest(intent_sha256), dirty=dirty)
-    return History(own, partial(_ancestry, revision), partial(_deployed, fabric))
+    history = History(Generation(revision=revision, digest=sources_digest(intent_sha256), dirty=dirty))
+    others = [generation for generation in running if history.is_other(generation)]
+    committed = {generation.revision for generation in others if generation.revision and not generation.dirty}
+    if revision:
+        history = replace(history, ancestry={other: _ancestry(revision, other) for other in committed})
+    # A project may have thousands of journals, and only states without a commit are looked for in them.
+    if any(generation.dirty or not generation.revision for generation in others):
+        history = replace(history, deployed=_deployed(fabric))
+    return history
 
 
 def sources_digest(intent_sha256: str) -> str:

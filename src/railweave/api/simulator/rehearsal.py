@@ -279,7 +279,7 @@ class _RehearsedRun:
                     metadata=RolloutMetadata(intent=intent, remove_conflicting=self.options.remove_conflicting),
                     scope=live.scope,
                     control=Unasked(),
-                    history=live.history,
+                    history=live.history(self.plan),
                 )
         except RefusedError as refused:
             return tuple(refused.diagnostics)

@@ -70,11 +70,11 @@ class LiveFabric:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     missing_secrets: tuple[Diagnostic, ...] = ()
 
-    @property
-    def history(self) -> History:
-        """Return the state of the project that is deployed, and how others stand to it."""
-        designed = self.designed
-        return project_history(Path(designed.intent.file), designed.intent.sha256, designed.fabric.name)
+    def history(self, plan: Plan) -> History:
+        """Return the state of the project that is deployed, and how those relate to it that devices of ``plan`` run."""
+        running = {device.generation.content for device in plan.devices.values()}
+        intent = self.designed.intent
+        return project_history(Path(intent.file), intent.sha256, self.designed.fabric.name, running)
 
     @contextmanager
     def connected(self) -> Iterator[None]:
@@ -127,7 +127,7 @@ class LiveFabric:
             journal=journal,
             metadata=metadata,
             scope=self.scope,
-            history=self.history,
+            history=self.history(plan),
         )
 
     def require_secrets(self) -> None:
