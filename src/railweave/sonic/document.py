@@ -5,12 +5,12 @@ FRR's ``show running-config``. This module reads and writes that form and decide
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, repeat
 from operator import contains, methodcaller
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.secrets import shown_text
 from railweave.sonic.rows import ConfigDb, Fields, Value
@@ -19,7 +19,6 @@ from railweave.wording import natural_key
 if TYPE_CHECKING:
     from railweave.sonic.frr import FrrDocument
 
-Result = TypeVar("Result")
 
 BGPRAW = "bgpraw"
 """The document's key for FRR's text, beside those of the tables."""
@@ -85,17 +84,17 @@ class RunningConfig:
         parsed.__dict__["frr_document"] = document
         return parsed
 
-    def compared_with(self, other: object, options: tuple[object, ...], compare: Callable[[], Result]) -> Result:
-        """Return the result of ``compare`` for this configuration and ``other``, cached for the last comparison.
-
-        ``options`` are all other values that the result depends on.
-        """
-        # A deployment reads a switch that did not change again and again, as the same value.
+    def last_comparison(self, other: object, options: tuple[object, ...]) -> Any:
+        """Return the result that was kept for this very ``other`` and these options, None where another was."""
         last = self.__dict__.get("_last_comparison")
         if last is None or last[0] is not other or last[1] != options:
-            last = self.__dict__["_last_comparison"] = (other, options, compare())
-        result: Result = last[2]
-        return result
+            return None
+        return last[2]
+
+    def keep_comparison(self, other: object, options: tuple[object, ...], result: object) -> None:
+        """Keep the result of a comparison with ``other``; ``options`` are all other values that it depends on."""
+        # A deployment reads a switch that did not change again and again, as the same value.
+        self.__dict__["_last_comparison"] = (other, options, result)
 
     def known_frr(self, purpose: str) -> "FrrDocument":
         """Return FRR's configuration; raises DocumentError with ``purpose`` where it is unknown."""

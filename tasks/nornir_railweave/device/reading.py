@@ -1,38 +1,22 @@
 """A device's running configuration against the intended one, through a NAPALM driver."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
 
 from napalm_sonic.decoding import decoding
 from nornir_railweave.checked_driver import CheckedDriver
 from railweave.fabric.model import Fabric
 from railweave.fabric.releases import running_release
-from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.diff import DeviceDiff, diff, running_sha256
+from railweave.sonic.delta.delta import Sharing
+from railweave.sonic.delta.diff import ConfigComparison, compare
 from railweave.sonic.document import RunningConfig, parse_running
 from railweave.sonic.render.secret_rows import as_running
 from railweave.sonic.rows import DeviceConfig
 from railweave.switch_driver import ConfigReading
 
-T = TypeVar("T")
-
 IntendedConfig = Callable[[str], DeviceConfig]
 """A device's name to its intended configuration, called in the worker of that device."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigComparison:
-    """What runs, its digest over what we own, and how it differs from what is intended."""
-
-    running: RunningConfig
-    # `sonic.delta.diff.running_sha256`.
-    sha256: str
-    difference: DeviceDiff
-
-
-def _own(_name: str, delta: Delta) -> Delta:
-    return delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +29,8 @@ class Comparer:
     remove_conflicting: bool = False
     # The intended configurations refer to secrets that are not known here: what runs is taken for them.
     unresolved: bool = False
-    # Returns an equal delta that other devices hold as well: every open session keeps its last comparison, and a fabric
-    # of a thousand switches has few different ones.
-    share: Callable[[str, Delta], Delta] = field(default=_own, repr=False)
+    # Gives equal deltas of the devices one object.
+    sharing: Sharing | None = field(default=None, repr=False)
 
     def __call__(self, driver: CheckedDriver, name: str, which: str = "running") -> ConfigComparison:
         """Return how the running (or ``startup``) configuration of device ``name`` differs from the intended one.
@@ -57,15 +40,15 @@ class Comparer:
         running = running_of(driver, which)
         intended = as_running(self.intended(name), running) if self.unresolved else self.intended(name)
         platform = self.fabric.switch_of[name].panel.platform or None
-        options = (name, platform, self.remove_conflicting)
-
-        def compared() -> tuple[str, DeviceDiff]:
-            difference = diff(name, running, intended, platform=platform, remove_conflicting=self.remove_conflicting)
-            difference = replace(difference, delta=self.share(name, difference.delta))
-            return running_sha256(running, intended), difference
-
         with decoding("its configuration"):
-            return ConfigComparison(running, *running.compared_with(intended, options, compared))
+            return compare(
+                name,
+                running,
+                intended,
+                platform=platform,
+                remove_conflicting=self.remove_conflicting,
+                sharing=self.sharing,
+            )
 
 
 def running_of(driver: CheckedDriver, which: str = "running") -> RunningConfig:
@@ -86,13 +69,12 @@ def reading_of(driver: CheckedDriver, which: str = "running") -> ConfigReading:
     return last
 
 
-def read_with_commit(driver: CheckedDriver, read: Callable[[], T]) -> tuple[T, bool]:
-    """Return what ``read`` makes of a new reading, and whether a commit waits on the device."""
-    value = read()
-    # The reading that `read` took has the status, so that a timer cannot end between the two.
+def awaits_confirmation(driver: CheckedDriver) -> bool:
+    """Tell whether a commit waits on a device that was just read."""
+    # That reading has the status, so that a timer cannot end between the two.
     last = driver.last_reading
     status = driver.status() if last is None else last.status
-    return value, status.pending
+    return status.pending
 
 
 def generation_in(reading: ConfigReading | None) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from napalm.base.exceptions import CommitError
 
 from napalm_sonic.program import new_id
 from nornir_railweave.device.device import Attempt, Device, ForestalledError, ReachedDevice, undone
-from nornir_railweave.device.reading import read_with_commit, running_of
+from nornir_railweave.device.reading import awaits_confirmation, running_of
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text
 from nornir_railweave.events import Step
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
@@ -189,14 +189,16 @@ def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
 
 def _is_new(device: Device) -> bool:
     """Tell whether a device stays in its new configuration; a commit that waits may still go back."""
-    state, pending = read_with_commit(device.driver, device.state)
+    state = device.state()
+    pending = awaits_confirmation(device.driver)
     return state is ConfigState.AFTER and not pending
 
 
 def _left_to_others(device: Device, attempt: Attempt, theirs: ForestalledError, why: str) -> DeviceOutcome:
     """Return the outcome of a device on which somebody else's commit came, which is left as it is."""
     try:
-        state, pending = read_with_commit(device.driver, device.state)
+        state = device.state()
+        pending = awaits_confirmation(device.driver)
     except DEVICE_ERRORS:
         return device.lost(why)
     if state is ConfigState.AFTER and not pending:

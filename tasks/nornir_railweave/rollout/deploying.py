@@ -23,7 +23,7 @@ from railweave.plan.lineage import UNKNOWN_HISTORY, History, discarded
 from railweave.plan.model import DeviceState, Generation, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
 from railweave.plan.rollout import DEPLOYMENT, RolloutMetadata
-from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.delta import Sharing
 
 
 def deploy(
@@ -50,7 +50,7 @@ def deploy(
     with journal or Journal(policy.journal_dir, fabric.name, plan.target, metadata, policy.journals) as opened:
         opening = opened.opening(plan)
         policy = replace(policy, message=f"{policy.message} {opened.name}")
-        compare = Comparer(fabric, intended, policy.consent.remove_conflicting, share=partial(_planned, plan.deltas))
+        compare = Comparer(fabric, intended, policy.consent.remove_conflicting, sharing=Sharing(plan.deltas.values()))
         job = partial(_job, plan, compare, scope, history.own, str(opening.details["plan_digest"]))
         procedure = Procedure(
             nr,
@@ -128,11 +128,3 @@ def _verified(
         scope=scope,
         clock=procedure.policy.clock,
     )
-
-
-def _planned(deltas: Mapping[str, Delta], name: str, delta: Delta) -> Delta:
-    """Return the plan's delta of a device where it is equal: the devices of a plan share their changes."""
-    planned = deltas.get(name)
-    if planned is not None and planned == delta:
-        return planned
-    return delta

@@ -15,10 +15,9 @@ from nornir_railweave.device.models_check import refused_reload, refused_rows
 from nornir_railweave.device.observing import count_over
 from nornir_railweave.device.reading import (
     Comparer,
-    ConfigComparison,
     IntendedConfig,
+    awaits_confirmation,
     generation_in,
-    read_with_commit,
     release_in,
 )
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, has_answered, session, unread_event
@@ -38,6 +37,7 @@ from railweave.plan.unreached import assumed_fresh
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.closing import ClosingPort
 from railweave.sonic.delta.delta import Sharing
+from railweave.sonic.delta.diff import ConfigComparison
 from railweave.sonic.delta.rejected import unasked
 from railweave.switch_driver import Capability
 from railweave.wording import command_line
@@ -69,8 +69,7 @@ def plan(
     ``pending_wait_s``. A port towards a switch that leaves is out of use below ``quiet_packets_per_s``.
     """
     announce = Announcer([events])
-    sharing = Sharing()
-    compare = Comparer(fabric, intended, remove_conflicting, unresolved, lambda _name, delta: sharing(delta))
+    compare = Comparer(fabric, intended, remove_conflicting, unresolved, Sharing())
     names = [switch.name for switch in fabric.switches]
     announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
     read = partial(_read, nr, compare=compare, announce=announce)
@@ -197,7 +196,8 @@ def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[C
 
 def _compared(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[ConfigComparison, bool]:
     """Return the differences of a device, what prevents its changes, and whether a commit is pending on it."""
-    comparison, pending = read_with_commit(driver, lambda: compare(driver, name))
+    comparison = compare(driver, name)
+    pending = awaits_confirmation(driver)
     difference = comparison.difference
     blockers = difference.blockers
     last = driver.last_reading

@@ -9,7 +9,7 @@ from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import Attempt, Device, WaveOrder
-from nornir_railweave.device.reading import read_with_commit
+from nornir_railweave.device.reading import awaits_confirmation
 from nornir_railweave.device.restore import revert_commit, roll_back
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
@@ -133,7 +133,8 @@ def _read(device: Device, why: str) -> DeviceOutcome:
     # By its message: the id of a commit whose task failed may not be known.
     if last.pending and last.message == device.order.policy.message:
         revert_commit(device, last)
-    state, pending = read_with_commit(device.driver, device.state)
+    state = device.state()
+    pending = awaits_confirmation(device.driver)
     if pending:
         return DeviceOutcome(
             Outcome.UNREACHABLE,

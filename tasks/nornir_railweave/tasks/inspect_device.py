@@ -7,7 +7,7 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.drained_traffic import wait_until_drained
-from nornir_railweave.device.reading import Comparer, read_with_commit
+from nornir_railweave.device.reading import Comparer, awaits_confirmation
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from railweave.plan.lifecycle import Use
 from railweave.switch_driver import Capability
@@ -33,7 +33,8 @@ def inspect_device(task: Task, compare: Comparer) -> Result:
     with session(task) as opened:
         try:
             driver = opened.driver
-            comparison, pending = read_with_commit(driver, lambda: compare(driver, task.host.name))
+            comparison = compare(driver, task.host.name)
+            pending = awaits_confirmation(driver)
             inspected = Inspected(
                 provisioned=not comparison.difference.unprovisioned,
                 changes=len(comparison.difference.delta),

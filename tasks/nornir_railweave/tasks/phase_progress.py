@@ -8,7 +8,7 @@ from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
-from nornir_railweave.device.reading import read_with_commit, running_of
+from nornir_railweave.device.reading import awaits_confirmation, running_of
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session, unread_event
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
@@ -97,7 +97,8 @@ def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], an
     with session(task) as opened:
         try:
             driver = opened.driver
-            running, pending = read_with_commit(driver, lambda: running_of(driver))
+            running = running_of(driver)
+            pending = awaits_confirmation(driver)
         except DEVICE_ERRORS as fault:
             announce(unread_event(name, fault))
             # What leaves may be switched off by now.

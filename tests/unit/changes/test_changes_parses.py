@@ -3,15 +3,16 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from napalm_sonic import candidate
 from napalm_sonic.candidate import CandidateKind, read_candidate
+from railweave.sonic.delta import diff as diff_module
 from railweave.sonic.delta import merge
 from railweave.sonic.delta.delta import inverse
-from railweave.sonic.delta.diff import diff, running_sha256
+from railweave.sonic.delta.diff import compare, diff, running_sha256
 from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.delta.steps import steps_of, undo_steps_of
 from railweave.sonic.document import RunningConfig
@@ -33,9 +34,9 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[obj
     calls: list[object] = []
     real: Callable[..., Any] = getattr(module, name)
 
-    def called(*given: Any) -> Any:
+    def called(*given: Any, **named: Any) -> Any:
         calls.append(given)
-        return real(*given)
+        return real(*given, **named)
 
     monkeypatch.setattr(module, name, called)
     return calls
@@ -75,23 +76,26 @@ def test_a_merge_document_is_parsed_when_it_is_loaded_and_when_it_is_compared(
     assert (len(texts), len(deltas), len(loaded), len(merges)) == (1, 1, 1, 1)
 
 
-def test_what_did_not_change_is_compared_once(running: RunningConfig) -> None:
+def test_what_did_not_change_is_compared_once(running: RunningConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted, other = replace(WANTED), replace(WANTED)
-    found = iter(range(9))
-    compare = found.__next__
-    assert [running.compared_with(wanted, ("leaf1", False), compare) for _ in range(2)] == [0, 0]
-    assert running.compared_with(wanted, ("leaf1", True), compare) == 1
-    assert running.compared_with(other, ("leaf1", True), compare) == 2
-    assert running.compared_with(wanted, ("leaf1", False), compare) == 3
-    changed = running.with_tables({**running.config_db, "PORT": {}})
-    assert changed.compared_with(wanted, ("leaf1", False), compare) == 4
+    diffs = counted(monkeypatch, diff_module, "diff")
+    assert [compare("leaf1", running, wanted).sha256 for _ in range(2)] == [running_sha256(running, wanted)] * 2
+    assert len(diffs) == 1
+    compare("leaf1", running, wanted, remove_conflicting=True)
+    compare("leaf1", running, other, remove_conflicting=True)
+    compare("leaf1", running, wanted)
+    assert len(diffs) == 4
+    compare("leaf1", running.with_tables({**running.config_db, "PORT": {}}), wanted)
+    assert len(diffs) == 5
 
 
-def test_a_comparison_that_fails_is_done_again(running: RunningConfig) -> None:
-    def failing() -> int:
+def test_a_comparison_that_fails_is_done_again(running: RunningConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_values: Any, **_options: Any) -> NoReturn:
         raise ValueError("unreadable")
 
-    for _ in range(2):
-        with pytest.raises(ValueError, match="unreadable"):
-            running.compared_with(WANTED, (), failing)
-    assert running.compared_with(WANTED, (), lambda: 1) == 1
+    with monkeypatch.context() as broken:
+        broken.setattr(diff_module, "diff", failing)
+        for _ in range(2):
+            with pytest.raises(ValueError, match="unreadable"):
+                compare("leaf1", running, WANTED)
+    assert compare("leaf1", running, WANTED).difference.delta

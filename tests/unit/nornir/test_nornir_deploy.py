@@ -289,19 +289,10 @@ def test_a_session_keeps_the_delta_that_the_devices_of_a_plan_share(changed: "Be
     plain = Comparer(changed.world.fabric, changed.world.intended)
     delta = plain(driver, "lab-leaf1").difference.delta
     assert delta
-    held: list[Delta] = []
-    sharing = Sharing()
-
-    def share(name: str, found: Delta) -> Delta:
-        assert name == "lab-leaf1"
-        held.append(sharing(found))
-        return held[-1]
-
     switch.running = replace(known)
-    compare = Comparer(changed.world.fabric, changed.world.intended, share=share)
-    found = [compare(driver, "lab-leaf1").difference.delta for _ in range(2)]
-    assert found[0] is found[1] is held[0]
-    assert (len(held), held[0]) == (1, delta)
+    compare = Comparer(changed.world.fabric, changed.world.intended, sharing=Sharing([delta]))
+    for _ in range(2):
+        assert compare(driver, "lab-leaf1").difference.delta is delta
 
 
 def test_somebody_elses_lock_is_respected(changed: "Bench") -> None:

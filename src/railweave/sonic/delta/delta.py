@@ -7,6 +7,7 @@ opposite order. NAPALM's merge documents (``merge``) are one written form of a d
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from hashlib import sha256
+from operator import is_
 
 from railweave.sonic.delta.change import Change, Delta, Disruption, Edit, Method, Op
 from railweave.sonic.delta.edits import removal_edits
@@ -70,16 +71,22 @@ class Sharing:
     Switches of a fabric have most changes in common, also those that remove the factory configuration.
     """
 
-    def __init__(self) -> None:
-        """Start empty; use one instance for all deltas of a fabric."""
+    def __init__(self, deltas: Iterable[Delta] = ()) -> None:
+        """Start with the objects of ``deltas``; use one instance for all deltas of a fabric."""
         self._changes: dict[Hashable, Change] = {}
         self._deltas: dict[bytes, Delta] = {}
+        # The devices of a plan share most of theirs already.
+        for delta in {id(delta): delta for delta in deltas}.values():
+            self(delta)
 
     def __call__(self, delta: Delta) -> Delta:
         """Return a delta that is equal to ``delta``."""
         changes = tuple(self._changes.setdefault(_identity(change), change) for change in delta)
         # A digest takes 32 bytes; the numbers themselves took 22 KiB for each of a thousand fresh switches.
         digest = sha256(array("Q", map(id, changes))).digest()
+        if digest not in self._deltas and all(map(is_, changes, delta)):
+            # Made of shared changes already, as those of a plan are.
+            self._deltas[digest] = delta
         return self._deltas.setdefault(digest, Delta(changes))
 
 

@@ -5,7 +5,7 @@ import hmac
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 
@@ -14,7 +14,7 @@ import orjson
 from railweave.diagnostics import Blocker
 from railweave.sonic.delta.change import Delta, Edit, Op
 from railweave.sonic.delta.conflicts import Conflict, find_conflicts, find_frr_conflicts, planned_edits
-from railweave.sonic.delta.delta import lines_of, treated
+from railweave.sonic.delta.delta import Sharing, lines_of, treated
 from railweave.sonic.delta.edits import frr_edits, row_edits
 from railweave.sonic.delta.kept import Kept, unstated_rows
 from railweave.sonic.delta.methods import RELOADED, Treatment, settle
@@ -97,6 +97,40 @@ def diff(
         drained=drained(running),
         maintenance=maintenance(running),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigComparison:
+    """What runs, its digest over what we own, and how it differs from what is intended."""
+
+    running: RunningConfig
+    sha256: str
+    difference: DeviceDiff
+
+
+def compare(
+    device: str,
+    running: RunningConfig,
+    intended: DeviceConfig,
+    *,
+    platform: str | None = None,
+    remove_conflicting: bool = False,
+    sharing: Sharing | None = None,
+) -> ConfigComparison:
+    """Return `diff` of these values with the digest; ``running`` keeps the result of its last comparison.
+
+    ``sharing`` gives one object for equal deltas: every open session keeps its last reading, and a fabric of a thousand
+    switches has few different ones.
+    """
+    options = (device, platform, remove_conflicting)
+    compared: tuple[str, DeviceDiff] | None = running.last_comparison(intended, options)
+    if compared is None:
+        difference = diff(device, running, intended, platform=platform, remove_conflicting=remove_conflicting)
+        if sharing is not None:
+            difference = replace(difference, delta=sharing(difference.delta))
+        compared = running_sha256(running, intended), difference
+        running.keep_comparison(intended, options, compared)
+    return ConfigComparison(running, *compared)
 
 
 def _compared(
