@@ -1,8 +1,8 @@
 """Deployment of a plan: its devices wave by wave, and the verification of the whole fabric afterwards."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from nornir.core import Nornir
 
@@ -11,7 +11,7 @@ from nornir_railweave.device.reading import Comparer, IntendedConfig
 from nornir_railweave.events import Events, silent
 from nornir_railweave.rollout.control import Control
 from nornir_railweave.rollout.journal import Journal
-from nornir_railweave.rollout.procedure import Procedure, journaled
+from nornir_railweave.rollout.procedure import Procedure, begin, end
 from nornir_railweave.rollout.rolling_out import outcomes_of
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.tasks.verifying import verify
@@ -51,7 +51,6 @@ def deploy(
         opening = opened.opening(plan)
         policy = replace(policy, message=f"{policy.message} {opened.name}")
         compare = Comparer(fabric, intended, policy.consent.remove_conflicting, sharing=Sharing(plan.deltas.values()))
-        job = partial(_job, plan, compare, scope, history.own, str(opening.details["plan_digest"]))
         procedure = Procedure(
             nr,
             fabric,
@@ -62,7 +61,9 @@ def deploy(
             control=control,
             counts_unsaved=True,
         )
-        return journaled(opened, plan, events, opening, partial(_deployed, procedure, job, scope))
+        announce = begin(opened, opening, events)
+        jobs = _Jobs(plan, compare, scope, history.own, str(opening.details["plan_digest"]))
+        return end(opened, plan, announce, _deployed(procedure, jobs, announce))
 
 
 def _refuse(plan: Plan, policy: Policy, history: History) -> None:
@@ -74,31 +75,38 @@ def _refuse(plan: Plan, policy: Policy, history: History) -> None:
         raise RefusedError(refused)
 
 
-def _job(
-    plan: Plan, compare: Comparer, scope: VerificationScope, own: Generation, plan_digest: str, name: str
-) -> DeployJob:
-    fabric = compare.fabric
-    expectation = expect(fabric, fabric.switch_of[name], scope)
-    return DeployJob(compare, expectation, plan.devices[name], own, plan_digest)
+@dataclass(frozen=True, slots=True)
+class _Jobs:
+    """What the jobs of all devices have in common."""
+
+    plan: Plan
+    compare: Comparer
+    scope: VerificationScope
+    own: Generation
+    plan_digest: str
+
+    def of(self, names: Iterable[str]) -> dict[str, DeployJob]:
+        """Return the jobs of these devices."""
+        return {name: self._job(name) for name in names}
+
+    def _job(self, name: str) -> DeployJob:
+        fabric = self.compare.fabric
+        expectation = expect(fabric, fabric.switch_of[name], self.scope)
+        return DeployJob(self.compare, expectation, self.plan.devices[name], self.own, self.plan_digest)
 
 
-def _deployed(
-    procedure: Procedure, job: Callable[[str], DeployJob], scope: VerificationScope, announce: Events
-) -> DeployResult:
+def _deployed(procedure: Procedure, jobs: _Jobs, announce: Events) -> DeployResult:
     plan = procedure.plan
     if reason := procedure.unreachable_reason:
         return _not_begun(plan, reason)
-    jobs = {name: job(name) for wave in plan.waves for name in wave}
-    unchanged = {name: job(name) for name in plan.names(DeviceState.UNCHANGED)}
-
-    def verified(outcomes: Mapping[str, DeviceOutcome]) -> VerifyResult:
-        return _verified(procedure, outcomes, scope, announce)
-
-    result = procedure.carry_out(jobs, unchanged, announce, verified)
-    # An interrupt in the last wave stopped nothing.
+    changed = jobs.of(chain.from_iterable(plan.waves))
+    unchanged = jobs.of(plan.names(DeviceState.UNCHANGED))
+    result = procedure.carry_out(changed, unchanged, announce)
     if result.stopped_by:
         return result
-    return replace(result, interrupted=False)
+    # An interrupt in the last wave stopped nothing.
+    verification = _verified(procedure, result.devices, jobs.scope, announce)
+    return replace(result, verification=verification, interrupted=False)
 
 
 def _not_begun(plan: Plan, reason: str) -> DeployResult:

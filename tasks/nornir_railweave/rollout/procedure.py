@@ -1,6 +1,6 @@
 """What deploying and rolling back have in common: waves under a journal, saving before them and checks after them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from nornir.core import Nornir
@@ -17,11 +17,8 @@ from nornir_railweave.tasks.save_config import UNSAVED, Saved, save_config
 from railweave.fabric.model import Fabric
 from railweave.plan.build import wave_gate
 from railweave.plan.model import DeviceState, Plan
-from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
+from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result
 from railweave.wording import compact
-
-Verifying = Callable[[Mapping[str, DeviceOutcome]], VerifyResult | None]
-"""Checks the devices after the last wave, by how each of them ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +50,9 @@ class Procedure:
         return f"{compact(self.unreachable)} could not be reached; nothing was changed"
 
     def carry_out(
-        self,
-        jobs: Mapping[str, DeviceJob],
-        unchanged: Mapping[str, DeviceJob],
-        announce: Events,
-        verified: Verifying,
+        self, jobs: Mapping[str, DeviceJob], unchanged: Mapping[str, DeviceJob], announce: Events
     ) -> DeployResult:
-        """Carry out the ``jobs`` of the plan's waves, and check the devices unless the rollout stopped.
+        """Carry out the ``jobs`` of the plan's waves; the result is not verified yet.
 
         The ``unchanged`` devices run what they are to run already; where they would boot something else, they save it.
         """
@@ -74,9 +67,7 @@ class Procedure:
         result = Result.UNCHANGED
         if self.plan.deltas or saved:
             result = Result.DONE
-        return DeployResult(
-            result, outcomes, verification=verified(outcomes), interrupted=ended.interrupted, progress=progress
-        )
+        return DeployResult(result, outcomes, interrupted=ended.interrupted, progress=progress)
 
     def _save(
         self, unchanged: Mapping[str, DeviceJob], announce: Events
@@ -119,18 +110,20 @@ class Procedure:
         )
 
 
-def journaled(
-    journal: Journal, plan: Plan, events: Events, opening: Event, carry_out: Callable[[Events], DeployResult]
-) -> DeployResult:
-    """Return the end of a rollout whose first line is ``opening``, with every step in the journal.
+def begin(journal: Journal, opening: Event, events: Events) -> Announcer:
+    """Write ``opening``, the first line of a rollout, and return what takes its steps to the journal and to ``events``.
 
-    A line that is not written stops it: nobody could resume the rollout. Raises RailweaveError where the first one is
-    not written, with no device changed.
+    Raises RailweaveError where the line is not written: nobody could resume the rollout. No device was changed.
     """
     announce = Announcer([journal, events])
     announce(opening)
     journal.require_written()
-    result = journal.judged(carry_out(announce))
+    return announce
+
+
+def end(journal: Journal, plan: Plan, announce: Events, result: DeployResult) -> DeployResult:
+    """Write the last line of a rollout, and return its result; it is stopped where a line is missing."""
+    result = journal.judged(result)
     step = Step.ENDED
     if result.result is Result.STOPPED:
         step = Step.STOPPED

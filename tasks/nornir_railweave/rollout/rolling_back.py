@@ -8,7 +8,6 @@ of.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from nornir_railweave.device.jobs import RollbackJob, held_before
 from nornir_railweave.device.reading import IntendedConfig
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.rollout.journal import Journal
-from nornir_railweave.rollout.procedure import Procedure, journaled
+from nornir_railweave.rollout.procedure import Procedure, begin, end
 from nornir_railweave.rollout.rolling_out import outcomes_of
 from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.target.connect import run_on
@@ -32,7 +31,7 @@ from railweave.plan.expectation import expect
 from railweave.plan.lineage import generation_document
 from railweave.plan.manual_drain import WHOLE
 from railweave.plan.model import DeviceState, Plan, Reading
-from railweave.plan.outcome import ConfigState, DeployResult, DeviceOutcome, Result, VerifyResult
+from railweave.plan.outcome import ConfigState, DeployResult, Result, VerifyResult
 from railweave.plan.resumption import left_of
 from railweave.plan.rollback_checks import DeviceReading, config_state, rollback_refusals
 from railweave.plan.rollout import Rollout, RolloutKind
@@ -204,19 +203,18 @@ def roll_back(
         journal=journal,
     )
     with journal:
-        result = journaled(journal, plan, events, journal.opening(plan), partial(_rolled_back, procedure, planned))
+        announce = begin(journal, journal.opening(plan), events)
+        result = end(journal, plan, announce, _rolled_back(procedure, planned, announce))
     return replace(result, of=planned.rollout.name)
 
 
 def _rolled_back(procedure: Procedure, planned: RollbackPlan, announce: Events) -> DeployResult:
     if reason := procedure.unreachable_reason:
         return DeployResult(Result.STOPPED, outcomes_of(planned.plan, {}), reason)
-
-    def verified(outcomes: Mapping[str, DeviceOutcome]) -> VerifyResult | None:
-        del outcomes
-        return _verified(procedure.nr, planned, procedure.policy, announce)
-
-    return procedure.carry_out(planned.jobs, planned.done, announce, verified)
+    result = procedure.carry_out(planned.jobs, planned.done, announce)
+    if result.stopped_by:
+        return result
+    return replace(result, verification=_verified(procedure.nr, planned, procedure.policy, announce))
 
 
 def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Events) -> VerifyResult | None:
