@@ -25,7 +25,6 @@ from napalm_sonic.session import Completed, Session
 from nornir_railweave.checked_driver import checked
 from nornir_railweave.device.jobs import JobReading
 from nornir_railweave.device.reading import running_of
-from nornir_railweave.rollout.looking_away import looking_away
 from nornir_railweave.rollout.rolling_out import RolledOut, RolloutContext, roll_out
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.rollout import Rollout
@@ -195,7 +194,7 @@ class Race:
             reconnect_s=5.0, message=runner, clock=RaceClock(self),
         )  # fmt: skip
         gate = WaveGate(self.fabric, DEFAULT_POLICY, disruptive=jobs)
-        context = RolloutContext(gate, policy, look_away=looking_away(nr, self.fabric))
+        context = RolloutContext(gate, policy)
         result = roll_out(nr, cast(Any, jobs), [(name,) for name in jobs], context)
         self.story.append(f"{runner}: {result}")
         return result

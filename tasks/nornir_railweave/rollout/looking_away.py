@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 
 from nornir.core import Nornir
 
-from nornir_railweave.rollout.rolling_out import LookAway
 from nornir_railweave.tasks import draining
 from nornir_railweave.tasks.ports_towards import all_carry
 from railweave.fabric.model import Fabric
@@ -17,19 +16,15 @@ from railweave.plan.manual_drain import WHOLE, DrainResult
 from railweave.plan.witness import Witness
 
 
-def looking_away(nr: Nornir, fabric: Fabric, unread: Collection[str] = ()) -> LookAway:
-    """Return a function that looks at some switches and returns what of them carries no traffic.
+def read_away(nr: Nornir, fabric: Fabric, names: Collection[str], witnesses: Collection[Witness], hold: str) -> Away:
+    """Return which of some switches others led traffic away from, or are about to under another hold than ``hold``.
 
-    A switch that does not say counts as out of service, unless it is among the ``unread``, of which the plan judged.
+    It is nothing where all ``witnesses`` say so. A switch that does not say counts as out of service.
     """
-
-    def look(names: Collection[str], witnesses: Collection[Witness], hold: str) -> Away:
-        if witnesses and all_carry(nr, witnesses):
-            return NOTHING_AWAY
-        asked = [name for name in names if name not in unread and name in nr.inventory.hosts]
-        return _away(fabric, list(draining.read(nr, asked, hold).values()))
-
-    return look
+    if witnesses and all_carry(nr, witnesses):
+        return NOTHING_AWAY
+    asked = [name for name in names if name in nr.inventory.hosts]
+    return _away(fabric, list(draining.read(nr, asked, hold).values()))
 
 
 def _away(fabric: Fabric, results: Sequence[DrainResult]) -> Away:

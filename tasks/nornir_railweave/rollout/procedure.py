@@ -9,7 +9,6 @@ from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.events import Announcer, Event, Events, Step
 from nornir_railweave.rollout.control import Control, FileControl, control_file
 from nornir_railweave.rollout.journal import Journal
-from nornir_railweave.rollout.looking_away import looking_away
 from nornir_railweave.rollout.rolling_out import RolledOut, RolloutContext, outcomes_of, roll_out
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.policy import Policy
@@ -86,14 +85,12 @@ class Procedure:
 
     def _context(self, announce: Events) -> RolloutContext:
         journal = self.journal
-        unread = frozenset(self.unreachable)
         return RolloutContext(
             gate=wave_gate(self.fabric, self.plan),
             policy=self.policy,
             settled=self.settled,
             announce=announce,
-            look_away=looking_away(self.nr, self.fabric, unread),
-            unread=unread,
+            unread=frozenset(self.unreachable),
             has_ended=journal.has_ended,
             control=self.control or FileControl(control_file(journal.path)),
             blocker=journal.blocker,

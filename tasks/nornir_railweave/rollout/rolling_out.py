@@ -18,6 +18,7 @@ from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.device.session import error_text
 from nornir_railweave.events import Event, Events, Step, silent
 from nornir_railweave.rollout.control import ABORT, PAUSE, Control, Interrupts, Unasked
+from nornir_railweave.rollout.looking_away import read_away
 from nornir_railweave.rollout.soaking import Soak
 from nornir_railweave.target.connect import only
 from nornir_railweave.target.policy import Policy
@@ -25,12 +26,11 @@ from nornir_railweave.target.runner import bounded
 from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
 from nornir_railweave.tasks.confirm_commit import assess_device, confirm_commit, rollback_device
 from nornir_railweave.tasks.holding import Holding
-from railweave.plan.away import NOTHING_AWAY, Away
+from railweave.plan.away import NOTHING_AWAY
 from railweave.plan.health import prefixes_behind
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeviceOutcome, Outcome
 from railweave.plan.waves import WaveGate
-from railweave.plan.witness import Witness
 from railweave.wording import first_few
 
 _POLL_S = 0.5
@@ -44,17 +44,6 @@ _INTERRUPTED = "interrupted; the current devices were finished"
 
 def _nothing() -> str:
     return ""
-
-
-LookAway = Callable[[Collection[str], Collection[Witness], str], Away]
-"""What reads which of some switches others led traffic away from, or are about to under another hold than the one
-named; nothing is where all ``Witness`` say so."""
-
-
-def _nobody(names: Collection[str], witnesses: Collection[Witness], hold: str) -> Away:
-    """Return that nothing is led away by others: the look of a rollout whose driver cannot tell."""
-    del names, witnesses, hold
-    return NOTHING_AWAY
 
 
 def _alive(message: str) -> bool:
@@ -73,8 +62,6 @@ class RolloutContext:
     # The devices that already stand in their new state.
     settled: frozenset[str] = frozenset()
     announce: Events = silent
-    # Reads what others led traffic away from since the plan was made.
-    look_away: LookAway = _nobody
     # The devices that did not answer when the plan was made, which took them into account.
     unread: frozenset[str] = frozenset()
     # By the message of a hold: the rollout that holds a switch cannot act any more.
@@ -278,7 +265,9 @@ class _RollingOut:
             witnesses = gate.witnesses(wanted.wave, self._failed, self._context.unread, wanted.number)
             if self._holding.everywhere:
                 witnesses = ()
-            away = self._context.look_away(wanted.beside, witnesses, self._holding.name)
+            # The plan judged of the switches that were not read for it.
+            asked = [name for name in wanted.beside if name not in self._context.unread]
+            away = read_away(self._nr, gate.fabric, asked, witnesses, self._holding.name)
         violation = gate.violation(wanted.wave, self._failed, away)
         if violation is None:
             return "", None
