@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from napalm.base.exceptions import ConnectionClosedException
 from nornir.core import Nornir
@@ -72,10 +71,11 @@ def plan(
     compare = Comparer(fabric, intended, remove_conflicting, unresolved, Sharing())
     names = [switch.name for switch in fabric.switches]
     announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
-    read = partial(_read, nr, compare=compare, announce=announce)
-    readings = wait_for_timers(
-        nr, read(names), is_waiting=_is_pending, read=read, wait_s=pending_wait_s, announce=announce, clock=clock
-    )
+    readings = _read(nr, names, compare, announce)
+    deadline_s = clock.monotonic() + pending_wait_s
+    while (pending := _pending(readings)) and clock.monotonic() < deadline_s:
+        wait_for_timers(nr, pending, announce, clock)
+        readings |= _read(nr, pending, compare, announce)
     readings |= _refused(nr, fabric, readings, intended)
     readings |= _dark(nr, fabric, readings)
     # After the dark ones are known: only a switch that no neighbor sees can be factory-fresh.
@@ -85,8 +85,9 @@ def plan(
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
 
 
-def _is_pending(reading: Reading) -> bool:
-    return reading.pending
+def _pending(readings: Mapping[str, Reading]) -> list[str]:
+    """Return the devices with a commit that waits for its confirmation."""
+    return [name for name, reading in readings.items() if reading.pending]
 
 
 def _refused(

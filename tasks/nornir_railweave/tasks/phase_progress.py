@@ -1,6 +1,6 @@
 """How far the switches have come through the phases of a change: read once each, compared with every phase."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -56,20 +56,21 @@ def find_phase_progress(
     def read(wanted: Collection[str]) -> dict[str, DevicePhase]:
         return run_on(nr, wanted, match_phase, candidates=candidates, announce=announce)
 
-    phases = wait_for_timers(
-        nr,
-        read(names),
-        is_waiting=lambda phase: phase.pending,
-        read=read,
-        wait_s=pending_wait_s,
-        announce=announce,
-        clock=clock,
-    )
+    phases = read(names)
+    deadline_s = clock.monotonic() + pending_wait_s
+    while (waiting := _waiting(phases)) and clock.monotonic() < deadline_s:
+        wait_for_timers(nr, waiting, announce, clock)
+        phases |= read(waiting)
     return PhaseProgress(
         latest={name: phase.number for name, phase in phases.items() if not (phase.error or phase.pending)},
         unreadable={name: phase.error for name, phase in phases.items() if phase.error},
-        waiting=tuple(name for name, phase in phases.items() if phase.pending),
+        waiting=_waiting(phases),
     )
+
+
+def _waiting(phases: Mapping[str, DevicePhase]) -> tuple[str, ...]:
+    """Return the devices with a commit that waits for its confirmation."""
+    return tuple(name for name, phase in phases.items() if phase.pending)
 
 
 def _wanted(stage: Configurator, name: str) -> Callable[[], DeviceConfig] | None:

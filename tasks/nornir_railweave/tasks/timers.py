@@ -1,7 +1,6 @@
 """Waiting for the timers of commits that nobody confirmed: what a switch runs is known once they have ended."""
 
-from collections.abc import Callable, Collection, Mapping
-from typing import TypeVar
+from collections.abc import Collection
 
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
@@ -15,34 +14,15 @@ from nornir_railweave.target.connect import run_on
 
 _POLL_S = 1.0
 
-Read = TypeVar("Read")
 
+def wait_for_timers(nr: Nornir, devices: Collection[str], announce: Events, clock: Clock) -> None:
+    """Wait for a moment for the timers of commits on ``devices``, before these are read again.
 
-def wait_for_timers(
-    nr: Nornir,
-    readings: Mapping[str, Read],
-    *,
-    is_waiting: Callable[[Read], bool],
-    read: Callable[[Collection[str]], Mapping[str, Read]],
-    wait_s: float,
-    announce: Events,
-    clock: Clock,
-) -> dict[str, Read]:
-    """Return ``readings``, with those of devices with a commit that waits read again until their timers have ended.
-
-    It takes ``wait_s`` at most. Where a switch lost its timer, the commit is reverted once its deadline has passed.
+    Where a switch lost its timer, the commit is reverted once its deadline has passed.
     """
-    latest = dict(readings)
-    deadline = clock.monotonic() + wait_s
-    while clock.monotonic() < deadline:
-        waiting = [name for name, reading in latest.items() if is_waiting(reading)]
-        if not waiting:
-            break
-        announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
-        clock.sleep(_POLL_S)
-        run_on(nr, waiting, revert_expired_commit, announce=announce)
-        latest |= read(waiting)
-    return latest
+    announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(devices)}"))
+    clock.sleep(_POLL_S)
+    run_on(nr, devices, revert_expired_commit, announce=announce)
 
 
 def revert_expired_commit(task: Task, announce: Events) -> Result:
