@@ -6,7 +6,7 @@
 The switch refuses a change of rows that differ from the reading, and reverts a failed one by itself.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from napalm.base.exceptions import CommitConfirmException, CommitError
 
 from napalm_sonic.candidate import Candidate
 from napalm_sonic.codec import error_of, some
-from napalm_sonic.drain import TemporaryDrain, check_revert_in
+from napalm_sonic.drain import TemporaryDrain, Traffic, check_revert_in
 from napalm_sonic.lock import who
 from napalm_sonic.observed import Look
 from napalm_sonic.program import SwitchProgram, new_id, rejected_of
@@ -421,8 +421,14 @@ def _secrets(work: Work) -> frozenset[str]:
 class Changes:
     """Applies planned changes: ``driver.changes``, beside NAPALM's own methods."""
 
-    def __init__(self, committer: Callable[[], Committer]) -> None:
-        self._committer = committer
+    def __init__(self, program: SwitchProgram, traffic: Traffic) -> None:
+        self._program = program
+        self._traffic = traffic
+
+    @property
+    def committer(self) -> Committer:
+        """Return what a commit needs, under the temporary drain of this session if it has one."""
+        return Committer(self._program, self._traffic.temporary)
 
     def apply(
         self,
@@ -444,7 +450,7 @@ class Changes:
         earlier state. Raises what ``commit_config`` raises.
         """
         check_revert_in(revert_in)
-        return self._committer().execute_planned(
+        return self.committer.execute_planned(
             delta, message, revert_in, look, generation, restores=restores, commit_id=commit_id
         )
 
@@ -454,11 +460,10 @@ class Changes:
         With ``only`` it is confirmed only while exactly that reading is running; otherwise nothing is done and False
         is returned.
         """
-        committer = self._committer()
-        answer = committer.program.confirm(commit_id, only)
+        answer = self._program.confirm(commit_id, only)
         if answer.get("code") == "moved":
             return False
-        raise_unsaved(committer.hostname, answer)
+        raise_unsaved(self._program.hostname, answer)
         return True
 
     def revert(self, commit_id: str, *, pending: bool) -> None:
@@ -466,15 +471,14 @@ class Changes:
 
         Raises CommitError if another commit came since; the switch does nothing then.
         """
-        program = self._committer().program
         if pending:
-            program.revert(commit_id=commit_id)
+            self._program.revert(commit_id=commit_id)
         else:
-            program.revert(commit=commit_id, last=commit_id)
+            self._program.revert(commit=commit_id, last=commit_id)
 
     def save(self) -> None:
         """Save the running configuration; raises CommitError if a commit is pending, or if saving fails."""
-        self._committer().program.save()
+        self._program.save()
 
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
         """Return the merge document that undoes a confirmed commit, with its secrets.
@@ -482,7 +486,7 @@ class Changes:
         ``revert_timer.status().commit_id`` names the last commit. Raises CommitError if the switch no longer has the
         document.
         """
-        return self._committer().program.rollback_document(commit_id)
+        return self._program.rollback_document(commit_id)
 
 
 def _came_after(made: str, status: Status) -> str:

@@ -15,7 +15,7 @@ from napalm_sonic import (
 )
 from napalm_sonic.calling import Caller
 from napalm_sonic.candidate import Candidate, CandidateKind, read_candidate
-from napalm_sonic.commit import Changes, Committer
+from napalm_sonic.commit import Changes
 from napalm_sonic.compare import difference
 from napalm_sonic.drain import Drainer, Traffic, check_revert_in
 from napalm_sonic.lock import Lock
@@ -60,7 +60,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self._changed_nothing = False
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
         self.traffic = Traffic(Drainer(self.revert_timer))
-        self.changes = Changes(self._committer)
+        self.changes = Changes(self.revert_timer, self.traffic)
         self.switch_driver = SonicSwitchDriver(self.device, self.revert_timer, self.changes, self.traffic)
 
     # Session
@@ -128,7 +128,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         check_revert_in(revert_in)
         # Before the commit, so that a rollback finds it although its answer was lost.
         self._sent = new_id()
-        made = self._committer().commit(self._candidate, self._compared, message, revert_in, self._sent)
+        made = self.changes.committer.commit(self._candidate, self._compared, message, revert_in, self._sent)
         self._changed_nothing = not made
         if made:
             self._made = made
@@ -140,7 +140,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
 
     def confirm_commit(self) -> None:
         """Confirm the pending commit and save it; after a commit of this session only that one is confirmed."""
-        self._committer().confirm_pending(self._made, self._sent)
+        self.changes.committer.confirm_pending(self._made, self._sent)
 
     def discard_config(self) -> None:
         """Discard the candidate, if there is one."""
@@ -153,7 +153,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         After a commit of this session only that one is rolled back; CommitError is raised if another session's commit
         came since. After one without changes only a pending commit of this session is reverted.
         """
-        self._committer().rollback(self._made, self._sent, waiting_only=self._changed_nothing)
+        self.changes.committer.rollback(self._made, self._sent, waiting_only=self._changed_nothing)
         self._made = ""
         self._sent = ""
         self.traffic.temporary = None
@@ -233,9 +233,6 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         return getters_config.run_commands(self.device, commands, encoding)
 
     # Inside
-
-    def _committer(self) -> Committer:
-        return Committer(self.revert_timer, self.traffic.temporary)
 
     def _load_error(self, error: DocumentError) -> ReplaceConfigException | MergeConfigException:
         if self._candidate is not None and self._candidate.kind is CandidateKind.REPLACE:

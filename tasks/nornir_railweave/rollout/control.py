@@ -94,3 +94,17 @@ class Interrupts:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptibleControl:
+    """The requests of ``control``; an interrupt is one to end as well."""
+
+    control: Control
+    interrupts: Interrupts
+
+    def asked(self) -> str:
+        """Return the request now."""
+        if self.interrupts.asked:
+            return ABORT
+        return self.control.asked()

@@ -17,7 +17,7 @@ from nornir_railweave.device.device import Attempt, WaveOrder
 from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.device.session import error_text
 from nornir_railweave.events import Event, Events, Step, silent
-from nornir_railweave.rollout.control import ABORT, PAUSE, Control, Interrupts, Unasked
+from nornir_railweave.rollout.control import ABORT, PAUSE, Control, InterruptibleControl, Interrupts, Unasked
 from nornir_railweave.rollout.looking_away import read_away
 from nornir_railweave.rollout.soaking import Soak
 from nornir_railweave.target.connect import only
@@ -152,6 +152,7 @@ class _RollingOut:
         self._failed: list[str] = []
         self._undone: list[str] = []
         self._interrupts = interrupts
+        self._control = InterruptibleControl(context.control, interrupts)
         self._done = 0
         policy = context.policy
         # Whoever comes after a runner that was lost waits for the timers of its commits, and no longer for its hold.
@@ -180,12 +181,6 @@ class _RollingOut:
         return RolledOut(
             self._outcomes, stopped_by, self._interrupts.asked, self._done, tuple(self._undone), tuple(self._failed)
         )
-
-    def _asked(self) -> str:
-        """Return what is wanted now; an interrupt is a wish to end as well."""
-        if self._interrupts.asked:
-            return ABORT
-        return self._context.control.asked()
 
     # Before a wave
 
@@ -246,7 +241,7 @@ class _RollingOut:
         while True:
             clock.sleep(_HOLD_POLL_S)
             why, ends_in_s = self._refusal(wanted)
-            if ends_in_s is None or clock.monotonic() >= deadline_s or self._asked() == ABORT:
+            if ends_in_s is None or clock.monotonic() >= deadline_s or self._control.asked() == ABORT:
                 return why, ends_in_s
 
     def _refusal(self, wanted: _WantedWave) -> tuple[str, float | None]:
@@ -315,7 +310,7 @@ class _RollingOut:
     def _apply(self, order: WaveOrder, wave: Sequence[str]) -> dict[str, Attempt]:
         """Return the devices that hold their new configuration, verified; the others have ended."""
         budget = self._rollout.max_failures - len(self._failed)
-        nr = bounded(only(self._nr, wave), self._rollout.workers, budget, ended=lambda: self._interrupts.asked)
+        nr = bounded(only(self._nr, wave), self._rollout.workers, budget, stop=self._interrupts)
         results = nr.run(apply_change, on_failed=True, order=order)
         attempts: dict[str, Attempt] = {}
         for name in wave:
@@ -370,7 +365,7 @@ class _RollingOut:
         silent = {*self._failed, *(name for name, attempt in attempts.items() if attempt.before.disconnects)}
         missing = sum(prefixes_behind(self._context.gate.fabric, name) for name in silent)
         order = replace(self._order(attempts), missing=missing)
-        soak = Soak(self._nr, order, attempts, self._asked)
+        soak = Soak(self._nr, order, attempts, self._control)
         reason = soak.run()
         if reason:
             self._roll_back(order, attempts, reason)

@@ -3,7 +3,7 @@
 What is seen once may be a session that was just being read; what is seen twice in a row is a fault.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nornir.core import Nornir
@@ -14,7 +14,7 @@ from nornir_railweave.device.gates import checks_of, sentence
 from nornir_railweave.device.observing import Seen, losses_of, observe, observe_over
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Step
-from nornir_railweave.rollout.control import ABORT, PAUSE
+from nornir_railweave.rollout.control import ABORT, PAUSE, Control
 from nornir_railweave.target.connect import only
 from nornir_railweave.target.runner import bounded
 from railweave.plan.outcome import VerifyCheck
@@ -34,15 +34,15 @@ class SoakCheck:
 
 
 class Soak:
-    """One wave's soak; ``asked`` tells what a person wants, ``cut_short`` whether one ended it before its time."""
+    """One wave's soak; ``control`` has a person's requests, ``cut_short`` tells whether one ended it early."""
 
-    def __init__(self, nr: Nornir, order: WaveOrder, attempts: Mapping[str, Attempt], asked: Callable[[], str]) -> None:
+    def __init__(self, nr: Nornir, order: WaveOrder, attempts: Mapping[str, Attempt], control: Control) -> None:
         self.cut_short = False
         self._nr = nr
         self._order = order
         self._clock = order.policy.clock
         self._attempts = attempts
-        self._asked = asked
+        self._control = control
         self._announced_pause = False
 
     def run(self) -> str:
@@ -81,7 +81,7 @@ class Soak:
         """Wait for the next look; False where a person wants the rollout to end."""
         until = self._clock.monotonic() + seconds
         while (left := until - self._clock.monotonic()) > 0:
-            asked = self._asked()
+            asked = self._control.asked()
             if asked == ABORT:
                 self.cut_short = True
                 return False

@@ -1,7 +1,9 @@
 """The runner: bounded workers, a failure budget, and an explicit result for every host that was not attempted."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Protocol
 
 from nornir.core import Nornir
 from nornir.core.inventory import Host
@@ -10,27 +12,43 @@ from nornir.core.task import AggregatedResult, MultiResult, Result, Task
 NOT_ATTEMPTED = "not attempted"
 
 
+class StopRequest(Protocol):
+    """A person's request to end a run, which may come at any time."""
+
+    @property
+    def asked(self) -> bool:
+        """Tell whether the run is to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeverAsked:
+    """Nobody ends the run."""
+
+    asked: bool = False
+
+
+NOBODY = NeverAsked()
+
+
 class FabricRunner:
     """The runner plug-in ``railweave_runner``.
 
     At most ``num_workers`` hosts run at once. After ``max_failures`` failures (None: never) no further host is
     started; running ones finish, and the rest get a result that says so. A task fails for the budget when its result
-    is marked failed. ``ended`` has the same effect as soon as it tells so, for a person who wants a run to end: a
-    switch is never left in the middle. KeyboardInterrupt leaves the hosts at work alone and is not held up by them.
+    is marked failed. ``stop`` has the same effect as soon as it is asked for: a switch is never left in the middle.
+    KeyboardInterrupt leaves the hosts at work alone and is not held up by them.
     """
 
-    def __init__(
-        self, num_workers: int = 50, max_failures: int | None = None, *, ended: Callable[[], bool] = bool
-    ) -> None:
+    def __init__(self, num_workers: int = 50, max_failures: int | None = None, *, stop: StopRequest = NOBODY) -> None:
         self.num_workers = num_workers
         self.max_failures = max_failures
-        self._ended = ended
+        self._stop = stop
 
     def bounded(
-        self, num_workers: int, max_failures: int | None = None, *, ended: Callable[[], bool] = bool
+        self, num_workers: int, max_failures: int | None = None, *, stop: StopRequest = NOBODY
     ) -> "FabricRunner":
         """Return a runner of the same kind with these bounds."""
-        return FabricRunner(num_workers, max_failures, ended=ended)
+        return FabricRunner(num_workers, max_failures, stop=stop)
 
     def close(self) -> None:
         """End what the runner started beside this process; a next run starts it again."""
@@ -72,19 +90,17 @@ class FabricRunner:
     ) -> None:
         """Start hosts until all workers are busy or the budget of failures is spent."""
         budget_left = self.max_failures is None or failures < self.max_failures
-        while len(working) < self.num_workers and budget_left and not self._ended():
+        while len(working) < self.num_workers and budget_left and not self._stop.asked:
             host = next(waiting, None)
             if host is None:
                 return
             working[pool.submit(self.start, task.copy(), host)] = host
 
 
-def bounded(
-    nr: Nornir, num_workers: int, max_failures: int | None = None, *, ended: Callable[[], bool] = bool
-) -> Nornir:
+def bounded(nr: Nornir, num_workers: int, max_failures: int | None = None, *, stop: StopRequest = NOBODY) -> Nornir:
     """Return ``nr`` with a runner of its kind and these bounds."""
     kind = nr.runner if isinstance(nr.runner, FabricRunner) else FabricRunner()
-    return nr.with_runner(kind.bounded(num_workers, max_failures, ended=ended))
+    return nr.with_runner(kind.bounded(num_workers, max_failures, stop=stop))
 
 
 def end_workers(nr: Nornir) -> None:

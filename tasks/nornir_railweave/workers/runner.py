@@ -18,7 +18,7 @@ from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.device.device import WaveOrder
 from nornir_railweave.device.jobs import DeployJob
 from nornir_railweave.events import Event, Step
-from nornir_railweave.target.runner import FabricRunner
+from nornir_railweave.target.runner import NOBODY, FabricRunner, StopRequest
 from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
 from nornir_railweave.workers.channel import Channel, WorkerLostError
 from nornir_railweave.workers.message import HELLO, Answer, MessageError, ProjectBinding, Request, decoded
@@ -168,16 +168,14 @@ class SpreadRunner(FabricRunner):
         num_workers: int = 50,
         max_failures: int | None = None,
         *,
-        ended: Callable[[], bool] = bool,
+        stop: StopRequest = NOBODY,
     ) -> None:
-        super().__init__(num_workers, max_failures, ended=ended)
+        super().__init__(num_workers, max_failures, stop=stop)
         self.spread = spread
 
-    def bounded(
-        self, num_workers: int, max_failures: int | None = None, *, ended: Callable[[], bool] = bool
-    ) -> FabricRunner:
+    def bounded(self, num_workers: int, max_failures: int | None = None, *, stop: StopRequest = NOBODY) -> FabricRunner:
         """Return a runner of the same places with these bounds."""
-        return SpreadRunner(self.spread, num_workers, max_failures, ended=ended)
+        return SpreadRunner(self.spread, num_workers, max_failures, stop=stop)
 
     def close(self) -> None:
         """End the workers that were started, and the threads that watch queues."""

@@ -74,8 +74,15 @@ def test_an_exception_is_one_hosts_result() -> None:
 
 
 def test_a_run_that_is_to_end_lets_hosts_at_work_finish_and_starts_no_more() -> None:
-    wishes = iter([False, False])
-    results = hosts(6, FabricRunner(2, ended=lambda: next(wishes, True))).run(lambda task: "done")
+    class AfterTwo:
+        started = 0
+
+        @property
+        def asked(self) -> bool:
+            self.started += 1
+            return self.started > 2
+
+    results = hosts(6, FabricRunner(2, stop=AfterTwo())).run(lambda task: "done")
     assert [results[name][0].result for name in results] == ["done", "done", None, None, None, None]
 
 
