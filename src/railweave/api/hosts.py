@@ -1,6 +1,7 @@
 """The GPU nodes of a fabric, through Ansible: what would change on them, and the change."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -53,19 +54,19 @@ class LiveNodes:
         with self.operator.node_progress("reading", len(self.hosts)) as listener:
             return self.rollout.read(self.hosts, listener)
 
-    def apply(self, require: Callable[[], object] = bool) -> HostsRun:
-        """Change the nodes, batch by batch.
-
-        ``require`` is called once no other command can change them. Raises what it raises, and RefusedError while
-        another command changes them.
-        """
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other commands from changing the nodes; raises RefusedError while one does."""
         command = "hosts apply"
         if self.is_rollback:
             command = "hosts rollback"
         with self.log.held(command):
-            require()
-            with self.operator.node_progress("changing", len(self.hosts)) as listener:
-                return self.rollout.apply(self.hosts, listener, rollback=self.is_rollback)
+            yield
+
+    def apply(self) -> HostsRun:
+        """Change the nodes, which are `held`, batch by batch."""
+        with self.operator.node_progress("changing", len(self.hosts)) as listener:
+            return self.rollout.apply(self.hosts, listener, rollback=self.is_rollback)
 
 
 def plan(project: Project, target: str, *, limit: str = "", base: str = "", phase: int | None = None) -> HostsRun:
@@ -81,20 +82,25 @@ def plan(project: Project, target: str, *, limit: str = "", base: str = "", phas
     return live_nodes(project, target, limit, values).plan()
 
 
-def apply(
-    project: Project,
-    target: str,
-    *,
-    limit: str = "",
-    single_step: bool = False,
-    values: NodeValues | None = None,
-    require: Callable[[], object] = bool,
-) -> HostsRun | None:
+def apply(project: Project, target: str, *, limit: str = "", single_step: bool = False) -> HostsRun | None:
     """Configure the nodes that ``limit`` names as intended and read every setting back; None if the operator declined.
 
-    ``values`` are those of a phase (`deploy_node_phase`); ``require`` raises where it is not the next one any more.
     Raises as `plan` does, and RefusedError if the intent does not manage its nodes, or if a marking or an MTU that they
     share with others would change in one step and neither ``single_step`` nor the target allows it.
+    """
+    nodes = agreed_nodes(project, target, limit=limit, single_step=single_step)
+    if nodes is None:
+        return None
+    with nodes.held():
+        return nodes.apply()
+
+
+def agreed_nodes(
+    project: Project, target: str, *, limit: str = "", single_step: bool = False, values: NodeValues | None = None
+) -> LiveNodes | None:
+    """Return the nodes that ``limit`` names, if the operator agrees to their change; raises as `apply` does.
+
+    ``values`` are those of a phase (`deploy_node_phase`).
     """
     nodes = live_nodes(project, target, limit, values)
     if not nodes.designed.fabric.policies.hosts.manage:
@@ -113,7 +119,7 @@ def apply(
         _refuse_shared(nodes, target, single_step)
     if not project.operator.approves_nodes(nodes.plan, target):
         return None
-    return nodes.apply(require)
+    return nodes
 
 
 def rollback(project: Project, target: str, *, limit: str = "", single_step: bool = False) -> HostsRun | None:
@@ -126,7 +132,8 @@ def rollback(project: Project, target: str, *, limit: str = "", single_step: boo
     _refuse_shared(nodes, target, single_step)
     if not project.operator.approves_nodes(nodes.plan, target):
         return None
-    return nodes.apply()
+    with nodes.held():
+        return nodes.apply()
 
 
 def managed(project: Project, target: str) -> bool:

@@ -1,9 +1,10 @@
 """`hosts apply` without a phase: a marking or an MTU that nodes share does not change node by node unasked."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -36,9 +37,18 @@ class Nodes:
         found = HostResult("gpu1", HostState.CHANGED, self.changes, interrupted=self.interrupted)
         return HostsRun("pod", "live", False, (found,))
 
-    def apply(self, require: object = None) -> HostsRun:
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def apply(self) -> HostsRun:
         self.applied.append(True)
         return self.plan()
+
+
+def apply_phase(*given: Any, **options: Any) -> HostsRun:
+    nodes = hosts.agreed_nodes(*given, **options, values=cast(Any, object()))
+    assert nodes is not None
+    return nodes.apply()
 
 
 @pytest.fixture
@@ -91,7 +101,7 @@ def test_an_apply_is_refused_although_an_earlier_change_did_not_end(apply: Any) 
 
 def test_consent_a_phase_or_a_rehearsal_allows_it(apply: Any) -> None:
     assert apply(REMARKED, single_step=True).applied
-    assert apply(REMARKED, values=object()).applied
+    assert apply(REMARKED, command=apply_phase).applied
     assert apply(REMARKED, allowed=True).applied
 
 

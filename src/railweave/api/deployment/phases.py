@@ -4,9 +4,8 @@ A phase changes switches, changes GPU nodes, or takes out of use what leaves the
 are closed only once the devices show that nothing uses it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from nornir_railweave.tasks import draining
 from nornir_railweave.tasks.holding import MANUAL_S, Holding
 from nornir_railweave.tasks.links_up_towards import links_up_towards
 from railweave.api import hosts
-from railweave.api.deployment.rollout import agreed_for, deploy
+from railweave.api.deployment.rollout import agree, agreed_for, carry_out
 from railweave.api.hosts import node_log
 from railweave.api.journal.audit import audited_action
 from railweave.api.journal.folder import holding_capacity
@@ -173,28 +172,31 @@ class _PhasedRun:
             yield Waiting(phase, nodes=of_nodes, following=next(iter(rest[len(of_nodes) :]), None))
         elif phase.is_of_nodes:
             nodes = hosts.live_nodes(project, self.live.target, values=phase.node_values)
-            yield PhaseStep(phase, nodes.apply(self._requirement(phase)))
+            with nodes.held():
+                self._require_next(phase)
+                step = PhaseStep(phase, nodes.apply())
+            yield step
         else:
             yield self._deploy_switches(phase, reviewed)
             if phase.cables:
                 yield Waiting(phase, phase.cables)
 
     def _deploy_switches(self, phase: Phase, reviewed: Path | None) -> PhaseStep:
-        result = deploy(
-            self.live.project,
-            self.live.target,
-            agreed_for(self.options, phase),
-            reviewed=reviewed,
-            live=self.live.live_to_deploy(phase.number),
-            require=self._requirement(phase),
-        )
-        return PhaseStep(phase, result)
+        project = self.live.project
+        options = agreed_for(self.options, phase)
+        fabric = self.live.live_to_deploy(phase.number)
+        with fabric.connected():
+            agreed = agree(project, fabric, options, reviewed)
+            if agreed is None:
+                return PhaseStep(phase, None)
+            # After the plan: another run may have deployed a later phase while the operator was asked.
+            self._require_next(phase)
+            return PhaseStep(phase, carry_out(project, fabric, agreed, options))
 
-    def _requirement(self, phase: Phase) -> Callable[[], object]:
-        """Return what is called once no other run can change the fabric, and raises if ``phase`` is not next."""
-        if len(self.live.change.phases) == 1:
-            return bool
-        return partial(require_next, self.live, phase, managed=self.manages_nodes)
+    def _require_next(self, phase: Phase) -> None:
+        """Raise RefusedError if ``phase`` is not next any more; there is no other one in a change of one phase."""
+        if len(self.live.change.phases) > 1:
+            require_next(self.live, phase, managed=self.manages_nodes)
 
 
 def _missing_cables(missing: Waiting, number: int, base: str) -> RefusedError:
@@ -223,8 +225,12 @@ def deploy_node_phase(
         raise UsageError(f"phase {phase} changes no node: `{command_line('deploy', '--from', base, '--phase', phase)}`")
     live.done(phase, settle=True)
     check_nodes(live, node_phase, managed=True, nodes_done=nodes_done)
-    require = partial(require_next, live, node_phase, managed=True)
-    return hosts.apply(project, target, limit=limit, values=node_phase.node_values, require=require)
+    nodes = hosts.agreed_nodes(project, target, limit=limit, values=node_phase.node_values)
+    if nodes is None:
+        return None
+    with nodes.held():
+        require_next(live, node_phase, managed=True)
+        return nodes.apply()
 
 
 def node_progress(live: LivePhases, window: Sequence[Phase]) -> NodeProgress:

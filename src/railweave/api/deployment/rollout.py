@@ -1,8 +1,8 @@
 """A deployment: make the plan, ask the operator, roll it out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nornir_railweave.rollout.resuming import newest_unfinished
@@ -40,46 +40,62 @@ def agreed_for(options: DeployOptions, phase: Phase) -> DeployOptions:
     return options
 
 
-def deploy(
-    project: Project,
-    target: str,
-    options: DeployOptions = PLAN_ALONE,
-    *,
-    reviewed: Path | None = None,
-    live: LiveFabric | None = None,
-    require: Callable[[], object] = bool,
-) -> DeployResult | None:
-    """Plan and deploy the project's intent, or ``live``, a phase of it; None if the operator declined.
+@dataclass(frozen=True, slots=True)
+class AgreedPlan:
+    """A plan that the operator agreed to, and what its rollout says of it."""
 
-    ``require`` is called between the plan and the first change, and raises if the phase is not the next one any more.
+    plan: Plan
+    metadata: RolloutMetadata
+    # The command, as the audit log has it.
+    command: str
+    # Who signed the plan; empty where nobody had to.
+    signer: str = ""
+
+
+def deploy(
+    project: Project, target: str, options: DeployOptions = PLAN_ALONE, *, reviewed: Path | None = None
+) -> DeployResult | None:
+    """Plan and deploy the project's intent; None if the operator declined.
 
     ``reviewed`` is the file of a plan: the deployment is refused if a device has changed since, or if the target takes
     signed plans only and no allowed signer signed it. Raises RefusedError if the plan must not be deployed, UsageError
     for an unknown target, RailweaveError if a file cannot be read or written.
     """
-    fabric = live or live_fabric(project, target)
-    fabric.require_secrets()
-    bound, signed, signer = _reviewed(reviewed, target, fabric.target.allowed_signers)
-    refuse_while_rolling_out(fabric.designed.fabric.name, target, project.operator)
-    _report_unfinished(project, fabric)
+    fabric = live_fabric(project, target)
     with fabric.connected():
-        with fabric.shown:
-            plan = fabric.plan(
-                remove_conflicting=options.remove_conflicting, pending_wait_s=pending_wait_s(fabric.target)
-            )
-        # Planned again, and compared with what was reviewed: devices may have changed since.
-        if bound is not None and (diagnostics := check_binding(bound, plan, str(reviewed))):
-            raise RefusedError(diagnostics)
-        if not project.operator.approves(plan):
+        agreed = agree(project, fabric, options, reviewed)
+        if agreed is None:
             return None
-        # After the plan: from here on a switch refuses what was planned for another state of it.
-        require()
-        metadata = _metadata(project, fabric, options, signed)
-        command = f"deploy {reviewed or project.intent}"
-        with state_told(project, fabric), audited(command, plan, signed_by=signer) as record, fabric.shown:
-            result = fabric.deploy(plan, policy_of(options, fabric.target), metadata=metadata)
-            record(result)
-            return result
+        return carry_out(project, fabric, agreed, options)
+
+
+def agree(project: Project, fabric: LiveFabric, options: DeployOptions, reviewed: Path | None) -> AgreedPlan | None:
+    """Plan the deployment of ``fabric`` and ask the operator; None if they declined. Raises as `deploy` does."""
+    fabric.require_secrets()
+    bound, signed, signer = _reviewed(reviewed, fabric.target.name, fabric.target.allowed_signers)
+    refuse_while_rolling_out(fabric.designed.fabric.name, fabric.target.name, project.operator)
+    _report_unfinished(project, fabric)
+    with fabric.shown:
+        plan = fabric.plan(remove_conflicting=options.remove_conflicting, pending_wait_s=pending_wait_s(fabric.target))
+    # Planned again, and compared with what was reviewed: devices may have changed since.
+    if bound is not None and (diagnostics := check_binding(bound, plan, str(reviewed))):
+        raise RefusedError(diagnostics)
+    if not project.operator.approves(plan):
+        return None
+    metadata = _metadata(project, fabric, options, signed)
+    return AgreedPlan(plan, metadata, f"deploy {reviewed or project.intent}", signer)
+
+
+def carry_out(project: Project, fabric: LiveFabric, agreed: AgreedPlan, options: DeployOptions) -> DeployResult:
+    """Roll out a plan that was agreed to; a switch refuses what was planned for another state of it."""
+    with (
+        state_told(project, fabric),
+        audited(agreed.command, agreed.plan, signed_by=agreed.signer) as record,
+        fabric.shown,
+    ):
+        result = fabric.deploy(agreed.plan, policy_of(options, fabric.target), metadata=agreed.metadata)
+        record(result)
+        return result
 
 
 def _reviewed(file: Path | None, target: str, allowed: Path | None) -> tuple[Plan | None, Signed | None, str]:
