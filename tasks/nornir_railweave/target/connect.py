@@ -3,6 +3,7 @@
 import gc
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ from nornir.core.task import Result
 from nornir_railweave.checked_driver import DriverError, blaming, checked, refusals
 from nornir_railweave.target.inventory import CONNECTION, STATE_DIR, build_inventory
 from nornir_railweave.target.model import Target
-from nornir_railweave.target.processors import Guarded
 from nornir_railweave.target.runner import FabricRunner
 from nornir_railweave.target.sessions import OpenSessions
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.switch_driver import NEEDED_TO_READ
+
+_LOG = logging.getLogger("nornir_railweave")
 
 DRIVERS_PAGE = "docs/how-to/drivers.md"
 _GARBAGE = 20_000
@@ -109,6 +111,29 @@ def _refuse_driver(inventory: Inventory, target: Target) -> None:
         refused = [str(fault)]
     if refused:
         raise RefusedError([error("RW601", message, where, fix=capable) for message in refused])
+
+
+class Guarded:
+    """A processor around another: the first exception of the inner one is logged and ends its part.
+
+    Without it, that exception would escape ``Nornir.run`` and lose every result.
+    """
+
+    def __init__(self, inner: Processor) -> None:
+        self._inner: Processor | None = inner
+
+    def __getattr__(self, method: str) -> Callable[..., None]:
+        """Return what passes on a method of a processor; Nornir calls them all alike."""
+        return partial(self._tell, method)
+
+    def _tell(self, method: str, *arguments: object) -> None:
+        if self._inner is None:
+            return
+        try:
+            getattr(self._inner, method)(*arguments)
+        except Exception:
+            _LOG.exception("a processor failed and receives no more events")
+            self._inner = None
 
 
 def only(nr: Nornir, names: Collection[str]) -> Nornir:

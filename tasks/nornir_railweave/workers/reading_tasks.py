@@ -2,7 +2,6 @@
 runs."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import orjson
@@ -10,10 +9,10 @@ from nornir.core.task import Result
 
 from nornir_railweave.device.reading import Comparer
 from nornir_railweave.events import Event, Events, Step, silent
+from nornir_railweave.rollout.looking_away import ports_towards
 from nornir_railweave.rollout.planning import read_running
 from nornir_railweave.tasks.draining import read_drained
 from nornir_railweave.tasks.holding import HoldResult, hold_device
-from nornir_railweave.tasks.ports_towards import ports_towards
 from nornir_railweave.tasks.verifying import FabricJudge, Judgment, verify_device
 from nornir_railweave.workers.message import Request, decoded
 from nornir_railweave.workers.spread_task import LostAsRefused
@@ -27,6 +26,7 @@ from railweave.plan.model import Reading
 from railweave.plan.verification import EVERYONE, unreachable
 from railweave.sonic.delta.change import Change, Delta
 from railweave.sonic.delta.conflicts import Conflict
+from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.kept import Kept
 from railweave.sonic.frr.maintenance import Maintenance
@@ -72,7 +72,7 @@ class ReadRunning(LostAsRefused):
         if self._plan is not compare:
             self._plan = compare
             self._changes = {}
-        return Result(host=None, result=reading_of(value, partial(compare.share, device), self._changes))
+        return Result(host=None, result=reading_of(value, compare.sharing or Sharing(), self._changes))
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return a device that could not be read."""

@@ -20,8 +20,8 @@ from nornir_railweave.events import Announcer, Event, Step
 from nornir_railweave.rollout.control import Interrupts
 from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.progress import FabricProgress
+from nornir_railweave.target.connect import Guarded
 from nornir_railweave.target.inventory import FabricInventory
-from nornir_railweave.target.processors import Guarded
 from nornir_railweave.target.runner import NOT_ATTEMPTED, FabricRunner
 
 PYPROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"

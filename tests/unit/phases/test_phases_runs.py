@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -86,12 +86,20 @@ class Stage:
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     played = Stage()
 
-    def deployment(
-        project: Project, target: str, options: DeployOptions, *, reviewed: Path | None, live: Any, require: Any
-    ) -> Any:
-        require()
-        played.deployed.append((live, options.single_step))
-        return played.results.get(live, result_of())
+    @dataclass(frozen=True)
+    class PhaseFabric:
+        number: int
+
+        def connected(self) -> AbstractContextManager[None]:
+            return nullcontext()
+
+    def agree(project: Project, fabric: PhaseFabric, options: DeployOptions, reviewed: Path | None) -> Any:
+        return fabric
+
+    def carry_out(project: Project, fabric: PhaseFabric, agreed: Any, options: DeployOptions) -> Any:
+        assert agreed is fabric
+        played.deployed.append((fabric.number, options.single_step))
+        return played.results.get(fabric.number, result_of())
 
     @dataclass(frozen=True)
     class Nodes:
@@ -107,8 +115,10 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
                 {name: HostState.CHANGED if one != self.values else HostState.UNCHANGED for name, one in held.items()}
             )
 
-        def apply(self, require: Callable[[], object]) -> HostsRun:
-            require()
+        def held(self) -> AbstractContextManager[None]:
+            return nullcontext()
+
+        def apply(self) -> HostsRun:
             (number,) = (number for number, values in played.values.items() if values == self.values and number)
             played.nodes_applied.append(number)
             if played.node_result is not HostState.FAILED:
@@ -120,8 +130,9 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
 
     monkeypatch.setattr(LivePhases, "done", lambda self, asked=None, settle=False: played.done)
     monkeypatch.setattr(LivePhases, "missing_cables", lambda self, number: played.missing(number))
-    monkeypatch.setattr(LivePhases, "live_to_deploy", lambda self, number: number)
-    monkeypatch.setattr(phased, "deploy", deployment)
+    monkeypatch.setattr(LivePhases, "live_to_deploy", lambda self, number: PhaseFabric(number))
+    monkeypatch.setattr(phased, "agree", agree)
+    monkeypatch.setattr(phased, "carry_out", carry_out)
     monkeypatch.setattr(hosts, "managed", lambda project, target: played.manages_nodes)
     monkeypatch.setattr(hosts, "live_nodes", nodes)
     return played
