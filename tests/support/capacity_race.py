@@ -35,7 +35,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.away import away_of
 from railweave.plan.capacity import Service
 from railweave.plan.expectation import Expectation
-from railweave.plan.manual_drain import DrainResult, check_drain, choose, neighborhood
+from railweave.plan.manual_drain import DrainLimits, DrainResult, choose
 from railweave.plan.policy import DEFAULT_POLICY
 from railweave.plan.waves import WaveGate
 from railweave.sonic.delta.diff import DeviceDiff, running_sha256
@@ -172,15 +172,8 @@ class Race:
         nr, targets = self.nornir(runner), choose(self.fabric, [device], links)
 
         holding = Holding(nr, self.fabric, "drain", MANUAL_S)
-
-        def forbidden() -> Any:
-            found = draining.read(nr, neighborhood(self.fabric, targets), holding.name)
-            silent = [name for name, one in found.items() if one.error]
-            away = {name: one.away for name, one in found.items() if not one.error}
-            return check_drain(self.fabric, targets, away, silent, several=self.least == 1)
-
-        arguments: dict[str, Any] = {"forbidden": forbidden, "holding": holding}
-        (result,) = draining.drain(nr, targets, wait_s=0, packets_per_s=100, **arguments)
+        limits = DrainLimits(self.fabric, several=self.least == 1)
+        (result,) = draining.drain(nr, targets, wait_s=0, packets_per_s=100, limits=limits, holding=holding)
         self.story.append(f"{runner}: {result}")
         return result
 

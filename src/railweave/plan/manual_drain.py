@@ -146,6 +146,33 @@ def undrained(target_peers: tuple[str, ...], drained: Collection[str]) -> tuple[
     return tuple(peer for peer in target_peers if peer not in drained)
 
 
+@dataclass(frozen=True, slots=True)
+class DrainLimits:
+    """What a drain must leave of ``fabric``: another path for all traffic, and all other switches of a plane."""
+
+    fabric: Fabric
+    # Consent to more than one switch of a plane.
+    several: bool = False
+
+
+def check_around(
+    limits: DrainLimits, targets: Sequence[DrainTarget], around: Mapping[str, DrainResult]
+) -> tuple[Diagnostic, ...]:
+    """Return why ``targets`` must not be drained, given the state of the switches ``around`` them."""
+    unreachable = [name for name, state in around.items() if state.error]
+    # Peers that somebody is about to drain count as drained already; the diagnostic names who that is.
+    soon = {
+        name: state.held_by for name, state in around.items() if state.held and not state.withheld and not state.after
+    }
+    drained = drained_peers_of(around)
+    return check_drain(limits.fabric, targets, drained, unreachable, several=limits.several, soon=soon)
+
+
+def drained_peers_of(states: Mapping[str, DrainResult]) -> dict[str, tuple[str, ...]]:
+    """Return the peers that are drained on each switch that could be read."""
+    return {name: state.away for name, state in states.items() if not state.error}
+
+
 def check_drain(
     fabric: Fabric, targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]], silent: Collection[str],
     *, several: bool = False, soon: Mapping[str, str] = MappingProxyType({}),

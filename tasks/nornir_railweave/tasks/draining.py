@@ -13,7 +13,15 @@ from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.holding import Holding
 from railweave.diagnostics import Diagnostic
 from railweave.plan.away import withheld
-from railweave.plan.manual_drain import WHOLE, DrainResult, DrainTarget, undrained
+from railweave.plan.manual_drain import (
+    WHOLE,
+    DrainLimits,
+    DrainResult,
+    DrainTarget,
+    check_around,
+    neighborhood,
+    undrained,
+)
 from railweave.sonic.delta.diff import maintenance
 from railweave.switch_driver import Capability, ConfigReading
 
@@ -29,21 +37,27 @@ def drain(
     *,
     wait_s: float,
     packets_per_s: float,
-    forbidden: Callable[[], Sequence[Diagnostic]] = tuple,
+    limits: DrainLimits | None = None,
     holding: Holding | None = None,
 ) -> tuple[DrainResult, ...]:
     """Drain one switch after the other and wait until each is quiet; the first that is not as asked ends it.
 
-    Each is held first, by ``holding``: of two who begin at the same moment one meets the other's hold. ``forbidden``
-    reads the others anew and returns why the targets must not be drained beside them. It is asked right before each,
-    and again once its lines are there, since drivers of others have no hold.
+    Each is held first, by ``holding``: of two who begin at the same moment one meets the other's hold. The others are
+    read anew right before each, and again once its lines are there, since drivers of others have no hold: within
+    ``limits`` the targets may be drained beside them.
     """
     results: list[DrainResult] = []
+    hold = "" if holding is None else holding.name
     for target in targets:
-        if why := _held(target, holding) or _reasons(forbidden()):
+        if why := _held(target, holding) or _reasons(nr, limits, targets, hold):
             results.append(DrainResult(target.device, error=why))
             break
-        result = _drained_beside(nr, target, forbidden, holding)
+        result: DrainResult = run_on(nr, (target.device,), drain_device, peers=target.peers, hold=hold)[target.device]
+        if holding is not None and result.changed:
+            holding.drained((target.device,))
+        # Another one may have been drained meanwhile.
+        if result.changed and (why := _reasons(nr, limits, targets, hold)):
+            result = _given_back(nr, target, result, why)
         if not result.error and wait_s > 0:
             result = _waited(nr, target, result, wait_s, packets_per_s)
         results.append(result)
@@ -54,17 +68,9 @@ def drain(
     return tuple(results)
 
 
-def _drained_beside(
-    nr: Nornir, target: DrainTarget, forbidden: Callable[[], Sequence[Diagnostic]], holding: Holding | None
-) -> DrainResult:
-    """Drain a switch, and undrain it again where another one was drained meanwhile."""
-    hold = "" if holding is None else holding.name
-    result: DrainResult = run_on(nr, (target.device,), drain_device, peers=target.peers, hold=hold)[target.device]
-    if holding is not None and result.changed:
-        holding.drained((target.device,))
-    if result.changed and (why := _reasons(forbidden())):
-        return _given_back(nr, target, result, why)
-    return result
+def refusal(nr: Nornir, limits: DrainLimits, targets: Sequence[DrainTarget], hold: str = "") -> Sequence[Diagnostic]:
+    """Read the switches around ``targets`` and return why these must not be drained; ``hold`` is the caller's own."""
+    return check_around(limits, targets, read(nr, neighborhood(limits.fabric, targets), hold))
 
 
 def _waited(nr: Nornir, target: DrainTarget, result: DrainResult, wait_s: float, packets_per_s: float) -> DrainResult:
@@ -80,7 +86,11 @@ def _held(target: DrainTarget, holding: Holding | None) -> str:
     return holding.take({target.device: target.peers})
 
 
-def _reasons(refused: Sequence[Diagnostic]) -> str:
+def _reasons(nr: Nornir, limits: DrainLimits | None, targets: Sequence[DrainTarget], hold: str) -> str:
+    """Return why the targets must not be drained now, empty where they may."""
+    if limits is None:
+        return ""
+    refused = refusal(nr, limits, targets, hold)
     return "; ".join(f"{diagnostic.message} ({diagnostic.code})" for diagnostic in refused)
 
 

@@ -1,6 +1,5 @@
 """Draining by hand over several switches: one after the other, and the way back is tried on all."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -8,7 +7,7 @@ from napalm import get_network_driver
 from napalm.base.exceptions import CommitError
 
 from nornir_railweave.tasks import draining
-from railweave.plan.manual_drain import WHOLE, check_drain, choose, neighborhood
+from railweave.plan.manual_drain import WHOLE, DrainLimits, choose
 from railweave.switch_driver import Capability
 
 if TYPE_CHECKING:
@@ -56,21 +55,10 @@ def test_a_driver_that_cannot_drain_says_so(spines: "Bench", monkeypatch: pytest
     assert done.error == "the driver RailweavefakeDriver cannot drain"
 
 
-def forbidden_by(bench: "Bench", *names: str) -> Callable[[], Any]:
-    """Return what reads the switches around a drain of these, as the command does."""
-    fabric = bench.world.fabric
-    targets = choose(fabric, names)
-
-    def forbidden() -> Any:
-        found = draining.read(bench.nornir(), neighborhood(fabric, targets))
-        return check_drain(fabric, targets, {name: one.away for name, one in found.items()}, ())
-
-    return forbidden
-
-
 def drain(bench: "Bench", name: str) -> Any:
-    targets = choose(bench.world.fabric, [name])
-    (done,) = draining.drain(bench.nornir(), targets, wait_s=0, packets_per_s=100, forbidden=forbidden_by(bench, name))
+    fabric = bench.world.fabric
+    limits = DrainLimits(fabric)
+    (done,) = draining.drain(bench.nornir(), choose(fabric, [name]), wait_s=0, packets_per_s=100, limits=limits)
     return done
 
 

@@ -19,7 +19,6 @@ from railweave.api.deployment.rollout import agree, agreed_for, carry_out
 from railweave.api.hosts import node_log
 from railweave.api.journal.audit import audited_action
 from railweave.api.journal.folder import holding_capacity
-from railweave.api.maintenance.drain import forbidding
 from railweave.api.maintenance.lifecycle import switch_uses
 from railweave.api.project import Project, find_target
 from railweave.api.targets.fabric import LiveFabric
@@ -30,7 +29,7 @@ from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import HostsRun, HostState
 from railweave.plan.consent import PLAN_ALONE, DeployOptions
 from railweave.plan.lifecycle import Leaving, Proof, proofs
-from railweave.plan.manual_drain import choose
+from railweave.plan.manual_drain import DrainLimits, choose
 from railweave.plan.phases.planning import Phase, node_phases
 from railweave.plan.phases.progress import (
     NodeProgress,
@@ -373,15 +372,15 @@ def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
         states = draining.read(live.nornir, phase.leaving)
         targets = choose(fabric, [name for name, state in states.items() if not state.error])
         holding = Holding(live.nornir, fabric, command, MANUAL_S + rollout.drain_timeout_s)
-        forbidden = forbidding(live, targets, several=True, hold=holding.name)
-        if refused := forbidden():
+        limits = DrainLimits(fabric, several=True)
+        if refused := draining.refusal(live.nornir, limits, targets, holding.name):
             raise RefusedError(refused)
         results = draining.drain(
             live.nornir,
             targets,
             wait_s=rollout.drain_timeout_s,
             packets_per_s=rollout.quiet_packets_per_s,
-            forbidden=forbidden,
+            limits=limits,
             holding=holding,
         )
         return {result.device: result.error for result in results if result.error}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 
 from nornir_railweave.tasks import draining
 from nornir_railweave.tasks.holding import MANUAL_S, Holding
@@ -13,13 +14,14 @@ from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError, RefusedError
-from railweave.fabric.model import Fabric
 from railweave.fabric.names import known_switches
 from railweave.plan.manual_drain import (
+    DrainLimits,
     DrainResult,
     DrainTarget,
-    check_drain,
+    check_around,
     choose,
+    drained_peers_of,
     neighborhood,
     uplinks_left_percent,
 )
@@ -52,9 +54,10 @@ def drain(project: Project, target: str, request: DrainRequest) -> tuple[DrainRe
     live = live_fabric(project, target)
     fabric = live.designed.fabric
     targets = choose(fabric, request.devices, request.links)
-    # Checked before the operator is asked, and again by `forbidden` when the capacity is held.
+    limits = DrainLimits(fabric, request.several)
+    # Checked before the operator is asked, and again when the capacity is held.
     with live.progress():
-        around = _drained_around(live, targets, several=request.several)
+        around = _drained_around(live, targets, limits)
     if not project.operator.approves_drain(targets, around, uplinks_left_percent(fabric, targets, around)):
         return None
     rollout = live.target.rollout
@@ -72,7 +75,7 @@ def drain(project: Project, target: str, request: DrainRequest) -> tuple[DrainRe
             targets,
             wait_s=wait_s,
             packets_per_s=rollout.quiet_packets_per_s,
-            forbidden=forbidding(live, targets, several=request.several, hold=holding.name),
+            limits=limits,
             holding=holding,
         )
         record(_outcomes(results, "drained"))
@@ -113,50 +116,25 @@ def undrain(
 
 def forbidding(
     live: LiveFabric, targets: Sequence[DrainTarget], *, several: bool, hold: str = ""
-) -> Callable[[], tuple[Diagnostic, ...]]:
+) -> Callable[[], Sequence[Diagnostic]]:
     """Return a function that reads the switches around ``targets`` and returns why these must not be drained now.
 
-    ``hold`` is the name of the caller's own hold.
+    For programs that were written for 0.1; it ends with 0.3. `DrainLimits` says the same as a value.
     """
-
-    def forbidden() -> tuple[Diagnostic, ...]:
-        return _refused(live.designed.fabric, targets, _around(live, targets, hold), several=several)
-
-    return forbidden
-
-
-def _around(live: LiveFabric, targets: Sequence[DrainTarget], hold: str = "") -> dict[str, DrainResult]:
-    return draining.read(live.nornir, neighborhood(live.designed.fabric, targets), hold)
-
-
-def _refused(
-    fabric: Fabric, targets: Sequence[DrainTarget], around: Mapping[str, DrainResult], *, several: bool
-) -> tuple[Diagnostic, ...]:
-    """Return why ``targets`` must not be drained, given the state of the switches around them."""
-    unreachable = [name for name, state in around.items() if state.error]
-    # Peers that somebody is about to drain count as drained already; the diagnostic names who that is.
-    soon = {
-        name: state.held_by for name, state in around.items() if state.held and not state.withheld and not state.after
-    }
-    return check_drain(fabric, targets, _drained_links(around), unreachable, several=several, soon=soon)
-
-
-def _drained_links(states: Mapping[str, DrainResult]) -> dict[str, tuple[str, ...]]:
-    """Return what is drained on each switch that could be read."""
-    return {name: state.away for name, state in states.items() if not state.error}
+    return partial(draining.refusal, live.nornir, DrainLimits(live.designed.fabric, several), targets, hold)
 
 
 def _drained_around(
-    live: LiveFabric, targets: Sequence[DrainTarget], *, several: bool
+    live: LiveFabric, targets: Sequence[DrainTarget], limits: DrainLimits
 ) -> Mapping[str, tuple[str, ...]]:
     """Return what is drained around the targets; raises RefusedError if the remaining paths do not suffice."""
-    around = _around(live, targets)
+    around = draining.read(live.nornir, neighborhood(limits.fabric, targets))
     for target in targets:
         if why := around[target.device].error:
             raise RailweaveError(f"{target.device}: {why}")
-    if diagnostics := _refused(live.designed.fabric, targets, around, several=several):
+    if diagnostics := check_around(limits, targets, around):
         raise RefusedError(diagnostics)
-    return _drained_links(around)
+    return drained_peers_of(around)
 
 
 def _outcomes(results: Sequence[DrainResult], done: str) -> dict[str, dict[str, str]]:
