@@ -258,7 +258,7 @@ class _Selftest:
         before = self._probe()
         edits = list(_marking(self._config_db(), port))
         began_s = self._clock.monotonic()
-        self._apply(treated(edits, [RELOADED] * len(edits), lambda _: MESSAGE))
+        self._apply(treated(edits, [RELOADED] * len(edits), [MESSAGE] * len(edits)))
         applied_s = self._clock.monotonic() - began_s
         self._opened.driver.rollback()
         reasons: list[str] = []

@@ -19,7 +19,6 @@ from railweave.fabric.model import Fabric
 from railweave.plan.expectation import expect
 from railweave.plan.model import DeviceState
 from railweave.plan.outcome import ConfigState
-from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.document import RunningConfig, json_tables
 

@@ -5,7 +5,7 @@ opposite order. NAPALM's merge documents (``merge``) are one written form of a d
 """
 
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from operator import is_
 
@@ -20,17 +20,17 @@ from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 NO_REASON = ""
 
 
-def judged(edits: Sequence[Edit], config_db: ConfigDb, reason: Callable[[Edit], str] = lambda _: NO_REASON) -> Delta:
-    """Return ``edits`` with disruption, method and reason, given the running tables."""
-    return treated(edits, settle(edits, config_db), reason)
+def judged(edits: Sequence[Edit], config_db: ConfigDb, reason: str = NO_REASON) -> Delta:
+    """Return ``edits`` with disruption and method, given the running tables; all are made for the same reason."""
+    return treated(edits, settle(edits, config_db), [reason] * len(edits))
 
 
-def treated(edits: Iterable[Edit], treatments: Iterable[Treatment], reason: Callable[[Edit], str]) -> Delta:
-    """Return the delta of edits and their treatments; ``reason`` says why an edit is made."""
+def treated(edits: Iterable[Edit], treatments: Iterable[Treatment], reasons: Iterable[str]) -> Delta:
+    """Return the delta of edits, their treatments, and the reasons why they are made."""
     return Delta(
         tuple(
-            _change(edit, treatment.disruption, treatment.method, reason(edit))
-            for edit, treatment in zip(edits, treatments, strict=True)
+            _change(edit, treatment.disruption, treatment.method, reason)
+            for edit, treatment, reason in zip(edits, treatments, reasons, strict=True)
         )
     )
 

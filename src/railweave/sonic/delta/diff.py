@@ -151,8 +151,9 @@ def _compared(
     intended_frr = with_lines(lines.beside(intended.frr_document), lines_of(removals)[0], ())
     edits += frr_edits(*frr_difference(frr, intended_frr))
     edits.sort(key=sort_key)
+    reasons = _Reasons(intended, edits, removals)
     return DeviceDiff(
-        treated(edits, _treatments(edits, running, unprovisioned), _Reasons(intended, edits, removals)),
+        treated(edits, _treatments(edits, running, unprovisioned), map(reasons.of, edits)),
         _count_unmanaged(config_db, intended_db, scope, lines, removals),
         conflicts=conflicts,
         unprovisioned=unprovisioned,
@@ -283,7 +284,8 @@ class _Reasons:
         self._removed = {(edit.table, edit.key) for edit in removals}
         self._sentences: dict[tuple[str, str], str] = {}
 
-    def __call__(self, edit: Edit) -> str:
+    def of(self, edit: Edit) -> str:
+        """Return why an edit is made."""
         if edit.table == FRR_TABLE:
             return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else frr_reason(edit.field or "", edit.key)
         place = (edit.table, edit.key)

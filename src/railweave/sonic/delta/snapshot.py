@@ -56,7 +56,7 @@ class Snapshot:
         restoring += left_behind(restoring, running.config_db)
         if now is not None and self.frr is not None:
             restoring += frr_edits(*frr_difference(now, self._frr_beside(now, self.frr)))
-        delta = judged(sorted(restoring, key=sort_key), running.config_db, lambda _: reason)
+        delta = judged(sorted(restoring, key=sort_key), running.config_db, reason)
         return DeviceDiff(
             delta,
             unmanaged_rows(running, self.owned),
