@@ -254,10 +254,14 @@ def packets(run: Run, device: Device) -> dict[str, tuple[int, int, int]]:
 
 
 def rates(run: Run, device: Device, elapsed: Callable[[float], None], place: int = 0) -> dict[str, float]:
-    packets(run, device)
-    before = packets(run, device)
-    elapsed(10.0)
-    after = packets(run, device)
+    started_s = time.monotonic()
+    # Only `elapsed` moves the clock: rates are of ten seconds exactly, however long the commands take.
+    with pytest.MonkeyPatch.context() as still:
+        still.setattr(Clock, "monotonic", lambda clock: started_s + clock.ahead_s)
+        packets(run, device)
+        before = packets(run, device)
+        elapsed(10.0)
+        after = packets(run, device)
     return {port: (after[port][place] - before[port][place]) / 10.0 for port in after}
 
 
@@ -288,12 +292,9 @@ def test_used_ports_carry_traffic_and_drained_ones_their_keepalives(
 
 
 def test_a_port_with_errors_counts_them_until_the_fault_is_cleared(
-    run: Run, clos: Fabric, elapsed: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+    run: Run, clos: Fabric, elapsed: Callable[[float], None]
 ) -> None:
     leaf = clos.devices["leaf1"]
-    began_s = time.time()
-    # Rates are of ten seconds exactly, however long the commands take.
-    monkeypatch.setattr(time, "time", lambda: began_s)
     assert set(rates(run, leaf, elapsed, 1).values()) == {0.0}
     leaf.faults.add("errors", port="Ethernet0", rate=50.0)
     for place in (1, 2):
