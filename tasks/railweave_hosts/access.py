@@ -13,7 +13,7 @@ from pydantic_core import PydanticKnownError
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Host
+from railweave.fabric.devices import Host
 from railweave.hosts.render import SCHEDULERS
 from railweave_hosts.hooks import Hooks
 from railweave_hosts.node_pattern import checked_pattern, fill_pattern

@@ -17,7 +17,7 @@ from typing import Annotated, Protocol
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from railweave.fabric.model import Host
+from railweave.fabric.devices import Host
 from railweave_hosts.node_pattern import checked_pattern, fill_pattern
 
 _POLL_S = 5.0

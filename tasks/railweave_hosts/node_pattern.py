@@ -2,7 +2,7 @@
 
 import string
 
-from railweave.fabric.model import Host
+from railweave.fabric.devices import Host
 
 _FIELDS = {"name", "kind", "number", "fabric"}
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from railweave.fabric.model import Fabric, Host
+from railweave.fabric.devices import Host
+from railweave.fabric.model import Fabric
 from railweave.fabric.policy import AddressFamily
 from railweave.hosts.values import Rail, node_of
 from railweave.units import ipv4_text, ipv6_text

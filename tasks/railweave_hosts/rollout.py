@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from railweave.fabric.model import Fabric, Host
+from railweave.fabric.devices import Host
+from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostsRun, HostState, failed
 from railweave.hosts.render import HostRenderer
 from railweave_hosts.access import HostAccess, inventory_of

@@ -28,7 +28,7 @@ MAY_NAME_TIERS = {
     "railweave/checks/rules/rw110_override_scopes.py": "the keys of the intent",
     "railweave/checks/fabrics.py": "the keys of the intent",
     "railweave/lab/scale.py": "writes a small intent",
-    "railweave/fabric/model.py": "the names of tiers, one table",
+    "railweave/fabric/devices.py": "the names of tiers, one table",
     "railweave/fabric/sizing.py": "the keys of `size --json`",
     "railweave/report/sizing.py": "prints sizes for people",
     "railweave/comparison/alternative.py": "prints sizes for people",

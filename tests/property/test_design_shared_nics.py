@@ -13,7 +13,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from railweave.design.renumbering import moved_cables, renumbered
-from railweave.fabric.model import Fabric, Host, Link, Switch
+from railweave.fabric.devices import Host, Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.failures.analysis import single_failures
 from railweave.hosts.values import Rail, node_of
 from railweave.intent.load import load_intent_text

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.design.renumbering import moved_cables, renumbered
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent
 from railweave.sonic.rows import DeviceConfig

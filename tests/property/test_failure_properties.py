@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
-from railweave.fabric.model import Fabric, Link, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.failures.analysis import Failures, failures
 from railweave.failures.components import Component, components
 from railweave.failures.cost import Cost

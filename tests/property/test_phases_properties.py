@@ -15,7 +15,8 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.design.renumbering import renumbered
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.fabric.policy import ClassRole, Mtu, TrafficClass
 from railweave.hosts.transition import node_in_transition
 from railweave.hosts.values import NodeSettings, node_of

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
-from railweave.fabric.model import Fabric, Link, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.away import Away
 from railweave.plan.capacity import capacity

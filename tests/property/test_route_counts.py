@@ -14,8 +14,8 @@ from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
 from railweave.plan.expectation import expect
+from railweave.plan.observation import Observation, ObservedSession
 from railweave.plan.routes import session_routes
-from railweave.plan.verification import Observation, ObservedSession
 
 INTENTS = Path(__file__).parents[2] / "intent"
 DUAL_TOR = "../tests/golden/sonic_config/intents/dual-tor.yml"

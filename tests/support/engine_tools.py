@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator
 import orjson
 
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Wave, WaveGate, lay_out, violation_diagnostics
 from railweave.sonic.delta.merge import MergeDocument, delta_of

@@ -35,9 +35,9 @@ from nornir_railweave.target.rollout import Rollout
 from nornir_railweave.target.runner import FabricRunner
 from railweave.plan.expectation import Expectation
 from railweave.plan.health import Health
+from railweave.plan.observation import Observation
 from railweave.plan.outcome import CheckKind, Outcome, VerifyCheck
 from railweave.plan.routes import SessionRoutes
-from railweave.plan.verification import Observation
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import DeviceDiff, running_sha256
 from railweave.sonic.delta.merge import delta_of

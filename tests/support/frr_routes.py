@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from engine_tools import configure_all
 
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.plan.expectation import session_peer
 
 

@@ -12,7 +12,8 @@ from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.checks.facts import switch_facts
 from railweave.errors import RailweaveError
-from railweave.fabric.model import Fabric, Host
+from railweave.fabric.devices import Host
+from railweave.fabric.model import Fabric
 from railweave.files import write_private
 from railweave.hosts.facts import node_facts
 from railweave.hosts.values import host_vendor

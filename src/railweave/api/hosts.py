@@ -16,7 +16,8 @@ from railweave.api.operator import Operator
 from railweave.api.project import Project, find_target
 from railweave.diagnostics import Severity, Where, error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Host
+from railweave.fabric.devices import Host
+from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import HostsRun
 from railweave.hosts.places import Places
 from railweave.hosts.render import HostRenderer

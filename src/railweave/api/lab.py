@@ -28,7 +28,8 @@ from railweave.api.project import STATE, Project
 from railweave.api.simulator.sim import simulator_spec
 from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError, RefusedError, UsageError
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.fabric.releases import RELEASES
 from railweave.files import write_private
 from railweave.intent.load import load_intent

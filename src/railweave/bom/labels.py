@@ -10,7 +10,8 @@ from railweave.bom.bill import cable_title
 from railweave.cabling.assemblies import Assembly, assemblies, plugs_of
 from railweave.cabling.ends import CabledLink, cables_of
 from railweave.catalog.load import Catalog
-from railweave.fabric.model import Fabric, SwitchPort
+from railweave.fabric.model import Fabric
+from railweave.fabric.panel import SwitchPort
 from railweave.wording import natural_key
 
 

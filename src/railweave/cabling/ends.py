@@ -10,7 +10,10 @@ from typing import NamedTuple
 from railweave.cabling.media import LaneEnd, LinkingPmds, linking_pmds, nic_end, switch_end
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import Medium, Pmd
-from railweave.fabric.model import Fabric, Host, Link, Panel
+from railweave.fabric.devices import Host
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
+from railweave.fabric.panel import Panel
 
 
 class DeviceCage(NamedTuple):

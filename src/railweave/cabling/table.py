@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from railweave.csv_text import csv_text
-from railweave.fabric.model import LINK_KINDS, Fabric, HostPort, Link, SwitchPort
+from railweave.fabric.devices import HostPort
+from railweave.fabric.links import LINK_KINDS, Link
+from railweave.fabric.model import Fabric
+from railweave.fabric.panel import SwitchPort
 from railweave.wording import natural_key
 
 

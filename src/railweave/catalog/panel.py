@@ -13,7 +13,7 @@ from typing import NamedTuple
 from railweave.catalog.model import BreakoutMode, Cage, Hwsku, SwitchModel
 from railweave.diagnostics import Blocker
 from railweave.fabric.buffers import Buffers, BufferSlices
-from railweave.fabric.model import Panel, SwitchPort
+from railweave.fabric.panel import Panel, SwitchPort
 from railweave.units import format_speed
 from railweave.wording import compact
 

@@ -9,7 +9,8 @@ from railweave.checks.links import overridden_findings
 from railweave.checks.registry import rule
 from railweave.checks.transit import RouteSources, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.routing.instance import own_ipv6_prefixes, own_prefixes
 from railweave.secrets import is_misspelled_reference, references, refers_openly, shown_frr
 from railweave.sonic.frr.document import FrrDocument, parse_frr

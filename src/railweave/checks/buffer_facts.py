@@ -9,7 +9,9 @@ from collections.abc import Callable
 from railweave.catalog.load import load_catalog
 from railweave.catalog.model import Hwsku
 from railweave.diagnostics import Diagnostic, Where, error, warning
-from railweave.fabric.model import Fabric, Panel, Tier
+from railweave.fabric.devices import Tier
+from railweave.fabric.model import Fabric
+from railweave.fabric.panel import Panel
 from railweave.fabric.policy import Policies
 from railweave.units import format_speed
 from railweave.wording import listed

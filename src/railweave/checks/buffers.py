@@ -13,7 +13,10 @@ from railweave.checks.registry import rule
 from railweave.checks.rules.e1_thresholds import SEVERITY, broken_thresholds
 from railweave.diagnostics import Diagnostic, Severity, Where, error, has_errors, warning
 from railweave.fabric.buffers import BufferSlices, Division
-from railweave.fabric.model import LINK_KINDS, Fabric, Panel, Switch, Tier
+from railweave.fabric.devices import Switch, Tier
+from railweave.fabric.links import LINK_KINDS
+from railweave.fabric.model import Fabric
+from railweave.fabric.panel import Panel
 from railweave.fabric.policy import BufferModel, Marking, Policies, TrafficClass
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking

@@ -12,7 +12,8 @@ from railweave.catalog.panel import CageUse, PortGroup, boot_speed_gbps, build_p
 from railweave.checks.buffer_facts import missing_buffers
 from railweave.checks.buffers import SwitchKind, kind_findings
 from railweave.diagnostics import Blocker, Diagnostic, Severity, Where
-from railweave.fabric.model import Panel, Tier
+from railweave.fabric.devices import Tier
+from railweave.fabric.panel import Panel
 from railweave.fabric.policy import Policies
 from railweave.wording import counted
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from railweave.checks.buffer_facts import tier_path
 from railweave.checks.registry import rule
 from railweave.diagnostics import Diagnostic, Severity, Where
+from railweave.fabric.devices import Tier
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
-from railweave.fabric.model import Fabric, Tier
+from railweave.fabric.model import Fabric
 from railweave.fabric.releases import RELEASES, nearest
 from railweave.wording import counted
 

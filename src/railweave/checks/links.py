@@ -10,7 +10,9 @@ from functools import cache
 from railweave.checks import rules
 from railweave.checks.registry import LINK_CHECKS, SWITCH_CHECKS, LinkBreach, LinkCheck, LinkEnds, SwitchRead
 from railweave.diagnostics import Diagnostic, Where
-from railweave.fabric.model import Fabric, Host, Link
+from railweave.fabric.devices import Host
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.hosts.values import marking
 from railweave.qos.buffering import BufferPlan, lane_count, plan_buffers
 from railweave.qos.mapping import DSCP_COUNT

@@ -14,7 +14,8 @@ from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from railweave.diagnostics import Diagnostic, Severity, Where
-from railweave.fabric.model import Fabric, Host
+from railweave.fabric.devices import Host
+from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Policies, TrafficClass
 from railweave.hosts.facts import readable_facts
 from railweave.hosts.values import NodeSettings, Rail, host_vendor, node_of

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from railweave.checks.registry import rule
 from railweave.checks.route_policy import BgpRoute, RoutePolicy, parse_prefix
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.fabric.model import Fabric, Switch, Tier
+from railweave.fabric.devices import Switch, Tier
+from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Pool
 from railweave.plan.shared_nics import sharing
 from railweave.qos.deadlock import find_deadlock

@@ -20,7 +20,8 @@ from railweave.design.sizing import size
 from railweave.design.split import TierPorts
 from railweave.design.tiers import lay_out
 from railweave.diagnostics import Blocker, Diagnostic, error, has_errors, in_order
-from railweave.fabric.model import Fabric, Panel
+from railweave.fabric.model import Fabric
+from railweave.fabric.panel import Panel
 from railweave.fabric.sizing import Sizing
 from railweave.intent.model import Intent
 

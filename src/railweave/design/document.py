@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from railweave.codec import as_json, members
-from railweave.fabric.model import LINK_KINDS, Fabric, Host, Switch
+from railweave.fabric.devices import Host, Switch
+from railweave.fabric.links import LINK_KINDS
+from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
 from railweave.units import ipv4_text, ipv6_text
 

@@ -21,7 +21,10 @@ from railweave.design.identity import (
 from railweave.design.layout import Layout, NodeGroup, OwnLeaf, TierLayout
 from railweave.design.nodes import host_ports
 from railweave.design.wiring import Uplink, wire, wire_apart
-from railweave.fabric.model import RAIL, Fabric, Host, HostPort, Link, Panel, Switch, Tier
+from railweave.fabric.devices import RAIL, Host, HostPort, Switch, Tier
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
+from railweave.fabric.panel import Panel
 from railweave.fabric.policy import Addressing, ClassRole, Pool
 from railweave.fabric.sizing import Sizing
 from railweave.intent.model import Intent, Part, Shape

@@ -3,7 +3,8 @@
 from collections import Counter
 from dataclasses import replace
 
-from railweave.fabric.model import Fabric, NodeRole
+from railweave.fabric.devices import NodeRole
+from railweave.fabric.model import Fabric
 from railweave.intent.model import Intent, Nodes
 
 

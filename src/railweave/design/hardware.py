@@ -12,7 +12,7 @@ from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import logical_ports_per_cage, no_such_speed
 from railweave.design.split import NO_UPLINKS, Breakout
 from railweave.diagnostics import Blocker, Diagnostic, error
-from railweave.fabric.model import TIER_NAMES
+from railweave.fabric.devices import TIER_NAMES
 from railweave.intent.model import InlineModel, Intent, TierIntent
 from railweave.units import format_speed
 

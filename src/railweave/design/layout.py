@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
 from railweave.design.split import NO_PORTS, NO_UPLINKS, Breakout, TierPorts
-from railweave.fabric.model import Tier
+from railweave.fabric.devices import Tier
 from railweave.intent.model import Nodes, Shape
 
 

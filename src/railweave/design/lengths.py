@@ -15,7 +15,8 @@ from railweave.catalog.load import Catalog
 from railweave.catalog.model import Medium
 from railweave.design.placing import place_devices
 from railweave.diagnostics import Diagnostic, error
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.fabric.racks import RackLayout
 from railweave.intent.model import Intent
 from railweave.intent.racks import Racks

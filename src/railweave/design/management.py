@@ -12,8 +12,9 @@ from math import ceil
 from typing import NamedTuple
 
 from railweave.diagnostics import Diagnostic, error
+from railweave.fabric.devices import Host, Switch, Tier
 from railweave.fabric.management import SWITCH_PORT, Management, ManagementPort
-from railweave.fabric.model import Fabric, Host, Switch, Tier
+from railweave.fabric.model import Fabric
 from railweave.fabric.racks import RackLayout
 from railweave.intent.management import ManagementKeys
 from railweave.intent.model import Intent

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import NodeGroup, OwnLeaf
 from railweave.diagnostics import Diagnostic, error
-from railweave.fabric.model import RAIL, HostPort
+from railweave.fabric.devices import RAIL, HostPort
 from railweave.intent.model import Intent, Nodes, Shape
 from railweave.wording import counted
 

@@ -8,7 +8,9 @@ address.
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
-from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Link, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric
 from railweave.fabric.moves import End, Ends, moves
 from railweave.units import ipv4_text, ipv6_text
 

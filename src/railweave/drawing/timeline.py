@@ -7,7 +7,8 @@ from xml.sax.saxutils import escape, quoteattr
 from railweave.drawing.marks import Marks, worst
 from railweave.drawing.palette import level_color, mark_class
 from railweave.drawing.scene import short
-from railweave.fabric.model import Fabric, Tier
+from railweave.fabric.devices import Tier
+from railweave.fabric.model import Fabric
 from railweave.wording import counted, percent_text
 
 # Pixels; the waves share _WIDTH, each between the narrowest and the widest.

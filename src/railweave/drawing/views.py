@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from railweave.drawing.scene import DeviceBlock, Scene, Unit, bundles, short
 from railweave.errors import UsageError
-from railweave.fabric.model import Fabric, Host, NodeRole, Switch
+from railweave.fabric.devices import Host, NodeRole, Switch
+from railweave.fabric.model import Fabric
 from railweave.wording import compact, counted, natural_key, nearest, plural
 
 MOST_DRAWN = 16

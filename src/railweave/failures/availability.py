@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from math import prod
 from typing import NamedTuple
 
-from railweave.fabric.model import Fabric, Host, Link
+from railweave.fabric.devices import Host
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.failures.analysis import FailureClass, Failures
 from railweave.failures.components import components
 from railweave.failures.rates import HOURS_A_YEAR, Rates

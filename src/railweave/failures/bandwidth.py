@@ -8,7 +8,8 @@ on its shortest paths and does not know how much remains further on, so the firs
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 
 Bundle = tuple[int, int]
 """The links between two switches: their number and their bandwidth in Gb/s. Analyses make millions of them."""

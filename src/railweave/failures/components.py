@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from railweave.fabric.model import LINK_KINDS, Fabric, Link, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import LINK_KINDS, Link
+from railweave.fabric.model import Fabric
 
 
 class SharedPart(NamedTuple):

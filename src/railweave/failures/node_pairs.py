@@ -12,7 +12,8 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.failures.pairs import LeafPairs, PairsLeft
 
 PortKey = tuple[int, int | None, int]

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.fabric.model import LINK_KINDS, TIER_NAMES
+from railweave.fabric.devices import TIER_NAMES
+from railweave.fabric.links import LINK_KINDS
 from railweave.failures.components import CARD, PLANE, POD
 from railweave.intent.paths import child
 from railweave.intent.positions import Document, read_checked

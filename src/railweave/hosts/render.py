@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric, Host
+from railweave.fabric.devices import Host
+from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric
 from railweave.fabric.policy import AddressFamily, NetworkBackend
 from railweave.hosts.packs import filled_counter, filled_firmware, filled_steps
 from railweave.hosts.places import DOCUMENT, PROGRAM, RULES, UNIT, Places

@@ -6,7 +6,8 @@ RDMA ignores routes: it uses the interface's MTU, and both ends of a queue pair 
 """
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.model import Fabric, Host
+from railweave.fabric.devices import Host
+from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import ChangeKind, HostResult, HostsRun
 from railweave.hosts.places import Places
 from railweave.hosts.values import NicMarking, NodeSettings, marking, node_of

@@ -15,7 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Host, Link, Switch
+from railweave.fabric.devices import Host, Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric
 from railweave.fabric.policy import ClassRole, Pool, TrafficClass
 from railweave.qos.mapping import PRIORITY_COUNT, map_chain
 from railweave.qos.mmu.headroom import nic_headroom_bytes

@@ -156,7 +156,7 @@ def _as_parts(intents: "dict[str, Intent]", orders: Mapping[str, tuple[str, ...]
 
     ``orders`` are the fabrics of these groups, by entry of nodes.
     """
-    from railweave.fabric.model import NodeRole
+    from railweave.fabric.devices import NodeRole
     from railweave.intent.model import Part
 
     entries = {name: {entry.name: entry for entry in intent.nodes} for name, intent in intents.items()}

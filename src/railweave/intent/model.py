@@ -15,7 +15,7 @@ from pydantic import ConfigDict, model_validator
 
 from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
-from railweave.fabric.model import NodeRole
+from railweave.fabric.devices import NodeRole
 from railweave.fabric.policy import Policies, Pool
 from railweave.intent.as_built import AsBuilt
 from railweave.intent.keys import Keys, default, key, section, unset

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from railweave.catalog.load import Catalog
 from railweave.design.build import design
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.fabric.policy import NO_POOL, Addressing, Policies, TrafficClass
 from railweave.intent.model import Intent, Nodes
 

@@ -13,16 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from railweave.diagnostics import Diagnostic, error
-from railweave.fabric.model import (
-    IPV6_BLOCK_LENGTH,
-    IPV6_LINK_LENGTH,
-    Fabric,
-    Host,
-    HostPort,
-    Link,
-    Switch,
-    SwitchPort,
-)
+from railweave.fabric.devices import Host, HostPort, Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import IPV6_BLOCK_LENGTH, IPV6_LINK_LENGTH, Fabric
+from railweave.fabric.panel import SwitchPort
 from railweave.lab.cables import EXTERNAL_KIND, HOST_KIND, End, LabCable, LabTopology, Node, joined_link, open_link
 from railweave.units import ipv4_text, ipv6_text
 

@@ -8,7 +8,8 @@ Every floor counts them, when a plan is made and again right before something el
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.plan.drain_planner import WHOLE, links_of_peers
 from railweave.sonic.frr.maintenance import Maintenance
 

@@ -3,7 +3,9 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from railweave.fabric.model import Fabric, Link, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.fabric.releases import other_release
 from railweave.plan.away import Away, away_of, withheld
 from railweave.plan.drain_planner import WHOLE, drains_of_waves, is_disruptive, two_sided_links

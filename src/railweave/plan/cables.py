@@ -7,7 +7,7 @@ names its far port, DEVICE_NEIGHBOR that port's label.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from railweave.fabric.model import TIER_NAMES
+from railweave.fabric.devices import TIER_NAMES
 from railweave.fabric.moves import End, Ends, moves
 from railweave.plan.model import DevicePlan, Plan
 from railweave.sonic.delta.change import Delta, Op

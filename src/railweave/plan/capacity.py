@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ would stay, and the rollout would wait for it in vain.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from railweave.fabric.model import Fabric, Link, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.plan.expectation import session_peer
 from railweave.sonic.delta.change import Change, Disruption
 from railweave.sonic.delta.methods import needs_both_ends

@@ -7,7 +7,10 @@ LLDP neighbor must be right where it is seen, and its link may be down.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric, Link, Switch, SwitchPort
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric
+from railweave.fabric.panel import SwitchPort
 from railweave.routing.instance import own_prefixes
 from railweave.sonic.render.overrides import overridden_addresses
 from railweave.units import ipv4_text, ipv6_text

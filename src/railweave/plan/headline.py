@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 
-from railweave.fabric.model import TIER_NAMES
+from railweave.fabric.devices import TIER_NAMES
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op

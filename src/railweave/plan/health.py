@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation
+from railweave.plan.observation import Counters, Observation, ObservedSession
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.verification import Counters, Observation, ObservedSession, check_device
+from railweave.plan.verification import check_device
 
 Rates = Mapping[tuple[CheckKind, str], float]
 """Lost packets a second, by kind (errors or discards) and port."""

@@ -14,7 +14,8 @@ from enum import StrEnum
 
 from railweave.cabling.table import CableRow, cable_rows
 from railweave.design.renumbering import MovedCable, moved_cables
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.plan.shared_nics import sharing
 from railweave.wording import command_line, first_few
 

@@ -10,7 +10,9 @@ from types import MappingProxyType
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError, UsageError
-from railweave.fabric.model import Fabric, Link, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.fabric.names import known_switches
 from railweave.plan.away import away_of
 from railweave.plan.capacity import Capacity, capacity

@@ -6,7 +6,8 @@ from dataclasses import replace
 from railweave.design.renumbering import renumbered
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.plan.build import build_plan
 from railweave.plan.model import Plan, Reading
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from railweave.diagnostics import Where
-from railweave.fabric.model import Fabric, Link, Switch, Tier
+from railweave.fabric.devices import Switch, Tier
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.plan.capacity import Service
 from railweave.wording import counted, plural
 

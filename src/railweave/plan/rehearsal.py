@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from railweave.diagnostics import Diagnostic
 from railweave.errors import UsageError
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.plan.model import DevicePlan, Plan
 from railweave.plan.outcome import DeployResult
 from railweave.wording import compact, counted, listed

@@ -10,8 +10,9 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from railweave.plan.expectation import Expectation, ExpectedSession
+from railweave.plan.observation import Observation, ObservedSession
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.verification import EVERYONE, Observation, ObservedSession
+from railweave.plan.verification import EVERYONE
 from railweave.wording import counted
 
 WAIT_S = 30.0

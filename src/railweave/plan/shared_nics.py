@@ -6,7 +6,9 @@ is on, and reached by fewer leaves than by design: nothing fails yet, and the ne
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from railweave.fabric.model import Fabric, Host, Link, Switch
+from railweave.fabric.devices import Host, Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.units import ipv4_text
 

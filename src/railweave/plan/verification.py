@@ -2,113 +2,19 @@
 
 During a rollout the far end of a link may still run its old configuration. A check that depends on a far end is made
 only where that far end is ``settled``: deployed and confirmed in this rollout, or unchanged by it.
-
-Two cables are swapped where an end sees the far end of the other and the other way round; both ends of the cables show
-the same swap, which is reported once.
 """
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation, ExpectedNeighbor, ExpectedPort, ExpectedSession
-from railweave.plan.model import Unapplied
+from railweave.plan.observation import LldpNeighbor, Observation, ObservedSession, PortState
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.wording import compact, natural_key
+from railweave.wording import compact
 
 AS_CONFIGURED = "as in CONFIG_DB"
 CONFIRMED = "confirmed"
 RUNNING = "running"
-
-
-@dataclass(frozen=True, slots=True)
-class PortState:
-    """An interface: administratively enabled, operationally up, MTU in bytes."""
-
-    enabled: bool
-    up: bool
-    mtu_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class LldpNeighbor:
-    """A neighbor as LLDP names it (IEEE 802.1AB): system name and port id."""
-
-    system: str
-    port: str
-
-
-@dataclass(frozen=True, slots=True)
-class SessionTimers:
-    """The timers of a BGP session in seconds: those in force, and those that this end is configured with.
-
-    The ends agree on the smaller hold time as the session opens (RFC 4271 section 4.2), and keep it while it is open.
-    """
-
-    keepalive_s: int
-    hold_s: int
-    configured_keepalive_s: int
-    configured_hold_s: int
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedSession:
-    """A BGP session as a switch reports it; a count is -1 if unknown."""
-
-    # The neighbor's AS number.
-    remote_asn: int
-    # RFC 4271 section 8.2.2.
-    established: bool
-    # Accepted from the neighbor over all address families but IPv6.
-    prefixes: int = -1
-    ipv4_accepted: int = -1
-    ipv4_announced: int = -1
-    # Address families that both ends agreed on, such as ``ipv4``.
-    families: frozenset[str] = frozenset()
-    # IPv6 prefixes accepted from the neighbor.
-    ipv6_prefixes: int = -1
-    # None if unknown.
-    timers: SessionTimers | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Counters:
-    """Packets that ports lost so far, both directions together, read at ``at_s`` of a steady clock (seconds).
-
-    A port that does not count is missing.
-    """
-
-    at_s: float
-    errors: Mapping[str, int] = field(default_factory=dict)
-    discards: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """One device as it was read."""
-
-    ports: Mapping[str, PortState] = field(default_factory=dict)
-    # By interface, such as ``10.0.0.1/31``, of both families; link-local ones are left out, every interface has one.
-    addresses: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    lldp: Mapping[str, tuple[LldpNeighbor, ...]] = field(default_factory=dict)
-    # By the neighbor's address, by interface for an unnumbered session.
-    bgp: Mapping[str, ObservedSession] = field(default_factory=dict)
-    # Values of SONiC's daemons that differ from CONFIG_DB; None if unknown.
-    unapplied: tuple[Unapplied, ...] | None = None
-    # The SONiC release; empty if unknown.
-    release: str = ""
-    # BFD's state of the sessions that have it, ``up`` or ``down``, by peer as in ``bgp``; None if unknown.
-    bfd: Mapping[str, str] | None = None
-    # The commit that awaits its confirmation or revert, in words.
-    waiting: str = ""
-    # Port fields for which SONiC does not report the value in force.
-    unseen: tuple[str, ...] = ()
-    # After how much silence BFD declares the neighbor down, by peer, in milliseconds; None if unknown.
-    bfd_ms: Mapping[str, int] | None = None
-    # The daemons that a change ended and that do not run, in words.
-    broken: str = ""
-    # The switch's own program answered, which reports all of this: what is missing is reported as unknown.
-    is_whole: bool = False
 
 
 class _Everyone:
@@ -392,116 +298,3 @@ def missing_bfdd(expectation: Expectation, seen: Observation) -> str:
 
 def _check(expectation: Expectation, kind: CheckKind, subject: str, expected: str, actual: str) -> VerifyCheck:
     return VerifyCheck(expectation.device, kind, subject, expected, actual, expected == actual)
-
-
-End = str
-"""``device port`` as LLDP checks write it."""
-
-
-@dataclass(frozen=True, slots=True)
-class SwappedCables:
-    """Two cables of the plan, each as its two ends, that are plugged into each other's place."""
-
-    first: tuple[End, End]
-    second: tuple[End, End]
-
-    def __str__(self) -> str:
-        """Return which cables, and the fix."""
-        shared = {_device(end) for end in self.first} & {_device(end) for end in self.second}
-        fix = f"exchange the plugs of {self.first[0]} and {self.second[0]}"
-        if shared:
-            # At a common switch one person does it without walking.
-            device = min(shared, key=natural_key)
-            fix = f"at {device}, exchange the plugs of {_port(self.first, device)} and {_port(self.second, device)}"
-        return f"the cables {' - '.join(self.first)} and {' - '.join(self.second)} are swapped: {fix}"
-
-
-def _device(end: End) -> str:
-    return end.partition(" ")[0]
-
-
-def _port(cable: tuple[End, End], device: str) -> str:
-    return next(end.partition(" ")[2] for end in cable if _device(end) == device)
-
-
-@dataclass(frozen=True, slots=True)
-class MovedPlug:
-    """A cable of the plan, seen from ``end``, whose other plug is in ``actual`` instead of ``planned``."""
-
-    end: End
-    planned: End
-    actual: End
-
-    def __str__(self) -> str:
-        """Return which cable, and how to put it right."""
-        return (
-            f"the cable of {self.end} goes to {self.actual} instead of {self.planned}: plug it back from {self.actual}"
-            f" into {self.planned}"
-        )
-
-
-def with_port_names(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[VerifyCheck, ...]:
-    """Return the checks with the ports of wrong neighbors by their names, as the plan has them; LLDP sends aliases."""
-    checks = tuple(checks)
-    names = _port_names(fabric, {_device(check.actual) for check in checks if _is_wrong_neighbor(check)})
-    return tuple(replace(check, actual=names.get(check.actual, check.actual)) for check in checks)
-
-
-def _is_wrong_neighbor(check: VerifyCheck) -> bool:
-    return check.kind is CheckKind.LLDP and not check.ok
-
-
-def misplugged_cables(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[SwappedCables | MovedPlug, ...]:
-    """Return the swaps that failed LLDP checks show, then the other cables that lead elsewhere, in natural order.
-
-    Both ends of a cable may show the same, which is reported once.
-    """
-    planned: dict[End, End] = {}
-    seen: dict[End, End] = {}
-    for check in with_port_names(fabric, checks):
-        if _is_wrong_neighbor(check):
-            end = f"{check.device} {check.subject}"
-            planned[end] = check.expected
-            seen[end] = check.actual
-    swaps = _swaps(planned, seen)
-    reported = {end for swap in swaps for end in (*swap.first, *swap.second)}
-    switch_ports = _switch_ports(fabric, map(_device, seen.values()))
-    moved: dict[frozenset[End], MovedPlug] = {}
-    for end in sorted(seen.keys() - reported, key=natural_key):
-        # A text of LLDP that is no port of the fabric, such as "no neighbor", names no place for a plug.
-        if seen[end] in switch_ports:
-            moved.setdefault(frozenset((end, seen[end])), MovedPlug(end, planned[end], seen[end]))
-    return (*swaps, *moved.values())
-
-
-def _switch_ports(fabric: Fabric, names: Iterable[str]) -> set[End]:
-    """Return all ports of those of the devices that are switches."""
-    switches = (fabric.switch_of[name] for name in set(names) & fabric.switch_of.keys())
-    return {f"{switch.name} {port.name}" for switch in switches for port in switch.panel.ports}
-
-
-def _swaps(planned: Mapping[End, End], seen: Mapping[End, End]) -> tuple[SwappedCables, ...]:
-    owner = {far: end for end, far in planned.items()}
-    swaps: dict[frozenset[tuple[End, End]], SwappedCables] = {}
-    for end, actual in seen.items():
-        other = owner.get(actual)
-        if other is not None and seen[other] == planned[end]:
-            cables = (_cable(end, planned[end]), _cable(other, planned[other]))
-            first, second = sorted(cables, key=lambda cable: natural_key(cable[0]))
-            swaps.setdefault(frozenset(cables), SwappedCables(first, second))
-    return tuple(sorted(swaps.values(), key=lambda swap: natural_key(swap.first[0])))
-
-
-def _cable(a: End, b: End) -> tuple[End, End]:
-    first, second = sorted((a, b), key=natural_key)
-    return first, second
-
-
-def _port_names(fabric: Fabric, devices: set[str]) -> Mapping[str, str]:
-    """Return the ends of these switches by alias: SONiC's LLDP sends the alias of a port, the plan has its name."""
-    return {
-        f"{name} {port.alias}": f"{name} {port.name}"
-        for name in devices
-        if name in fabric.switch_of
-        for port in fabric.switch_of[name].panel.ports
-    }

@@ -17,7 +17,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.fabric.model import Fabric, Link, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.plan.away import NOTHING_AWAY, Away
 from railweave.plan.policy import DEFAULT_POLICY, PolicyLimits, PolicyViolation, RolloutPolicy
 from railweave.plan.witness import Witness, witnesses

@@ -8,7 +8,8 @@ above is asked for the reason.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.units import ipv4_text
 
 

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, Division
-from railweave.fabric.model import Panel, SwitchPort, Tier
+from railweave.fabric.devices import Tier
+from railweave.fabric.panel import Panel, SwitchPort
 from railweave.fabric.policy import BufferModel, Policies
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom, PortMedium, buffer_model, headroom
 from railweave.qos.mmu.pause import PauseLimits

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from railweave.fabric.buffers import GroupHeadroom, QueueMarking, SwitchBuffers
-from railweave.fabric.model import Fabric, Host, HostPort, Link, Switch
+from railweave.fabric.devices import Host, HostPort, Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.fabric.policy import TrafficClass
 from railweave.qos.mapping import map_chain
 from railweave.qos.scheduling import QueueShare, queue_shares

@@ -3,7 +3,8 @@
 from collections import Counter
 
 from railweave.fabric.buffers import GroupHeadroom, QueueMarking, SwitchBuffers
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.marking import choose_marking
 from railweave.qos.mmu.headroom import Headroom

@@ -21,7 +21,8 @@ import orjson
 
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError, RefusedError
-from railweave.fabric.model import Fabric, Host
+from railweave.fabric.devices import Host
+from railweave.fabric.model import Fabric
 from railweave.files import cannot_write, create_private
 from railweave.hosts.places import PROGRAM
 from railweave.hosts.render import HostRenderer

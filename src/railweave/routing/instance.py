@@ -8,7 +8,8 @@ growth of a fabric does not change its other switches.
 from operator import attrgetter
 from typing import NamedTuple
 
-from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Graph, Switch, Tier
+from railweave.fabric.devices import Switch, Tier
+from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Graph
 from railweave.fabric.policy import Addressing, Ipv6Pool, Pool
 from railweave.qos.mapping import control_dscp
 

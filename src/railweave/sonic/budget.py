@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import NamedTuple
 
-from railweave.fabric.model import Switch
+from railweave.fabric.devices import Switch
 from railweave.fabric.policy import BufferModel, SonicPolicy
 from railweave.qos.buffering import BufferPlan, lane_count
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom, PortMedium, headroom

@@ -10,7 +10,8 @@ from typing import Protocol
 
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.secrets import HIDDEN, is_secret, is_secret_key, shown_text
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.overrides import path_of

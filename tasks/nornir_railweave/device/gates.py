@@ -7,9 +7,10 @@ from nornir_railweave.device.device import Device
 from nornir_railweave.device.observing import Seen, count_over, losses_of, observe
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text
 from railweave.plan.health import Baseline, LossWatch, accepted_prefixes, health, loss_checks, prefix_checks
+from railweave.plan.observation import Observation
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.routes import WAIT_S, session_routes
-from railweave.plan.verification import Observation, unreachable
+from railweave.plan.verification import unreachable
 
 _SHOWN_CHECKS = 3
 

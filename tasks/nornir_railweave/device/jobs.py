@@ -15,10 +15,11 @@ from railweave.plan.expectation import Expectation
 from railweave.plan.health import Health, gate
 from railweave.plan.lineage import generation_document
 from railweave.plan.model import NO_GENERATION, DevicePlan, Generation
+from railweave.plan.observation import Observation
 from railweave.plan.outcome import CheckKind, ConfigState, VerifyCheck
 from railweave.plan.rollout import DeviceRecord
 from railweave.plan.routes import SessionRoutes, session_routes
-from railweave.plan.verification import Observation, check_device
+from railweave.plan.verification import check_device
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import running_sha256
 from railweave.sonic.delta.methods import needs_both_ends

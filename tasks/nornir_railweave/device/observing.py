@@ -11,7 +11,7 @@ from nornir_railweave.checked_driver import CheckedDriver
 from railweave.fabric.releases import running_release
 from railweave.plan.health import LossWatch
 from railweave.plan.model import Unapplied
-from railweave.plan.verification import Counters, LldpNeighbor, Observation, ObservedSession, PortState, SessionTimers
+from railweave.plan.observation import Counters, LldpNeighbor, Observation, ObservedSession, PortState, SessionTimers
 from railweave.switch_driver import ObserveRequest, PortCounters, SwitchView
 
 # A counter that the device does not have, as NAPALM writes it.

@@ -31,11 +31,11 @@ from railweave.plan.expectation import expect
 from railweave.plan.lineage import generation_document
 from railweave.plan.manual_drain import WHOLE
 from railweave.plan.model import DeviceState, Plan, Reading
+from railweave.plan.observation import Observation
 from railweave.plan.outcome import ConfigState, DeployResult, Result, VerifyResult
 from railweave.plan.resumption import left_of
 from railweave.plan.rollback_checks import DeviceReading, config_state, rollback_refusals
 from railweave.plan.rollout import Rollout, RolloutKind
-from railweave.plan.verification import Observation
 from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.diff import NO_DIFFERENCE
 from railweave.sonic.delta.snapshot import Snapshot

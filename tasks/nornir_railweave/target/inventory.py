@@ -15,7 +15,8 @@ from nornir_railweave.target.model import Target
 from nornir_railweave.target.reach import Reach, resolve
 from nornir_railweave.target.target_file import load_target
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 
 CONNECTION = "napalm"
 """The connection plug-in of nornir_napalm, through which every device is reached."""

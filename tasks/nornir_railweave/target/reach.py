@@ -12,7 +12,8 @@ from nornir_railweave.target.secret_store import SecretStore
 from railweave.codec import CodecError
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.masking import SHORTEST, mask_from_now_on
 from railweave.secrets import HIDDEN
 from railweave.wording import command_line

@@ -11,7 +11,7 @@ from nornir_railweave.device.observing import observe
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session, unread_event
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
-from railweave.plan.verification import Observation
+from railweave.plan.observation import Observation
 from railweave.sonic.document import RunningConfig, parse_running
 
 

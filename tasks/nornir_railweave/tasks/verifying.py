@@ -16,21 +16,13 @@ from nornir_railweave.target.connect import run_on
 from railweave.fabric.model import Fabric
 from railweave.fabric.releases import other_release, release_warnings
 from railweave.plan.expectation import WHOLE_FABRIC, Expectation, VerificationScope, expect
+from railweave.plan.misplugged import misplugged_cables, with_port_names
+from railweave.plan.observation import Observation
 from railweave.plan.outcome import VerifyCheck, VerifyResult
 from railweave.plan.repairs import repairs_of
 from railweave.plan.routes import WAIT_S, SessionRoutes, missing_routes, session_routes
 from railweave.plan.shared_nics import half_linked
-from railweave.plan.verification import (
-    EVERYONE,
-    Observation,
-    check_device,
-    misplugged_cables,
-    missing_bfdd,
-    unreachable,
-    unseen_warnings,
-    unsettled,
-    with_port_names,
-)
+from railweave.plan.verification import EVERYONE, check_device, missing_bfdd, unreachable, unseen_warnings, unsettled
 
 
 def verify(

@@ -13,7 +13,10 @@ import pytest
 from railweave.cabling.table import CableRow, cable_rows, cables_csv
 from railweave.catalog.load import load_catalog
 from railweave.catalog.panel import PortGroup, build_panel
-from railweave.fabric.model import Fabric, Host, HostPort, Link, Panel, Switch, Tier
+from railweave.fabric.devices import Host, HostPort, Switch, Tier
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
+from railweave.fabric.panel import Panel
 from railweave.fabric.policy import Addressing, BgpPolicy, Mtu, Overrides, Policies, Pool
 from railweave.fabric.sizing import (
     LeafSplit,

@@ -22,9 +22,9 @@ from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError, UsageError
 from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
+from railweave.plan.observation import LldpNeighbor, Observation, PortState
 from railweave.plan.outcome import DeployResult, Result
 from railweave.plan.rehearsal import InjectedFault, Rehearsal
-from railweave.plan.verification import LldpNeighbor, Observation, PortState
 from railweave.sonic.document import RunningConfig
 from sonic_sim.control import Endpoint, Endpoints
 

@@ -11,7 +11,7 @@ from railweave.catalog.model import BreakoutMode, Hwsku, Medium, SwitchModel
 from railweave.catalog.own import switch_faults
 from railweave.catalog.panel import PortGroup, boot_speed_gbps, build_panel, lane_rates
 from railweave.fabric.buffers import BufferSlices
-from railweave.fabric.model import Panel
+from railweave.fabric.panel import Panel
 
 CATALOG = load_catalog()
 NICS = pytest.mark.parametrize("nic_id", CATALOG.nic_ids())

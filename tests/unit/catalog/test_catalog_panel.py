@@ -12,7 +12,7 @@ from railweave.catalog.panel import (
     speeds,
 )
 from railweave.diagnostics import Blocker
-from railweave.fabric.model import Panel, SwitchPort
+from railweave.fabric.panel import Panel, SwitchPort
 
 CATALOG = load_catalog()
 

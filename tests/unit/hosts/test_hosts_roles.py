@@ -7,7 +7,7 @@ import pytest
 from railweave.catalog.load import load_catalog
 from railweave.checks.facts import fact_findings
 from railweave.design.build import Design, design
-from railweave.fabric.model import NodeRole
+from railweave.fabric.devices import NodeRole
 from railweave.hosts.render import HostRenderer
 from railweave.intent.load import load_intent_text
 from railweave.sonic.render.configure import Configurator

@@ -27,7 +27,8 @@ from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.tasks.verifying import verify
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
-from railweave.fabric.model import Fabric, HostPort
+from railweave.fabric.devices import HostPort
+from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.consent import DeployOptions
 from railweave.plan.model import Plan

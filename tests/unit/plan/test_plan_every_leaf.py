@@ -6,7 +6,8 @@ from schema_leaves import PAIRS, SIZED_ONLY, leaves
 
 from railweave.api.design.intent import design_text
 from railweave.errors import RailweaveError
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.plan.model import DeviceState
 from railweave.plan.offline import plan_offline
 from railweave.report.artifacts import blocks_json

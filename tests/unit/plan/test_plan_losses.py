@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import pytest
 
 from railweave.plan.health import LossWatch, accepted_prefixes, loss_checks, prefix_checks
+from railweave.plan.observation import Counters, Observation, ObservedSession
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.verification import Counters, Observation, ObservedSession
 
 PORTS = ("Ethernet0", "Ethernet4")
 

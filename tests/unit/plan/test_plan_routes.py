@@ -10,8 +10,8 @@ from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
 from railweave.plan.expectation import Expectation, expect
+from railweave.plan.observation import Observation, ObservedSession
 from railweave.plan.routes import SessionRoutes, missing_routes, session_routes
-from railweave.plan.verification import Observation, ObservedSession
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
 """Swapped cables, as both ends of them tell."""
 
 from railweave.fabric.model import Fabric
+from railweave.plan.misplugged import misplugged_cables, with_port_names
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.verification import misplugged_cables, with_port_names
 
 
 def lldp(device: str, port: str, expected: str, actual: str) -> VerifyCheck:

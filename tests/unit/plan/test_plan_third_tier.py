@@ -12,7 +12,8 @@ from frr_routes import routes
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.design.renumbering import moved_cables, renumbered
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.phases.planning import Phase, PhaseKind, phases
 from railweave.units import ipv4_text

@@ -16,18 +16,10 @@ from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
 from railweave.plan.expectation import Expectation, expect
 from railweave.plan.health import gate, health
+from railweave.plan.observation import LldpNeighbor, Observation, ObservedSession, PortState, SessionTimers
 from railweave.plan.outcome import CheckKind, VerifyCheck, VerifyResult
 from railweave.plan.repairs import repairs_of
-from railweave.plan.verification import (
-    EVERYONE,
-    LldpNeighbor,
-    Observation,
-    ObservedSession,
-    PortState,
-    SessionTimers,
-    check_device,
-    missing_bfdd,
-)
+from railweave.plan.verification import EVERYONE, check_device, missing_bfdd
 from railweave.report.verification import verify_json, verify_view
 from railweave.sonic.delta.change import Change, Op
 from railweave.sonic.delta.methods import needs_both_ends

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from frr_routes import Policy
 
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.fabric.releases import RELEASES
 from railweave.routing.instance import MAXIMUM_PATHS, bgp_speaker, maximum_prefixes

@@ -5,7 +5,8 @@ import pytest
 from engine_tools import configure_all
 
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Overrides
 from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.render.configure import configure

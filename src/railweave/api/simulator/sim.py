@@ -18,7 +18,9 @@ from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, boot_speed_gbps, build_panel
 from railweave.diagnostics import Blocker
 from railweave.errors import RailweaveError, UsageError
-from railweave.fabric.model import Fabric, Host, Link, Switch
+from railweave.fabric.devices import Host, Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
 from railweave.plan.phases.planning import CableEnd, Phase
 from sonic_sim import control

@@ -23,7 +23,7 @@ from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
-from railweave.plan.verification import LldpNeighbor
+from railweave.plan.observation import LldpNeighbor
 from railweave.sonic.document import RunningConfig, json_tables
 from sonic_sim import control
 from sonic_sim.clock import NEARLY_NOTHING

@@ -3,7 +3,7 @@
 from itertools import combinations
 
 from railweave.checks.registry import Breach, Breaches, rule
-from railweave.fabric.model import TIER_NAMES
+from railweave.fabric.devices import TIER_NAMES
 from railweave.intent.model import Intent, Nodes
 
 RULE = rule("RW104", "names of hosts and devices are unique", __doc__, "nodes: [{name: pod1-leaf}]")

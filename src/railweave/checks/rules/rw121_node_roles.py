@@ -1,7 +1,7 @@
 """A GPU node has GPUs, whose collectives NCCL runs; storage and CPU nodes are attached without them."""
 
 from railweave.checks.registry import Breach, Breaches, rule
-from railweave.fabric.model import NodeRole
+from railweave.fabric.devices import NodeRole
 from railweave.intent.model import Intent
 from railweave.wording import counted
 

@@ -7,7 +7,8 @@ from railweave.catalog.panel import logical_ports_per_cage, speeds
 from railweave.checks.buffer_facts import tier_path
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
-from railweave.fabric.model import Fabric, Tier
+from railweave.fabric.devices import Tier
+from railweave.fabric.model import Fabric
 from railweave.fabric.releases import RELEASES, nearest
 from railweave.units import format_speed
 

@@ -21,7 +21,9 @@ from itertools import chain
 from railweave.design.renumbering import MovedCable, moved_cables, renumbered
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Link, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.hosts.values import roce_mtu_bytes
 from railweave.plan.phases.class_change import moved_markings
 from railweave.plan.phases.removal import removal_steps

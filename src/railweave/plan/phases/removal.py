@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.plan.phases.restriping import cables_change_switches
 from railweave.wording import counted
 

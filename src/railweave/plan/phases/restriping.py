@@ -18,7 +18,9 @@ from dataclasses import dataclass, replace
 
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Link, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
 from railweave.fabric.moves import End, Ends
 from railweave.fabric.moves import moves as cable_moves
 from railweave.wording import command_line, first_few

@@ -10,7 +10,10 @@ Where lanes or the SKU change too there are no such steps: the switches reload, 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from railweave.fabric.model import Fabric, Link, Panel, Switch, SwitchPort
+from railweave.fabric.devices import Switch
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
+from railweave.fabric.panel import Panel, SwitchPort
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,9 @@ from railweave.drawing.layout import lay_out
 from railweave.drawing.marks import Marks
 from railweave.drawing.scene import Scene
 from railweave.drawing.svg import svg_element
-from railweave.fabric.model import Fabric, Host, HostPort, SwitchPort
+from railweave.fabric.devices import Host, HostPort
+from railweave.fabric.model import Fabric
+from railweave.fabric.panel import SwitchPort
 from railweave.fabric.racks import RackLayout
 from railweave.units import ipv4_text
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from railweave.fabric.buffers import BufferPool, BufferProfile, Division
-from railweave.fabric.model import SwitchPort
+from railweave.fabric.panel import SwitchPort
 from railweave.fabric.policy import BufferModel
 from railweave.fabric.releases import SonicRelease
 from railweave.qos.buffering import BufferPlan

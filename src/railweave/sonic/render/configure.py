@@ -13,7 +13,8 @@ from operator import attrgetter
 
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
 from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.render.edge_guard import edge_guard_rows

@@ -7,7 +7,8 @@ is the device's own. (BGP's line of that name waits for fpmsyncd, which without 
 
 from collections.abc import Mapping
 
-from railweave.fabric.model import Panel, Tier
+from railweave.fabric.devices import Tier
+from railweave.fabric.panel import Panel
 from railweave.fabric.policy import BufferModel
 from railweave.sonic.rows import Fields, Row
 

@@ -7,7 +7,7 @@ override may add rows, and fields to a row that railweave renders, but never cha
 from collections.abc import Callable, Iterable, Mapping
 
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.fabric.model import Switch
+from railweave.fabric.devices import Switch
 from railweave.fabric.policy import Overrides
 from railweave.secrets import shown_key
 from railweave.sonic.rows import Row, Value

@@ -10,7 +10,8 @@ from dataclasses import fields, replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from railweave.fabric.model import Fabric, Graph, Switch, Tier
+from railweave.fabric.devices import Switch, Tier
+from railweave.fabric.model import Fabric, Graph
 from railweave.fabric.policy import Addressing
 from railweave.sonic.render.metadata import SONIC_TYPE
 from railweave.sonic.render.ports import Attachment, attachments

@@ -10,8 +10,9 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
+from railweave.fabric.devices import Tier
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
-from railweave.fabric.model import Panel, SwitchPort, Tier
+from railweave.fabric.panel import Panel, SwitchPort
 from railweave.fabric.policy import BufferModel, Policies, WatchdogPolicy
 from railweave.fabric.releases import RELEASES, nearest
 from railweave.qos.buffering import BufferPlan, plan_buffers

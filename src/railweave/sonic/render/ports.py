@@ -10,7 +10,9 @@ link down.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from railweave.fabric.model import IPV6_LINK_LENGTH, Graph, Panel, Switch, SwitchPort
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import IPV6_LINK_LENGTH, Graph
+from railweave.fabric.panel import Panel, SwitchPort
 from railweave.fabric.policy import Addressing
 from railweave.sonic.rows import Fields, Row
 from railweave.units import ipv4_text, ipv6_text
