@@ -1,0 +1,112 @@
+"""The spelling of static routes and of lists: prefixes, access, communities and AS paths."""
+
+from itertools import chain
+
+from railweave.sonic.frr.words import address, communities, is_mask, masked_network, network, number, route_target
+
+
+def route_words(words: list[str]) -> list[str]:
+    """Return a static route: tag before distance, then the other options in FRR's order, defaults left out."""
+    if words[1:2] != ["route"] or len(words) < 4:
+        return _list_or_protocol(words)
+    prefix = network(words[2])
+    rest = words[3:]
+    if is_mask(rest[0]) and len(rest) > 1:
+        prefix = masked_network(words[2], rest[0])
+        rest = rest[1:]
+    nexthop = [address(rest[0])]
+    if rest[0] in ("Null0", "null0"):
+        nexthop = ["blackhole"]
+    rest = rest[1:]
+    # An address may be followed by the interface that it is on.
+    if rest and not rest[0].isdigit() and rest[0] not in _ROUTE_OPTIONS:
+        nexthop.append(rest[0])
+        rest = rest[1:]
+    return [*words[:2], prefix, *nexthop, *_route_options(rest)]
+
+
+_ROUTE_OPTIONS = ("tag", "distance", "nexthop-vrf", "vrf", "table", "onlink", "label", "color")
+_ROUTE_DEFAULTS = (["1"], ["nexthop-vrf", "default"], ["vrf", "default"])
+
+
+def _route_options(words: list[str]) -> list[str]:
+    """Return the options of a route in FRR's order, without defaults; from an unknown word on they stay as they are."""
+    options: dict[str, list[str]] = {}
+    rest = words
+    while rest:
+        # A distance has no keyword.
+        name = "distance" if rest[0].isdigit() else rest[0]
+        if name not in _ROUTE_OPTIONS:
+            break
+        length = 1 if name in ("distance", "onlink") else 2
+        options[name] = [number(word) for word in rest[:length]]
+        rest = rest[length:]
+    ordered: list[str] = []
+    for name in _ROUTE_OPTIONS:
+        if name in options and options[name] not in _ROUTE_DEFAULTS:
+            ordered += options[name]
+    return [*ordered, *rest]
+
+
+def _list_or_protocol(words: list[str]) -> list[str]:
+    """Return a line of a prefix list: its network masked, ``ge`` before ``le``, all prefixes as ``any``."""
+    if words[1:2] != ["prefix-list"] or len(words) < 5 or "description" in words[3:4]:
+        return words
+    head, rest = numbered_entry(words, 3)
+    if rest[:1] not in (["permit"], ["deny"]) or len(rest) < 2:
+        return words
+    action = rest[0]
+    prefix = network(rest[1])
+    limits = dict(zip(rest[2::2], map(number, rest[3::2]), strict=False))
+    if (prefix, limits) in (("0.0.0.0/0", {"le": "32"}), ("::/0", {"le": "128"})):
+        return [*head, action, "any"]
+    bounds: list[str] = []
+    for name in ("ge", "le"):
+        if name in limits:
+            bounds += [name, limits[name]]
+    return [*head, action, prefix, *bounds]
+
+
+def numbered_entry(words: list[str], at: int) -> tuple[list[str], list[str]]:
+    """Return the words up to the number of a list's entry, without leading zeros, and those after it."""
+    if words[at : at + 1] == ["seq"]:
+        return [*words[: at + 1], number(words[at + 1])], words[at + 2 :]
+    return words[:at], words[at:]
+
+
+def access_list(words: list[str]) -> list[str]:
+    """Return a line of an access list: networks masked, without the word ``host``."""
+    at = 3 if words[0] == "ipv6" else 2
+    head, rest = numbered_entry(words, at)
+    if len(rest) == 3 and rest[1] == "host":
+        rest = [rest[0], rest[2]]
+    return [*head, *map(network, rest)]
+
+
+def community_list(words: list[str]) -> list[str]:
+    """Return a line of a standard list of communities, in the order of their numbers."""
+    # FRR prints the pattern of an expanded list as it was typed.
+    if words[2] != "standard":
+        return words
+    head, rest = numbered_entry(words, 4)
+    if len(rest) < 2:
+        return words
+    return [*head, rest[0], *communities(rest[1:])]
+
+
+def extended_list(words: list[str]) -> list[str]:
+    """Return a line of a standard list of extended communities, in FRR's order."""
+    if words[2] != "standard":
+        return words
+    head, rest = numbered_entry(words, 4)
+    if len(rest) < 3 or len(rest) % 2 == 0:
+        return words
+    # FRR sorts extended communities by their bytes: route targets (rt) come before origins (soo).
+    pairs = sorted(zip(rest[1::2], map(route_target, rest[2::2]), strict=True))
+    return [*head, rest[0], *chain.from_iterable(pairs)]
+
+
+def path_list(words: list[str]) -> list[str]:
+    """Return a line of a list of AS paths."""
+    head, rest = numbered_entry(words, 4)
+    return [*head, *rest]
