@@ -16,7 +16,8 @@ from railweave.bom.trunks import Trunked, trunked
 from railweave.cabling.assemblies import Assembly, AssemblyShape, assemblies, form_factor
 from railweave.cabling.ends import CabledLink, DeviceCage, PluggedEnd, cables_of
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import Medium, Pmd, SwitchModel
+from railweave.catalog.media import Medium, Pmd
+from railweave.catalog.model import SwitchModel
 from railweave.fabric.management import Management
 from railweave.fabric.model import Fabric
 from railweave.wording import counted, natural_key

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from railweave.cabling.ends import CabledLink, PluggedEnd
-from railweave.catalog.model import Medium
+from railweave.catalog.media import Medium
 from railweave.units import format_speed
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from railweave.cabling.media import LaneEnd, LinkingPmds, linking_pmds, nic_end, switch_end
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import Medium, Pmd
+from railweave.catalog.media import Medium, Pmd
 from railweave.fabric.devices import Host
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric

@@ -8,7 +8,9 @@ from math import ceil
 from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import Medium, NicModel, Pmd, SwitchModel
+from railweave.catalog.media import Medium, Pmd
+from railweave.catalog.model import SwitchModel
+from railweave.catalog.nics import NicModel
 from railweave.catalog.panel import cage_use, lane_rates, no_such_speed
 from railweave.diagnostics import Blocker
 from railweave.units import format_speed

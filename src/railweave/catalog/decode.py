@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
-from railweave.catalog.model import Medium, NicModel, PcieSlot
+from railweave.catalog.media import Medium
+from railweave.catalog.nics import NicModel, PcieSlot
 from railweave.codec import InvalidValueError, Place, place_text, read_text
 from railweave.errors import RailweaveError
 

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from railweave.catalog.decode import CatalogError, FormError, MediaFile, NicsFile, PcieFile, decode, with_ids
-from railweave.catalog.model import Medium, NicModel, PcieSlot, SwitchModel, VendorPack
+from railweave.catalog.media import Medium
+from railweave.catalog.model import SwitchModel
+from railweave.catalog.nics import NicModel, PcieSlot, VendorPack
 from railweave.codec import InvalidTextError
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError

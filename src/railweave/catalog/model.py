@@ -1,4 +1,4 @@
-"""Hardware: switch models as SONiC describes them, NICs of GPU nodes with their vendors' tools, cable media.
+"""Switch models as SONiC describes them.
 
 The fields of these values are the fields of the catalog's files (``data/README.md``): a value is an object there, or,
 within a list, a row in the order of the fields.
@@ -11,13 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-from railweave.diagnostics import Blocker
 from railweave.fabric.buffers import BufferPool, BufferSlices, HeadroomChip, PgProfile, ShippedBuffers
-from railweave.units import format_speed
-from railweave.wording import either
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
@@ -280,169 +276,5 @@ def _cages_of_cards(cages: Sequence[Cage], line_cards: int) -> Iterator[Cage]:
             yield Cage(number, number, name, cage.lanes)
 
 
-class Pmd(NamedTuple):
-    """One speed of a medium as a product: its usual name, the lane rates on both sides, and its reach in metres."""
-
-    name: str
-    speed_gbps: int
-    host_lane_gbps: int
-    wire_lane_gbps: int
-    reach_m: int
-
-
-class Medium(NamedTuple):
-    """A kind of cable."""
-
-    title: str
-    source: str
-    # The cheapest medium has the lowest.
-    cost_rank: int
-    # The cages that it has plugs for.
-    form_factors: tuple[str, ...]
-    pmds: tuple[Pmd, ...]
-    # The fiber between two modules; empty if the ends are fixed to the cable.
-    fiber: str = ""
-    # All lanes share one fiber each way, by wavelengths.
-    duplex: bool = False
-    # The lengths that are sold, ascending, as `lengths_source` states them.
-    lengths_m: tuple[int, ...] = ()
-    # Above those, multiples of this are sold; none if it is 0.
-    length_step_m: int = 0
-    lengths_source: str = ""
-    # Its name in the file.
-    id: str = ""
-
-    def sold_m(self, length_mm: int, sold: Sequence[int] = ()) -> int | None:
-        """Return the shortest length in meters that is sold and not below ``length_mm``, None if there is none.
-
-        ``sold`` are the lengths that a user states, in place of the medium's.
-        """
-        for length_m in sorted(sold) or self.lengths_m:
-            if length_m * 1000 >= length_mm:
-                return length_m
-        if sold or not self.length_step_m:
-            return None
-        return ceil(length_mm / (self.length_step_m * 1000)) * self.length_step_m
-
-
-class NicPorts(NamedTuple):
-    """A way to use a NIC: ``ports`` Ethernet ports of ``speed_gbps``, at one of ``lane_gbps`` per lane."""
-
-    ports: int
-    speed_gbps: int
-    lane_gbps: tuple[int, ...]
-
-
-class NotSupported(NamedTuple):
-    """A combination of ports and speed that people expect and the NIC does not support, with the reason and a fix."""
-
-    ports: int
-    speed_gbps: int
-    reason: str
-    fix: str
-
-
-class NicModel(NamedTuple):
-    """A NIC model."""
-
-    title: str
-    source: str
-    # The cages that its cards come with.
-    form_factors: tuple[str, ...]
-    # The ids of the PCIe slots it is made for.
-    pcie: tuple[str, ...]
-    combinations: tuple[NicPorts, ...]
-    # Remarks for a person.
-    notes: str
-    not_supported: tuple[NotSupported, ...] = ()
-    # What all ports carry together; 0 if that is their sum.
-    shared_gbps: int = 0
-    # It accepts the packets of a flow in any order, as spraying over several paths delivers them.
-    reorders: bool = False
-    # What its vendor has not published about its ports; empty if nothing is missing.
-    not_public: str = ""
-    # Its name in the file.
-    id: str = ""
-
-    def total_gbps(self, ports: int, speed_gbps: int) -> int:
-        """Return what ports of a speed carry together, in Gb/s."""
-        return self.shared_gbps or ports * speed_gbps
-
-    def find(self, ports: int, speed_gbps: int) -> NicPorts | None:
-        """Return the combination of ``ports`` ports of a speed, None if the NIC has no such one."""
-        for combination in self.combinations:
-            if combination.ports == ports and combination.speed_gbps == speed_gbps:
-                return combination
-        return None
-
-    def refusal_of(self, ports: int, speed_gbps: int) -> NotSupported | None:
-        """Return why a combination is not supported, None if the source gives no reason."""
-        for refused in self.not_supported:
-            if refused.ports == ports and refused.speed_gbps == speed_gbps:
-                return refused
-        return None
-
-    def refusal(self, ports: int, speed_gbps: int) -> Blocker:
-        """Return why the NIC cannot have ``ports`` ports of a speed, and its combinations as the fix."""
-        requested = f"{ports}x{format_speed(speed_gbps)}"
-        fix = "use another NIC"
-        if self.combinations:
-            uses = [f"{use.ports}x{format_speed(use.speed_gbps)}" for use in self.combinations]
-            fix = f"it can be {either(uses)}"
-        refused = self.refusal_of(ports, speed_gbps)
-        if refused is not None:
-            return Blocker(f"{self.title} cannot have {requested} ports: {refused.reason}", f"{refused.fix}; {fix}")
-        if self.not_public:
-            return Blocker(
-                f"{requested} ports are not known of {self.title}: {self.not_public}",
-                f"{fix}; or state its ports in catalog/nics.json of the project",
-            )
-        return Blocker(f"{self.title} cannot have {requested} ports", fix)
-
-
 Step = Mapping[str, Any]
 """What a vendor's tools read and set of one NIC; see ``data/README.md``."""
-
-
-class VendorPack(NamedTuple):
-    """The tools of one NIC vendor, as ``data/nic_vendors/ID.json`` describes them."""
-
-    id: str
-    title: str
-    source: str
-    # How many priorities its tools configure for PFC and congestion control.
-    lossless_priorities: int
-    # The ids of NIC models.
-    nics: tuple[str, ...]
-    # The start of the kernel's names of its RDMA devices.
-    rdma_prefix: str
-    # Settings that survive a reboot and need a reset to apply; they are reported and never changed.
-    firmware: tuple[str, ...]
-    # The command that shows these settings.
-    firmware_query: tuple[str, ...]
-    # The start of the command with which a person changes one.
-    firmware_set: str
-    steps: tuple[Step, ...]
-    # Further names for use in the steps, each read on the node.
-    names: Mapping[str, Mapping[str, Any]]
-    # Which read of the steps gives a fact of `check --facts`, and how its values translate.
-    facts: Mapping[str, Mapping[str, Any]]
-    # How to read the bytes that a NIC has sent in a priority; None if it does not count them.
-    sent_bytes: Mapping[str, Any] | None = None
-    # By the start of a read's name: what another value of it means for the fabric.
-    effects: Mapping[str, str] = {}
-
-
-class PcieSlot(NamedTuple):
-    """A slot: ``raw_gbps`` is the rate after line coding, to which ports are compared.
-
-    ``payload_gbps`` estimates what is left for data, with payloads of 256 and of 512 bytes.
-    ``slots`` is 2 if one NIC uses two slots (socket direct).
-    """
-
-    id: str
-    generation: int
-    lanes: int
-    slots: int
-    raw_gbps: float
-    payload_gbps: tuple[float, float]

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Never, TypeVar
 
 from railweave.catalog.decode import FormError, NicsFile, decode, with_ids
-from railweave.catalog.model import BreakoutMode, Hwsku, NicModel, SwitchModel
+from railweave.catalog.model import BreakoutMode, Hwsku, SwitchModel
+from railweave.catalog.nics import NicModel
 from railweave.catalog.panel import cage_use, cages_with, lane_rates, speeds
 from railweave.codec import InvalidTextError, Place, place_text, position
 from railweave.diagnostics import Diagnostic, Where, error

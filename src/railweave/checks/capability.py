@@ -7,7 +7,8 @@ run at it, with the default traffic classes.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from railweave.catalog.model import NicModel, SwitchModel
+from railweave.catalog.model import SwitchModel
+from railweave.catalog.nics import NicModel
 from railweave.catalog.panel import CageUse, PortGroup, boot_speed_gbps, build_panel, cage_use, cages_with, speeds
 from railweave.checks.buffer_facts import missing_buffers
 from railweave.checks.buffers import SwitchKind, kind_findings

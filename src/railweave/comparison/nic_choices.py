@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import NicModel, NicPorts
+from railweave.catalog.nics import NicModel, NicPorts
 from railweave.intent.model import Intent, WorkloadKind
 from railweave.units import format_speed
 

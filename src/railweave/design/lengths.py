@@ -12,7 +12,7 @@ from railweave.cabling.assemblies import joined, sharing_plugs
 from railweave.cabling.ends import CabledLink, DevicePort, cables_of, device_ports
 from railweave.cabling.media import LaneEnd, reach_m
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import Medium
+from railweave.catalog.media import Medium
 from railweave.design.placing import place_devices
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.links import Link

@@ -8,7 +8,8 @@ classes, ``{interface}`` and ``{rdma}`` on the node, port by port.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from railweave.catalog.model import Step, VendorPack
+from railweave.catalog.model import Step
+from railweave.catalog.nics import VendorPack
 from railweave.hosts.values import NicMarking, NicReceive
 
 # A multiple of every size of a NIC's buffer cells (96 to 192 bytes), so that the driver rounds nothing off.

@@ -6,7 +6,8 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from railweave.catalog.model import Asic, Housing, NicModel
+from railweave.catalog.model import Asic, Housing
+from railweave.catalog.nics import NicModel
 from railweave.checks.capability import CatalogCapability, SpeedUse, SwitchCapability
 from railweave.codec import members
 from railweave.report.layout import cell, code, markdown_table, paragraphs, table

@@ -4,7 +4,7 @@ import pytest
 
 from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_end, switch_end
 from railweave.catalog.load import load_catalog
-from railweave.catalog.model import Medium
+from railweave.catalog.media import Medium
 from railweave.diagnostics import Blocker
 
 CATALOG = load_catalog()

@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from railweave.catalog.load import load_catalog
-from railweave.catalog.model import BreakoutMode, Hwsku, Medium, SwitchModel
+from railweave.catalog.media import Medium
+from railweave.catalog.model import BreakoutMode, Hwsku, SwitchModel
 from railweave.catalog.own import switch_faults
 from railweave.catalog.panel import PortGroup, boot_speed_gbps, build_panel, lane_rates
 from railweave.fabric.buffers import BufferSlices

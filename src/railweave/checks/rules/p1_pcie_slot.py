@@ -2,7 +2,7 @@
 rate needs a margin. A slot may also train lower than it is built."""
 
 from railweave.catalog.load import load_catalog
-from railweave.catalog.model import NicModel
+from railweave.catalog.nics import NicModel
 from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
