@@ -6,8 +6,9 @@ change and ``apply`` what vtysh makes of it.
 
 from railweave.sonic.frr.apply import apply_delta
 from railweave.sonic.frr.delta import delta_text, frr_delta, frr_difference
-from railweave.sonic.frr.document import FrrDocument, parse_frr, render_frr, with_lines
+from railweave.sonic.frr.document import FrrDocument, parse_frr, with_lines
 from railweave.sonic.frr.lines import FrrEntry
+from railweave.sonic.frr.writing import render_frr
 
 __all__ = [
     "FrrDocument",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from railweave.sonic.frr.document import IMPLICIT, FrrDocument, is_foreign, normalize, read_lines
+from railweave.sonic.frr.document import IMPLICIT, FrrDocument, is_foreign, normalize
 from railweave.sonic.frr.lines import (
     FrrEntry,
     defined_neighbor,
@@ -13,6 +13,7 @@ from railweave.sonic.frr.lines import (
     neighbor_of,
     slot,
 )
+from railweave.sonic.frr.reading import read_lines
 
 _ROUTE_MAP_NAME = re.compile(r"route-map \S+$")
 

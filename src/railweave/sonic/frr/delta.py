@@ -11,7 +11,7 @@ from itertools import chain
 
 from railweave.secrets import is_hidden
 from railweave.sonic.frr.activation import QUIET, with_activations
-from railweave.sonic.frr.document import FrrDocument, without_implied, write_lines
+from railweave.sonic.frr.document import FrrDocument, without_implied
 from railweave.sonic.frr.lines import (
     CLEARED_FIRST,
     FrrEntry,
@@ -27,6 +27,7 @@ from railweave.sonic.frr.lines import (
     slot,
     taken_along_by,
 )
+from railweave.sonic.frr.writing import write_lines
 from railweave.wording import natural_key
 
 Owner = tuple[str, str]

@@ -11,20 +11,18 @@ from enum import Enum, auto
 from functools import lru_cache
 from itertools import chain
 
-from railweave.sonic.frr.drain_lines import binding, is_drain_line, separate
+from railweave.sonic.frr.drain_lines import is_drain_line, separate
 from railweave.sonic.frr.lines import (
     JOIN,
     FrrEntry,
-    defined_neighbor,
     is_default_on,
     is_group,
     membership,
     neighbor_of,
-    rank,
 )
 from railweave.sonic.frr.maintenance import maintenance_pattern, separate_maintenance
-from railweave.sonic.frr.spelling import beside, has_more_beside, is_default_value, spelled
-from railweave.wording import natural_key
+from railweave.sonic.frr.reading import FIRST_FAMILY, read_lines
+from railweave.sonic.frr.spelling import beside, has_more_beside, is_default_value
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:
@@ -76,17 +74,6 @@ IMPLICIT = re.compile(r"(address-family|interface|vrf|line vty|segment-routing|t
 pathd prints ``segment-routing`` with ``traffic-eng`` in it as soon as it runs, and is the only daemon that prints
 lines without any configuration (all daemons of FRR 8.4 and 10.3 run with an empty one).
 """
-
-_OPENER = re.compile(r"(router|address-family|route-map|interface|vrf|bfd|line vty|key chain|segment-routing)( |$)")
-_EXIT = re.compile(r"(exit(-[a-z0-9-]+)?|quit)$")
-_ROUTER_WORDS = "neighbor|network|redistribute|maximum-paths|aggregate-address|distance|timers"
-_TOP_BGP = r"bgp (as-path|community-list|large-community-list|extcommunity-list|community alias)"
-_INSIDE = (
-    (re.compile(r"router "), re.compile(rf"(no )?({_ROUTER_WORDS}|address-family|(?!{_TOP_BGP})bgp)( |$)")),
-    (re.compile(r"address-family "), re.compile(rf"(no )?({_ROUTER_WORDS}|import|export|table-map)( |$)")),
-    (re.compile(r"route-map "), re.compile(r"(no )?(match|set|call|on-match|continue|description)( |$)")),
-)
-"""Lines that belong to the context above even in a file without indentation."""
 
 _LIST_LINE = re.compile(
     r"(?P<name>((ip|ipv6) prefix-list|(ip |ipv6 )?access-list|bgp as-path access-list"
@@ -203,111 +190,6 @@ def _is_system_block(top: str) -> bool:
     return SYSTEM.match(top) is not None
 
 
-def read_lines(text: str) -> Iterator[FrrEntry]:
-    """Yield every line in its context and in the spelling of ``spelling``, without comments and exits.
-
-    Indentation gives the context, and where there is none the words do, as in vtysh itself.
-    """
-    # The indentation and text of the lines that may be contexts of the next one, outermost first.
-    stack: list[tuple[int, str]] = []
-    context = ""
-    for raw in text.splitlines():
-        indent, line = _read(raw)
-        if not line:
-            continue
-        # Two letters spare most lines the pattern: a fabric has a million of them.
-        if line[0] in "eq" and _EXIT.match(line):
-            _leave(stack, indent)
-            context = _context(stack)
-            continue
-        if _is_beside_the_last(stack, indent):
-            stack[-1] = (indent, line)
-        else:
-            _close(stack, indent, line)
-            context = _context(stack)
-            stack.append((indent, line))
-        yield _entry(context, line)
-
-
-def _context(stack: list[tuple[int, str]]) -> str:
-    return JOIN.join(line for _, line in stack)
-
-
-def _close(stack: list[tuple[int, str]], indent: int, line: str) -> None:
-    """Remove the lines from the stack that are no context of ``line``."""
-    while stack:
-        last_indent, last = stack[-1]
-        if last_indent < indent or (last_indent == indent and _inside(last, line)):
-            return
-        stack.pop()
-
-
-# A switch's texts are read one after the other, and have most of their lines in common.
-@lru_cache(maxsize=8192)
-def _read(raw: str) -> tuple[int, str]:
-    line = " ".join(raw.split())
-    if not line or line[0] in "!#":
-        return 0, ""
-    return len(raw) - len(raw.lstrip()), spelled(line)
-
-
-@lru_cache(maxsize=8192)
-def _entry(context: str, line: str) -> FrrEntry:
-    """Return a line in the context in which FRR prints it."""
-    if not context:
-        in_vrf = _ROUTE_IN_VRF.match(line)
-        if in_vrf:
-            return FrrEntry(f"vrf {in_vrf['vrf']}", f"{in_vrf['route']}{in_vrf['rest']}")
-    elif context.startswith("router bgp ") and JOIN not in context and _is_of_family(line):
-        return FrrEntry(f"{context}{JOIN}{_FIRST_FAMILY}", line)
-    return FrrEntry(context, line)
-
-
-_FIRST_FAMILY = "address-family ipv4 unicast"
-_OF_FAMILY = frozenset(
-    ("network", "aggregate-address", "redistribute", "maximum-paths", "table-map", "distance", "bgp dampening")
-)
-_OF_FAMILY_PEER = frozenset(
-    ("activate", "allowas-in", "as-override", "attribute-unchanged", "default-originate", "distribute-list",
-     "filter-list", "maximum-prefix", "maximum-prefix-out", "next-hop-self", "prefix-list", "remove-private-AS",
-     "route-map", "route-reflector-client", "route-server-client", "send-community", "soft-reconfiguration",
-     "unsuppress-map", "weight", "addpath-tx-all-paths", "addpath-tx-bestpath-per-AS")
-)  # fmt: skip
-"""Lines that FRR takes in the router itself for IPv4 unicast, and prints in that family (bgpd/bgp_vty.c, the hidden
-commands)."""
-
-
-def _is_of_family(line: str) -> bool:
-    words = line.removeprefix("no ").split(" ", 3)
-    if words[0] == "neighbor":
-        return len(words) > 2 and words[2] in _OF_FAMILY_PEER
-    return words[0] in _OF_FAMILY or " ".join(words[:2]) in _OF_FAMILY
-
-
-_ROUTE_IN_VRF = re.compile(r"(?P<route>(no )?(ip|ipv6) route .+?) vrf (?P<vrf>\S+)(?P<rest>( .*)?)$")
-
-
-def _is_beside_the_last(stack: list[tuple[int, str]], indent: int) -> bool:
-    """Tell whether a line is in the same context as the one before, as most lines are."""
-    if len(stack) < 2 or stack[-1][0] != indent or stack[-2][0] >= indent:
-        return False
-    last = stack[-1][1]
-    # Lines of neighbors open no context, and are most lines.
-    return last.startswith("neighbor ") or _OPENER.match(last) is None
-
-
-def _leave(stack: list[tuple[int, str]], indent: int) -> None:
-    """Close the innermost open context at ``indent``."""
-    while stack and (stack[-1][0] > indent or not _OPENER.match(stack[-1][1])):
-        stack.pop()
-    if stack and stack[-1][0] == indent:
-        stack.pop()
-
-
-def _inside(opened: str, line: str) -> bool:
-    return any(opener.match(opened) and words.match(line) for opener, words in _INSIDE)
-
-
 def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
     """Return the lines as FRR would print them: lists numbered, defaults left out, each line once."""
     numbered = dict.fromkeys(_numbered(_complete(entries)))
@@ -410,7 +292,7 @@ def _is_default_activation(
     path = entry.path
     if not path:
         return False
-    active_by_default = path[-1] == _FIRST_FAMILY and path[:1] not in quiet
+    active_by_default = path[-1] == FIRST_FAMILY and path[:1] not in quiet
     if _ACTIVATE.match(entry.line):
         return active_by_default
     if active_by_default or len(path) < 2 or not entry.line.startswith("no neighbor "):
@@ -459,98 +341,3 @@ def _numbered(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
             number = last + 5 - last % 5
             yield FrrEntry("", f"{name} seq {number} {match['rest']}")
         highest[name] = max(last, number)
-
-
-def render_frr(document: FrrDocument) -> str:
-    """Return a configuration file in FRR's layout: lines before the lines that refer to them, contexts closed."""
-    header = ["frr defaults traditional"]
-    if document.version:
-        header.insert(0, f"frr version {document.version}")
-    # zebra prints the kernel's forwarding as it is; a file with it would freeze that state.
-    system = [line for line in document.system if not line.endswith("forwarding")]
-    ordered = sorted([*_without_replaced_maps(document), *_operational_lines(document)], key=_place)
-    return "\n".join([*header, *system, "!", *write_lines(ordered), "end"]) + "\n"
-
-
-def _without_replaced_maps(document: FrrDocument) -> Iterator[FrrEntry]:
-    """Yield the lines without the route-maps of neighbors that a drain replaces."""
-    bindings = map(binding, document.drain)
-    replaced = {(bound.context, bound.peer, bound.way) for bound in bindings if bound is not None}
-    for entry in document.entries:
-        words = entry.line.split()
-        is_map = len(words) == 5 and words[0] == "neighbor" and words[2] == "route-map"
-        if not (is_map and (entry.context, words[1], words[4]) in replaced):
-            yield entry
-
-
-def _operational_lines(document: FrrDocument) -> Iterator[FrrEntry]:
-    """Yield the lines of drains and of TSA whose routers, neighbors and route-maps exist."""
-    maps = {entry.line.split()[1] for entry in document.entries if entry.line.startswith("route-map ")}
-    for entry in document.maintenance:
-        if (entry.context or entry.line).split()[1] in maps:
-            yield entry
-    # Most switches are not drained.
-    if document.drain:
-        yield from _drain_lines(document)
-
-
-def _drain_lines(document: FrrDocument) -> Iterator[FrrEntry]:
-    """Yield the lines of drains whose routers and neighbors exist."""
-    routers = {entry.line for entry in document.entries if entry.line.startswith("router ")}
-    neighbors = {(entry.context, defined_neighbor(entry.line)) for entry in document.entries}
-    for entry in document.drain:
-        bound = binding(entry)
-        router = entry.context.partition(JOIN)[0]
-        if router.startswith("router ") and router not in routers:
-            continue
-        if bound is None or (router, bound.peer) in neighbors:
-            yield entry
-
-
-def _place(entry: FrrEntry) -> tuple[object, ...]:
-    """Order whole top-level blocks, then inside each the plain lines before the inner contexts."""
-    first = (*entry.path, entry.line)[0]
-    top = rank(FrrEntry("", first))[0]
-    block = natural_key(first) if top in _BLOCKS else ()
-    context = natural_key(entry.context) if entry.context else ()
-    return (top, block, context, *rank(entry)[1:])
-
-
-_BLOCKS = (0, 1, 2, 4)
-"""Ranks of the top-level kinds whose blocks are kept together by name: lists, route maps, interfaces, routers."""
-
-
-def write_lines(entries: Iterable[FrrEntry]) -> Iterator[str]:
-    """Yield text that enters and leaves the contexts of ``entries`` in the order given."""
-    open_path: tuple[str, ...] = ()
-    for entry in entries:
-        path = entry.path
-        shared = _shared(open_path, path)
-        yield from _exits(open_path, shared)
-        for depth in range(shared, len(path)):
-            yield " " * depth + path[depth]
-        yield " " * len(path) + entry.line
-        open_path = path
-        if _OPENER.match(entry.line):
-            open_path = (*path, entry.line)
-    yield from _exits(open_path, 0)
-
-
-def _shared(path: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """Return how many contexts two paths have in common."""
-    count = 0
-    for left, right in zip(path, other, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
-
-
-def _exits(path: tuple[str, ...], depth: int) -> Iterator[str]:
-    """Yield the commands that leave the contexts of ``path`` below ``depth``, innermost first."""
-    for level in range(len(path) - 1, depth - 1, -1):
-        # vtysh leaves a family by a command of its own.
-        if path[level].startswith("address-family"):
-            yield " " * level + "exit-address-family"
-        else:
-            yield " " * level + "exit"

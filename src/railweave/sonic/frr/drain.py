@@ -9,9 +9,10 @@ behind prefer other paths to what is beyond the link. With another path no packe
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from railweave.sonic.frr.document import FrrDocument, write_lines
+from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.frr.drain_lines import WHOLE_LINE, binding, is_drain_line, map_name
 from railweave.sonic.frr.lines import JOIN, FrrEntry, defined_neighbor, is_group, membership, neighbor_of
+from railweave.sonic.frr.writing import write_lines
 from railweave.wording import natural_key
 
 __all__ = [

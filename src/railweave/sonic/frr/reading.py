@@ -1,0 +1,127 @@
+"""The lines of a configuration of FRR in their contexts, from its indentation or, without any, from its words."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from railweave.sonic.frr.lines import (
+    JOIN,
+    FrrEntry,
+)
+from railweave.sonic.frr.spelling import spelled
+
+OPENER = re.compile(r"(router|address-family|route-map|interface|vrf|bfd|line vty|key chain|segment-routing)( |$)")
+_EXIT = re.compile(r"(exit(-[a-z0-9-]+)?|quit)$")
+_ROUTER_WORDS = "neighbor|network|redistribute|maximum-paths|aggregate-address|distance|timers"
+_TOP_BGP = r"bgp (as-path|community-list|large-community-list|extcommunity-list|community alias)"
+_INSIDE = (
+    (re.compile(r"router "), re.compile(rf"(no )?({_ROUTER_WORDS}|address-family|(?!{_TOP_BGP})bgp)( |$)")),
+    (re.compile(r"address-family "), re.compile(rf"(no )?({_ROUTER_WORDS}|import|export|table-map)( |$)")),
+    (re.compile(r"route-map "), re.compile(r"(no )?(match|set|call|on-match|continue|description)( |$)")),
+)
+"""Lines that belong to the context above even in a file without indentation."""
+
+
+def read_lines(text: str) -> Iterator[FrrEntry]:
+    """Yield every line in its context and in the spelling of ``spelling``, without comments and exits.
+
+    Indentation gives the context, and where there is none the words do, as in vtysh itself.
+    """
+    # The indentation and text of the lines that may be contexts of the next one, outermost first.
+    stack: list[tuple[int, str]] = []
+    context = ""
+    for raw in text.splitlines():
+        indent, line = _read(raw)
+        if not line:
+            continue
+        # Two letters spare most lines the pattern: a fabric has a million of them.
+        if line[0] in "eq" and _EXIT.match(line):
+            _leave(stack, indent)
+            context = _context(stack)
+            continue
+        if _is_beside_the_last(stack, indent):
+            stack[-1] = (indent, line)
+        else:
+            _close(stack, indent, line)
+            context = _context(stack)
+            stack.append((indent, line))
+        yield _entry(context, line)
+
+
+def _context(stack: list[tuple[int, str]]) -> str:
+    return JOIN.join(line for _, line in stack)
+
+
+def _close(stack: list[tuple[int, str]], indent: int, line: str) -> None:
+    """Remove the lines from the stack that are no context of ``line``."""
+    while stack:
+        last_indent, last = stack[-1]
+        if last_indent < indent or (last_indent == indent and _inside(last, line)):
+            return
+        stack.pop()
+
+
+# A switch's texts are read one after the other, and have most of their lines in common.
+@lru_cache(maxsize=8192)
+def _read(raw: str) -> tuple[int, str]:
+    line = " ".join(raw.split())
+    if not line or line[0] in "!#":
+        return 0, ""
+    return len(raw) - len(raw.lstrip()), spelled(line)
+
+
+@lru_cache(maxsize=8192)
+def _entry(context: str, line: str) -> FrrEntry:
+    """Return a line in the context in which FRR prints it."""
+    if not context:
+        in_vrf = _ROUTE_IN_VRF.match(line)
+        if in_vrf:
+            return FrrEntry(f"vrf {in_vrf['vrf']}", f"{in_vrf['route']}{in_vrf['rest']}")
+    elif context.startswith("router bgp ") and JOIN not in context and _is_of_family(line):
+        return FrrEntry(f"{context}{JOIN}{FIRST_FAMILY}", line)
+    return FrrEntry(context, line)
+
+
+FIRST_FAMILY = "address-family ipv4 unicast"
+_OF_FAMILY = frozenset(
+    ("network", "aggregate-address", "redistribute", "maximum-paths", "table-map", "distance", "bgp dampening")
+)
+_OF_FAMILY_PEER = frozenset(
+    ("activate", "allowas-in", "as-override", "attribute-unchanged", "default-originate", "distribute-list",
+     "filter-list", "maximum-prefix", "maximum-prefix-out", "next-hop-self", "prefix-list", "remove-private-AS",
+     "route-map", "route-reflector-client", "route-server-client", "send-community", "soft-reconfiguration",
+     "unsuppress-map", "weight", "addpath-tx-all-paths", "addpath-tx-bestpath-per-AS")
+)  # fmt: skip
+"""Lines that FRR takes in the router itself for IPv4 unicast, and prints in that family (bgpd/bgp_vty.c, the hidden
+commands)."""
+
+
+def _is_of_family(line: str) -> bool:
+    words = line.removeprefix("no ").split(" ", 3)
+    if words[0] == "neighbor":
+        return len(words) > 2 and words[2] in _OF_FAMILY_PEER
+    return words[0] in _OF_FAMILY or " ".join(words[:2]) in _OF_FAMILY
+
+
+_ROUTE_IN_VRF = re.compile(r"(?P<route>(no )?(ip|ipv6) route .+?) vrf (?P<vrf>\S+)(?P<rest>( .*)?)$")
+
+
+def _is_beside_the_last(stack: list[tuple[int, str]], indent: int) -> bool:
+    """Tell whether a line is in the same context as the one before, as most lines are."""
+    if len(stack) < 2 or stack[-1][0] != indent or stack[-2][0] >= indent:
+        return False
+    last = stack[-1][1]
+    # Lines of neighbors open no context, and are most lines.
+    return last.startswith("neighbor ") or OPENER.match(last) is None
+
+
+def _leave(stack: list[tuple[int, str]], indent: int) -> None:
+    """Close the innermost open context at ``indent``."""
+    while stack and (stack[-1][0] > indent or not OPENER.match(stack[-1][1])):
+        stack.pop()
+    if stack and stack[-1][0] == indent:
+        stack.pop()
+
+
+def _inside(opened: str, line: str) -> bool:
+    return any(opener.match(opened) and words.match(line) for opener, words in _INSIDE)

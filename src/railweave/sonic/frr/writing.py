@@ -1,0 +1,109 @@
+"""Configuration files in FRR's layout, and lines as text that enters and leaves their contexts."""
+
+from collections.abc import Iterable, Iterator
+
+from railweave.sonic.frr.document import FrrDocument
+from railweave.sonic.frr.drain_lines import binding
+from railweave.sonic.frr.lines import (
+    JOIN,
+    FrrEntry,
+    defined_neighbor,
+    rank,
+)
+from railweave.sonic.frr.reading import OPENER
+from railweave.wording import natural_key
+
+
+def render_frr(document: FrrDocument) -> str:
+    """Return a configuration file in FRR's layout: lines before the lines that refer to them, contexts closed."""
+    header = ["frr defaults traditional"]
+    if document.version:
+        header.insert(0, f"frr version {document.version}")
+    # zebra prints the kernel's forwarding as it is; a file with it would freeze that state.
+    system = [line for line in document.system if not line.endswith("forwarding")]
+    ordered = sorted([*_without_replaced_maps(document), *_operational_lines(document)], key=_place)
+    return "\n".join([*header, *system, "!", *write_lines(ordered), "end"]) + "\n"
+
+
+def _without_replaced_maps(document: FrrDocument) -> Iterator[FrrEntry]:
+    """Yield the lines without the route-maps of neighbors that a drain replaces."""
+    bindings = map(binding, document.drain)
+    replaced = {(bound.context, bound.peer, bound.way) for bound in bindings if bound is not None}
+    for entry in document.entries:
+        words = entry.line.split()
+        is_map = len(words) == 5 and words[0] == "neighbor" and words[2] == "route-map"
+        if not (is_map and (entry.context, words[1], words[4]) in replaced):
+            yield entry
+
+
+def _operational_lines(document: FrrDocument) -> Iterator[FrrEntry]:
+    """Yield the lines of drains and of TSA whose routers, neighbors and route-maps exist."""
+    maps = {entry.line.split()[1] for entry in document.entries if entry.line.startswith("route-map ")}
+    for entry in document.maintenance:
+        if (entry.context or entry.line).split()[1] in maps:
+            yield entry
+    # Most switches are not drained.
+    if document.drain:
+        yield from _drain_lines(document)
+
+
+def _drain_lines(document: FrrDocument) -> Iterator[FrrEntry]:
+    """Yield the lines of drains whose routers and neighbors exist."""
+    routers = {entry.line for entry in document.entries if entry.line.startswith("router ")}
+    neighbors = {(entry.context, defined_neighbor(entry.line)) for entry in document.entries}
+    for entry in document.drain:
+        bound = binding(entry)
+        router = entry.context.partition(JOIN)[0]
+        if router.startswith("router ") and router not in routers:
+            continue
+        if bound is None or (router, bound.peer) in neighbors:
+            yield entry
+
+
+def _place(entry: FrrEntry) -> tuple[object, ...]:
+    """Order whole top-level blocks, then inside each the plain lines before the inner contexts."""
+    first = (*entry.path, entry.line)[0]
+    top = rank(FrrEntry("", first))[0]
+    block = natural_key(first) if top in _BLOCKS else ()
+    context = natural_key(entry.context) if entry.context else ()
+    return (top, block, context, *rank(entry)[1:])
+
+
+_BLOCKS = (0, 1, 2, 4)
+"""Ranks of the top-level kinds whose blocks are kept together by name: lists, route maps, interfaces, routers."""
+
+
+def write_lines(entries: Iterable[FrrEntry]) -> Iterator[str]:
+    """Yield text that enters and leaves the contexts of ``entries`` in the order given."""
+    open_path: tuple[str, ...] = ()
+    for entry in entries:
+        path = entry.path
+        shared = _shared(open_path, path)
+        yield from _exits(open_path, shared)
+        for depth in range(shared, len(path)):
+            yield " " * depth + path[depth]
+        yield " " * len(path) + entry.line
+        open_path = path
+        if OPENER.match(entry.line):
+            open_path = (*path, entry.line)
+    yield from _exits(open_path, 0)
+
+
+def _shared(path: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """Return how many contexts two paths have in common."""
+    count = 0
+    for left, right in zip(path, other, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def _exits(path: tuple[str, ...], depth: int) -> Iterator[str]:
+    """Yield the commands that leave the contexts of ``path`` below ``depth``, innermost first."""
+    for level in range(len(path) - 1, depth - 1, -1):
+        # vtysh leaves a family by a command of its own.
+        if path[level].startswith("address-family"):
+            yield " " * level + "exit-address-family"
+        else:
+            yield " " * level + "exit"
