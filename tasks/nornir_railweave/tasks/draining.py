@@ -47,17 +47,8 @@ def drain(
     ``limits`` the targets may be drained beside them.
     """
     results: list[DrainResult] = []
-    hold = "" if holding is None else holding.name
     for target in targets:
-        if why := _held(target, holding) or _reasons(nr, limits, targets, hold):
-            results.append(DrainResult(target.device, error=why))
-            break
-        result: DrainResult = run_on(nr, (target.device,), drain_device, peers=target.peers, hold=hold)[target.device]
-        if holding is not None and result.changed:
-            holding.drained((target.device,))
-        # Another one may have been drained meanwhile.
-        if result.changed and (why := _reasons(nr, limits, targets, hold)):
-            result = _given_back(nr, target, result, why)
+        result = _drain_switch(nr, target, targets, limits, holding)
         if not result.error and wait_s > 0:
             result = _waited(nr, target, result, wait_s, packets_per_s)
         results.append(result)
@@ -66,6 +57,28 @@ def drain(
     if holding is not None:
         holding.release()
     return tuple(results)
+
+
+def _drain_switch(
+    nr: Nornir,
+    target: DrainTarget,
+    targets: Sequence[DrainTarget],
+    limits: DrainLimits | None,
+    holding: Holding | None,
+) -> DrainResult:
+    """Drain one switch unless something around it forbids that; ``targets`` are all that the operator drains."""
+    hold = "" if holding is None else holding.name
+    if why := _held(target, holding) or _reasons(nr, limits, targets, hold):
+        return DrainResult(target.device, error=why)
+    result: DrainResult = run_on(nr, (target.device,), drain_device, peers=target.peers, hold=hold)[target.device]
+    if not result.changed:
+        return result
+    if holding is not None:
+        holding.drained((target.device,))
+    # Another one may have been drained meanwhile.
+    if why := _reasons(nr, limits, targets, hold):
+        return _given_back(nr, target, result, why)
+    return result
 
 
 def refusal(nr: Nornir, limits: DrainLimits, targets: Sequence[DrainTarget], hold: str = "") -> Sequence[Diagnostic]:

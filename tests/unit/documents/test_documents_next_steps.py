@@ -16,7 +16,7 @@ from railweave.wording import UNTARGETED, WITHOUT_INTENT, command_line, commands
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = "|".join(sorted(COMMAND.commands))
-SHOWN = re.compile(rf"`(railweave [a-z-]+[^`]*)`|(?:^|: )(railweave (?:{NAMES})\b[^`;,()]*)")
+SHOWN = re.compile(rf"`(railweave [a-z][a-z-]*[^`]*)`|(?:^|: )(railweave (?:{NAMES})\b[^`;,()]*)")
 PLACEHOLDER = "1"
 """Stands for a value that is filled in: a name and a number alike."""
 KNOWS_NO_PROJECT = {

@@ -10,7 +10,6 @@ from napalm.base.exceptions import (
     ConnectionClosedException,
     ConnectTimeoutError,
 )
-from planned_devices import planned
 
 from nornir_railweave.device.session import has_answered, unread_event
 from nornir_railweave.rollout.progress import _LINES
@@ -57,4 +56,5 @@ def test_a_plan_keeps_which_it_was(answered: bool) -> None:
     assert fabric is not None
     readings = {switch.name: Reading(error="refused", answered=answered) for switch in fabric.switches}
     plan = build_plan(fabric, readings, target="", intent_sha256="")
-    assert plan.devices["lab-leaf1"] == planned(DeviceState.UNREACHABLE, "leaf", error="refused", answered=answered)
+    device = plan.devices["lab-leaf1"]
+    assert (device.state, device.error, device.reading.answered) == (DeviceState.UNREACHABLE, "refused", answered)

@@ -15,7 +15,7 @@ from nornir_railweave.tasks import draining
 from nornir_railweave.tasks.holding import MANUAL_S, Holding
 from nornir_railweave.tasks.links_up_towards import links_up_towards
 from railweave.api import hosts
-from railweave.api.deployment.rollout import agree, agreed_for, carry_out
+from railweave.api.deployment.rollout import agree, agreed_for, carry_out, read_review
 from railweave.api.hosts import node_log
 from railweave.api.journal.audit import audited_action
 from railweave.api.journal.folder import holding_capacity
@@ -184,8 +184,9 @@ class _PhasedRun:
         project = self.live.project
         options = agreed_for(self.options, phase)
         fabric = self.live.live_to_deploy(phase.number)
+        review = read_review(reviewed, fabric.target)
         with fabric.connected():
-            agreed = agree(project, fabric, options, reviewed)
+            agreed = agree(project, fabric, options, review)
             if agreed is None:
                 return PhaseStep(phase, None)
             # After the plan: another run may have deployed a later phase while the operator was asked.

@@ -41,6 +41,22 @@ def agreed_for(options: DeployOptions, phase: Phase) -> DeployOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Review:
+    """A plan that was reviewed before its deployment: its ``file``, what was ``signed`` of it, and by whom.
+
+    All are empty where a deployment makes its plan itself.
+    """
+
+    file: Path | None = None
+    plan: Plan | None = None
+    signed: Signed | None = None
+    signer: str = ""
+
+
+NOTHING_REVIEWED = Review()
+
+
+@dataclass(frozen=True, slots=True)
 class AgreedPlan:
     """A plan that the operator agreed to, and what its rollout says of it."""
 
@@ -62,28 +78,28 @@ def deploy(
     for an unknown target, RailweaveError if a file cannot be read or written.
     """
     fabric = live_fabric(project, target)
+    review = read_review(reviewed, fabric.target)
     with fabric.connected():
-        agreed = agree(project, fabric, options, reviewed)
+        agreed = agree(project, fabric, options, review)
         if agreed is None:
             return None
         return carry_out(project, fabric, agreed, options)
 
 
-def agree(project: Project, fabric: LiveFabric, options: DeployOptions, reviewed: Path | None) -> AgreedPlan | None:
+def agree(project: Project, fabric: LiveFabric, options: DeployOptions, review: Review) -> AgreedPlan | None:
     """Plan the deployment of ``fabric`` and ask the operator; None if they declined. Raises as `deploy` does."""
     fabric.require_secrets()
-    bound, signed, signer = _reviewed(reviewed, fabric.target.name, fabric.target.allowed_signers)
     refuse_while_rolling_out(fabric.designed.fabric.name, fabric.target.name, project.operator)
     _report_unfinished(project, fabric)
     with fabric.shown:
         plan = fabric.plan(remove_conflicting=options.remove_conflicting, pending_wait_s=pending_wait_s(fabric.target))
     # Planned again, and compared with what was reviewed: devices may have changed since.
-    if bound is not None and (diagnostics := check_binding(bound, plan, str(reviewed))):
+    if review.plan is not None and (diagnostics := check_binding(review.plan, plan, str(review.file))):
         raise RefusedError(diagnostics)
     if not project.operator.approves(plan):
         return None
-    metadata = _metadata(project, fabric, options, signed)
-    return AgreedPlan(plan, metadata, f"deploy {reviewed or project.intent}", signer)
+    metadata = _metadata(project, fabric, options, review.signed)
+    return AgreedPlan(plan, metadata, f"deploy {review.file or project.intent}", review.signer)
 
 
 def carry_out(project: Project, fabric: LiveFabric, agreed: AgreedPlan, options: DeployOptions) -> DeployResult:
@@ -98,16 +114,18 @@ def carry_out(project: Project, fabric: LiveFabric, agreed: AgreedPlan, options:
         return result
 
 
-def _reviewed(file: Path | None, target: str, allowed: Path | None) -> tuple[Plan | None, Signed | None, str]:
-    """Return the plan in ``file``, what was signed and by whom; None and empty without a file.
+def read_review(file: Path | None, target: Target) -> Review:
+    """Return what was reviewed: the plan in ``file``, and who signed it.
 
-    Raises RefusedError without a file for a target that takes plans of ``allowed`` signers only.
+    No switch is needed for it, so that what is wrong with the file is reported before a login is tried. Raises
+    RefusedError where the file is not a plan, or has no signature that the target takes.
     """
+    allowed = target.allowed_signers
     if file is not None:
-        return read_plan(file, allowed)
+        return Review(file, *read_plan(file, allowed))
     if allowed is not None:
-        raise refuse_unsigned(target, allowed)
-    return None, None, ""
+        raise refuse_unsigned(target.name, allowed)
+    return NOTHING_REVIEWED
 
 
 def _metadata(project: Project, fabric: LiveFabric, options: DeployOptions, signed: Signed | None) -> RolloutMetadata:

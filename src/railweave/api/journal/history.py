@@ -22,13 +22,17 @@ def project_history(intent: Path, intent_sha256: str, fabric: str, running: Iter
     revision, dirty = _revision(intent)
     history = History(Generation(revision=revision, digest=sources_digest(intent_sha256), dirty=dirty))
     others = [generation for generation in running if history.is_other(generation)]
-    committed = {generation.revision for generation in others if generation.revision and not generation.dirty}
+    committed = {generation.revision for generation in others if _is_of_a_commit(generation)}
     if revision:
         history = replace(history, ancestry={other: _ancestry(revision, other) for other in committed})
     # A project may have thousands of journals, and only states without a commit are looked for in them.
-    if any(generation.dirty or not generation.revision for generation in others):
+    if not all(map(_is_of_a_commit, others)):
         history = replace(history, deployed=_deployed(fabric))
     return history
+
+
+def _is_of_a_commit(generation: Generation) -> bool:
+    return bool(generation.revision) and not generation.dirty
 
 
 def sources_digest(intent_sha256: str) -> str:
