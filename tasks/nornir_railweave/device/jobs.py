@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from nornir_railweave.checked_driver import CheckedDriver
-from nornir_railweave.device.reading import Comparer, ConfigComparison, running_of
+from nornir_railweave.device.reading import Comparer, running_of
 from railweave.plan.document import change_json
 from railweave.plan.expectation import Expectation
 from railweave.plan.health import Health, gate
@@ -21,7 +21,7 @@ from railweave.plan.rollout import DeviceRecord
 from railweave.plan.routes import SessionRoutes, session_routes
 from railweave.plan.verification import check_device
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.diff import running_sha256
+from railweave.sonic.delta.diff import ConfigComparison, running_sha256
 from railweave.sonic.delta.methods import needs_both_ends
 from railweave.sonic.delta.snapshot import Snapshot, snapshot_before
 from railweave.sonic.document import DocumentError

@@ -72,7 +72,7 @@ class LiveFabric:
 
     def history(self, plan: Plan) -> History:
         """Return the state of the project that is deployed, and how those relate to it that devices of ``plan`` run."""
-        running = {device.generation.content for device in plan.devices.values()}
+        running = {device.reading.generation.content for device in plan.devices.values()}
         intent = self.designed.intent
         return project_history(Path(intent.file), intent.sha256, self.designed.fabric.name, running)
 
