@@ -4,4 +4,4 @@ The engine in this package is made of pure functions over typed values: no socke
 intent -> design -> fabric -> device configuration -> artifacts, plans and reports.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,6 +1,5 @@
 """The starter projects: copied whole into an empty folder, good from the first moment."""
 
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ import yaml
 from by_check import sampled
 
 from nornir_railweave.target.target_file import load_target
+from railweave import __version__
 from railweave.api.design.intent import design_text, load_designed
 from railweave.api.starter import INTENT, design_intent, init, starter_designs, starter_templates
 from railweave.bom.bill import bill
@@ -77,8 +77,8 @@ def test_a_project_asks_no_index_for_railweave_but_for_the_wheel_of_this_version
         for line in (tmp_path / "new/requirements.in").read_text(encoding="utf-8").splitlines()
         if not line.startswith("#")
     ]
-    assert asked == [f"./wheels/railweave-{version('railweave')}-py3-none-any.whl[sim]"]
-    assert f"'./railweave-{version('railweave')}-py3-none-any.whl[sim]'" in (tmp_path / "new/Makefile").read_text()
+    assert asked == [f"./wheels/railweave-{__version__}-py3-none-any.whl[sim]"]
+    assert f"'./railweave-{__version__}-py3-none-any.whl[sim]'" in (tmp_path / "new/Makefile").read_text()
 
 
 def test_a_folder_that_holds_anything_is_left_alone(tmp_path: Path) -> None:
