@@ -13,6 +13,7 @@ import pytest
 from nornir_railweave.rollout.node_log import NodeLog
 from railweave.api import hosts
 from railweave.api.deployment import phases as phased
+from railweave.api.deployment.rollout import Review
 from railweave.api.design.revisions import PhasedChange
 from railweave.api.project import Project
 from railweave.api.targets.phases import LivePhases
@@ -89,11 +90,12 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     @dataclass(frozen=True)
     class PhaseFabric:
         number: int
+        target: None = None
 
         def connected(self) -> AbstractContextManager[None]:
             return nullcontext()
 
-    def agree(project: Project, fabric: PhaseFabric, options: DeployOptions, reviewed: Path | None) -> Any:
+    def agree(project: Project, fabric: PhaseFabric, options: DeployOptions, review: Review) -> Any:
         return fabric
 
     def carry_out(project: Project, fabric: PhaseFabric, agreed: Any, options: DeployOptions) -> Any:
@@ -131,6 +133,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(LivePhases, "done", lambda self, asked=None, settle=False: played.done)
     monkeypatch.setattr(LivePhases, "missing_cables", lambda self, number: played.missing(number))
     monkeypatch.setattr(LivePhases, "live_to_deploy", lambda self, number: PhaseFabric(number))
+    monkeypatch.setattr(phased, "read_review", lambda file, target: Review(file))
     monkeypatch.setattr(phased, "agree", agree)
     monkeypatch.setattr(phased, "carry_out", carry_out)
     monkeypatch.setattr(hosts, "managed", lambda project, target: played.manages_nodes)
