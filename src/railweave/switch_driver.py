@@ -96,6 +96,13 @@ class CommitStatus:
     # In how many seconds the switch reverts the commit by itself (None: no timer runs), and the hold ends.
     remaining_s: float | None = None
     held_s: float = 0.0
+    # The id of the temporary drain that a pending commit supersedes.
+    drain: str = ""
+
+    @property
+    def drains(self) -> bool:
+        """True if the pending commit is only a temporary drain."""
+        return self.pending and self.is_drain
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +205,10 @@ class SwitchView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ConfigReading:
-    """What a switch runs, from one answer. A driver fills in what it knows."""
+    """What a switch runs, from one answer. A driver fills in what it knows.
+
+    A driver may return a subclass with further fields, by which its ``confirm`` compares the running configuration.
+    """
 
     running: RunningConfig
     status: CommitStatus
@@ -211,8 +221,6 @@ class ConfigReading:
     unapplied: Sequence[tuple[str, str, str, str]] | None = None
     unseen: tuple[str, ...] = ()
     image: Mapping[str, str] = field(default_factory=dict)
-    # The driver's own reading, by which `confirm` recognizes that exactly this runs.
-    native: object = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

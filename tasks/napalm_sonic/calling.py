@@ -173,10 +173,10 @@ class Caller:
         if refused.exit_status == OTHER_PROGRAM:
             status = status_of(self._parsed(refused)["status"])
             # Only the version that wrote the state can end its transaction.
-            if status.pending or status.status == "damaged":
+            if status.pending or status.state == "damaged":
                 raise CommitError(
                     f"{self.session.hostname}: another version of railweave-switch has something pending there "
-                    f"({status.status} {status.commit_id or status.error}): end it with that version first, or by "
+                    f"({status.state} {status.commit_id or status.error}): end it with that version first, or by "
                     f"`railweave recover`"
                 )
         install = f"python3 -I -S -c {shlex.quote(INSTALLER)} install --sha256 {packed_sha256()}"

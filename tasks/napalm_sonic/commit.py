@@ -17,9 +17,8 @@ from napalm_sonic.candidate import Candidate
 from napalm_sonic.codec import error_of, some
 from napalm_sonic.drain import TemporaryDrain, Traffic, check_revert_in
 from napalm_sonic.lock import who
-from napalm_sonic.observed import Look
 from napalm_sonic.program import SwitchProgram, new_id, rejected_of
-from napalm_sonic.reading import Reading, Status, status_of
+from napalm_sonic.reading import Reading, status_of
 from railweave.printable import printable
 from railweave.secrets import secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Change, Delta, Method
@@ -34,21 +33,9 @@ from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
 from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_difference, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.rows import FRR_TABLE
+from railweave.switch_driver import AppliedChange, CommitStatus, ObserveRequest
 from railweave_switch.state import TransactionKind
 from railweave_switch.state_forms import VERSION
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A commit under its timer: its id, and the reading in the switch's answer, None if the answer was lost.
-
-    ``complaint`` is the error of a reload after which all rows are as intended.
-    """
-
-    commit_id: str
-    reading: Reading | None = None
-    complaint: str = ""
-
 
 UNATTENDED_S = 300.0
 """The timer of a commit that is confirmed at once, in addition to the time of a reload."""
@@ -125,33 +112,33 @@ class Committer:
         message: str,
         revert_in_s: int | None,
         drain: TemporaryDrain | None = None,
-        look: Look | None = None,
+        request: ObserveRequest | None = None,
         generation: Mapping[str, Any] | None = None,
         *,
         restores: bool = False,
         commit_id: str = "",
-    ) -> Applied:
+    ) -> AppliedChange:
         """Apply a delta that was made for the configuration ``before``; ``commit_id`` names the commit.
 
         The switch refuses it if a row that it changes, or FRR, differs from ``before``, or if another transaction came
-        since. ``look`` selects the observations in its answer. ``generation`` has the number of the generation that the
-        delta was made for (``was``), which the switch must still have, and the new one (``now``), which it stores with
-        the confirmation. The switch's YANG models are checked unless the delta ``restores`` an earlier state.
+        since. ``request`` selects the observations in its answer. ``generation`` has the number of the generation that
+        the delta was made for (``was``), which the switch must still have, and the new one (``now``), which it stores
+        with the confirmation. The switch's YANG models are checked unless the delta ``restores`` an earlier state.
         """
         try:
             work = Work(commit_id or new_id(), before, delta, steps_of(delta, before.running))
             options = {"check": not restores, "lasting": revert_in_s is None}
             # No name here holds the transaction, so `apply` can drop it while the switch works on its text.
             answer = self.program.apply(
-                {**self._transaction(work, message, revert_in_s, drain, generation), **options}, look
+                {**self._transaction(work, message, revert_in_s, drain, generation), **options}, request
             )
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
-        self._judge(self._with_frr(work, answer, revert_in_s, look), work)
+        self._judge(self._with_frr(work, answer, revert_in_s, request), work)
         complaint = ""
         if answer.get("refused"):
             complaint = error_of(answer, _secrets(work))
-        applied = Applied(work.commit_id, self.program.last_reading, complaint)
+        applied = AppliedChange(work.commit_id, self.program.last_reading, complaint)
         if revert_in_s is None:
             raise_unsaved(self.hostname, self.program.confirm(work.commit_id))
         return applied
@@ -161,17 +148,17 @@ class Committer:
         delta: Delta,
         message: str,
         revert_in_s: int | None,
-        look: Look | None,
+        request: ObserveRequest | None,
         generation: Mapping[str, Any] | None,
         *,
         restores: bool,
         commit_id: str,
-    ) -> Applied:
+    ) -> AppliedChange:
         """Apply a delta that was made for the last reading."""
         before = self.program.last_reading or self.program.read()
         drain = self._pending_drain(before)
         return self.execute(
-            delta, before, message, revert_in_s, drain, look, generation, restores=restores, commit_id=commit_id
+            delta, before, message, revert_in_s, drain, request, generation, restores=restores, commit_id=commit_id
         )
 
     def confirm_pending(self, made: str = "", sent: str = "") -> None:
@@ -204,17 +191,17 @@ class Committer:
             self._refuse_later(status, made)
         if status.pending:
             self.program.revert(commit_id=status.commit_id)
-        elif status.last:
-            self.program.revert(commit=status.last, last=status.commit_id)
+        elif status.kept:
+            self.program.revert(commit=status.kept, last=status.commit_id)
         else:
             raise CommitError(f"{self.hostname}: there is no commit to roll back")
 
-    def _refuse_later(self, status: Status, made: str) -> None:
+    def _refuse_later(self, status: CommitStatus, made: str) -> None:
         """Raise CommitError if another session's transaction came after the commit ``made``."""
-        if status.pending or status.last != made:
+        if status.pending or status.kept != made:
             raise CommitError(f"{self.hostname}: {_came_after(made, status)}; nothing was rolled back")
 
-    def _is_own(self, status: Status, made: str, sent: str) -> bool:
+    def _is_own(self, status: CommitStatus, made: str, sent: str) -> bool:
         """Tell whether the last transaction is a commit or the drain of this session."""
         own = {made, sent}
         if self.drain is not None:
@@ -229,7 +216,7 @@ class Committer:
             return None
         if not now.status.drains or now.status.overdue:
             raise CommitError(
-                f"{self.hostname}: the temporary drain was over ({now.status.status}) before the change began; "
+                f"{self.hostname}: the temporary drain was over ({now.status.state}) before the change began; "
                 f"nothing was applied, drain again with a longer time"
             )
         return drain
@@ -303,7 +290,7 @@ class Committer:
             )
 
     def _with_frr(
-        self, work: Work, answer: dict[str, Any], revert_in_s: int | None, look: Look | None
+        self, work: Work, answer: dict[str, Any], revert_in_s: int | None, request: ObserveRequest | None
     ) -> dict[str, Any]:
         """Compare FRR with the model; after a reload first apply the lines that FRR's startup file lacks.
 
@@ -312,17 +299,17 @@ class Committer:
         if answer.get("outcome") != "applied" or (not _changes_frr(work.delta) and not work.delta.reloads):
             return answer
         if work.delta.reloads:
-            answer = self._amended(work, answer, revert_in_s, look)
+            answer = self._amended(work, answer, revert_in_s, request)
             if answer.get("outcome") != "applied":
                 return answer
         unmet = frr_unmet(work.delta, self._frr_of(answer), work.after.frr_document)
         if not unmet:
             return answer
         ended = self.program.revert(commit_id=work.commit_id)
-        return {"outcome": ended.status, "error": f"not as wanted when read back: {some(unmet)}", "missing": []}
+        return {"outcome": ended.state, "error": f"not as wanted when read back: {some(unmet)}", "missing": []}
 
     def _amended(
-        self, work: Work, answer: dict[str, Any], revert_in_s: int | None, look: Look | None
+        self, work: Work, answer: dict[str, Any], revert_in_s: int | None, request: ObserveRequest | None
     ) -> dict[str, Any]:
         """Send missing FRR lines after a reload and return the last answer.
 
@@ -336,7 +323,7 @@ class Committer:
             text = delta_text(*_left(work.delta, now, wanted))
             if not text:
                 return answer
-            answer = self.program.amend(self._amendment(work, text, revert_in_s), look)
+            answer = self.program.amend(self._amendment(work, text, revert_in_s), request)
             if answer.get("outcome") != "applied":
                 return answer
         return answer
@@ -436,22 +423,22 @@ class Changes:
         *,
         message: str = "",
         revert_in: int | None,
-        look: Look | None = None,
+        request: ObserveRequest | None = None,
         generation: Mapping[str, Any] | None = None,
         restores: bool = False,
         commit_id: str = "",
-    ) -> Applied:
+    ) -> AppliedChange:
         """Apply exactly this delta, which was made for the last reading of this session.
 
         Nothing is read or compared before: the switch refuses the delta if the rows that it changes differ from that
         reading, or if its generation is not ``generation["was"]``; it stores ``generation["now"]`` with the
-        confirmation. ``commit_id``, made by ``new_id``, names the commit even if its answer is lost; ``look`` selects
-        the observations in the answer. The switch's YANG models are checked first, unless the delta ``restores`` an
-        earlier state. Raises what ``commit_config`` raises.
+        confirmation. ``commit_id``, made by ``new_id``, names the commit even if its answer is lost; ``request``
+        selects the observations in the answer. The switch's YANG models are checked first, unless the delta
+        ``restores`` an earlier state. Raises what ``commit_config`` raises.
         """
         check_revert_in(revert_in)
         return self.committer.execute_planned(
-            delta, message, revert_in, look, generation, restores=restores, commit_id=commit_id
+            delta, message, revert_in, request, generation, restores=restores, commit_id=commit_id
         )
 
     def confirm(self, commit_id: str, *, only: Reading | None = None) -> bool:
@@ -489,7 +476,7 @@ class Changes:
         return self._program.rollback_document(commit_id)
 
 
-def _came_after(made: str, status: Status) -> str:
+def _came_after(made: str, status: CommitStatus) -> str:
     """Describe the transaction that came after the commit of this session."""
     return (
         f"{status.kind or 'transaction'} {status.commit_id or 'none'} by {status.by or 'another session'} came after "

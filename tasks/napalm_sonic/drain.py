@@ -14,13 +14,14 @@ from napalm.base.exceptions import CommitError
 
 from napalm_sonic.codec import error_of
 from napalm_sonic.lock import who
-from napalm_sonic.observed import Look, Observed, observed_of
+from napalm_sonic.observed import Observed, observed_of
 from napalm_sonic.program import SwitchProgram, new_id
-from napalm_sonic.reading import Reading, Status, refuse_when_pending
+from napalm_sonic.reading import Reading, refuse_when_pending
 from railweave.sonic.frr import FrrDocument, FrrEntry, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.frr.drain import drain_lines, drain_text, drained_peers, redrained, undo_text, undrain_text
 from railweave.sonic.frr.lines import JOIN
+from railweave.switch_driver import CommitStatus, ObserveRequest
 from railweave_switch.state import TransactionKind
 from railweave_switch.state_forms import VERSION
 
@@ -61,12 +62,17 @@ class Drainer:
         return drained_peers(self._frr())
 
     def drain(
-        self, peers: Sequence[str] | None, revert_in_s: int | None, message: str, look: Look | None, hold: str = ""
+        self,
+        peers: Sequence[str] | None,
+        revert_in_s: int | None,
+        message: str,
+        request: ObserveRequest | None,
+        hold: str = "",
     ) -> tuple[TemporaryDrain, Observed | None]:
         """Drain for at most ``revert_in_s`` seconds; None: drain until somebody undrains, and save.
 
         Uses the last reading; reads again only if the switch reports that its configuration has changed since. With a
-        ``hold`` the switch drains only while the hold lasts. Return the drain, and the observations that ``look``
+        ``hold`` the switch drains only while the hold lasts. Return the drain, and the observations that ``request``
         selects. Raises CommitError, with the lines removed again, and HeldError if the hold is over.
         """
         reading = self.program.last_reading
@@ -74,13 +80,13 @@ class Drainer:
             lines = self._to_drain(reading, peers)
             # That there is nothing to drain is only known from a new reading.
             if lines.text:
-                name, answer = self._apply(lines, revert_in_s, message, look, hold)
+                name, answer = self._apply(lines, revert_in_s, message, request, hold)
                 if answer.get("code") != "moved":
                     return self._drained(lines, name, answer, revert_in_s)
         lines = self._to_drain(self.program.read(), peers)
         if not lines.text:
             return TemporaryDrain("", lines.before.drain), None
-        return self._drained(lines, *self._apply(lines, revert_in_s, message, look, hold), revert_in_s)
+        return self._drained(lines, *self._apply(lines, revert_in_s, message, request, hold), revert_in_s)
 
     def _to_drain(self, reading: Reading, peers: Sequence[str] | None) -> _Lines:
         """Return the lines that drain; raises CommitError if a transaction is pending."""
@@ -96,23 +102,23 @@ class Drainer:
         self._check(lines, name, answer, revert_in_s)
         return TemporaryDrain(name, lines.before.drain), observed_of(self.program.hostname, answer)
 
-    def undrain(self, own: TemporaryDrain | None, look: Look | None) -> Observed | None:
+    def undrain(self, own: TemporaryDrain | None, request: ObserveRequest | None) -> Observed | None:
         """Remove the lines of drains, or only those of this session's temporary drain. Raises CommitError.
 
-        A pending commit stays pending, nothing is saved, and the observations that ``look`` selects are returned.
+        A pending commit stays pending, nothing is saved, and the observations that ``request`` selects are returned.
         Without one the result is saved.
         """
         reading = self.program.last_reading
         if reading is not None and reading.status.pending and reading.status.drain:
             # The last reading may be outdated; the switch refuses then.
             with suppress(CommitError):
-                return self._undrain_commit(reading.status, reading, look)
+                return self._undrain_commit(reading.status, reading, request)
         status = self.program.status()
         self._refuse_others(status, own, reading)
         if status.drains:
             self.program.revert(commit_id=status.commit_id)
         elif status.pending and status.drain:
-            return self._undrain_commit(status, reading, look)
+            return self._undrain_commit(status, reading, request)
         elif own is not None and own.commit_id:
             # The switch has ended it by itself; another session's drain is not touched.
             return None
@@ -131,7 +137,7 @@ class Drainer:
         if lines.text:
             self._check(lines, *self._apply(lines, None, "", None), None)
 
-    def _refuse_others(self, status: Status, own: TemporaryDrain | None, reading: Reading | None) -> None:
+    def _refuse_others(self, status: CommitStatus, own: TemporaryDrain | None, reading: Reading | None) -> None:
         """Raise CommitError if a transaction is pending that this session neither made nor has read."""
         if own is not None and own.commit_id:
             is_ours = own.commit_id in (status.commit_id, status.drain)
@@ -143,21 +149,23 @@ class Drainer:
                 f"there; its drain was left as it is"
             )
 
-    def _undrain_commit(self, status: Status, reading: Reading | None, look: Look | None) -> Observed | None:
+    def _undrain_commit(
+        self, status: CommitStatus, reading: Reading | None, request: ObserveRequest | None
+    ) -> Observed | None:
         """End the drain under which a commit is pending."""
-        answer = self.program.undrain(status.commit_id, look)
+        answer = self.program.undrain(status.commit_id, request)
         if reading is not None and reading.running.frr_document is not None:
             self._frr_after(reading.running.frr_document, answer)
         return observed_of(self.program.hostname, answer)
 
     def _apply(
-        self, lines: _Lines, revert_in_s: int | None, message: str, look: Look | None, hold: str = ""
+        self, lines: _Lines, revert_in_s: int | None, message: str, request: ObserveRequest | None, hold: str = ""
     ) -> tuple[str, dict[str, Any]]:
         """Apply FRR lines as a transaction of the switch; return its name and the answer."""
         name = new_id()
         reading = self.program.last_reading or self.program.read()
         transaction = _transaction(name, reading.status.commit_id, lines, revert_in_s, message)
-        answer = self.program.apply({**transaction, "frr_before": reading.frr_digest, "hold": hold}, look)
+        answer = self.program.apply({**transaction, "frr_before": reading.frr_digest, "hold": hold}, request)
         return name, answer
 
     def _check(self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
@@ -242,7 +250,7 @@ class Traffic:
         *,
         revert_in: int | None,
         message: str = "",
-        look: Look | None = None,
+        request: ObserveRequest | None = None,
         hold: str = "",
     ) -> Observed | None:
         """Drain these BGP peers, or the whole switch (None), by BGP graceful shutdown.
@@ -250,11 +258,11 @@ class Traffic:
         With ``revert_in`` (seconds) the drain is temporary: the switch ends it by itself, a following ``commit_config``
         of this driver supersedes it with a rollback document for both, and it is never saved. Without, it is saved and
         stays until somebody calls ``undrain``. Peers that are drained already stay drained. With a ``hold`` (see
-        ``hold``) the switch drains only while the hold lasts. Return the observations that ``look`` selects, None if
+        ``hold``) the switch drains only while the hold lasts. Return the observations that ``request`` selects, None if
         there was nothing to drain.
         """
         check_revert_in(revert_in)
-        drain, seen = self._drainer.drain(peers, revert_in, message, look, hold)
+        drain, seen = self._drainer.drain(peers, revert_in, message, request, hold)
         if revert_in is not None:
             self.temporary = drain
         return seen
@@ -268,12 +276,12 @@ class Traffic:
         """
         self._drainer.program.hold(name, peers, seconds, message, over)
 
-    def undrain(self, *, look: Look | None = None) -> Observed | None:
+    def undrain(self, *, request: ObserveRequest | None = None) -> Observed | None:
         """End this session's temporary drain; without one remove all drains.
 
-        A pending commit stays pending, nothing is saved, and the observations that ``look`` selects are returned.
+        A pending commit stays pending, nothing is saved, and the observations that ``request`` selects are returned.
         """
-        seen = self._drainer.undrain(self.temporary, look)
+        seen = self._drainer.undrain(self.temporary, request)
         self.temporary = None
         return seen
 

@@ -11,33 +11,6 @@ from napalm_sonic.getters_interfaces import addresses_of, counters_of, interface
 from napalm_sonic.getters_neighbors import bgp_of, lldp_of
 from railweave_switch.daemons import Unapplied
 
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """The observations that an answer of the switch should have.
-
-    ``state``: interfaces, addresses, LLDP and BGP; ``counters``: those of the ports, read twice if ``over_s`` is not 0,
-    that many seconds apart.
-    """
-
-    state: bool = True
-    counters: bool = False
-    over_s: float = 0.0
-
-    @property
-    def words(self) -> list[str]:
-        """Return the options of the switch's program."""
-        words = []
-        if self.state:
-            words.append("--observe")
-        if self.counters:
-            words.append("--counters")
-            if self.over_s:
-                words += ["--over", f"{self.over_s:g}"]
-        return words
-
-
-STATE = Look()
 _TIMERS = {
     "keepalive": "bgpTimerKeepAliveIntervalMsecs",
     "hold": "bgpTimerHoldTimeMsecs",

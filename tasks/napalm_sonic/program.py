@@ -13,12 +13,16 @@ from napalm.base.exceptions import CommandErrorException, CommitConfirmException
 from napalm_sonic.calling import Caller
 from napalm_sonic.decoding import decodes
 from napalm_sonic.lock import Lock, who
-from napalm_sonic.observed import STATE, Look, Observed, observed_of
-from napalm_sonic.reading import Reading, Recovery, Status, learned_of, reading_of, status_of
+from napalm_sonic.observed import Observed, observed_of
+from napalm_sonic.reading import Reading, learned_of, reading_of, status_of
 from railweave.sonic.delta.rejected import ModelsVerdict, Rejected
 from railweave.sonic.frr.document import never_compared
+from railweave.switch_driver import STATE, CommitStatus, ObserveRequest, RecoveredState
 from railweave_switch.packing import packed_sha256
 from railweave_switch.state import KEPT_COMMITS, Stage
+
+# Of a switch that never had the program.
+_NO_STATUS = CommitStatus(pending=False, state=Stage.NONE)
 
 
 @dataclass
@@ -36,16 +40,16 @@ class SwitchProgram:
 
     # Reading
 
-    def read(self, *, rollback: str = "", look: Look | None = None) -> Reading:
+    def read(self, *, rollback: str = "", request: ObserveRequest | None = None) -> Reading:
         """Return the running configuration and the status of the last transaction, with one command.
 
         Parts that did not change since the last reading are not sent again. ``rollback`` adds the merge document that
-        undoes that confirmed commit, ``look`` the observations that it selects. Raises CommandErrorException.
+        undoes that confirmed commit, ``request`` the observations that it selects. Raises CommandErrorException.
         """
         words = ["read"]
         if rollback:
             words += ["--rollback", rollback]
-        words += _words(look)
+        words += _words(request)
         earlier = self.last_reading
         if earlier is not None and earlier.frr_digest:
             words += _digests(earlier)
@@ -60,9 +64,9 @@ class SwitchProgram:
         return answer
 
     @decodes("what it shows")
-    def observe(self, look: Look = STATE) -> Observed:
+    def observe(self, request: ObserveRequest = STATE) -> Observed:
         """Return observations and the status of the last transaction, with one command."""
-        answer = self._read(["observe", *look.words])
+        answer = self._read(["observe", *_words(request)])
         seen = observed_of(self.hostname, answer)
         if seen is None:
             raise CommandErrorException(f"{self.hostname}: railweave-switch shows nothing")
@@ -103,23 +107,25 @@ class SwitchProgram:
         return ModelsVerdict(rejected_of(answer), str(answer.get("fault") or ""))
 
     @decodes("its answer")
-    def status(self) -> Status:
+    def status(self) -> CommitStatus:
         """Return the status of the last transaction; ``none`` on a switch that never had the program."""
         answer = self.caller.ask(["status"])
         if answer is None:
-            return Status(Stage.NONE)
+            return _NO_STATUS
         return status_of(answer["status"])
 
     # Transactions
 
-    def apply(self, transaction: Mapping[str, Any], look: Look | None = None, verb: str = "apply") -> dict[str, Any]:
+    def apply(
+        self, transaction: Mapping[str, Any], request: ObserveRequest | None = None, verb: str = "apply"
+    ) -> dict[str, Any]:
         """Apply a transaction on the switch and return its answer, also if the session was lost meanwhile.
 
         Raises LockError if another session holds the lock, CommitError for a damaged state.
         """
         session = {"session": self.lock.note, "lock_wait_s": self.caller.options.lock_wait_s}
         data = json.dumps({**transaction, **session}).encode()
-        words = [verb, "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest(), *_words(look)]
+        words = [verb, "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest(), *_words(request)]
         name = str(transaction["id"])
         last = str(transaction["last"])
         deadline_s = transaction.get("deadline_s")
@@ -144,9 +150,9 @@ class SwitchProgram:
         outcome = "held" if seconds > 0 else "released"
         self._refuse_unless(outcome, answer, "it cannot be held for a drain: ")
 
-    def amend(self, transaction: Mapping[str, Any], look: Look | None = None) -> dict[str, Any]:
+    def amend(self, transaction: Mapping[str, Any], request: ObserveRequest | None = None) -> dict[str, Any]:
         """Apply further steps under an armed transaction."""
-        return self.apply(transaction, look, "amend")
+        return self.apply(transaction, request, "amend")
 
     def confirm(self, commit_id: str = "", only: Reading | None = None) -> dict[str, Any]:
         """Confirm the pending commit and save; raises CommitConfirmException if none is pending.
@@ -170,14 +176,14 @@ class SwitchProgram:
         answer = self._change(["save", "--id", name, "--frr-ignored", ignored], name)
         self._refuse_unless("saved", answer)
 
-    def undrain(self, commit_id: str, look: Look | None = None) -> dict[str, Any]:
+    def undrain(self, commit_id: str, request: ObserveRequest | None = None) -> dict[str, Any]:
         """End the temporary drain under this pending commit; raises CommitError, also if another one is pending."""
-        answer = self._change(["undrain", "--id", commit_id, *_words(look)])
+        answer = self._change(["undrain", "--id", commit_id, *_words(request)])
         self._refuse_unless(Stage.ARMED, answer, "the drain did not end: ")
         return answer
 
     @decodes("its answer")
-    def revert(self, commit: str = "", commit_id: str = "", last: str = "") -> Status:
+    def revert(self, commit: str = "", commit_id: str = "", last: str = "") -> CommitStatus:
         """Revert the pending transaction ``commit_id``, or roll back the confirmed ``commit`` if no transaction came
         after ``last``.
 
@@ -194,7 +200,7 @@ class SwitchProgram:
         return status_of(answer["status"])
 
     @decodes("its answer")
-    def recover(self, *, accept_running: bool = False) -> Recovery:
+    def recover(self, *, accept_running: bool = False) -> RecoveredState:
         """Repair a damaged state and revert an interrupted transaction, or keep the running configuration.
 
         Raises LockError if another transaction holds the lock.
@@ -206,7 +212,7 @@ class SwitchProgram:
         # The version on the switch does it: only it can read its own state.
         first = self.caller.ask(["status", "--expect", packed_sha256()])
         if first is None:
-            return Recovery(Status("none"), "healthy")
+            return RecoveredState(_NO_STATUS, "healthy")
         if first["outcome"] == "other program":
             answer = self.caller.ask(words, self.caller.change_limit_s) or first
             self.caller.refuse_busy(answer)
@@ -215,7 +221,8 @@ class SwitchProgram:
         before = answer.get("found") or answer["status"]
         restored = tuple(map(str, answer.get("restored") or ()))
         missing = tuple(map(str, answer.get("missing") or ()))
-        return Recovery(status_of(before), str(answer["outcome"]), restored, missing, str(answer.get("error") or ""))
+        error = str(answer.get("error") or "")
+        return RecoveredState(status_of(before), str(answer["outcome"]), restored, missing, error)
 
     @decodes("its answer")
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
@@ -269,14 +276,22 @@ def new_id() -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(seconds))}-{microseconds:05x}{secrets.token_hex(2)}"
 
 
-def _words(look: Look | None) -> list[str]:
-    if look is None:
-        return []
-    return look.words
+def _words(request: ObserveRequest | None) -> list[str]:
+    """Return the options of the switch's program that select these observations."""
+    words: list[str] = []
+    if request is None:
+        return words
+    if request.state:
+        words.append("--observe")
+    if request.counters:
+        words.append("--counters")
+        if request.over_s:
+            words += ["--over", f"{request.over_s:g}"]
+    return words
 
 
 def _digests(reading: Reading) -> list[str]:
-    return ["--config", reading.config_digest, "--frr", reading.frr_digest]
+    return ["--config", reading.tables_digest, "--frr", reading.frr_digest]
 
 
 def _why(answer: Mapping[str, Any]) -> str:

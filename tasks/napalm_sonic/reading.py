@@ -16,6 +16,7 @@ from railweave.printable import printable
 from railweave.secrets import shown_text
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
 from railweave.sonic.rows import ConfigDb
+from railweave.switch_driver import CommitStatus, ConfigReading
 from railweave_switch.daemons import Unapplied
 from railweave_switch.state import ENDED, OPEN, Stage, TransactionKind
 
@@ -26,155 +27,84 @@ _STAGES = frozenset({*PENDING, *ENDED, Stage.NONE, Stage.DAMAGED})
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """The status of the last transaction on a switch."""
-
-    # ``railweave_switch.state.Stage``; ``none`` before the first transaction.
-    status: str
-    commit_id: str = ""
-    # Commit, drain or rollback.
-    kind: str = ""
-    by: str = ""
-    message: str = ""
-    error: str = ""
-    # Rows and lines that a revert could not restore.
-    missing: tuple[str, ...] = ()
-    # Id of the temporary drain under a pending commit.
-    drain: str = ""
-    # Id of the last confirmed commit.
-    last: str = ""
-    # Command on the switch that repairs the status.
-    repair: str = ""
-    # Generation of the running intent: its number, and the deployment's description.
-    generation: Mapping[str, Any] = field(default_factory=dict)
-    # Seconds until the switch reverts by itself, None without a timer.
-    remaining_s: float | None = None
-    # Daemons that a change ended and that do not run again, in words, with the command that starts them.
-    broken: str = ""
-    # Name of the hold under which a client is about to drain BGP peers.
-    hold: str = ""
-    # These peers; ("*",) means all.
-    held: tuple[str, ...] = ()
-    # The client in words.
-    held_by: str = ""
-    # Seconds that the hold lasts at most.
-    held_s: float = 0.0
-
-    @property
-    def pending(self) -> bool:
-        """True while a transaction is pending, or was not completely restored."""
-        return self.status in PENDING
-
-    @property
-    def overdue(self) -> bool:
-        """True if no process on the switch will restore it: after a reboot, or after a failed revert."""
-        return self.status in (Stage.EXPIRED, Stage.FAILED)
-
-    @property
-    def damage(self) -> str:
-        """Return in words the damage of the switch's state file; empty if there is none."""
-        if self.status != Stage.DAMAGED:
-            return ""
-        return self.error or "the switch does not say how"
-
-    @property
-    def waits_for(self) -> str:
-        """Return in words the pending transaction, and when the switch reverts it; empty if there is none."""
-        if not self.pending:
-            return ""
-        text = f"{self.kind or 'commit'} {self.commit_id}".rstrip()
-        if self.by:
-            text += f" of {self.by}"
-        text += f" is {self.status}"
-        if self.remaining_s is not None:
-            text += f", reverts in {self.remaining_s:.0f} s"
-        return text
-
-    @property
-    def is_drain(self) -> bool:
-        """True if the last transaction is a drain, temporary or an operator's."""
-        return self.kind == TransactionKind.DRAIN
-
-    @property
-    def drains(self) -> bool:
-        """True if the pending transaction is only a temporary drain."""
-        return self.pending and self.is_drain
-
-
-@dataclass(frozen=True, slots=True)
-class Recovery:
-    """The status before a recovery, and its outcome in the program's words.
-
-    ``restored`` and ``missing`` name rows as ``TABLE|KEY`` and lines of FRR, without secrets.
-    """
-
-    found: Status
-    outcome: str
-    restored: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(ConfigReading):
     """The running configuration of a switch, with its status and observations."""
 
-    running: RunningConfig
-    # With these the switch does not send an unchanged configuration again.
-    config_digest: str
-    frr_digest: str
-    status: Status
-    # Merge document that undoes a commit, if it was requested, and the generation before that commit.
+    # Of FRR's configuration, as ``tables_digest``: with both the switch does not send an unchanged one again.
+    frr_digest: str = ""
+    # Merge document that undoes a commit, if it was requested.
     undo: Mapping[str, Any] | None = field(default=None, repr=False)
-    earlier: Mapping[str, Any] = field(default_factory=dict)
     # Observations, if they were requested.
-    seen: Observed | None = field(default=None, repr=False)
+    view: Observed | None = field(default=None, repr=False)
     # Values of SONiC's daemons that differ from CONFIG_DB, None if they are unknown.
     unapplied: tuple[Unapplied, ...] | None = None
-    # Fields of ports whose actual value is unknown on every port.
-    unseen: tuple[str, ...] = ()
-    # Release, branch and build of the image.
-    image: Mapping[str, str] = field(default_factory=dict)
 
 
-def refuse_when_pending(hostname: str, status: Status) -> None:
+def refuse_when_pending(hostname: str, status: CommitStatus) -> None:
     """Raise CommitError if a transaction is pending: a second change would have no rollback document of its own."""
     if status.pending:
         raise CommitError(
-            f"{hostname}: {status.kind} {status.commit_id} by {status.by or 'another session'} is {status.status}; "
+            f"{hostname}: {status.kind} {status.commit_id} by {status.by or 'another session'} is {status.state}; "
             f"confirm_commit() keeps it, rollback() undoes it"
         )
 
 
 @decodes("the status of its last transaction")
-def status_of(status: Mapping[str, Any]) -> Status:
+def status_of(status: Mapping[str, Any]) -> CommitStatus:
     """Return the ``status`` of an answer as a value; raises CommandErrorException if it cannot be read."""
     hold = status.get("hold") or {}
-    if status["status"] not in _STAGES:
+    state = status["status"]
+    if state not in _STAGES:
         # With an unknown status it is not known either whether a transaction is pending.
-        raise ValueError(f"{status['status']!r} is no status")
+        raise ValueError(f"{state!r} is no status")
     remaining_s = None
     if status.get("remaining_s") is not None:
         remaining_s = float(status["remaining_s"])
-    return Status(
-        status=status["status"],
+    kind = _text(status, "kind")
+    error = _text(status, "error")
+    commit = CommitStatus(
+        pending=state in PENDING,
         commit_id=_text(status, "id"),
-        kind=_text(status, "kind"),
-        by=_text(status, "by"),
         message=_text(status, "message"),
-        error=_text(status, "error"),
-        missing=_texts(status, "missing"),
-        drain=_text(status, "drain"),
-        last=_text(status, "last"),
-        repair=_text(status, "repair"),
-        generation=dict(status.get("generation") or {}),
-        remaining_s=remaining_s,
+        kept=_text(status, "last"),
+        # No process on the switch reverts it: after a reboot, or after a failed revert.
+        overdue=state in (Stage.EXPIRED, Stage.FAILED),
+        by=_text(status, "by"),
+        is_drain=kind == TransactionKind.DRAIN,
+        state=state,
+        kind=kind,
+        error=error,
+        damage=_damage(state, error),
         broken=_broken(status.get("broken", {})),
+        generation=dict(status.get("generation") or {}),
         hold=_text(hold, "id"),
         held=_texts(hold, "peers"),
         held_by=_text(hold, "words"),
+        remaining_s=remaining_s,
         held_s=float(hold.get("remaining_s") or 0.0),
+        drain=_text(status, "drain"),
     )
+    return replace(commit, waits_for=_waits_for(commit))
+
+
+def _damage(state: str, error: str) -> str:
+    """Return in words the damage of the switch's state file; empty if there is none."""
+    if state != Stage.DAMAGED:
+        return ""
+    return error or "the switch does not say how"
+
+
+def _waits_for(status: CommitStatus) -> str:
+    """Return in words the pending transaction, and when the switch reverts it; empty if there is none."""
+    if not status.pending:
+        return ""
+    text = f"{status.kind or 'commit'} {status.commit_id}".rstrip()
+    if status.by:
+        text += f" of {status.by}"
+    text += f" is {status.state}"
+    if status.remaining_s is not None:
+        text += f", reverts in {status.remaining_s:.0f} s"
+    return text
 
 
 def _text(members: Mapping[str, Any], name: str) -> str:
@@ -211,7 +141,7 @@ def reading_of(hostname: str, answer: Mapping[str, Any], last: Reading | None) -
     try:
         if "tables" in config or last is None:
             running = running_from({**config["tables"], BGPRAW: frr.get("text")})
-        elif config["digest"] == last.config_digest:
+        elif config["digest"] == last.tables_digest:
             running = last.running
         else:
             raise CommandErrorException(
@@ -230,9 +160,9 @@ def learned_of(hostname: str, answer: Mapping[str, Any], last: Reading) -> Readi
     config = answer.get("config") or {}
     frr = answer.get("frr") or {}
     try:
-        if config.get("digest") == last.config_digest:
+        if config.get("digest") == last.tables_digest:
             running = last.running
-        elif config and config.get("since") == last.config_digest:
+        elif config and config.get("since") == last.tables_digest:
             running = last.running.with_tables(_changed(last.running.config_db, config["changed"]))
         else:
             return None
@@ -255,12 +185,12 @@ def _reading(running: RunningConfig, last: Reading | None, answer: Mapping[str, 
         image = dict(last.image)
     return Reading(
         running=running,
-        config_digest=str(answer["config"]["digest"]),
+        tables_digest=str(answer["config"]["digest"]),
         frr_digest=str(frr["digest"] or ""),
         status=status_of(answer["status"]),
         undo=answer.get("undo"),
         earlier=dict(answer.get("earlier") or {}),
-        seen=seen,
+        view=seen,
         unapplied=unapplied_of(answer),
         unseen=unseen_of(answer),
         image=image,

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from napalm_sonic import getters_config, getters_facts, getters_interfaces
 from napalm_sonic.lock import HeldError
-from napalm_sonic.observed import Look, Observed
-from napalm_sonic.reading import Reading, Status
+from napalm_sonic.observed import Observed
+from napalm_sonic.reading import Reading
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.rejected import ModelsVerdict
 from railweave.switch_driver import (
@@ -43,15 +43,15 @@ class SonicSwitchDriver(SwitchDriver):
     @property
     def last_reading(self) -> ConfigReading | None:
         """Return the running configuration by the program's last answer."""
-        return _optional_reading(self._program.last_reading)
+        return self._program.last_reading
 
     def read(self, request: ObserveRequest | None = None) -> ConfigReading:
         """Read configuration and status with one command; unchanged parts are not sent again."""
-        return _reading(self._program.read(look=_look(request)))
+        return self._program.read(request=request)
 
     def status(self) -> CommitStatus:
         """Ask the program for the status of its last transaction."""
-        return _status(self._program.status())
+        return self._program.status()
 
     def printed(self, which: str) -> str:
         """Return the ``running`` or ``startup`` configuration as SONiC prints it."""
@@ -63,7 +63,7 @@ class SonicSwitchDriver(SwitchDriver):
 
     def observe(self, request: ObserveRequest = STATE) -> Observed:
         """Return observations, with one command."""
-        return self._program.observe(Look(request.state, request.counters, request.over_s))
+        return self._program.observe(request)
 
     def interfaces(self) -> Mapping[str, Mapping[str, Any]]:
         """Return NAPALM's ``get_interfaces``."""
@@ -81,25 +81,21 @@ class SonicSwitchDriver(SwitchDriver):
         restores: bool = False,
     ) -> AppliedChange:
         """Apply the delta as one transaction of the program, under its timer."""
-        applied = self._changes.apply(
+        return self._changes.apply(
             delta,
             message=message,
             revert_in=revert_in,
-            look=_look(request),
+            request=request,
             generation=generation,
             restores=restores,
             commit_id=commit_id,
         )
-        return AppliedChange(applied.commit_id, _optional_reading(applied.reading), applied.complaint)
 
     def confirm(self, commit_id: str, *, only: ConfigReading | None = None) -> bool:
         """Confirm the transaction; with ``only`` the program compares digests first."""
-        native = None
-        if only is not None:
-            if not isinstance(only.native, Reading):
-                raise TypeError("the reading is of another driver")
-            native = only.native
-        return self._changes.confirm(commit_id, only=native)
+        if only is not None and not isinstance(only, Reading):
+            raise TypeError("the reading is of another driver")
+        return self._changes.confirm(commit_id, only=only)
 
     def revert(self, commit_id: str, *, pending: bool) -> None:
         """Revert the transaction, or roll it back by the document that the switch keeps."""
@@ -127,11 +123,11 @@ class SonicSwitchDriver(SwitchDriver):
         hold: str = "",
     ) -> Observed | None:
         """Drain by FRR's graceful shutdown, under the program's timer."""
-        return self._traffic.drain(peers, revert_in=revert_in, message=message, look=_look(request), hold=hold)
+        return self._traffic.drain(peers, revert_in=revert_in, message=message, request=request, hold=hold)
 
     def undrain(self, request: ObserveRequest | None = None) -> Observed | None:
         """End this session's drain, or without one remove all drains."""
-        return self._traffic.undrain(look=_look(request))
+        return self._traffic.undrain(request=request)
 
     def drained(self) -> tuple[str, ...]:
         """Return the drained BGP peers."""
@@ -155,61 +151,8 @@ class SonicSwitchDriver(SwitchDriver):
 
     def recover(self, *, accept_running: bool) -> RecoveredState:
         """Repair the program's state."""
-        recovery = self._program.recover(accept_running=accept_running)
-        return RecoveredState(
-            _status(recovery.found), recovery.outcome, recovery.restored, recovery.missing, recovery.error
-        )
+        return self._program.recover(accept_running=accept_running)
 
     def log_in_again(self) -> None:
         """Log in a second time, beside the open session."""
         self._session.log_in_again()
-
-
-def _look(request: ObserveRequest | None) -> Look | None:
-    if request is None:
-        return None
-    return Look(request.state, request.counters, request.over_s)
-
-
-def _optional_reading(reading: Reading | None) -> ConfigReading | None:
-    if reading is None:
-        return None
-    return _reading(reading)
-
-
-def _reading(reading: Reading) -> ConfigReading:
-    return ConfigReading(
-        running=reading.running,
-        status=_status(reading.status),
-        tables_digest=reading.config_digest,
-        earlier=reading.earlier,
-        view=reading.seen,
-        unapplied=reading.unapplied,
-        unseen=reading.unseen,
-        image=reading.image,
-        native=reading,
-    )
-
-
-def _status(status: Status) -> CommitStatus:
-    return CommitStatus(
-        pending=status.pending,
-        commit_id=status.commit_id,
-        message=status.message,
-        kept=status.last,
-        overdue=status.overdue,
-        by=status.by,
-        is_drain=status.is_drain,
-        state=status.status,
-        kind=status.kind,
-        error=status.error,
-        waits_for=status.waits_for,
-        damage=status.damage,
-        broken=status.broken,
-        generation=status.generation,
-        hold=status.hold,
-        held=status.held,
-        held_by=status.held_by,
-        remaining_s=status.remaining_s,
-        held_s=status.held_s,
-    )

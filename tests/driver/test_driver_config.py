@@ -394,7 +394,7 @@ def test_a_damaged_state_is_named_with_the_command_that_repairs_it(driver: Sonic
     load(driver, MTU)
     driver.commit_config()
     switch.files["/var/lib/railweave/transaction.json"] = "{}"
-    assert driver.revert_timer.status().status == "damaged"
+    assert driver.revert_timer.status().state == "damaged"
     load(driver, QOS)
     with pytest.raises(CommitError, match=r"is empty: `railweave-switch recover` repairs it"):
         driver.commit_config()

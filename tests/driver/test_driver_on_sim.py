@@ -21,7 +21,7 @@ from napalm.base.exceptions import (
 
 from napalm_sonic import drain
 from napalm_sonic.driver import SonicDriver
-from napalm_sonic.observed import Look
+from napalm_sonic.reading import Reading
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import DeviceDiff, diff
 from railweave.sonic.delta.merge import delta_of, merge_document
@@ -29,6 +29,7 @@ from railweave.sonic.document import parse_running
 from railweave.sonic.frr import parse_frr
 from railweave.sonic.ownership import OWNED
 from railweave.sonic.rows import DeviceConfig, Row
+from railweave.switch_driver import ObserveRequest
 from sonic_sim import control
 from sonic_sim.factory import factory_config
 from sonic_sim.spec import SimCable, SimDevice, SimSpec
@@ -196,27 +197,27 @@ def test_the_provisioned_pair_shows_in_every_getter(provisioned: Open) -> None:
 
 def test_one_answer_shows_state_and_counters_over_a_while(provisioned: Open) -> None:
     with provisioned("leaf1") as driver:
-        seen = driver.revert_timer.observe(Look(counters=True, over_s=30))
+        seen = driver.revert_timer.observe(ObserveRequest(counters=True, over_s=30))
         assert seen.get_interfaces() == driver.get_interfaces()
         assert seen.get_bgp_neighbors()["global"]["peers"]["10.192.0.0"]["is_up"]
         earlier, later = seen.counted
         assert later.at_s - earlier.at_s == pytest.approx(30, abs=1)
         assert later.ports.keys() == driver.get_interfaces_counters().keys()
-        assert driver.revert_timer.observe(Look(state=False, counters=True)).shown == {}
+        assert driver.revert_timer.observe(ObserveRequest(state=False, counters=True)).shown == {}
 
 
 def test_what_a_session_learns_of_its_change_is_what_another_reads(leaf: SonicDriver, provisioned: Open) -> None:
     before = leaf.revert_timer.read()
     assert leaf.revert_timer.read().running is before.running
     delta = delta_of(CHANGE, before.running)
-    applied = leaf.changes.apply(delta, revert_in=600, look=Look())
-    assert applied.reading is not None
-    assert applied.reading.seen is not None
+    applied = leaf.changes.apply(delta, revert_in=600, request=ObserveRequest())
+    assert isinstance(applied.reading, Reading)
+    assert applied.reading.view is not None
     assert applied.reading.status.commit_id == applied.commit_id
     with provisioned("leaf1") as other:
         read = other.revert_timer.read()
     assert applied.reading.running == read.running
-    assert (applied.reading.config_digest, applied.reading.frr_digest) == (read.config_digest, read.frr_digest)
+    assert (applied.reading.tables_digest, applied.reading.frr_digest) == (read.tables_digest, read.frr_digest)
     assert not leaf.changes.confirm(applied.commit_id, only=before)
     assert leaf.changes.confirm(applied.commit_id, only=read)
     leaf.rollback()
@@ -458,9 +459,9 @@ def test_a_damaged_state_is_recovered_and_what_was_restored_is_named(leaf: Sonic
     leaf.commit_config(revert_in=600)
     leaf.cli([f"sudo -n systemctl kill railweave-switch-{leaf.revert_timer.status().commit_id}"])
     leaf.cli([f"sudo -n sh -c 'echo > {STATE}'"])
-    assert leaf.revert_timer.status().status == "damaged"
+    assert leaf.revert_timer.status().state == "damaged"
     found = leaf.revert_timer.recover()
-    assert (found.found.status, found.outcome, found.missing, found.error) == ("damaged", "reverted", (), "")
+    assert (found.found.state, found.outcome, found.missing, found.error) == ("damaged", "reverted", (), "")
     assert "PORT|Ethernet4" in found.restored
     assert running(leaf) == before
     assert leaf.revert_timer.recover().outcome == "healthy"

@@ -10,7 +10,7 @@ from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from napalm_sonic.driver import SonicDriver
-from napalm_sonic.observed import STATE, Observed
+from napalm_sonic.observed import Observed
 from napalm_sonic.program import SwitchProgram
 from nornir_railweave.checked_driver import DriverError
 from nornir_railweave.device.session import DEVICE_ERRORS, DeviceSession, error_text, session
@@ -34,6 +34,7 @@ from railweave.sonic.delta.delta import judged, treated
 from railweave.sonic.delta.methods import RELOADED
 from railweave.sonic.rows import ConfigDb, Row
 from railweave.sonic.trials import Trial, class_trial, trials_of
+from railweave.switch_driver import STATE
 
 MESSAGE = "self-test"
 _PAUSE_S = 0.5
@@ -126,9 +127,9 @@ class _Selftest:
         status = program.status()
         if status.pending:
             return SelftestReport(error=f"{status.waits_for}: end it first")
-        reading = program.read(look=STATE)
-        report = _description(reading.running.config_db, reading.seen, program.probe())
-        if reading.seen is None or report.uses:
+        reading = program.read(request=STATE)
+        report = _description(reading.running.config_db, reading.view, program.probe())
+        if reading.view is None or report.uses:
             return report
         port = _trial_port(reading.running.config_db)
         report = replace(report, port=port)
@@ -282,9 +283,9 @@ class _Selftest:
         return self._program.read().running.config_db
 
     def _probe(self) -> Probe:
-        reading = self._program.read(look=STATE)
-        unapplied = None if reading.seen is None else reading.seen.unapplied()
-        digest = f"{reading.config_digest} {reading.frr_digest}"
+        reading = self._program.read(request=STATE)
+        unapplied = None if reading.view is None else reading.view.unapplied()
+        digest = f"{reading.tables_digest} {reading.frr_digest}"
         return probe_of(self._program.probe(), unapplied, digest)
 
     def _note(self, result: TrialResult) -> None:

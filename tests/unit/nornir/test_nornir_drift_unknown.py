@@ -66,8 +66,8 @@ class Program:
     def __init__(self, answer: Answer, known: SwitchReading | None) -> None:
         self.answer, self.last_reading = answer, known
 
-    def read(self, *, look: object) -> SwitchReading:
-        assert look is None
+    def read(self, *, request: object) -> SwitchReading:
+        assert request is None
         self.last_reading = reading_of("leaf1", self.answer, self.last_reading)
         return self.last_reading
 
