@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from railweave.plan.lineage import generation_of
 from railweave.plan.manual_drain import WHOLE
-from railweave.plan.model import NO_GENERATION, Generation
+from railweave.plan.model import Generation
 from railweave.plan.rollout import Rollout
 from railweave.sonic.frr.maintenance import Maintenance
+from railweave.switch_driver import CommitStatus
 from railweave.wording import command_line
+
+_NO_COMMIT = CommitStatus(pending=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,26 +21,29 @@ class SwitchStatus:
     device: str
     # Why it was not read; all else is unknown then.
     error: str = ""
-    # The state of the intent that it runs, as given with its last confirmed commit.
-    generation: Generation = NO_GENERATION
-    # The commit that awaits confirmation, in words; empty if there is none.
-    waits_for: str = ""
-    # Seconds until the switch reverts that commit by itself; None without a timer.
-    remaining_s: float | None = None
+    # The last commit, and the state that the switch keeps of its commits.
+    commit: CommitStatus = _NO_COMMIT
     # BGP peers that are drained, ``("*",)`` for the whole switch.
     drained: tuple[str, ...] = ()
     maintenance: Maintenance = Maintenance.NONE
-    # What is wrong with the state that the switch keeps of its commits.
-    damage: str = ""
-    # No process on the switch reverts the commit that awaits confirmation.
-    overdue: bool = False
-    # Daemons that the last change ended and that do not run.
-    broken: str = ""
+
+    @property
+    def generation(self) -> Generation:
+        """Return the state of the intent that the switch runs, as given with its last confirmed commit."""
+        return generation_of(self.commit.generation)
+
+    @property
+    def waits_for(self) -> str:
+        """Return the commit that awaits confirmation, in words; empty if there is none."""
+        if not self.commit.pending:
+            return ""
+        # Drivers of others may not say more than that a commit is pending.
+        return self.commit.waits_for or f"commit {self.commit.commit_id}".rstrip()
 
     @property
     def needs_recovery(self) -> bool:
         """Tell whether `recover` is due: what is wrong does not end by itself."""
-        return bool(self.damage or self.broken) or self.overdue
+        return bool(self.commit.damage or self.commit.broken) or self.commit.overdue
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ class FabricStatus:
     @property
     def armed(self) -> tuple[SwitchStatus, ...]:
         """Return the switches on which a commit awaits confirmation."""
-        return tuple(switch for switch in self.switches if switch.waits_for)
+        return tuple(switch for switch in self.switches if switch.commit.pending)
 
     @property
     def drained(self) -> tuple[SwitchStatus, ...]:

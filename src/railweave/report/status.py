@@ -22,7 +22,7 @@ def status_json(status: FabricStatus) -> dict[str, Any]:
         "commit": status.commit or None,
         "running": [_running_json(generation, names) for generation, names in status.generations.items()],
         "rollouts": [{"id": rollout.name, "state": rollout.state} for rollout in status.rollouts],
-        "armed": [{"device": switch.device, "deadline_s": switch.remaining_s} for switch in status.armed],
+        "armed": [{"device": switch.device, "deadline_s": switch.commit.remaining_s} for switch in status.armed],
         "drained": {switch.device: list(switch.drained) for switch in status.drained},
         "maintenance": {switch.device: switch.maintenance.value for switch in status.in_maintenance},
         "unread": {switch.device: switch.error for switch in status.unread},
@@ -69,7 +69,7 @@ def _out_of_order(switch: SwitchStatus) -> Iterator[tuple[Text, str]]:
     """Yield the rows of a switch that is in maintenance, or has to be recovered."""
     if switch.maintenance is not Maintenance.NONE:
         yield Text("maintenance", style="yellow"), f"{switch.device}: {switch.maintenance.value}"
-    if fault := switch.damage or switch.broken:
+    if fault := switch.commit.damage or switch.commit.broken:
         yield Text("repair", style="bold red"), f"{switch.device}: {fault}"
 
 
@@ -82,7 +82,7 @@ def _rollout(rollout: Rollout) -> str:
 
 def _armed(switch: SwitchStatus) -> str:
     text = f"{switch.device}: {switch.waits_for}"
-    if switch.overdue:
+    if switch.commit.overdue:
         text += "; nothing on the switch reverts it"
     return text
 

@@ -4,7 +4,6 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
-from railweave.plan.lineage import generation_of
 from railweave.plan.status import SwitchStatus
 from railweave.sonic.delta.diff import maintenance
 from railweave.switch_driver import Capability
@@ -29,19 +28,4 @@ def _read(driver: CheckedDriver, name: str) -> SwitchStatus:
     if driver.can(Capability.DRAIN):
         drained = driver.drained()
     reading = driver.last_reading or driver.read()
-    last = reading.status
-    waits_for = ""
-    if last.pending:
-        # Drivers of others may not say more than that a commit is pending.
-        waits_for = last.waits_for or f"commit {last.commit_id}".rstrip()
-    return SwitchStatus(
-        name,
-        generation=generation_of(last.generation),
-        waits_for=waits_for,
-        remaining_s=last.remaining_s,
-        drained=drained,
-        maintenance=maintenance(reading.running),
-        damage=last.damage,
-        overdue=last.overdue,
-        broken=last.broken,
-    )
+    return SwitchStatus(name, commit=reading.status, drained=drained, maintenance=maintenance(reading.running))

@@ -1,5 +1,6 @@
 """The state of switches between deployments: read beside a rollout, and of those that answer."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,18 +10,21 @@ from rich.console import Console
 
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.read_status import read_status
+from railweave.plan.lineage import generation_document
 from railweave.plan.manual_drain import WHOLE
 from railweave.plan.model import Generation
 from railweave.plan.rollout import Rollout
 from railweave.plan.status import FabricStatus, SwitchStatus
 from railweave.report.documents import named_schema, versioned
 from railweave.report.status import status_json, status_view
+from railweave.switch_driver import CommitStatus
 
 if TYPE_CHECKING:
     from tests.unit.nornir.conftest import Bench
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 RUNNING = Generation(number=3, revision=COMMIT, digest="a" * 64, by="ada")
+QUIET = CommitStatus(pending=False, generation={**generation_document(RUNNING), "number": 3, "by": "ada"})
 
 
 def shown(status: FabricStatus) -> list[str]:
@@ -40,16 +44,16 @@ def test_switches_are_read_while_a_commit_is_pending_and_others_do_not_answer(de
     assert read["lab-leaf1"].waits_for.startswith("commit")
     assert read["lab-leaf2"].error == "no answer"
     assert read["lab-spine1"].drained == WHOLE
-    assert read["lab-spine2"] == SwitchStatus("lab-spine2", generation=read["lab-spine2"].generation)
+    assert read["lab-spine2"] == SwitchStatus("lab-spine2", commit=read["lab-spine2"].commit)
+    assert not read["lab-spine2"].waits_for
 
 
 def test_the_document_and_the_view_say_what_is_open() -> None:
+    armed = replace(QUIET, pending=True, waits_for="commit 7 of ada is armed, reverts in 42 s", remaining_s=42)
     switches = (
-        SwitchStatus(
-            "leaf1", generation=RUNNING, waits_for="commit 7 of ada is armed, reverts in 42 s", remaining_s=42
-        ),
+        SwitchStatus("leaf1", commit=armed),
         SwitchStatus("leaf2", error="no answer"),
-        SwitchStatus("spine1", generation=RUNNING, drained=WHOLE),
+        SwitchStatus("spine1", commit=QUIET, drained=WHOLE),
     )
     rollout = Rollout("20261121T101500Z-pod1-abc123", Path("x.jsonl"), by="ada@host", alive=True)
     status = FabricStatus("pod1", "sim", switches, (rollout,))
@@ -78,13 +82,14 @@ def test_the_document_and_the_view_say_what_is_open() -> None:
 
 
 def test_a_quiet_fabric_names_its_commit_and_the_dry_run() -> None:
-    status = FabricStatus("pod1", "sim", (SwitchStatus("leaf1", generation=RUNNING),))
+    status = FabricStatus("pod1", "sim", (SwitchStatus("leaf1", commit=QUIET),))
     assert status.commit == COMMIT
     assert status.next_steps == ("railweave plan --target sim",)
 
 
 def test_what_is_damaged_comes_first() -> None:
-    switches = (SwitchStatus("leaf1", damage="its file is cut off"), SwitchStatus("leaf2", drained=("10.0.0.1",)))
+    damaged = CommitStatus(pending=False, damage="its file is cut off")
+    switches = (SwitchStatus("leaf1", commit=damaged), SwitchStatus("leaf2", drained=("10.0.0.1",)))
     assert FabricStatus("pod1", "sim", switches).next_steps == (
         "railweave recover leaf1 --target sim",
         "railweave undrain leaf2 --target sim",
