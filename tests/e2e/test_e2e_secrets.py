@@ -114,7 +114,7 @@ def test_secrets_stay_on_the_switches_through_a_whole_life(
     commands_of_ours = len(commands)
     project.on("lab-leaf1", by_hand)
     del commands[commands_of_ours:]
-    assert f"{mine} (hidden)" in run(project, "drift", *TARGET)
+    assert re.search(rf"{mine} +\(hidden\) → \(hidden\)", run(project, "drift", *TARGET))
     assert f"{mine} (hidden)" in run(project, "plan", *TARGET, "--json")
     run(project, "facts", "collect", *TARGET, "--out", "facts")
     assert is_private(project.folder / "facts" / "lab-leaf1.json")
