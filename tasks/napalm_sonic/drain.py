@@ -47,7 +47,7 @@ class _Lines:
     text: str
     # Text that undoes them.
     back: str
-    # Returns the text of the lines that a configuration still lacks, empty for none.
+    # Returns the text of the lines that a configuration still lacks, empty if it has all.
     lacking: Callable[[FrrDocument], str]
 
 

@@ -324,7 +324,7 @@ def _status_after(host: SwitchHost, awaited: str, ends_s: float) -> dict[str, An
 
 
 def _has_ended(host: SwitchHost, idle_since_s: float | None, answer: Any) -> bool:
-    """Tell whether no process will work on a transaction any more; None: one is at work now."""
+    """Tell whether no process will continue a transaction; None while a process carries it out."""
     if idle_since_s is None:
         return False
     # Without an answer a process may have started, but not have recorded itself yet.

@@ -144,7 +144,7 @@ def _narrowed(arguments: Sequence[str]) -> typer.Typer:
 
 
 def _first_word(arguments: Sequence[str]) -> str:
-    """Return the first word after `railweave` that is typed, in a shell's completion too; empty for none."""
+    """Return the first word after `railweave` that is typed, in a shell's completion too; empty without a word."""
     typed = arguments
     if "_RAILWEAVE_COMPLETE" in os.environ:
         # click's completion: the shell passes the line in a variable, with the program as its first word.

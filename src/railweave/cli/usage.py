@@ -47,7 +47,7 @@ def _accepted(problem: Any) -> str:
 
 
 def _named_option(problem: Any, command: Any) -> Any:
-    """Return the option of ``command`` that a usage error names without holding it, None for none."""
+    """Return the option of ``command`` that a usage error names without holding it, None if there is none."""
     # click's BadOptionUsage, such as of an option without its value, has only the name.
     name = getattr(problem, "option_name", None)
     return next((param for param in command.params if name in param.opts), None)

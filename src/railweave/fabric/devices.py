@@ -60,7 +60,7 @@ class Tier:
 
     @property
     def titled(self) -> str:
-        """Return the name for several, with their entry of nodes if they are of one: ``leaves of 'old'``."""
+        """Return the plural name, with the entry of nodes that the switches belong to: ``leaves of 'old'``."""
         if not self.entry:
             return self.plural
         return f"{self.plural} of {self.entry!r}"

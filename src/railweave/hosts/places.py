@@ -101,7 +101,7 @@ class Places:
                 yield InstalledFile(path, mode, content)
 
     def _network_place(self, name: str, backend: NetworkBackend) -> tuple[str, int] | None:
-        """Return the path and mode of a file of the network, None for one that ``backend`` does not read."""
+        """Return the path and mode of a network file, None where ``backend`` does not read the file."""
         if name.endswith(".link") or (name.startswith("networkd/") and backend is NetworkBackend.NETWORKD):
             # udev names interfaces by .link files, whichever backend configures them.
             return "/etc/systemd/network/" + name.removeprefix("networkd/"), _MODE

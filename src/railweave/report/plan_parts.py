@@ -269,7 +269,7 @@ def cable_lines(plan: Plan, most: int) -> Iterator[str]:
 
 
 def unmanaged(plan: Plan) -> str:
-    """Return the numbers of rows and lines that railweave does not own, over all devices; empty for none.
+    """Return the numbers of rows and lines that railweave does not own, over all devices; empty without any.
 
     ``79 rows of 14 tables, 4 FRR lines``: which tables they are is in the JSON output.
     """

@@ -86,7 +86,7 @@ def _reach(address: Address, login: Login, password: str, target: Target, option
 
 
 def _addresses(target: Target, fabric: Fabric) -> dict[str, Address | None]:
-    """Return the address of each switch by the target's file, None for one without."""
+    """Return the address of each switch by the target's file, None where the file has none."""
     return {switch.name: _address(target, switch) for switch in fabric.switches}
 
 
@@ -140,7 +140,7 @@ def _started(fabric: Fabric, target: Target, state_dir: Path) -> Endpoints:
 
 
 def _started_addresses(endpoints: Endpoints, fabric: Fabric) -> dict[str, Address | None]:
-    """Return the address of each switch in a simulator or lab that runs, None for one that it does not have."""
+    """Return the address of each switch in a running simulator or lab, None where it lacks the switch."""
     return {switch.name: _started_address(endpoints, switch) for switch in fabric.switches}
 
 

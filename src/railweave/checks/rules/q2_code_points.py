@@ -79,7 +79,7 @@ def switch_wide(switch: SwitchRead) -> Breaches:
 
 
 def _priority(end: "PortSettings", dscp: int) -> int | None:
-    """Return the priority that an end maps a code point to, None for none or without a map."""
+    """Return the priority that an end maps a code point to, None where the map has none, or there is no map."""
     if end.priorities is None:
         return None
     return end.priorities.get(dscp)
