@@ -94,7 +94,7 @@ class SharedJournals:
         return folders
 
     def _holder(self, folder: str, numbered: Mapping[int, JournalRecord], rollout: str) -> str:
-        """Return the runner that carries out a rollout now; empty without a runner, and where the runner is given up as lost."""
+        """Return the runner that carries out a rollout now; empty where no runner does, or it is given up as lost."""
         last_number = max(numbered)
         last = numbered[last_number].heading
         if not _holds(last, rollout) or self._lost.get(folder) == last_number:

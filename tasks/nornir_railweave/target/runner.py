@@ -36,7 +36,7 @@ class FabricRunner:
     At most ``num_workers`` hosts run at once. After ``max_failures`` failures (None: never) no further host is
     started; running ones finish, and the rest get a result that says so. A task fails for the budget when its result
     is marked failed. ``stop`` has the same effect as soon as it is asked for: a switch is never left in the middle.
-    KeyboardInterrupt neither interrupts the hosts whose task is running nor waits for them.
+    KeyboardInterrupt neither interrupts running hosts nor waits for them.
     """
 
     def __init__(self, num_workers: int = 50, max_failures: int | None = None, *, stop: StopRequest = NOBODY) -> None:
