@@ -25,7 +25,8 @@ from railweave.plan.model import DeviceState, Reading
 from railweave.plan.offline import plan_offline
 from railweave.report.plan import PLAN_CHARS, plan_markdown
 from railweave.sonic.delta.change import Delta, Op
-from railweave.sonic.delta.diff import diff, running_sha256
+from railweave.sonic.delta.diff import diff
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.delta.merge import apply, merge_document
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator

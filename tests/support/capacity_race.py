@@ -38,7 +38,8 @@ from railweave.plan.expectation import Expectation
 from railweave.plan.manual_drain import DrainLimits, DrainResult, choose
 from railweave.plan.policy import DEFAULT_POLICY
 from railweave.plan.waves import WaveGate
-from railweave.sonic.delta.diff import DeviceDiff, running_sha256
+from railweave.sonic.delta.diff import DeviceDiff
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.delta.merge import delta_of
 from railweave.sonic.delta.snapshot import Snapshot, snapshot_before
 from railweave.sonic.document import RunningConfig

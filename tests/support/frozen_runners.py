@@ -39,7 +39,8 @@ from railweave.plan.observation import Observation
 from railweave.plan.outcome import CheckKind, Outcome, VerifyCheck
 from railweave.plan.routes import SessionRoutes
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.diff import DeviceDiff, running_sha256
+from railweave.sonic.delta.diff import DeviceDiff
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.delta.merge import delta_of
 from railweave.sonic.delta.snapshot import Snapshot, snapshot_before
 from railweave.sonic.document import BGPRAW, RunningConfig

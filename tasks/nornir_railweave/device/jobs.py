@@ -21,7 +21,8 @@ from railweave.plan.rollout import DeviceRecord
 from railweave.plan.routes import SessionRoutes, session_routes
 from railweave.plan.verification import check_device
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.diff import ConfigComparison, running_sha256
+from railweave.sonic.delta.diff import ConfigComparison
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.delta.methods import needs_both_ends
 from railweave.sonic.delta.snapshot import Snapshot, snapshot_before
 from railweave.sonic.document import DocumentError

@@ -15,7 +15,7 @@ from railweave.plan.lineage import generation_of
 from railweave.plan.rollback_checks import DeviceReading
 from railweave.plan.rollout import Rollout
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.diff import running_sha256
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.delta.snapshot import snapshot_of
 from railweave.sonic.rows import DeviceConfig
 from railweave.switch_driver import Capability

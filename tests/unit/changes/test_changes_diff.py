@@ -7,7 +7,8 @@ import pytest
 
 from railweave.sonic.delta.change import Change, Delta, Disruption, Edit, Method, Op
 from railweave.sonic.delta.delta import inverse
-from railweave.sonic.delta.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, running_sha256
+from railweave.sonic.delta.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.delta.kept import keeps_what_came, with_removals
 from railweave.sonic.delta.merge import apply, delta_of, merge_document
 from railweave.sonic.delta.snapshot import snapshot_before, snapshot_of

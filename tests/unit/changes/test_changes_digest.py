@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from railweave.sonic.delta.diff import _digested
+from railweave.sonic.delta.digest import _digested
 
 TEXTS = st.text() | st.text(st.characters(max_codepoint=127))
 VALUES = st.recursive(
@@ -30,7 +30,7 @@ def test_half_of_a_surrogate_pair_is_digested_too() -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"a": "1"}, {"a": "1", "b": "0", "c": "2", "l": ("y", "", "x")}])
 def test_fields_that_are_not_stated_or_as_good_as_none_do_not_count(fields: dict[str, str | tuple[str, ...]]) -> None:
-    from railweave.sonic.delta.diff import _fields_that_count
+    from railweave.sonic.delta.digest import _fields_that_count
 
     plain = {name: value for name, value in fields.items() if name != "l"}
     assert _fields_that_count(plain, None, {}) == plain

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from railweave.sonic.delta.diff import diff, running_sha256
+from railweave.sonic.delta.diff import diff
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.frr import FrrDocument, FrrEntry, apply_delta, frr_delta, parse_frr, render_frr
 from railweave.sonic.frr.drain import (

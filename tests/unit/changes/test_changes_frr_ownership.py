@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from railweave.sonic.delta.change import Disruption, Op
-from railweave.sonic.delta.diff import DeviceDiff, diff, running_sha256
+from railweave.sonic.delta.diff import DeviceDiff, diff
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.document import RunningConfig, running_from
 from railweave.sonic.frr import FrrEntry, parse_frr
 from railweave.sonic.frr.ownership import GROUPS, FrrScope

@@ -10,7 +10,8 @@ from planned_devices import planned
 
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.plan import plan_markdown
-from railweave.sonic.delta.diff import diff, running_sha256
+from railweave.sonic.delta.diff import diff
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.document import RunningConfig, running_from
 from railweave.sonic.frr import frr_difference, parse_frr, render_frr
 from railweave.sonic.frr.document import never_compared

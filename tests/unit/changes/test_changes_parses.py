@@ -12,7 +12,8 @@ from napalm_sonic.candidate import CandidateKind, read_candidate
 from railweave.sonic.delta import diff as diff_module
 from railweave.sonic.delta import merge
 from railweave.sonic.delta.delta import inverse
-from railweave.sonic.delta.diff import compare, diff, running_sha256
+from railweave.sonic.delta.diff import compare, diff
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.delta.steps import steps_of, undo_steps_of
 from railweave.sonic.document import RunningConfig

@@ -10,7 +10,7 @@ from switch_cases import new_world, transaction
 from virtual_switch import World
 
 from napalm_sonic.reading import learned_of, reading_of
-from railweave.sonic.delta.diff import running_sha256
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.delta.snapshot import Snapshot
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.rows import DeviceConfig, Row

@@ -11,7 +11,8 @@ from typing import Any
 from railweave.sonic.delta.change import Change, Delta, Edit
 from railweave.sonic.delta.daemon_rows import left_behind
 from railweave.sonic.delta.delta import applied, judged, lines_of
-from railweave.sonic.delta.diff import DeviceDiff, running_sha256, sort_key, unmanaged_rows
+from railweave.sonic.delta.diff import DeviceDiff, sort_key, unmanaged_rows
+from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.delta.edits import frr_edits
 from railweave.sonic.delta.kept import unrestored_rows
 from railweave.sonic.delta.merge import MergeDocument, apply, edits
