@@ -18,6 +18,7 @@ from nornir.core import Nornir
 from nornir.core.inventory import Host
 
 from napalm_sonic.login_key import with_key
+from napalm_sonic.options import DOCKER
 from nornir_railweave.target.inventory import CONNECTION
 from nornir_railweave.target.model import Source, Target
 from railweave.diagnostics import Diagnostic, Where, error
@@ -58,7 +59,11 @@ def check_access(target: Target, nornir: Nornir, environ: Mapping[str, str]) -> 
     if host is None:
         return ()
     extras = host.connection_options[CONNECTION].extras or {}
-    return tuple(_faults(target, extras.get("optional_args", {}), host.password or "", environ))
+    options = extras.get("optional_args", {})
+    if options.get("transport") == DOCKER:
+        # `docker exec` logs in nowhere.
+        return ()
+    return tuple(_faults(target, options, host.password or "", environ))
 
 
 def _host_from_here(target: Target, nornir: Nornir) -> Host | None:

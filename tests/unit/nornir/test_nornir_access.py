@@ -10,6 +10,7 @@ import pytest
 
 from nornir_railweave.target.access import agent_fault, check_access, is_encrypted
 from nornir_railweave.target.connect import build
+from nornir_railweave.target.endpoints import ENDPOINTS, Endpoints, SwitchEndpoint, write_endpoints
 from nornir_railweave.target.target_file import parse_target
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
@@ -77,6 +78,19 @@ def test_a_login_that_needs_no_agent_here_is_not_refused_without_one(text: str, 
     target = parse_target(text, "t.yml", "t")
     login = parse_target(ADDRESSES, "t.yml", "t") if target.source == "sim" else target
     assert check_access(target, build(lab, login, environ={"PASSWORD": "of-the-switches"}), {}) == ()
+
+
+def test_switches_that_are_reached_by_docker_exec_need_no_login(lab: Fabric, tmp_path: Path) -> None:
+    target = parse_target("source: lab", "t.yml", "t")
+    folder = tmp_path / "lab" / lab.name
+    folder.mkdir(parents=True)
+    devices = {switch.name: SwitchEndpoint(switch.name, 0) for switch in lab.switches}
+    faults = {}
+    for transport in ("docker", "ssh"):
+        write_endpoints(folder / ENDPOINTS, Endpoints(devices, options={"transport": transport}))
+        faults[transport] = [fault.message for fault in check_access(target, build(lab, target, tmp_path), {})]
+    assert faults["docker"] == []
+    assert faults["ssh"] == ["target t logs in by an SSH agent, but no agent runs (SSH_AUTH_SOCK is not set)"]
 
 
 def test_both_the_jump_host_and_the_switches_are_looked_at(lab: Fabric) -> None:
