@@ -18,10 +18,10 @@ from railweave.diagnostics import Severity, Where, error
 from railweave.errors import RefusedError
 from railweave.fabric.devices import Host
 from railweave.fabric.model import Fabric
+from railweave.hosts.changed_values import changed_values
 from railweave.hosts.outcome import HostsRun
 from railweave.hosts.places import Places
 from railweave.hosts.render import HostRenderer
-from railweave.hosts.transition import changed_values
 from railweave.intent.load import load_intent
 from railweave.plan.phases.shared_values import NodeValues
 from railweave.wording import command_line, compact, first_few

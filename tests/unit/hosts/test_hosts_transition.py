@@ -9,9 +9,9 @@ import pytest
 from railweave.checks.phases import check_phases
 from railweave.diagnostics import Severity, Where
 from railweave.fabric.model import Fabric
+from railweave.hosts.changed_values import changed_values
 from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostsRun, HostState
 from railweave.hosts.render import HostRenderer
-from railweave.hosts.transition import changed_values
 from railweave.plan.phases.planning import Phase, phases
 from railweave.templates import find_templates
 
