@@ -5,7 +5,7 @@ from typing import Any
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.checked_driver import CheckedDriver
-from nornir_railweave.device.observing import UNKNOWN, count_over
+from nornir_railweave.device.counting import UNKNOWN, count_over
 from railweave.switch_driver import PortCounters
 from railweave.wording import first_few
 

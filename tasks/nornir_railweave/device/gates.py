@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from nornir_railweave.device.counting import count_over
 from nornir_railweave.device.device import Device
-from nornir_railweave.device.observing import Seen, count_over, losses_of, observe
+from nornir_railweave.device.observing import Seen, losses_of, observe
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text
 from railweave.plan.health import Baseline, LossWatch, accepted_prefixes, health, loss_checks, prefix_checks
 from railweave.plan.observation import Observation

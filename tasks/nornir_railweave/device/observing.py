@@ -1,4 +1,4 @@
-"""From what a driver shows of a device to what was observed of it, and its counters over a while."""
+"""From what a driver shows of a device to what was observed of it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,14 +8,12 @@ from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.decoding import decoding
 from nornir_railweave.checked_driver import CheckedDriver
+from nornir_railweave.device.counting import UNKNOWN
 from railweave.fabric.releases import running_release
 from railweave.plan.health import LossWatch
 from railweave.plan.model import Unapplied
 from railweave.plan.observation import Counters, LldpNeighbor, Observation, ObservedSession, PortState, SessionTimers
 from railweave.switch_driver import ObserveRequest, PortCounters, SwitchView
-
-# A counter that the device does not have, as NAPALM writes it.
-UNKNOWN = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +37,6 @@ def observe(driver: CheckedDriver) -> Observation:
 def observe_over(driver: CheckedDriver, seconds: float) -> Seen:
     """Return what a device shows, and its counters so many seconds apart (0: once), as far as it counts."""
     return seen_of(driver.observe(ObserveRequest(counters=True, over_s=seconds)))
-
-
-def count_over(driver: CheckedDriver, seconds: float) -> tuple[PortCounters, ...]:
-    """Return the counters of a device so many seconds apart; empty where it does not count."""
-    view = driver.observe(ObserveRequest(state=False, counters=True, over_s=seconds))
-    with decoding("its counters"):
-        return tuple(view.counted)
 
 
 def seen_of(view: SwitchView) -> Seen:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from nornir_railweave.journals.shared import SUFFIX, JournalHeldError, Lease, SharedJournals
+from nornir_railweave.journals.shared import SUFFIX, JournalHeldError, Lease, SharedJournals, is_held
 from nornir_railweave.journals.store import StoreError
 from railweave.codec import CodecError, encode, read_text
 from railweave.diagnostics import Diagnostic, error
@@ -182,3 +182,15 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as problem:
         raise RailweaveError(f"{path} cannot be written: {problem.strerror}; {NOTHING_CHANGED}") from problem
+
+
+def is_alive(path: Path) -> bool:
+    """Tell whether the process that writes this journal lives, here or at another runner.
+
+    Raises OSError where there is no such file.
+    """
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return not lock_file(file, fcntl.LOCK_SH) or is_held(path)
+    finally:
+        os.close(file)

@@ -21,9 +21,18 @@ from types import TracebackType
 from typing import Any, Self
 
 from nornir_railweave.events import Event, Step
-from nornir_railweave.journals.shared import SUFFIX, Lease, SharedJournals, is_held
+from nornir_railweave.journals.shared import SUFFIX, Lease, SharedJournals
 from nornir_railweave.journals.store import StoreError
-from nornir_railweave.rollout.claim import NOTHING_CHANGED, busy, claim, lock_file, own_process, store_lease, writing
+from nornir_railweave.rollout.claim import (
+    NOTHING_CHANGED,
+    busy,
+    claim,
+    is_alive,
+    lock_file,
+    own_process,
+    store_lease,
+    writing,
+)
 from railweave.codec import encode
 from railweave.errors import RailweaveError, RefusedError
 from railweave.masking import masked
@@ -274,18 +283,6 @@ def _devices_details(plan: Plan) -> dict[str, dict[str, Any]]:
                 "drain": list(plan.devices[name].drain),
             }
     return devices
-
-
-def is_alive(path: Path) -> bool:
-    """Tell whether the process that writes this journal lives, here or at another runner.
-
-    Raises OSError where there is no such file.
-    """
-    file = os.open(path, os.O_RDONLY)
-    try:
-        return not lock_file(file, fcntl.LOCK_SH) or is_held(path)
-    finally:
-        os.close(file)
 
 
 def _synchronize_folder(folder: Path) -> None:

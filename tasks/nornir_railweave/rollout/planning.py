@@ -9,9 +9,9 @@ from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.checked_driver import CheckedDriver
+from nornir_railweave.device.counting import count_over
 from nornir_railweave.device.drained_traffic import QUIET_PACKETS_PER_S, packet_rates
 from nornir_railweave.device.models_check import refused_reload, refused_rows
-from nornir_railweave.device.observing import count_over
 from nornir_railweave.device.reading import (
     Comparer,
     IntendedConfig,
@@ -23,7 +23,6 @@ from nornir_railweave.device.session import DEVICE_ERRORS, error_text, has_answe
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.links_up_towards import links_up_towards
-from nornir_railweave.tasks.timers import wait_for_timers
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
 from railweave.plan.build import build_plan
@@ -74,7 +73,7 @@ def plan(
     readings = _read(nr, names, compare, announce)
     deadline_s = clock.monotonic() + pending_wait_s
     while (pending := _pending(readings)) and clock.monotonic() < deadline_s:
-        wait_for_timers(nr, pending, announce, clock)
+        _wait_for_timers(nr, pending, announce, clock)
         readings |= _read(nr, pending, compare, announce)
     readings |= _refused(nr, fabric, readings, intended)
     readings |= _dark(nr, fabric, readings)
@@ -83,6 +82,13 @@ def plan(
         readings |= assumed_fresh(fabric, readings, intended)
     readings |= _in_use(nr, fabric, readings, quiet_packets_per_s)
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
+
+
+def _wait_for_timers(nr: Nornir, devices: Collection[str], announce: Events, clock: Clock) -> None:
+    # Imported late: what restores a device takes a tenth of the start of a plan, and few plans wait.
+    from nornir_railweave.tasks.timers import wait_for_timers
+
+    wait_for_timers(nr, devices, announce, clock)
 
 
 def _pending(readings: Mapping[str, Reading]) -> list[str]:

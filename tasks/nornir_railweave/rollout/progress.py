@@ -16,7 +16,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from nornir_railweave.events import Event, Step
 from railweave.masking import masked
-from railweave.plan.outcome import outcome_text
 
 _TITLES = {
     "read_running": "reading",
@@ -53,6 +52,9 @@ def _unread(event: Event) -> str:
 
 
 def _outcome(event: Event) -> str:
+    # Imported late: a plan has no outcomes.
+    from railweave.plan.outcome import outcome_text
+
     reason = f" ({event.text})" if event.text else ""
     return f"{event.device}: {outcome_text(str(event.details.get('outcome')))}{reason}"
 

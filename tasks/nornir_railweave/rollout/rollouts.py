@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nornir_railweave.journals.shared import SUFFIX
-from nornir_railweave.rollout.journal import is_alive
+from nornir_railweave.rollout.claim import is_alive
 from railweave.errors import UsageError
 from railweave.plan.rollout import NAME, Rollout, parse_rollout
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from planned_devices import planned
 
 from nornir_railweave.events import Event, Step, silent
-from nornir_railweave.rollout.claim import refuse_while_running
+from nornir_railweave.rollout.claim import is_alive, refuse_while_running
 from nornir_railweave.rollout.control import ABORT, GO_ON, PAUSE, FileControl, ask, control_file
 from nornir_railweave.rollout.deploying import deploy
-from nornir_railweave.rollout.journal import Journal, is_alive
+from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.rolling_back import roll_back
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout, rollouts
 from nornir_railweave.target.policy import Policy
