@@ -6,7 +6,7 @@ from pathlib import Path
 from railweave.api.plans import as_warnings
 from railweave.api.project import Project
 from railweave.api.targets.fabric import live_fabric
-from railweave.api.targets.phases import live_phase
+from railweave.api.targets.selection import live_phase
 from railweave.plan.drift import Drift, judge, load_rules
 from railweave.plan.outcome import VerifyResult
 

@@ -98,11 +98,11 @@ def plan(
 
 def _saved(plan: "Plan", out: Path | None, signing_key: Path | None) -> tuple[Path, ...]:
     """Write a plan to ``out``, signed if there is a key, and return the file; nothing without ``out``."""
-    from railweave.api.plans import sign_plan
-    from railweave.plan.document import plan_json
-
     if out is None:
         return ()
+    from railweave.api.plan_files import sign_plan
+    from railweave.plan.document import plan_json
+
     write_json(out, plan_json(plan))
     if signing_key is not None:
         sign_plan(out, signing_key)
@@ -175,7 +175,7 @@ def _resume(
     argument: Path | None, option: Path | None, target: str, options: "api.DeployOptions", *, yes: bool, as_json: bool
 ) -> int:
     """Resume the rollout or the intent that ``argument`` names, print the result and return the exit status."""
-    from railweave.api.journal.folder import open_rollout_project
+    from railweave.api.journal.rollout_project import open_rollout_project
 
     rollout, intent = _named_rollout(argument)
     operator = Terminal(yes=yes, quiet=as_json)
@@ -225,7 +225,7 @@ def rollback(
     json: AsJson = False,
 ) -> int:
     """Roll back a rollout: restore the earlier configuration."""
-    from railweave.api.journal.folder import open_rollout_project
+    from railweave.api.journal.rollout_project import open_rollout_project
 
     if last and rollout:
         raise UsageError("--last selects the rollout: omit its name")

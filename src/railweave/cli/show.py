@@ -133,9 +133,13 @@ def print_plan(
 def print_rehearsals(plan: "Plan", *beside: Path, as_markdown: bool = False) -> None:
     """Print the lines of the stored rehearsals of exactly ``plan``; ``beside`` are files of it."""
     from railweave.api.simulator.rehearsal_files import stored
+
+    rehearsals = stored(plan, *beside)
+    if not rehearsals:
+        return
     from railweave.report.rehearsal import stored_line
 
-    for rehearsal in stored(plan, *beside):
+    for rehearsal in rehearsals:
         if as_markdown:
             print_text(f"\n{stored_line(rehearsal, markdown=True)}")
         else:

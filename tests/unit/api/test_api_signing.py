@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from planned_devices import planned
 
-from railweave.api.plans import check_resumed, read_order, read_signed, sign_plan
+from railweave.api.plan_files import check_resumed, read_order, read_signed, sign_plan
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import plan_json
 from railweave.plan.model import DeviceState, Plan

@@ -19,7 +19,7 @@ from planned_devices import planned
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.journal import Journal
 from railweave import __version__, api
-from railweave.api.journal.folder import open_rollout_project
+from railweave.api.journal.rollout_project import open_rollout_project
 from railweave.api.operator import SILENT
 from railweave.cli import completion
 from railweave.cli.main import app, main

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from railweave.api.plans import read_signed
+from railweave.api.plan_files import read_signed
 from railweave.api.starter import init
 from railweave.cli.options import TargetOption
 from railweave.report.layout import LIMIT_CHARS

@@ -10,7 +10,7 @@ from railweave.api.deployment.rollback import free, phases_of, reopened, resume_
 from railweave.api.deployment.rollout import agreed_for, policy_of, state_told
 from railweave.api.journal.audit import audited
 from railweave.api.journal.folder import fetched_journals, journal_folder, refuse_while_held
-from railweave.api.plans import check_resumed
+from railweave.api.plan_files import check_resumed
 from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.errors import RefusedError

@@ -23,7 +23,7 @@ from railweave.api.journal.folder import (
     refuse_while_rolling_out,
     shared_journals,
 )
-from railweave.api.plans import read_order
+from railweave.api.plan_files import read_order
 from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.api.targets.phases import LivePhases, live_phases

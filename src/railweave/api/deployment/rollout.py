@@ -10,7 +10,7 @@ from nornir_railweave.target.model import Target
 from nornir_railweave.target.policy import Policy, policy_for
 from railweave.api.journal.audit import audited
 from railweave.api.journal.folder import journal_folder, refuse_while_rolling_out, shared_journals
-from railweave.api.plans import read_plan, refuse_unsigned
+from railweave.api.plan_files import read_plan, refuse_unsigned
 from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric, pending_wait_s
 from railweave.errors import RefusedError

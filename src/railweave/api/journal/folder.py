@@ -5,7 +5,7 @@ The project holds a copy of the journals in a store, which is brought up to date
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -14,15 +14,9 @@ from nornir_railweave.journals.places import is_store, open_store
 from nornir_railweave.journals.shared import JournalHeldError, SharedJournals
 from nornir_railweave.journals.store import StoreError
 from nornir_railweave.rollout.claim import capacity_held, held_elsewhere, refuse_while_running, shared_place
-from nornir_railweave.rollout.resuming import newest_unfinished
-from nornir_railweave.rollout.rolling_back import newest_change
-from nornir_railweave.rollout.rollouts import journals, named_rollout
 from railweave.api.operator import SILENT, Operator
-from railweave.api.project import JOURNALS, STATE, Project, open_project
-from railweave.errors import RailweaveError, UsageError
-from railweave.intent.reference import file_of
-from railweave.plan.rollout import NAME, Rollout
-from railweave.wording import command_line, first_few
+from railweave.api.project import JOURNALS, STATE
+from railweave.errors import RailweaveError
 
 
 def journal_folder() -> Path:
@@ -50,55 +44,6 @@ def fetched_journals() -> Path:
         except (StoreError, OSError) as fault:
             raise RailweaveError(f"the journals cannot be fetched: {fault}") from fault
     return folder
-
-
-def open_rollout_project(
-    intent: Path | str | None, operator: Operator, target: str, *, rollout: str = "", resume: bool = False
-) -> Project:
-    """Return the project of a rollout that is to be resumed, or rolled back, with the intent that its journal names.
-
-    ``rollout`` names it or a part of its name; the default is the newest on ``target``. An ``intent``, or
-    RAILWEAVE_INTENT, goes before the journal. Raises UsageError if rollouts of several fabrics could be meant.
-    """
-    # Whoever names an intent may have moved it since the rollout began.
-    if intent or os.environ.get("RAILWEAVE_INTENT"):
-        return open_project(intent, operator)
-    folder = fetched_journals()
-    if rollout:
-        candidates = [named_rollout(folder, rollout)]
-    else:
-        candidates = _newest(folder, target, resume=resume)
-    # The file of an intent may have been removed or renamed since.
-    intents = sorted({candidate.metadata.intent for candidate in candidates if _has_intent(candidate)})
-    if len(intents) == 1:
-        return open_project(intents[0], operator)
-    if not intents or len(list(Path("intent").glob("*.y*ml"))) == 1:
-        return open_project(None, operator)
-    raise _ambiguous_rollout(len(intents), candidates, target, resume=resume)
-
-
-def _has_intent(rollout: Rollout) -> bool:
-    intent = rollout.metadata.intent
-    return bool(intent) and file_of(Path(intent)).is_file()
-
-
-def _ambiguous_rollout(intents: int, candidates: Sequence[Rollout], target: str, *, resume: bool) -> UsageError:
-    """Return the error for rollouts of several intents, with the commands that name one of them."""
-    words: tuple[str, ...] = ("rollback",)
-    if resume:
-        words = ("deploy", "--resume")
-    commands = [f"`{command_line(*words, candidate.name, target=target)}`" for candidate in candidates]
-    return UsageError(f"rollouts of {intents} intents could be meant: {first_few(commands, separator=' or ')}")
-
-
-def _newest(folder: Path, target: str, *, resume: bool) -> list[Rollout]:
-    """Return the newest rollout of each fabric on ``target`` that can be resumed, or else rolled back."""
-    fabrics = dict.fromkeys(named["fabric"] for path in journals(folder) if (named := NAME.match(path.stem)))
-    search = newest_change
-    if resume:
-        search = newest_unfinished
-    newest = (search(folder, fabric, target) for fabric in fabrics)
-    return [rollout for rollout in newest if rollout is not None]
 
 
 def refuse_while_rolling_out(fabric: str, target: str, operator: Operator = SILENT) -> None:

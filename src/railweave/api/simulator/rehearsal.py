@@ -15,7 +15,7 @@ from nornir_railweave.target.target_file import load_target
 from nornir_railweave.tasks.recording import RecordedSwitch, record
 from railweave.api.deployment.rollout import agreed_for
 from railweave.api.design.intent import Designed, load_configurable
-from railweave.api.plans import read_plan
+from railweave.api.plan_files import read_plan
 from railweave.api.project import Project, find_target
 from railweave.api.simulator.rehearsal_files import store
 from railweave.api.simulator.states import states_of

@@ -6,7 +6,7 @@ A rehearsal with injected faults has a file of its own, so that it does not repl
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from railweave.api.project import STATE
 from railweave.codec import CodecError, load_text, read_text
@@ -15,9 +15,10 @@ from railweave.files import write_private
 from railweave.masking import masked
 from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
-from railweave.plan.rehearsal import Rehearsal
 from railweave.report.documents import VERSION, versioned
-from railweave.report.rehearsal import rehearsal_json
+
+if TYPE_CHECKING:
+    from railweave.plan.rehearsal import Rehearsal
 
 _FOLDER = STATE / "rehearsals"
 _SUFFIXES = (".rehearsal.json", ".rehearsal-with-faults.json")
@@ -38,8 +39,11 @@ class _StoredRehearsal:
     waves: tuple[_StoredWave, ...]
 
 
-def store(rehearsal: Rehearsal, *beside: Path) -> tuple[Path, ...]:
+def store(rehearsal: "Rehearsal", *beside: Path) -> tuple[Path, ...]:
     """Write a rehearsal into the project, and beside the files of its plan; return where. Raises RailweaveError."""
+    # Imported late: every plan looks for stored rehearsals, and few have one.
+    from railweave.report.rehearsal import rehearsal_json
+
     text = (json.dumps(masked(versioned(rehearsal_json(rehearsal))), indent=2) + "\n").encode()
     suffix = _SUFFIXES[bool(rehearsal.faults)]
     paths = (_FOLDER / f"{rehearsal.plan_digest}{suffix}", *(plan.with_suffix(suffix) for plan in beside))

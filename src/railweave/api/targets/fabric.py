@@ -5,21 +5,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nornir.core import Nornir
 
-from nornir_railweave.rollout import deploying, planning
-from nornir_railweave.rollout.journal import Journal
+from nornir_railweave.rollout import planning
 from nornir_railweave.rollout.progress import FabricProgress
 from nornir_railweave.target.access import check_access
 from nornir_railweave.target.connect import build
 from nornir_railweave.target.model import Target
-from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.runner import end_workers
 from nornir_railweave.target.secret_store import SecretStore
 from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.target.target_file import load_target
-from nornir_railweave.tasks import verifying
 from railweave.api.design.intent import Designed, load_configurable, project_templates
 from railweave.api.journal.history import project_history
 from railweave.api.project import Project, find_target
@@ -32,13 +30,17 @@ from railweave.intent.paths import path_text
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
 from railweave.plan.lineage import History
 from railweave.plan.model import Plan
-from railweave.plan.outcome import DeployResult, VerifyResult
 from railweave.plan.rollout import DEPLOYMENT, RolloutMetadata
 from railweave.secrets import references
 from railweave.sonic.render.configure import Configurator, IntendedConfigs
 from railweave.sonic.render.frr_text import own_frr_template
 from railweave.sonic.rows import DeviceConfig
 from railweave.wording import command_line, counted
+
+if TYPE_CHECKING:
+    from nornir_railweave.rollout.journal import Journal
+    from nornir_railweave.target.policy import Policy
+    from railweave.plan.outcome import DeployResult, VerifyResult
 
 _TEMPLATES = Path("templates")
 
@@ -114,10 +116,13 @@ class LiveFabric:
         )
 
     def deploy(
-        self, plan: Plan, policy: Policy, *, journal: Journal | None = None, metadata: RolloutMetadata = DEPLOYMENT
-    ) -> DeployResult:
+        self, plan: Plan, policy: "Policy", *, journal: "Journal | None" = None, metadata: RolloutMetadata = DEPLOYMENT
+    ) -> "DeployResult":
         """Deploy ``plan``: as the rollout of ``journal``, which is resumed, else as a new one."""
-        return deploying.deploy(
+        # Imported late, as what verifies: the start of a plan, which needs neither, is half of its cost.
+        from nornir_railweave.rollout.deploying import deploy
+
+        return deploy(
             self.nornir,
             self.designed.fabric,
             plan,
@@ -135,11 +140,11 @@ class LiveFabric:
         if self.missing_secrets:
             raise RefusedError(self.missing_secrets)
 
-    def verify(self, *, wait_s: float = 0) -> VerifyResult:
+    def verify(self, *, wait_s: float = 0) -> "VerifyResult":
         """Read all devices and compare them with the fabric."""
-        return verifying.verify(
-            self.nornir, self.designed.fabric, timeout_s=wait_s, events=self.shown, scope=self.scope
-        )
+        from nornir_railweave.tasks.verifying import verify
+
+        return verify(self.nornir, self.designed.fabric, timeout_s=wait_s, events=self.shown, scope=self.scope)
 
 
 def pending_wait_s(target: Target) -> float:

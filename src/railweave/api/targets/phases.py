@@ -7,7 +7,7 @@ from nornir_railweave.tasks.phase_progress import find_phase_progress
 from railweave.api.design.revisions import PhasedChange, phased_change
 from railweave.api.journal.folder import refuse_while_rolling_out
 from railweave.api.project import Project
-from railweave.api.targets.fabric import LiveFabric, connect, live_fabric, pending_wait_s
+from railweave.api.targets.fabric import LiveFabric, connect, pending_wait_s
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope, expect, lower_ends
@@ -97,15 +97,11 @@ def live_phases(project: Project, target: str, base: str) -> LivePhases:
     return LivePhases(project, phased_change(project, base), target)
 
 
-def live_phase(
-    project: Project, target: str, base: str, number: int | None, *, done: bool = False, partial: bool = False
-) -> LiveFabric:
-    """Return the fabric of the intent without ``base``, with ``partial`` as `live_fabric`; else of a phase.
+def selected_phase(project: Project, target: str, base: str, number: int | None, *, done: bool = False) -> LiveFabric:
+    """Return the fabric of a phase, by default of the next one, with ``done`` of the last one that all switches have.
 
-    The default phase is the next one, with ``done`` the last one that all switches have.
+    Raises as `live_phases`, and RefusedError where the switches have not done what comes before.
     """
-    if not base and number is None:
-        return live_fabric(project, target, partial=partial)
     phases = live_phases(project, target, base)
     if number is not None and done:
         phases.require_reached(number)
