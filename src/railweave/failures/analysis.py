@@ -1,9 +1,10 @@
 """Every single failure and every pair of them, and what each costs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric
-from railweave.failures.components import Component, components
+from railweave.failures.components import CARD, Component, components, without_cards
 from railweave.failures.cost import Cost, Costs
 from railweave.failures.symmetry import Symmetry
 
@@ -42,9 +43,13 @@ def failures(fabric: Fabric) -> Failures:
     """
     parts = components(fabric)
     symmetry = Symmetry(parts)
-    costs = Costs(fabric, symmetry)
+    wiring = _wiring(parts, symmetry)
+    costs = Costs(fabric, wiring)
     singles = _singles(symmetry, costs)
-    pairs = [FailureClass(pair.count, pair.example, pair.shared, costs.of(pair.example)) for pair in symmetry.pairs()]
+    pair_costs = _PairCosts(costs, wiring)
+    pairs = [
+        FailureClass(pair.count, pair.example, pair.shared, pair_costs.of(pair.example)) for pair in symmetry.pairs()
+    ]
     count = len(parts)
     return Failures(
         fabric.name,
@@ -55,6 +60,34 @@ def failures(fabric: Fabric) -> Failures:
     )
 
 
+def _wiring(parts: Sequence[Component], symmetry: Symmetry) -> Symmetry:
+    """Return the symmetry of the fabric as if no switch had line cards.
+
+    The cards on which the links of two leaves end tell these leaves apart, and with them nearly all pairs; what a
+    failure costs depends on the links that it takes alone.
+    """
+    if any(component.kind == CARD for component in parts):
+        return Symmetry(without_cards(parts))
+    return symmetry
+
+
+class _PairCosts:
+    """Costs of pairs; of pairs that only the line cards of their links tell apart one is asked."""
+
+    def __init__(self, costs: Costs, wiring: Symmetry) -> None:
+        self._costs = costs
+        self._wiring = wiring
+        self._cost_of_kind: dict[tuple[object, ...], Cost] = {}
+
+    def of(self, pair: tuple[Component, Component]) -> Cost:
+        if any(component.kind == CARD for component in pair):
+            return self._costs.of(pair)
+        kind = self._wiring.pair_kind(*pair)
+        if kind not in self._cost_of_kind:
+            self._cost_of_kind[kind] = self._costs.of(pair)
+        return self._cost_of_kind[kind]
+
+
 def lossless_classes(fabric: Fabric) -> tuple[str, ...]:
     """Return the names of the traffic classes that PFC protects."""
     return tuple(traffic_class.name for traffic_class in fabric.policies.classes if traffic_class.lossless)
@@ -62,8 +95,9 @@ def lossless_classes(fabric: Fabric) -> tuple[str, ...]:
 
 def single_failures(fabric: Fabric) -> tuple[FailureClass, ...]:
     """Return the classes of single failures alone, the worst first: a moment where pairs take seconds."""
-    symmetry = Symmetry(components(fabric))
-    return _singles(symmetry, Costs(fabric, symmetry))
+    parts = components(fabric)
+    symmetry = Symmetry(parts)
+    return _singles(symmetry, Costs(fabric, _wiring(parts, symmetry)))
 
 
 def _singles(symmetry: Symmetry, costs: Costs) -> tuple[FailureClass, ...]:

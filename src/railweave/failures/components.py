@@ -1,7 +1,7 @@
 """What can fail in a fabric: links, line cards, switches, and whole planes and pods where there are several."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -61,6 +61,16 @@ PLANE = "plane"
 def components(fabric: Fabric) -> tuple[Component, ...]:
     """Return all components: links, line cards and switches, tier by tier; planes and pods where there are several."""
     return (*_links(fabric), *_cards(fabric), *_switches(fabric), *_parts(fabric, PLANE), *_parts(fabric, POD))
+
+
+def without_cards(parts: Iterable[Component]) -> tuple[Component, ...]:
+    """Return the components other than line cards, as if no switch had cards."""
+    return tuple(_without_card(component) for component in parts if component.kind != CARD)
+
+
+def _without_card(component: Component) -> Component:
+    blocks = frozenset(block for block in component.blocks if block.kind != CARD)
+    return component._replace(blocks=blocks)
 
 
 def _links(fabric: Fabric) -> Iterator[Component]:

@@ -22,12 +22,29 @@ PortKey = tuple[int, int | None, int]
 
 class _Attached(NamedTuple):
     """Nodes on the same leaves: the leaf and the speed in Gb/s of each port, and the nodes. ``ends`` are the ports that
-    stand in for each other, by the first of them: those of a NIC that several leaves share, else each port alone."""
+    stand in for each other, by the first of them: those of a NIC that several leaves share, else each port alone.
+    ``number`` tells the places apart."""
 
     switches: Mapping[PortKey, str]
     gbps: Mapping[PortKey, int]
     nodes: tuple[str, ...]
     ends: Mapping[PortKey, tuple[PortKey, ...]]
+    number: int
+
+    def end_gbps(self, ports: Sequence[PortKey]) -> int:
+        """Return the bandwidth of some ports."""
+        if len(ports) == 1:
+            # Most ends are one port, and an analysis asks this a million times.
+            return self.gbps[ports[0]]
+        return sum(self.gbps[key] for key in ports)
+
+
+class _SharedEnd(NamedTuple):
+    """The ports by which two nodes talk to each other: those of each node, and what both can carry in Gb/s."""
+
+    own: tuple[PortKey, ...]
+    far: tuple[PortKey, ...]
+    gbps: int
 
 
 class _SampleNode(NamedTuple):
@@ -37,13 +54,11 @@ class _SampleNode(NamedTuple):
     lost: frozenset[PortKey]
     has_twin: bool
 
-    def gbps(self, ports: Iterable[PortKey]) -> int:
-        """Return the bandwidth of some of its ports."""
-        return sum(self.at.gbps[key] for key in ports)
-
-    def in_service(self, end: PortKey) -> tuple[PortKey, ...]:
-        """Return the ports of an end that it has not lost."""
-        return tuple(key for key in self.at.ends[end] if key not in self.lost)
+    def in_service(self, ports: tuple[PortKey, ...]) -> tuple[PortKey, ...]:
+        """Return those of its ports that it has not lost."""
+        if not self.lost:
+            return ports
+        return tuple(key for key in ports if key not in self.lost)
 
 
 class NodePairs:
@@ -66,7 +81,9 @@ class NodePairs:
                 end = key if nic is None else first.setdefault(nic, key)
                 place.append((key, link.upper, link.speed_gbps, end))
             nodes_at.setdefault(tuple(place), []).append(host.name)
-        self._attached = [_attached(place, nodes) for place, nodes in nodes_at.items()]
+        self._attached = [_attached(place, nodes, number) for number, (place, nodes) in enumerate(nodes_at.items())]
+        self._shared: dict[tuple[int, int], Sequence[_SharedEnd]] = {}
+        """The ends that two places share, by their numbers."""
         self._place_of = {name: place for place, at in enumerate(self._attached) for name in at.nodes}
 
     def worst(self, left: PairsLeft, lost: Collection[Link]) -> float | None:
@@ -114,27 +131,38 @@ class NodePairs:
 
     def _left(self, left: PairsLeft, node: _SampleNode, other: _SampleNode) -> float | None:
         """Return what two nodes have left of their bandwidth to each other, in percent; None without a path."""
-        usual = 0.0
-        carried = 0.0
-        for end, own in node.at.ends.items():
-            far = other.at.ends.get(end, ())
-            pairs = product((node.at.switches[key] for key in own), [other.at.switches[key] for key in far])
-            if any(self._joined(leaf, far_leaf) for leaf, far_leaf in pairs):
-                usual += min(node.gbps(own), other.gbps(far))
-                carried += self._carried(left, node, other, end)
-        if not usual:
+        shared = self._shared_ends(node.at, other.at)
+        if not shared:
             return None
-        return carried / usual
+        carried = sum(self._carried(left, node, other, end) for end in shared)
+        return carried / sum(end.gbps for end in shared)
 
-    def _joined(self, leaf: str, far: str) -> bool:
-        return far == leaf or bool(self._pairs.usual_gbps(leaf, far))
+    def _shared_ends(self, at: _Attached, other: _Attached) -> Sequence[_SharedEnd]:
+        """Return the ends by which nodes of two places talk to each other while nothing has failed."""
+        places = (at.number, other.number)
+        if places not in self._shared:
+            self._shared[places] = [
+                _SharedEnd(own, other.ends[end], min(at.end_gbps(own), other.end_gbps(other.ends[end])))
+                for end, own in at.ends.items()
+                if end in other.ends and self._joined(at, own, other, other.ends[end])
+            ]
+        return self._shared[places]
 
-    def _carried(self, left: PairsLeft, node: _SampleNode, other: _SampleNode, end: PortKey) -> float:
+    def _joined(self, at: _Attached, own: Iterable[PortKey], other: _Attached, far: Iterable[PortKey]) -> bool:
+        """Tell whether a port of one end has a path to one of the other by design."""
+        pairs = product((at.switches[key] for key in own), (other.switches[key] for key in far))
+        return any(leaf == far_leaf or self._pairs.usual_gbps(leaf, far_leaf) for leaf, far_leaf in pairs)
+
+    def _carried(self, left: PairsLeft, node: _SampleNode, other: _SampleNode, end: _SharedEnd) -> float:
         """Return what the ports of two ends that are in service carry, in Gb/s × percent."""
-        own = node.in_service(end)
-        far = other.in_service(end)
+        own = node.in_service(end.own)
+        far = other.in_service(end.far)
         if not own or not far:
             return 0
+        if len(own) == len(far) == 1:
+            percent = left.between(node.at.switches[own[0]], other.at.switches[far[0]]).spread_percent
+            return min(node.at.gbps[own[0]], other.at.gbps[far[0]]) * percent
+        own_gbps = node.at.end_gbps(own)
         leaves = [other.at.switches[key] for key in far]
         whole = 0.0
         for key in own:
@@ -143,10 +171,10 @@ class NodePairs:
             to = [leaf] if leaf in leaves else leaves
             percent = sum(left.between(leaf, name).spread_percent for name in to) / len(to)
             whole += node.at.gbps[key] * percent
-        return min(node.gbps(own), other.gbps(far)) * whole / node.gbps(own)
+        return min(own_gbps, other.at.end_gbps(far)) * whole / own_gbps
 
 
-def _attached(place: Iterable[tuple[PortKey, str, int, PortKey]], nodes: Iterable[str]) -> _Attached:
+def _attached(place: Iterable[tuple[PortKey, str, int, PortKey]], nodes: Iterable[str], number: int) -> _Attached:
     switches: dict[PortKey, str] = {}
     gbps: dict[PortKey, int] = {}
     ends: dict[PortKey, tuple[PortKey, ...]] = {}
@@ -154,4 +182,4 @@ def _attached(place: Iterable[tuple[PortKey, str, int, PortKey]], nodes: Iterabl
         switches[key] = leaf
         gbps[key] = speed_gbps
         ends[end] = (*ends.get(end, ()), key)
-    return _Attached(switches, gbps, tuple(nodes), ends)
+    return _Attached(switches, gbps, tuple(nodes), ends, number)

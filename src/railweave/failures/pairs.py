@@ -28,7 +28,8 @@ class LeafPairs:
     """The pairs of leaves of a fabric that no failure separates by design: those of one network."""
 
     def __init__(self, fabric: Fabric, color_of: Mapping[str, int]) -> None:
-        """Prepare ``fabric``; ``color_of`` has the color of each leaf by its name."""
+        """Prepare ``fabric``; ``color_of`` has the color of each switch by its name."""
+        self._color_of = color_of
         self.lowest = fabric.tier_switches[0]
         self.bit_of = {leaf.name: 1 << place for place, leaf in enumerate(self.lowest)}
         """Each leaf as a bit, by its name."""
@@ -43,9 +44,21 @@ class LeafPairs:
     def after(self, out: Collection[str], down: Collection[Link]) -> "PairsLeft":
         """Return what the pairs have left without the switches ``out`` and the fabric links ``down``."""
         lost = sum(self.bit_of.get(name, 0) for name in set(out))
-        failed = {self._users[name] for name in out} | {self._users[link.lower] for link in down}
+        failed = {self._users[name] for name in out} | set(self._users_of_links(down))
         touched = [leaves & ~lost for leaves in failed if leaves & ~lost]
         return PairsLeft(self, Paths(self._wiring, out, down), lost, touched)
+
+    def _users_of_links(self, down: Collection[Link]) -> Iterator[int]:
+        """Yield the leaves that failed links touch, those together that they touch alike.
+
+        A line card takes the same links from many leaves: from switches of one color as many links of the same speed to
+        the same switches above.
+        """
+        lost_by: dict[str, list[tuple[str, int]]] = {}
+        for link in down:
+            lost_by.setdefault(link.lower, []).append((link.upper, link.speed_gbps))
+        alike = ((self._color_of[name], *sorted(links)) for name, links in lost_by.items())
+        yield from _sets(zip(alike, map(self._users.__getitem__, lost_by), strict=True))
 
     def usual_gbps(self, leaf: str, other: str) -> float:
         """Return the greatest flow from a leaf to another in the intact fabric, 0 where no path joins them."""

@@ -53,6 +53,16 @@ class Symmetry:
         # Planes and pods take several switches out.
         return {component.out[0]: color for color, component in colored if len(component.out) == 1}
 
+    @cached_property
+    def _place_of(self) -> Mapping[tuple[str, str], int]:
+        return {(component.kind, component.name): place for place, component in enumerate(self._components)}
+
+    def pair_kind(self, first: Component, second: Component) -> tuple[object, ...]:
+        """Return what tells the class of a pair from other classes; the pair may come from a finer symmetry."""
+        places = [self._place_of[component.kind, component.name] for component in (first, second)]
+        relation = self._relation(*(self._components[place] for place in places))
+        return (*sorted(self.colors[place] for place in places), relation)
+
     def singles(self) -> list[Singles]:
         """Return the classes of components in the order of their first ones."""
         counts = Counter(self.colors)
