@@ -53,6 +53,7 @@ from railweave.api.reports.comparison import compare_designs as compare_designs
 from railweave.api.reports.comparison import suggest as suggest
 from railweave.api.reports.drawing import draw as draw
 from railweave.api.reports.page import report as report
+from railweave.api.repository import create_repository as create_repository
 from railweave.api.simulator import sim as sim
 from railweave.api.simulator.rehearsal import rehearse as rehearse
 from railweave.api.starter import design_intent as design_intent

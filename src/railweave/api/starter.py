@@ -11,7 +11,10 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+import orjson
+
 from railweave.api.design.intent import design_text
+from railweave.api.reference import schema
 from railweave.errors import RailweaveError, UsageError
 from railweave.wording import suggestion
 
@@ -20,6 +23,13 @@ DEFAULT = "gitops"
 INTENT = Path("intent/fabric.yml")
 """Where a starter project keeps its intent."""
 
+SCHEMA = INTENT.with_name("intent.schema.json")
+"""The schema of the intent, a file of the project, so that editors complete and check without a network."""
+
+SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA.name}\n"
+"""The first line of an intent, by which editors with a YAML language server find the schema beside it."""
+
+_INDENTED = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 _DESIGNS = "designs"
 _NAMES = {
     "github": ".github",
@@ -69,7 +79,7 @@ def init(
     folder: Path, template: str = DEFAULT, *, design: str | None = None, nodes: int | None = None
 ) -> tuple[Path, ...]:
     """Copy a starter project into ``folder`` and return the files written; with the intent of ``design``, of ``nodes``
-    GPU nodes, where one is named.
+    GPU nodes, where one is named. The schema of the intent is written beside it.
 
     Raises UsageError for an unknown template or design, RefusedError for a design that does not scale to ``nodes``,
     RailweaveError if the folder is not empty: no file is overwritten.
@@ -88,8 +98,12 @@ def init(
     try:
         for layer in dict.fromkeys((BASE, template)):
             _copy(_starter().joinpath(layer), folder, written)
-        if intent is not None:
-            (folder / INTENT).write_text(intent, encoding="utf-8")
+        if intent is None:
+            intent = (folder / INTENT).read_text(encoding="utf-8")
+        (folder / INTENT).write_text(SCHEMA_LINE + intent, encoding="utf-8")
+        # The bytes of `railweave schema intent`, which renews the file.
+        (folder / SCHEMA).write_bytes(orjson.dumps(schema("intent"), option=_INDENTED))
+        written.add(folder / SCHEMA)
     except OSError as exc:
         raise RailweaveError(f"{exc.filename or folder}: {exc.strerror}") from exc
     return tuple(sorted(written))

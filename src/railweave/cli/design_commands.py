@@ -59,7 +59,7 @@ def init(
         bool, typer.Option("--markdown", help="With --list: print the reference page of the designs.")
     ] = False,
 ) -> None:
-    """Create a starter project: intent, inventory and pipelines."""
+    """Create a starter project: intent, inventory and pipelines, in a git repository of its own."""
     if listed and markdown:
         from railweave.report.comparison import designs_page
 
@@ -74,7 +74,14 @@ def init(
         return
     if folder is None:
         raise UsageError("name a folder: `railweave init DIR`")
-    print_view("\n".join(f"  {path}" for path in api.init(folder, template, design=design, nodes=nodes)))
+    from rich.text import Text
+
+    # As Text: in a str rich would take brackets for its markup.
+    files = api.init(folder, template, design=design, nodes=nodes)
+    print_view(Text("\n".join(f"  {path}" for path in files)))
+    print_view(Text(f"git: {api.create_repository(folder).summary}"))
+    if missing := api.sim.missing_extra():
+        print_view(Text(f"note: {missing}"))
     if folder.resolve() == Path.cwd():
         print_view("next: make deploy")
     else:

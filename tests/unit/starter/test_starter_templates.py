@@ -9,7 +9,7 @@ from by_check import sampled
 from nornir_railweave.target.target_file import load_target
 from railweave import __version__
 from railweave.api.design.intent import design_text, load_designed
-from railweave.api.starter import INTENT, design_intent, init, starter_designs, starter_templates
+from railweave.api.starter import INTENT, SCHEMA_LINE, design_intent, init, starter_designs, starter_templates
 from railweave.bom.bill import bill
 from railweave.catalog.load import load_catalog
 from railweave.cli.main import main
@@ -44,6 +44,7 @@ def test_a_complete_repository_is_made_with_its_dot_files(tmp_path: Path) -> Non
         "README.md",
         "drift-ignore.yml",
         "intent/fabric.yml",
+        "intent/intent.schema.json",
         "inventory/production.example.yml",
         "inventory/sim.yml",
         "requirements.in",
@@ -97,7 +98,7 @@ def test_an_unknown_template_is_refused_with_those_there_are(tmp_path: Path) -> 
 @pytest.mark.parametrize("design", sampled(starter_designs(), every=3))
 def test_every_design_is_built_without_an_error_and_says_where_it_comes_from(design: str, tmp_path: Path) -> None:
     init(tmp_path / "new", "minimal", design=design)
-    text = (tmp_path / "new" / INTENT).read_text(encoding="utf-8")
+    text = (tmp_path / "new" / INTENT).read_text(encoding="utf-8").removeprefix(SCHEMA_LINE)
     assert text == design_intent(design)
     head = [line for line in text.splitlines() if line.startswith("# ")]
     assert head[1].startswith("# Source: ")
@@ -161,3 +162,12 @@ def test_designs_are_listed_beside_the_templates(capsys: pytest.CaptureFixture[s
     listed = " ".join(capsys.readouterr().out.split())
     assert all(f"{name} " in listed and purpose in listed for name, purpose in starter_designs().items())
     assert len(starter_designs()) == 10
+
+
+def test_an_intent_names_the_schema_that_lies_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    init(tmp_path / "new")
+    first, second = (tmp_path / "new" / INTENT).read_text(encoding="utf-8").splitlines()[:2]
+    assert first == "# yaml-language-server: $schema=intent.schema.json"
+    assert second.startswith("# The desired state of the fabric.")
+    assert main(["schema", "intent"]) == 0
+    assert (tmp_path / "new" / INTENT).with_name("intent.schema.json").read_text("utf-8") == capsys.readouterr().out

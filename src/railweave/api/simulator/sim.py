@@ -29,7 +29,18 @@ from sonic_sim.errors import SimulatorError
 from sonic_sim.factory import factory_config
 from sonic_sim.spec import SimCable, SimDevice, SimHost, SimSpec
 
-__all__ = ["cable", "down", "fault", "move_cables", "power", "replace", "ssh_command", "status", "up"]
+__all__ = [
+    "cable",
+    "down",
+    "fault",
+    "missing_extra",
+    "move_cables",
+    "power",
+    "replace",
+    "ssh_command",
+    "status",
+    "up",
+]
 
 _FOLDER = STATE / "sim"
 
@@ -58,13 +69,21 @@ _EXTRA = ("asyncssh", "click", "jsonpatch", "tabulate")
 """Packages of the extra ``sim`` that the simulator imports."""
 
 
+def missing_extra() -> str:
+    """Return what the simulator needs that is not installed, with the fix; nothing where it can be started."""
+    # Looked up, not imported: the process of the simulator imports them.
+    missing = [name for name in _EXTRA if find_spec(name) is None]
+    if not missing:
+        return ""
+    needed = f"the simulator needs the extra railweave[sim] (missing: {', '.join(missing)})"
+    return f"{needed}: pip install 'railweave[sim]'"
+
+
 @contextmanager
 def simulator_errors() -> Iterator[None]:
     """Raise RailweaveError for what the simulator refuses, and if it is not installed."""
-    # Looked up, not imported: the process of the simulator imports them.
-    if missing := [name for name in _EXTRA if find_spec(name) is None]:
-        needed = f"the simulator needs the extra railweave[sim] (missing: {', '.join(missing)})"
-        raise RailweaveError(f"{needed}: pip install 'railweave[sim]'")
+    if missing := missing_extra():
+        raise RailweaveError(missing)
     try:
         yield
     except SimulatorError as refused:
