@@ -34,6 +34,8 @@ REPLACED = {
     r"colour\w*": "color",
     r"artefacts?": "artifact",
     r"behaviour\w*": "behavior",
+    # Documents that the repository does not hold.
+    "(fabric|sonic|operation|api)-facts": "the source itself: an RFC, a paper, a file of SONiC",
     "--take-ports": "--remove-conflicting",
     "--at-once": "--single-step",
 }

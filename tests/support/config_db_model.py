@@ -1,4 +1,4 @@
-"""A model of CONFIG_DB and of SONiC's commands (sonic-facts 3.1, 3.2), and configurations and merges to try on it.
+"""A model of CONFIG_DB and of SONiC's commands, and configurations and merges to try on it.
 
 ``config load`` sets fields, null deletes a row, an empty row gets the placeholder; HDEL of the last field deletes the
 row; ``config apply-patch`` is RFC 6902 by the jsonpatch package, and refuses empty tables.

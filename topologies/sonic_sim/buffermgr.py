@@ -1,4 +1,4 @@
-"""buffermgrd of the traditional buffer model: it writes lossless profiles into CONFIG_DB (sonic-facts §2.2)."""
+"""buffermgrd of the traditional buffer model: it writes lossless profiles into CONFIG_DB (buffermgr.cpp)."""
 
 from sonic_sim.configdb import ConfigDb, Hash
 

@@ -27,7 +27,7 @@ CONFIG_FILE = "/etc/sonic/config_db.json"
 INIT_FILE = "/etc/sonic/init_cfg.json"
 VERSION_FILE = "/etc/sonic/sonic_version.yml"
 FRR_FILE = "/etc/sonic/frr/frr.conf"
-# A reload is refused until swss has been up for so long (sonic-facts §3.1).
+# A reload is refused until swss has been up for so long.
 SWSS_READY_S = 120
 # Seconds of the switch: the management interface is down while its services restart, and bgp comes up last.
 _MANAGEMENT_GONE_S = 10
@@ -311,7 +311,7 @@ class Device:
         self.migrate()
 
     def migrate(self) -> None:
-        """Migrate a current configuration as ``db_migrator.py`` does (sonic-facts §3.1)."""
+        """Migrate a current configuration as ``db_migrator.py`` does."""
         self.db.put("VERSIONS|DATABASE", {"VERSION": "version_202505_01"})
         for key, row in self.db.rows.items():
             if key.startswith("PORT|"):

@@ -34,7 +34,7 @@ class Assembly(NamedTuple):
 
 
 LANES_OF_A_CONNECTOR = 4
-"""MPO-12 carries four lanes each way (fabric-facts section 3.3); four wavelengths share a duplex fiber (FR4, LR4)."""
+"""MPO-12 carries four lanes each way; four wavelengths share a duplex fiber (FR4, LR4)."""
 
 
 def assemblies(cables: Iterable[CabledLink]) -> list[Assembly]:

@@ -125,7 +125,7 @@ class BreakoutMode(NamedTuple):
 
 
 # SONiC's breakout modes, such as 4x100G[50G,25G], 1x100G(4), 2x25G(2)+1x50G(2): ports and speed, in brackets the other
-# speeds that the mode allows, in parentheses the lanes that it uses (sonic-facts section 1.3), in either order.
+# speeds that the mode allows, in parentheses the lanes that it uses (portconfig.py of SONiC), in either order.
 _PART = re.compile(
     r"(?P<count>[1-9][0-9]*)x(?P<speed>[1-9][0-9]*)G"
     r"(?:\[(?P<before>[0-9G, ]+)\])?(?:\((?P<lanes>[1-9][0-9]*)\))?(?:\[(?P<after>[0-9G, ]+)\])?"
@@ -241,7 +241,7 @@ class SwitchModel:
     # The first is the base HWSKU.
     hwskus: tuple[Hwsku, ...]
     service_ports: tuple[ServicePort, ...]
-    # SONiC's own port table lists a lane twice, so its generic updater refuses every patch (sonic-facts section 5);
+    # SONiC's own port table lists a lane twice, so its generic updater refuses every patch;
     # such a switch is never patched.
     duplicate_lanes: bool
     # None if no source states it.

@@ -1,6 +1,6 @@
 """Front panels: the logical ports of a switch model at the speeds that an intent chooses.
 
-The breakout rule is SONiC's (sonic-facts section 1.3): a child is named after the parent's number plus its lane
+The breakout rule is SONiC's (portconfig.py): a child is named after the parent's number plus its lane
 offset; it has the next slice of the parent's lanes, the mode's alias at its position, and its position as subport.
 """
 
@@ -272,8 +272,8 @@ def _native_uses(model: SwitchModel) -> Mapping[int, CageUse]:
 LANE_RATES_GBPS = (200, 100, 50, 25, 10)
 """Rates of an electrical lane, nominal: 200, 100 and 50 are PAM4, 25 and 10 NRZ."""
 
-# Reed-Solomon FEC is mandatory on PAM4 lanes and the rule on 25G lanes (IEEE 802.3 clauses 91, 108 and 134;
-# fabric-facts section 3.4); 10G lanes run without.
+# Reed-Solomon FEC is mandatory on PAM4 lanes and the rule on 25G lanes (IEEE 802.3 clauses 91, 108 and 134);
+# 10G lanes run without.
 _RS_FEC_FROM_GBPS = 25
 
 

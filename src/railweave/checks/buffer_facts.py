@@ -1,7 +1,7 @@
 """Switches without published data to compute buffers from: refused for lossless classes, with the fixes.
 
 A HWSKU may ship no pools, no profiles and no headroom; the chip then runs on its driver's defaults, which nobody has
-published. A lossless class on such a switch would be a guess (fabric-facts 4.6), unless the operator states the rows.
+published. A lossless class on such a switch would be a guess, unless the operator states the rows.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Headroom, buffer budget and "ECN before PFC" of every kind of switch in the fabric (fabric-facts 4.5 to 4.7).
+"""Headroom, buffer budget and "ECN before PFC" of every kind of switch in the fabric.
 
 A kind is a panel in a tier: its switches have the same buffer, ports and cables, so each is looked at once.
 """

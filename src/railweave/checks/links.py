@@ -1,7 +1,7 @@
 """The links of a fabric, end by end: with overrides as rendered, or as read from live devices.
 
 Most RoCE fabrics fail on settings that differ along a path: a priority that one end pauses and the other drops, a code
-point that lands in another class, a packet size that one hop does not carry (fabric-facts sections 4 and 5).
+point that lands in another class, a packet size that one hop does not carry.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

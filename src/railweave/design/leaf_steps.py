@@ -1,4 +1,4 @@
-"""The leaves explained: ports, split, stripes and uplinks (fabric-facts 2.1 and 2.3)."""
+"""The leaves explained: ports, split, stripes and uplinks."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

@@ -1,6 +1,6 @@
 """Rail-only: every rail is a fabric of its own, one switch while its nodes fit, else leaves and spines.
 
-No cable joins two rails: traffic between them takes the links between the GPUs of a node (fabric-facts 2.2).
+No cable joins two rails: traffic between them takes the links between the GPUs of a node (arXiv 2307.12169).
 """
 
 from collections.abc import Iterator, Sequence

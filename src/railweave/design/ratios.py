@@ -19,7 +19,7 @@ RECOMMENDED_RATIO = {
     WorkloadKind.FINE_TUNING: Fraction(2),
     WorkloadKind.INFERENCE: Fraction(4),
 }
-"""The highest oversubscription that is recommended (fabric-facts 2.3)."""
+"""The highest oversubscription that is recommended."""
 
 _TERABIT_GBPS = 1000
 _PETABIT_GBPS = 1_000_000

@@ -13,7 +13,7 @@ from railweave.intent.model import Intent
 from railweave.wording import counted
 
 ADVISED_SPINES = 4
-"""Spines of a fabric from which on losing one is mild (fabric-facts 2: Juniper's validated AI design)."""
+"""Spines of a fabric from which on losing one is mild (Juniper's validated AI design)."""
 
 
 def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:

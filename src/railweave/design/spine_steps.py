@@ -1,4 +1,4 @@
-"""The spines, pods and super-spines explained: how many, and their ports in use (fabric-facts 2.1 and 2.3)."""
+"""The spines, pods and super-spines explained: how many, and their ports in use."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

@@ -1,7 +1,7 @@
 """Spines: how many, and how many links each pair of leaf and spine has.
 
 Every leaf reaches every spine of its plane, and in three tiers of its pod, with the same number of links; uneven
-bundles would overload the spines that have fewer links towards a leaf (fabric-facts 2.1, rule 5).
+bundles would overload the spines that have fewer links towards a leaf.
 """
 
 from collections.abc import Sequence

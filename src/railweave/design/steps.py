@@ -1,4 +1,4 @@
-"""The design explained: every number with the formula that gives it (fabric-facts 2.1 and 2.3).
+"""The design explained: every number with the formula that gives it.
 
 What belongs to leaves and to spines stands in files of their own.
 """

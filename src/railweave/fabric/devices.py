@@ -71,7 +71,7 @@ class Switch(NamedTuple):
 
     name: str
     tier: Tier
-    # Its identity within the tier (design.md section 3), from which name, AS number and addresses follow.
+    # Its identity within the tier, from which name, AS number and addresses follow.
     number: int
     # Its index within its plane.
     place: int

@@ -3,7 +3,7 @@
 Every rail is a /31 to its leaf (RFC 3021; the node has the odd address), a /127 of IPv6 (RFC 6164), or both, with a
 routing table of its own, so that a packet leaves on the rail whose address it carries. For sockets that bind no address
 the main table has one route a rail to the pool of all nodes, or, if no switch joins rails, to the nodes of that rail;
-the default route stays with the front end (fabric-facts section 6.4).
+the default route stays with the front end.
 
 A NIC that several leaves share (dual-ToR) has in addition an address of its own on each of its ports, which these
 leaves announce. Packets from it leave by the NIC's first port, and by the next one while that has no link; the first

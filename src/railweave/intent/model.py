@@ -2,7 +2,7 @@
 
 ``None`` stands for ``auto``. Every value that a later check may question has its place in ``Intent.places``. The keys
 of the file are the fields here, or their aliases; every key has a description, because editors show it through the JSON
-Schema (design.md section 3). Keys that become policies of the fabric are in ``schema``.
+Schema. Keys that become policies of the fabric are in ``schema``.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The keys of an intent file, with their kinds and defaults (design.md section 3).
+"""The keys of an intent file, with their kinds and defaults.
 
 Nodes and the shape of the fabric are values themselves (``model``); the keys here become the policies of the fabric.
 Used only where a file is read.
@@ -52,7 +52,7 @@ Interface = Annotated[
 AsNumber = Annotated[int, Whole(least=1, most=4_294_967_295)]
 MtuBytes = Annotated[int, Whole(least=68, most=9216)]
 
-# DSCP 26 for RoCE and 48 for notifications are the defaults of most vendors (fabric-facts section 4.1).
+# DSCP 26 for RoCE and 48 for notifications are the defaults of most vendors.
 DEFAULT_CLASSES: tuple[dict[str, Any], ...] = (
     {"name": "roce", "role": "rdma", "dscp": [26], "lossless": True, "priority": 3, "share": 90},
     {"name": "cnp", "role": "cnp", "dscp": [48], "priority": 6, "strict": True},

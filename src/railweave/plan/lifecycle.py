@@ -2,7 +2,7 @@
 
 A replacement has the role and name of the switch before it, and a new serial number, MAC address and host key. The
 steps are ordered so that nothing carries traffic while hands are on it, and each tells from what is seen of the
-device whether it is done (fabric-facts section 10, removal and safe order for a new device).
+device whether it is done.
 
 A spine leaves when it is drained and its ports are quiet; a leaf when no GPU node is up on it and its ports are quiet.
 A switch that does not answer is proven unused by its neighbors: every link to it is down at their ends.

@@ -1,4 +1,4 @@
-"""Published designs: the sizes that their sources state, from the numbers that they give (fabric-facts section 13)."""
+"""Published designs: the sizes that their sources state, from the numbers that they give."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The worked example of fabric-facts 2.3: 32 nodes with 4 × 400G on leaves of 64 and spines of 32 ports."""
+"""A worked example: 32 nodes with 4 × 400G on leaves of 64 and spines of 32 ports."""
 
 from pathlib import Path
 

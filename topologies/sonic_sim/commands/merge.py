@@ -1,4 +1,4 @@
-"""Write a JSON document into the running CONFIG_DB as ``sonic-cfggen --write-to-db`` does (sonic-facts §3.1)."""
+"""Write a JSON document into the running CONFIG_DB as ``sonic-cfggen --write-to-db`` does."""
 
 import json
 from collections.abc import Mapping

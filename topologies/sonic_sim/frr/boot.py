@@ -1,4 +1,4 @@
-"""The boot configuration of the bgp container by ``docker_routing_config_mode`` (sonic-facts §1.4, docker_init.sh)."""
+"""The boot configuration of the bgp container by ``docker_routing_config_mode`` (docker_init.sh)."""
 
 from sonic_sim.configdb import ConfigDb, Hash
 from sonic_sim.files import Files

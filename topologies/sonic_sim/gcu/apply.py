@@ -19,7 +19,7 @@ from sonic_sim.yang.rows import DefaultError, YangError
 
 _STRICT = "Patch Sorter - Strict"
 _LOOSE = "Patch Sorter - Non-Strict"
-# Seconds of a patch on a fast switch CPU, and of each of its changes, measured (sonic-facts §3.5).
+# Seconds of a patch on a fast switch CPU, and of each of its changes, measured.
 _FIXED_S = 1.5
 _STEP_S = 0.33
 

@@ -1,4 +1,4 @@
-"""Which fields a patch may touch: field_operation_validators of sonic-utilities 202505 (sonic-facts §3.4)."""
+"""Which fields a patch may touch: field_operation_validators of sonic-utilities 202505."""
 
 import re
 from collections.abc import Callable, Mapping

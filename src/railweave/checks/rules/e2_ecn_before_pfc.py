@@ -1,5 +1,5 @@
 """A sender that is marked slows down; one that is paused only stops. Marking has to begin before the first pause, else
-PFC does the work of congestion control (fabric-facts section 4.7)."""
+PFC does the work of congestion control (the DCQCN paper, section 4)."""
 
 from railweave.checks.registry import LinkBreaches, LinkEnds, rule
 from railweave.checks.rules.e1_thresholds import broken_thresholds

@@ -1,5 +1,4 @@
-"""Each lossless class reserves headroom on every port, and all of it comes out of one buffer (fabric-facts section
-4.6)."""
+"""Each lossless class reserves headroom on every port, and all of it comes out of one buffer."""
 
 from railweave.checks.registry import Breach, Breaches, SwitchRead, rule
 from railweave.diagnostics import Severity
@@ -15,7 +14,7 @@ RULE = rule(
     " {name: rest, role: bulk, dscp: default, priority: 0, share: 10}]",
 )
 
-# RDMA between GPUs, and RDMA to storage (fabric-facts section 4.1).
+# RDMA between GPUs, and RDMA to storage.
 _MOST_LOSSLESS = 2
 
 

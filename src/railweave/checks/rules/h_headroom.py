@@ -1,5 +1,5 @@
 """After a pause is sent, what is on the cable and in the other end still arrives: the group keeps room for it, which
-grows with speed and length (fabric-facts section 4.5)."""
+grows with speed and length (IEEE 802.1Qbb)."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
 """Where a switch sends packets of one flow over several paths, they arrive in another order; a NIC that cannot restore
-it takes them for lost and sends whole windows again (fabric-facts section 7)."""
+it takes them for lost and sends whole windows again."""
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.registry import Breach, Breaches, SwitchRead, rule

@@ -1,5 +1,5 @@
 """A pause stops a priority: whatever else shares it, its queue or its group is paused too. Group 0 holds all that is
-not lossless (fabric-facts section 4.2)."""
+not lossless."""
 
 import re
 from collections.abc import Iterator, Mapping

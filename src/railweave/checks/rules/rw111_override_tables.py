@@ -1,6 +1,6 @@
 """Overrides are rows of CONFIG_DB that railweave does not know. Management access is how a switch is reached, sessions
 are in the FRR file, what SONiC finds on the hardware is its own, and a switch without its core features forwards
-nothing: none of it may be stated (design.md section 5). Who can log in may be, with a warning. A reference to a secret
+nothing: none of it may be stated. Who can log in may be, with a warning. A reference to a secret
 is the value of a field that is hidden wherever its row is shown; in a name or a key the secret would be shown."""
 
 import re

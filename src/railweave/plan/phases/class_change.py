@@ -2,9 +2,9 @@
 
 A node that marks with a code point that its switch does not take for lossless loses packets, and so does one whose NIC
 pauses another priority. In between, the switches therefore know both: every code point that is lossless before or after
-leads to its priority, and PFC, queues, buffers, ECN and watchdog serve the priorities of both (fabric-facts section 10:
-switches first, then hosts, then the old goes). A code point has one priority on a switch, so one that keeps its code
-point and gets another priority has no such way.
+leads to its priority, and PFC, queues, buffers, ECN and watchdog serve the priorities of both: switches first, then
+hosts, then the old goes. A code point has one priority on a switch, so one that keeps its code point and gets another
+priority has no such way.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -4,7 +4,7 @@ A cable moves to another spine where their number changes, to another port of it
 ports anew, and at both ends where a pair gets more links (``fabric.moves`` tells which cable becomes which).
 
 In one step a leaf has at most 1/M of the uplinks that it still has away, M the spines of a plane before the change, and
-a leaf-spine pair at most one link of its bundle; so a step costs no more than one spine that fails (fabric-facts §10).
+a leaf-spine pair at most one link of its bundle; so a step costs no more than one spine that fails.
 Ports are given away before they are taken: a cable one of whose new ports is still in use waits for a later step.
 Where cables exchange their ports in a ring, the ring goes in one step.
 

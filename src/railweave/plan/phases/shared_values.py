@@ -11,7 +11,7 @@ phase after. Nothing is lost when all of them accept what any of them sends; so 
 | MTU | the MTU of its ports | the MTU of its NICs | the MTU of its routes |
 
 A step that changes nothing falls away: a larger MTU has nothing to drop, a smaller one nothing to accept. Speed and FEC
-have no value that serves both: ``speed_change`` takes a spine at a time (fabric-facts sections 5 and 10).
+have no value that serves both: ``speed_change`` takes a spine at a time.
 """
 
 from collections.abc import Callable, Sequence

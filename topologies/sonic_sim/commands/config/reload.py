@@ -1,4 +1,4 @@
-"""``config reload``: lock, readiness, YANG check, stop, flush, load, migrate, restart (sonic-facts §3.1)."""
+"""``config reload``: lock, readiness, YANG check, stop, flush, load, migrate, restart."""
 
 import json
 from functools import partial
@@ -187,7 +187,7 @@ def _load_hardware(run: Run, document: dict[str, Any], metadata: dict[str, Any])
 
 
 def _overwrite_mode(device: Device) -> None:
-    """Let a minigraph or golden file decide the routing mode, as the migration does (sonic-facts §1.4)."""
+    """Let a minigraph or golden file decide the routing mode, as the migration does."""
     golden = "/etc/sonic/golden_config_db.json"
     if device.files.exists("/etc/sonic/minigraph.xml"):
         device.db.set_fields("DEVICE_METADATA|localhost", {"docker_routing_config_mode": "separated"})

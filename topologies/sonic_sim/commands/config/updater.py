@@ -1,4 +1,4 @@
-"""``config apply-patch``, ``replace``, ``checkpoint``, ``rollback`` and their lists (sonic-facts §3.2)."""
+"""``config apply-patch``, ``replace``, ``checkpoint``, ``rollback`` and their lists (generic_config_updater)."""
 
 import json
 import posixpath
