@@ -9,6 +9,8 @@ A page is Markdown. `<!-- session: clone -->` begins a session in a folder of it
 - a block ``diff`` that begins with ``--- PATH`` edits that file: the lines of `` `` and ``-`` must be there once, and
   become those of `` `` and ``+``. Without any, the lines are appended.
 
+A page for readers says in words what its session begins with (NEEDS), and every command of its set-up is shown.
+
 `<!-- run by FILE -->` before a block leaves it to that script of the repository. With
 ``RAILWEAVE_UPDATE_SESSIONS=1`` the shown output becomes the real one, where they differ.
 """
@@ -35,16 +37,42 @@ from railweave.api.lab import image_sources
 from sonic_sim import control
 
 ROOT = Path(__file__).resolve().parents[2]
+NEEDS = {
+    "clone": "clone of",
+    "lab clone": "Docker",
+    "installed": "railweave installed",
+    "node clone": "reaches the node `gpu1`",
+    "YANG clone": "/usr/local/yang-models",
+    "switch": "scp switch/sudoers-railweave",
+}
+"""The sessions of pages for readers, and words by which such a page says what the session begins with."""
+
 SETTINGS = {
     "clone": "a fresh clone of this repository, with its environment in .venv",
-    "installed clone": "the same, and railweave is on the PATH",
-    "deployed clone": "the same, with RAILWEAVE_INTENT=intent/lab-4.yml, deployed on the simulator",
+    "lab clone": "the same; runs with the tests of the lab",
+    "node clone": "a clone with a target production whose node gpu1 is a network namespace",
+    "YANG clone": "a clone with SONiC's models in yang/, a folder for each release",
     "installed": "an empty folder, and railweave is on the PATH",
-    "node clone": "the same, with a target production whose node gpu1 is a network namespace",
-    "YANG clone": "an installed clone with SONiC's models in yang/, a folder for each release",
-    "lab clone": "an installed clone; runs with the tests of the lab",
     "switch": "the home of a switch's account, with what `railweave init` makes for it; runs with the tests of the lab",
+    # Journeys are not typed by readers: they begin where the steps of other pages end.
+    "installed clone": "a clone, and railweave is on the PATH",
+    "deployed clone": "an installed clone with RAILWEAVE_INTENT=intent/lab-4.yml, deployed on the simulator",
 }
+ON_PATH = {"installed", "installed clone", "deployed clone"}
+"""Sessions that have railweave on the PATH; in the others the page activates the environment."""
+
+DEPLOYED = (
+    "$ make setup",
+    "…",
+    "$ . .venv/bin/activate",
+    "$ export RAILWEAVE_INTENT=intent/lab-4.yml",
+    "$ make deploy INTENT=intent/lab-4.yml",
+    "…",
+    "✓ verified: 88 checks passed on 4 devices",
+    "…",
+)
+"""The block that many pages begin with. It runs once, and each of these pages continues in a copy of what it left."""
+
 ON_DOCKER = {"lab clone", "switch"}
 """Sessions that run with the tests of the lab."""
 YANG_MODELS = Path(os.environ.get("RAILWEAVE_YANG_MODELS", ROOT.parent / "shared" / "sonic-yang"))
@@ -224,7 +252,7 @@ class Session:
         path = os.environ["PATH"].split(os.pathsep)
         binaries = str(Path(sys.executable).parent)
         path = [one for one in path if one != binaries]
-        if self.setting != "clone":
+        if self.setting in ON_PATH:
             path.insert(0, binaries)
         self.environ = {
             "PATH": os.pathsep.join(path),
@@ -323,7 +351,8 @@ class Session:
             )
             return done.returncode, _plain(done.stdout)
         words = shlex.split(text, comments=True)
-        if words[0] == "railweave" and not _SHELL.search(_QUOTED.sub("", text)):
+        on_path = shutil.which("railweave", path=self.environ["PATH"])
+        if words[0] == "railweave" and on_path and not _SHELL.search(_QUOTED.sub("", text)):
             done = run_here(words[1:], Path(self.environ["PWD"]), self.environ, COMMAND_SECONDS, together=True)
             return done.returncode, _plain(done.stdout)
         return self._bash(text)
@@ -362,11 +391,13 @@ def _plain(printed: str) -> str:
 
 def deployed_clone(work: Path) -> Path:
     """Return a clone in which intent/lab-4.yml was deployed, without the simulator's process."""
-    session = Session(work, "installed clone")
-    status, output = session.run("make deploy INTENT=intent/lab-4.yml")
-    for state in (session.folder / ".railweave" / "sim").iterdir():
-        control.down(state, keep_state=True)
-    assert status == 0, output
+    session = Session(work, "clone")
+    try:
+        for step in steps(Block(0, "", "console", DEPLOYED, None)):
+            _checked(session, step, Path(__file__))
+    finally:
+        for state in (session.folder / ".railweave" / "sim").glob("*"):
+            control.down(state, keep_state=True)
     return session.folder
 
 
@@ -377,7 +408,8 @@ def run_page(page: Path, work: Path, deployed: Callable[[], Path], *, lab: bool 
     """
     real: dict[Command, str] = {}
     try:
-        for number, section in enumerate(sections(page.read_text(encoding="utf-8"))):
+        for number, written in enumerate(sections(page.read_text(encoding="utf-8"))):
+            section = _continued(written)
             if section.setting and (section.setting in ON_DOCKER) is lab:
                 session = Session(
                     work / str(number), section.setting, deployed() if section.setting == "deployed clone" else None
@@ -390,6 +422,14 @@ def run_page(page: Path, work: Path, deployed: Callable[[], Path], *, lab: bool 
     finally:
         if UPDATE:
             _update(page, real)
+
+
+def _continued(section: Section) -> Section:
+    """Return a session that begins with the block DEPLOYED as one that continues in a copy of what that left."""
+    blocks = [block for block in section.blocks if steps(block)]
+    if section.setting == "clone" and blocks and blocks[0].lines == DEPLOYED:
+        return Section("deployed clone", blocks[1:])
+    return Section(section.setting, blocks)
 
 
 def _checked(session: Session, step: Step, page: Path) -> dict[Command, str]:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 from shell_session import (
+    DEPLOYED,
+    NEEDS,
     ROOT,
     SETTINGS,
     Command,
@@ -43,6 +45,15 @@ def test_every_command_of_a_page_runs(page: Path) -> None:
             elif block.language == "console":
                 assert section.setting, f"line {block.line}: commands before the first session"
                 assert steps(block)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in JOURNEYS], ids=str)
+def test_a_page_for_readers_says_what_its_session_begins_with(page: Path) -> None:
+    before, *rest = re.split(r"<!-- session: (.+) -->", page.read_text(encoding="utf-8"))
+    for setting, after in zip(rest[::2], rest[1::2], strict=True):
+        assert setting in NEEDS, f"{setting}: a reader has no such session"
+        assert NEEDS[setting] in before + after, f"the page does not say: {NEEDS[setting]}"
+        before += after
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
@@ -151,6 +162,30 @@ def test_blocks_become_steps() -> None:
 )
 def test_an_ellipsis_stands_for_text_of_a_line_or_for_lines(shown: tuple[str, ...], printed: str, alike: bool) -> None:
     assert bool(pattern(shown).fullmatch(printed)) is alike
+
+
+def test_a_page_that_begins_with_the_deployed_fabric_continues_in_a_copy_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[str, str]] = []
+
+    def begin(session: Session) -> None:
+        begun.append((session.setting, str(session.deployed)))
+
+    monkeypatch.setattr(Session, "__post_init__", begin)
+    monkeypatch.setattr(Session, "close", lambda session: None)
+    start = "\n".join(("```console", *DEPLOYED, "```"))
+    run_page(at(tmp_path, f"<!-- session: clone -->\n{start}\n"), tmp_path / "work", lambda: tmp_path / "deployed")
+    run_page(at(tmp_path, "<!-- session: clone -->\n```yaml\na: 1\n```\n"), tmp_path / "work", Path)
+    assert begun == [("deployed clone", str(tmp_path / "deployed")), ("clone", "None")]
+
+
+def test_a_command_of_railweave_needs_the_environment_that_the_page_activates(tmp_path: Path) -> None:
+    session = Session(tmp_path, "clone")
+    status, output = session.run("railweave --version")
+    assert (status, "not found" in output) == (127, True)
+    session.run(". .venv/bin/activate")
+    assert session.run("railweave --version")[0] == 0
 
 
 def test_lines_to_replace_must_be_there_once(tmp_path: Path) -> None:
