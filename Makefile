@@ -42,7 +42,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test slow check lint types coverage e2e e2e-nightly faults fuzz chaos fuzz-chaos frozen properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs pages wheels image fabric deploy diff verify test slow check lint types coverage e2e e2e-nightly faults fuzz chaos fuzz-chaos frozen properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -105,6 +105,16 @@ docs: setup ## the documentation site in build/site
 	@$(BIN)/python -c 'import material' 2>/dev/null || $(PIP) install --quiet --require-hashes -r requirements/docs.txt
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
 	@echo "$(SITE)/index.html"
+
+# Each test of tests/golden/docs compares a page with what its command prints.
+PAGES := docs/reference
+
+pages: setup ## renew the pages of docs/reference that commands print
+	@$(RAILWEAVE) schema intent --markdown >$(PAGES)/intent.md
+	@$(RAILWEAVE) schema --markdown >$(PAGES)/json.md
+	@$(RAILWEAVE) codes >$(PAGES)/checks.md
+	@$(RAILWEAVE) models --markdown >$(PAGES)/catalog.md
+	@$(RAILWEAVE) init --list --markdown >$(PAGES)/designs.md
 
 DIST     ?= dist
 PACKAGES := . packages/railweave-sonic packages/napalm-sonic packages/sonic-sim

@@ -1,6 +1,7 @@
 """The reference pages are what the commands print; ``RAILWEAVE_UPDATE_GOLDEN=1`` writes them anew."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,15 @@ def test_a_reference_page_is_what_the_command_prints(
     if os.environ.get("RAILWEAVE_UPDATE_GOLDEN"):
         (DOCS / page).write_text(printed, encoding="utf-8")
     assert (DOCS / page).read_text(encoding="utf-8") == printed
+
+
+def test_one_command_renews_every_page_that_a_command_prints() -> None:
+    makefile = (DOCS.parents[1] / "Makefile").read_text(encoding="utf-8")
+    renewed = dict(re.findall(r"@\$\(RAILWEAVE\) (.+) >\$\(PAGES\)/(.+)", makefile))
+    assert {page: words.split() for words, page in renewed.items()} == {
+        "intent.md": ["schema", "intent", "--markdown"],
+        "json.md": ["schema", "--markdown"],
+        "checks.md": ["codes"],
+        "catalog.md": ["models", "--markdown"],
+        "designs.md": ["init", "--list", "--markdown"],
+    }

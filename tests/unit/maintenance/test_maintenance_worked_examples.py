@@ -39,7 +39,11 @@ def section(title: str) -> str:
 
 def apply_difference(project: Path, text: str) -> None:
     """Apply a difference as its context says; its line numbers do not count, as files grow above them."""
-    path = project / re.findall(r"^\+\+\+ b/(.+)$", text, re.MULTILINE)[0]
+    name = re.findall(r"^\+\+\+ b/(.+)$", text, re.MULTILINE)[0]
+    path = project / name
+    if not path.exists():
+        path.parent.mkdir(parents=True)
+        shutil.copy(ROOT / name, path)
     content = path.read_text(encoding="utf-8")
     for hunk in re.split(r"^@@.*@@\n", text, flags=re.MULTILINE)[1:]:
         lines = hunk.splitlines(keepends=True)
@@ -63,7 +67,9 @@ def carry_out(tmp_path: Path) -> Carry:
                 printed += run(tmp_path, block["text"])
             else:
                 assert block["path"], f"{title}: a file without a name"
-                (tmp_path / block["path"]).write_text(block["text"], encoding="utf-8")
+                path = tmp_path / block["path"]
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(block["text"], encoding="utf-8")
         return Example(tmp_path, printed)
 
     return carry
@@ -73,8 +79,9 @@ RUN = """\
 import shlex, sys
 from railweave.cli.main import main
 for line in sys.stdin:
-    program, *words = shlex.split(line)
-    if program != "railweave" or main(words):
+    command, _, status = line.partition("  # exit status ")
+    program, *words = shlex.split(command)
+    if program != "railweave" or main(words) != int(status or 0):
         sys.exit(f"failed: {line}")
 """
 
@@ -115,15 +122,33 @@ def test_a_nic_vendor_is_a_pack_and_its_catalog_entries(carry_out: Carry) -> Non
 
 def test_a_check_is_a_code_a_rule_and_its_call(carry_out: Carry) -> None:
     example = carry_out("Adding a check")
-    assert "warning[RW117]" in example.printed
-    assert "keep a spare of each" in example.printed
+    assert "error[RW117]" in example.printed
+    assert "plan for at most 60 months" in example.printed
+
+
+def test_a_key_is_a_value_a_row_and_a_pair_of_intents(carry_out: Carry) -> None:
+    example = carry_out("Adding a key of the intent, and its row")
+    config = json.loads(
+        (example.project / "build/clocks/switches/mini-leaf1/config_db.json").read_text(encoding="utf-8")
+    )
+    assert config["DEVICE_METADATA"]["localhost"]["timezone"] == "Etc/UTC"
+    assert "without disruption" in example.printed
+    assert "patch" in example.printed
+    leaves = "from schema_leaves import PAIRS, SIZED_ONLY, leaves; assert set(leaves()) == PAIRS.keys() | SIZED_ONLY"
+    path = os.pathsep.join(str(example.project / folder) for folder in ("src", "tests/support"))
+    subprocess.run([sys.executable, "-c", leaves], env=os.environ | {"PYTHONPATH": path}, check=True)
 
 
 def test_every_worked_example_is_carried_out() -> None:
     titles = re.findall(r"^### (.+)$", TEXT[TEXT.index("## Worked examples") :], re.MULTILINE)
-    carried_out, described = titles[:3], titles[3:]
-    assert carried_out == ["Adding a switch model", "Adding a NIC vendor", "Adding a check"]
-    assert described == ["Adding a key of the intent", "Adding a tier"]
+    carried_out, described = titles[:4], titles[4:]
+    assert carried_out == [
+        "Adding a switch model",
+        "Adding a NIC vendor",
+        "Adding a check",
+        "Adding a key of the intent, and its row",
+    ]
+    assert described == ["Adding a tier"]
     assert not any(_BLOCK.search(section(title)) for title in described)
 
 
