@@ -56,9 +56,10 @@ SETTINGS = {
     "switch": "the home of a switch's account, with what `railweave init` makes for it; runs with the tests of the lab",
     # Journeys are not typed by readers: they begin where the steps of other pages end.
     "installed clone": "a clone, and railweave is on the PATH",
+    "installed lab clone": "the same; runs with the tests of the lab",
     "deployed clone": "an installed clone with RAILWEAVE_INTENT=intent/lab-4.yml, deployed on the simulator",
 }
-ON_PATH = {"installed", "installed clone", "deployed clone"}
+ON_PATH = {"installed", "installed clone", "installed lab clone", "deployed clone"}
 """Sessions that have railweave on the PATH; in the others the page activates the environment."""
 
 DEPLOYED = (
@@ -73,7 +74,7 @@ DEPLOYED = (
 )
 """The block that many pages begin with. It runs once, and each of these pages continues in a copy of what it left."""
 
-ON_DOCKER = {"lab clone", "switch"}
+ON_DOCKER = {"lab clone", "installed lab clone", "switch"}
 """Sessions that run with the tests of the lab."""
 YANG_MODELS = Path(os.environ.get("RAILWEAVE_YANG_MODELS", ROOT.parent / "shared" / "sonic-yang"))
 
@@ -325,7 +326,7 @@ class Session:
             _docker("rm", "-f", self.container)
         for project in {path.parent for path in self.work.rglob(".railweave") if (path / "sim").is_dir()}:
             run_here(["sim", "down", "--all"], project, self.environ, COMMAND_SECONDS)
-        if self.setting == "lab clone":
+        if "lab clone" in self.setting:
             run_here(["lab", "down", "--all"], self.folder, self.environ, COMMAND_SECONDS)
 
     def change(self, step: FileText | FileEdit) -> None:

@@ -11,10 +11,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-import orjson
-
 from railweave.api.design.intent import design_text
-from railweave.api.reference import schema
 from railweave.errors import RailweaveError, UsageError
 from railweave.wording import suggestion
 
@@ -29,7 +26,6 @@ SCHEMA = INTENT.with_name("intent.schema.json")
 SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA.name}\n"
 """The first line of an intent, by which editors with a YAML language server find the schema beside it."""
 
-_INDENTED = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 _DESIGNS = "designs"
 _NAMES = {
     "github": ".github",
@@ -101,12 +97,21 @@ def init(
         if intent is None:
             intent = (folder / INTENT).read_text(encoding="utf-8")
         (folder / INTENT).write_text(SCHEMA_LINE + intent, encoding="utf-8")
-        # The bytes of `railweave schema intent`, which renews the file.
-        (folder / SCHEMA).write_bytes(orjson.dumps(schema("intent"), option=_INDENTED))
+        (folder / SCHEMA).write_bytes(_schema())
         written.add(folder / SCHEMA)
     except OSError as exc:
         raise RailweaveError(f"{exc.filename or folder}: {exc.strerror}") from exc
     return tuple(sorted(written))
+
+
+def _schema() -> bytes:
+    """Return the schema of an intent as `railweave schema intent` prints it, which renews the file."""
+    # The completion of the shell reads the designs alone.
+    import orjson
+
+    from railweave.intent.schema import json_schema
+
+    return orjson.dumps(json_schema(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def _require_empty(folder: Path) -> None:
