@@ -2,18 +2,20 @@
 
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from railweave.api.plans import as_warnings
 from railweave.api.project import Project
 from railweave.api.targets.fabric import live_fabric
 from railweave.api.targets.selection import live_phase
-from railweave.plan.drift import Drift, judge, load_rules
-from railweave.plan.outcome import VerifyResult
+
+if TYPE_CHECKING:
+    from railweave.plan.drift import Drift
+    from railweave.plan.outcome import VerifyResult
 
 
 def verify(
     project: Project, target: str, *, base: str = "", phase: int | None = None, wait_s: float = 0
-) -> VerifyResult:
+) -> "VerifyResult":
     """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent.
 
     ``base`` and ``phase`` as for `plan`, by default the last phase that all switches have. Devices are read again
@@ -24,11 +26,15 @@ def verify(
         return fabric.verify(wait_s=wait_s)
 
 
-def drift(project: Project, target: str, *, ignore: Path | None = None, today: date | None = None) -> Drift:
+def drift(project: Project, target: str, *, ignore: Path | None = None, today: date | None = None) -> "Drift":
     """Return how the running configuration differs from the intent, without the exceptions in the file ``ignore``.
 
     An exception ends with its last day, as of ``today`` (UTC). Raises RefusedError, UsageError.
     """
+    # Imported late: a verification makes no plan.
+    from railweave.api.plans import as_warnings
+    from railweave.plan.drift import judge, load_rules
+
     rules = load_rules(ignore) if ignore else ()
     fabric = live_fabric(project, target)
     project.operator.warn(as_warnings(fabric.missing_secrets))

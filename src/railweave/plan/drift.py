@@ -18,7 +18,8 @@ from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.errors import RefusedError
 from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
-from railweave.plan.model import DevicePlan, DeviceState, Plan, Unapplied
+from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.unapplied import Unapplied
 from railweave.sonic.delta.change import Change, Delta
 from railweave.wording import command_line
 

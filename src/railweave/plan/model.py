@@ -11,6 +11,7 @@ from functools import cached_property
 
 from railweave.fabric.releases import OtherRelease
 from railweave.plan.policy import DEFAULT_POLICY, PolicyViolation, RolloutPolicy
+from railweave.plan.unapplied import Unapplied
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
 from railweave.sonic.delta.closing import ClosingPort
 from railweave.sonic.delta.diff import NO_DIFFERENCE, DeviceDiff
@@ -30,20 +31,6 @@ class DeviceState(StrEnum):
     WAITING = "waiting"
     # Not readable, or it refuses the change.
     UNREACHABLE = "unreachable"
-
-
-@dataclass(frozen=True, slots=True)
-class Unapplied:
-    """A value of SONiC's daemons that differs from CONFIG_DB: ``field`` of ``row``, or the row if it is empty."""
-
-    row: str
-    field: str
-    applied: str
-    configured: str
-
-    def __str__(self) -> str:
-        """Return it in words."""
-        return f"{self.row} {self.field}".rstrip() + f" is {self.applied}, configured {self.configured}"
 
 
 @dataclass(frozen=True, slots=True)

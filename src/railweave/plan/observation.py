@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from railweave.plan.model import Unapplied
+from railweave.plan.unapplied import Unapplied
 
 
 @dataclass(frozen=True, slots=True)

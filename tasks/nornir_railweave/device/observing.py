@@ -11,8 +11,8 @@ from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.counting import UNKNOWN
 from railweave.fabric.releases import running_release
 from railweave.plan.health import LossWatch
-from railweave.plan.model import Unapplied
 from railweave.plan.observation import Counters, LldpNeighbor, Observation, ObservedSession, PortState, SessionTimers
+from railweave.plan.unapplied import Unapplied
 from railweave.switch_driver import ObserveRequest, PortCounters, SwitchView
 
 

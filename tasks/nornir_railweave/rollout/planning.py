@@ -28,9 +28,10 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import build_plan
 from railweave.plan.consent import leaving_ports
 from railweave.plan.lineage import generation_of
-from railweave.plan.model import Plan, Reading, Unapplied
+from railweave.plan.model import Plan, Reading
 from railweave.plan.models_check import WRITTEN, to_be_asked
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave.plan.unapplied import Unapplied
 from railweave.plan.unreached import assumed_fresh
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.closing import ClosingPort

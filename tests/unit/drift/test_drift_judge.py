@@ -10,7 +10,8 @@ from planned_devices import planned
 from railweave.diagnostics import Severity
 from railweave.errors import RefusedError
 from railweave.plan.drift import IgnoreRule, judge, parse_rules, remarks
-from railweave.plan.model import DevicePlan, DeviceState, Plan, Unapplied
+from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.unapplied import Unapplied
 from railweave.report.drift import drift_json, drift_markdown, headline
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.delta.conflicts import Conflict

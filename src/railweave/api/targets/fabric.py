@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from nornir.core import Nornir
 
-from nornir_railweave.rollout import planning
 from nornir_railweave.rollout.progress import FabricProgress
 from nornir_railweave.target.access import check_access
 from nornir_railweave.target.connect import build
@@ -19,7 +18,6 @@ from nornir_railweave.target.secret_store import SecretStore
 from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.target.target_file import load_target
 from railweave.api.design.intent import Designed, load_configurable, project_templates
-from railweave.api.journal.history import project_history
 from railweave.api.project import Project, find_target
 from railweave.api.targets.sites import spread
 from railweave.checks.management import management_findings
@@ -28,8 +26,6 @@ from railweave.errors import RefusedError
 from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
-from railweave.plan.lineage import History
-from railweave.plan.model import Plan
 from railweave.plan.rollout import DEPLOYMENT, RolloutMetadata
 from railweave.secrets import references
 from railweave.sonic.render.configure import Configurator, IntendedConfigs
@@ -40,6 +36,8 @@ from railweave.wording import command_line, counted
 if TYPE_CHECKING:
     from nornir_railweave.rollout.journal import Journal
     from nornir_railweave.target.policy import Policy
+    from railweave.plan.lineage import History
+    from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult, VerifyResult
 
 _TEMPLATES = Path("templates")
@@ -72,8 +70,10 @@ class LiveFabric:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     missing_secrets: tuple[Diagnostic, ...] = ()
 
-    def history(self, plan: Plan) -> History:
+    def history(self, plan: "Plan") -> "History":
         """Return the state of the project that is deployed, and how those relate to it that devices of ``plan`` run."""
+        from railweave.api.journal.history import project_history
+
         running = {device.reading.generation.content for device in plan.devices.values()}
         intent = self.designed.intent
         return project_history(Path(intent.file), intent.sha256, self.designed.fabric.name, running)
@@ -98,9 +98,12 @@ class LiveFabric:
 
     def plan(
         self, *, remove_conflicting: bool = False, skip_unreachable: bool = False, pending_wait_s: float = 0
-    ) -> Plan:
+    ) -> "Plan":
         """Read all devices and return the plan."""
-        return planning.plan(
+        # Imported late, as what deploys and verifies: each command needs one of the three.
+        from nornir_railweave.rollout.planning import plan
+
+        return plan(
             self.nornir,
             self.designed.fabric,
             self.intended,
@@ -116,10 +119,14 @@ class LiveFabric:
         )
 
     def deploy(
-        self, plan: Plan, policy: "Policy", *, journal: "Journal | None" = None, metadata: RolloutMetadata = DEPLOYMENT
+        self,
+        plan: "Plan",
+        policy: "Policy",
+        *,
+        journal: "Journal | None" = None,
+        metadata: RolloutMetadata = DEPLOYMENT,
     ) -> "DeployResult":
         """Deploy ``plan``: as the rollout of ``journal``, which is resumed, else as a new one."""
-        # Imported late, as what verifies: the start of a plan, which needs neither, is half of its cost.
         from nornir_railweave.rollout.deploying import deploy
 
         return deploy(

@@ -13,7 +13,6 @@ from nornir.core import Nornir
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.secret_store import SecretStore
 from railweave.api.design.intent import Designed
-from railweave.api.journal.history import sources_digest
 from railweave.api.project import Project
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
@@ -156,6 +155,7 @@ def binding_of(designed: Designed, target: str) -> "ProjectBinding":
     """Return what a worker must have in common with this project."""
     from nornir_railweave.workers.message import ProjectBinding
     from railweave import __version__
+    from railweave.api.journal.history import sources_digest
 
     # The project's own switch models too: they decide names and lanes of ports as much as the intent does.
     digest = hashlib.sha256(sources_digest(designed.intent.sha256).encode())
