@@ -7,6 +7,7 @@ that refer to them, policies change in place, and removals come last and in the 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 from railweave.secrets import is_hidden
@@ -32,6 +33,8 @@ from railweave.wording import natural_key
 
 Owner = tuple[str, str]
 """A router's line and a neighbor's or peer group's name."""
+Slot = tuple[str, str]
+"""A context, and what of a line says which setting it is (``lines.slot``)."""
 
 
 def frr_delta(running: FrrDocument, intended: FrrDocument) -> str:
@@ -67,9 +70,13 @@ def _only(entries: Iterable[FrrEntry], chosen: Collection[FrrEntry]) -> tuple[Fr
 def _lines_of_recreated(before: Sequence[FrrEntry], after: Sequence[FrrEntry]) -> set[FrrEntry]:
     """Return all lines of the neighbors that are removed and added as a whole, the unchanged ones too."""
     recreated = _recreated(before, after)
+    if not recreated:
+        return set()
     return {entry for entry in (*before, *after) if owner(entry) in recreated}
 
 
+# A change of a switch asks for the owner of each of its lines five to eight times.
+@lru_cache(maxsize=8192)
 def owner(entry: FrrEntry) -> Owner | None:
     """Return the router and neighbor that a line belongs to, or None."""
     name = neighbor_of(entry.line)
@@ -95,6 +102,9 @@ def _recreated(running: Iterable[FrrEntry], intended: Iterable[FrrEntry]) -> set
     group in place of an AS number, and the members of a group that is removed."""
     before = _definitions(running)
     after = _definitions(intended)
+    # A first provisioning has no neighbor in common, and hundreds of lines.
+    if before.keys().isdisjoint(after):
+        return set()
     recreated = _redefined(before, after)
     removed = before.keys() - after.keys() | recreated
     for entry in running:
@@ -169,7 +179,8 @@ def _additions(added: Iterable[FrrEntry]) -> Iterator[_Command]:
 
 
 def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterator[_Command]:
-    removable = _not_overwritten(removed, added)
+    merged = _merged_slots(removed, added)
+    removable = _not_overwritten(removed, added, merged)
     headers = {(*entry.path, entry.line) for entry in removable}
     before = _definitions(removed)
     after = _definitions(added)
@@ -180,26 +191,39 @@ def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterato
     leaving = (before.keys() - after.keys()) | recreated
     yield from _neighbors(leaving, recreated, removed, headers)
     single = [entry for entry in removable if owner(entry) not in leaving and not _is_covered(entry, headers)]
-    yield from _line_removals(single, removed, added)
+    if single:
+        yield from _line_removals(single, merged, added)
 
 
-def _not_overwritten(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> list[FrrEntry]:
-    """Return the removed lines that need a command: no added line replaces them, nor does another removal."""
-    overwritten = {(entry.context, slot(entry.line)) for entry in added} - _merged_slots(removed, added)
+def _not_overwritten(
+    removed: Sequence[FrrEntry], added: Sequence[FrrEntry], merged: Collection[Slot]
+) -> list[FrrEntry]:
+    """Return the removed lines that need a command: no added line replaces them, nor does another removal.
+
+    Lines of ``merged`` slots are not replaced.
+    """
+    overwritten = {(entry.context, slot(entry.line)) for entry in added}.difference(merged)
     removable = [entry for entry in removed if (entry.context, slot(entry.line)) not in overwritten]
     lines = set(removable)
-    return [entry for entry in removable if FrrEntry(entry.context, taken_along_by(entry.line)) not in lines]
+    return [entry for entry in removable if not _is_taken_along(entry, lines)]
 
 
-def _merged_slots(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> set[tuple[str, str]]:
+def _is_taken_along(entry: FrrEntry, removed: Collection[FrrEntry]) -> bool:
+    """Tell whether FRR removes a line together with another one of ``removed``."""
+    line = taken_along_by(entry.line)
+    return bool(line) and FrrEntry(entry.context, line) in removed
+
+
+def _merged_slots(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> set[Slot]:
+    """Return the slots whose lines FRR merges: a new one does not replace the old one."""
     lines = chain(removed, added)
     return {(entry.context, slot(entry.line)) for entry in lines if CLEARED_FIRST.match(entry.line)}
 
 
 def _line_removals(
-    entries: Iterable[FrrEntry], removed: Sequence[FrrEntry], added: Sequence[FrrEntry]
+    entries: Iterable[FrrEntry], merged: Collection[Slot], added: Sequence[FrrEntry]
 ) -> Iterator[_Command]:
-    in_the_way = _lines_in_the_way(removed, added)
+    in_the_way = _lines_in_the_way(merged, added)
     new_router = any(entry.line.startswith("router bgp ") for entry in added)
     for number, entry in enumerate(entries):
         is_router = entry.line.startswith("router bgp ")
@@ -219,6 +243,10 @@ def _neighbors(
     leaving: Iterable[Owner], recreated: Iterable[Owner], removed: Sequence[FrrEntry], headers: set[tuple[str, ...]]
 ) -> Iterator[_Command]:
     """Yield one command for each neighbor or group to remove; members are removed before their group."""
+    # A router that is removed takes its neighbors along.
+    leaving = [neighbor for neighbor in leaving if (neighbor[0],) not in headers]
+    if not leaving:
+        return
     lines: dict[Owner, list[str]] = {}
     for entry in removed:
         neighbor = owner(entry)
@@ -227,8 +255,6 @@ def _neighbors(
     # Adding a group again needs all of its members removed before it.
     early = {router for router, _ in recreated}
     for router, name in leaving:
-        if (router,) in headers:
-            continue
         definitions = lines[router, name]
         group = any(is_group(line) for line in definitions)
         command = FrrEntry(router, _no_neighbor(name, definitions, group=group))
@@ -254,9 +280,9 @@ def _no_neighbor(name: str, definitions: Iterable[str], *, group: bool) -> str:
     return f"no neighbor {name}"
 
 
-def _lines_in_the_way(removed: Iterable[FrrEntry], added: Sequence[FrrEntry]) -> Callable[[FrrEntry], bool]:
+def _lines_in_the_way(merged: Collection[Slot], added: Sequence[FrrEntry]) -> Callable[[FrrEntry], bool]:
     """Return a test for lines that FRR would keep or prefer over a line to add; they are removed right before it."""
-    slots = {(entry.context, slot(entry.line)) for entry in added} & _merged_slots(removed, added)
+    slots = {(entry.context, slot(entry.line)) for entry in added}.intersection(merged)
     list_entries = {list_entry(entry.line) for entry in added} - {None}
     routes = {(entry.context, route_prefix(entry.line)) for entry in added}
     of_neighbors = {(entry.context, _without_name(entry.line)) for entry in added}
