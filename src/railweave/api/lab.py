@@ -26,7 +26,6 @@ from nornir_railweave.lab.laboratory import (
 from railweave.api.design.intent import Designed, design_text, load_configurable
 from railweave.api.project import STATE, Project
 from railweave.api.simulator.sim import simulator_spec
-from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.devices import Switch
 from railweave.fabric.model import Fabric
@@ -275,7 +274,7 @@ def _started(designed: Designed, image: NodeImage) -> Fabric:
 
 
 def _whole(designed: Designed) -> Fabric:
-    return whole_reserve(designed.intent, designed.fabric, load_catalog())
+    return whole_reserve(designed.intent, designed.fabric, designed.catalog)
 
 
 def _reserve(designed: Designed, image: NodeImage) -> Fabric | None:
@@ -296,7 +295,7 @@ def _yaml(path: Path, keys: Mapping[str, Any]) -> str:
 def _lab(designed: Designed, whole: Fabric, image: NodeImage) -> Lab:
     reserve = _reserve(designed, image)
     ports = ssh_ports(reserve or whole)
-    devices = {device.name: device for device in simulator_spec(whole, load_catalog()).devices}
+    devices = {device.name: device for device in simulator_spec(whole, designed.catalog).devices}
 
     def lab_switch(switch: Switch) -> LabSwitch:
         device = devices[switch.name]

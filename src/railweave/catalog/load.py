@@ -6,7 +6,8 @@ A project's own models are in its folder ``catalog``: ``switches/ID.json`` and `
 
 import json
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -249,6 +250,20 @@ def use_own_models(folder: Path = OWN_MODELS) -> None:
         _Used.own = (None, ())
         return
     _Used.own = (folder.resolve(), tuple((path.name, path.stat().st_mtime_ns) for path in paths))
+
+
+@contextmanager
+def own_models_in(folder: Path | None) -> Iterator[None]:
+    """Make `load_catalog` return the models in ``folder`` for a while, none of a project for None."""
+    used = _Used.own
+    try:
+        if folder is None:
+            _Used.own = (None, ())
+        else:
+            use_own_models(folder)
+        yield
+    finally:
+        _Used.own = used
 
 
 def load_catalog() -> Catalog:

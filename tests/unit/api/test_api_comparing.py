@@ -1,5 +1,6 @@
 """Two revisions compared: each is rendered with its own templates, and nobody says what runs where nothing was read."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,7 +11,8 @@ from railweave import api
 from railweave.api.design.intent import designed_at
 from railweave.api.design.revisions import phased_change
 from railweave.api.project import Project
-from railweave.errors import RailweaveError
+from railweave.catalog.load import _Used, load_catalog, use_own_models
+from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.headline import headline
 from railweave.sonic.delta.change import Op
 from railweave.templates import TemplateFaultError, _templates_of
@@ -19,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "init.defaultBranch=main")
 INTENT = Path("intent/lab.yml")
 TEMPLATE = Path("templates/frr/frr.conf.j2")
+MODEL = Path("catalog/switches/acme-32.json")
 LOGGED = " bgp log-neighbor-changes\n"
 
 
@@ -34,6 +37,7 @@ def commit() -> None:
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_Used, "own", _Used.own)
     INTENT.parent.mkdir()
     shutil.copy(ROOT / "intent/lab-4.yml", INTENT)
     git("init", "-q")
@@ -73,6 +77,53 @@ def test_a_template_of_both_revisions_changes_nothing_and_its_removal_does(proje
     }
     commit()
     assert len(api.diff(project, "main~1", "main").deltas) == 4, "two revisions, and not the working tree"
+
+
+def with_own_model(alias: str) -> None:
+    """Make a model of the project that of all switches; its title is ``alias``, with which its ports' labels begin."""
+    MODEL.parent.mkdir(parents=True, exist_ok=True)
+    shipped = json.loads(load_catalog().file_text("sonic-vs"))
+    modes = [[name, [alias + "{cage}" for _ in aliases], not_on] for name, aliases, not_on in shipped["breakout_modes"]]
+    own = {**shipped, "id": MODEL.stem, "title": alias, "breakout_modes": modes}
+    MODEL.write_text(json.dumps(own), encoding="utf-8")
+    INTENT.write_text(INTENT.read_text(encoding="utf-8").replace("sonic-vs", MODEL.stem), encoding="utf-8")
+    use_own_models()
+
+
+def without_model() -> None:
+    MODEL.unlink()
+    shutil.copy(ROOT / "intent/lab-4.yml", INTENT)
+    use_own_models()
+
+
+def test_a_switch_model_of_both_revisions_is_that_of_each(project: Project) -> None:
+    with_own_model("first")
+    commit()
+    assert not api.diff(project, "main").deltas
+    with_own_model("second")
+    plan = api.diff(project, "main")
+    assert len(plan.deltas) == 4
+    assert {(change.table, change.field) for _, change in plan.changes()} >= {("PORT", "alias")}
+    commit()
+    assert len(api.diff(project, "main~1", "main").deltas) == 4, "two revisions, and not the working tree"
+
+
+def test_a_switch_model_that_only_the_base_has_is_that_of_the_base(project: Project) -> None:
+    with_own_model("first")
+    commit()
+    without_model()
+    assert len(api.diff(project, "main").deltas) == 4
+    assert {line.part for line in api.bom(project, against="main").lines} >= {"first"}
+
+
+def test_a_fault_of_a_switch_model_names_its_revision(project: Project) -> None:
+    with_own_model("first")
+    MODEL.write_text("{}", encoding="utf-8")
+    commit()
+    without_model()
+    with pytest.raises(RefusedError) as refused:
+        api.diff(project, "main")
+    assert {diagnostic.where.file for diagnostic in refused.value.diagnostics} == {f"main:{MODEL}"}
 
 
 def test_phases_begin_with_the_templates_of_the_base(project: Project) -> None:

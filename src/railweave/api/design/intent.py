@@ -4,9 +4,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from railweave.api.design.catalog import models_at
 from railweave.api.design.git import NO_REPOSITORY, run_git
 from railweave.api.design.templates import templates_at
-from railweave.catalog.load import load_catalog
+from railweave.catalog.load import Catalog, load_catalog
 from railweave.checks.config import check_design, check_own
 from railweave.checks.intent import check_intent
 from railweave.checks.rules.rw126_chassis import of_fabric
@@ -26,12 +27,14 @@ from railweave.wording import first_few
 class Designed:
     """An intent that was read, checked and designed without an error; ``diagnostics`` are warnings at most.
 
-    ``templates`` are those that its files are made with: of the same revision."""
+    ``templates`` are those that its files are made with, ``catalog`` has the models that it names: both of the same
+    revision."""
 
     intent: Intent
     fabric: Fabric
     diagnostics: tuple[Diagnostic, ...]
     templates: Templates
+    catalog: Catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Gathered:
     diagnostics: tuple[Diagnostic, ...]
     of_own: tuple[Diagnostic, ...]
     templates: Templates
+    catalog: Catalog
 
     @property
     def of_design(self) -> tuple[Diagnostic, ...]:
@@ -96,11 +100,11 @@ def design_text(text: str, name: str, beside: Beside | None = None) -> Designed:
 
 
 def _design_revision(text: str, name: str, revision: str, beside: Beside) -> Designed:
-    if revision:
-        templates = templates_at(revision)
-    else:
-        templates = project_templates()
-    return _demand(_gather(load_intent_text(text, name, beside), templates))
+    if not revision:
+        return _demand(_gather(load_intent_text(text, name, beside)))
+    templates = templates_at(revision)
+    with models_at(revision):
+        return _demand(_gather(load_intent_text(text, name, beside), templates))
 
 
 def design_intent(intent: Intent) -> Designed:
@@ -110,12 +114,12 @@ def design_intent(intent: Intent) -> Designed:
 
 def designed_at(revision: str, path: Path) -> Designed:
     """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty,
-    with the templates of that revision.
+    with the templates and the project's models of that revision.
 
-    ``revision`` may also name a file, which takes precedence over a revision of that name; a file has the templates of
-    the working tree. Raises RailweaveError with
-    git's own message, and RefusedError with every error of the intent. Of several fabrics the one that ``path`` names
-    is meant, in a file that ``revision`` names too unless that names its own.
+    ``revision`` may also name a file, which takes precedence over a revision of that name; a file has the templates and
+    models of the working tree. Of several fabrics the one that ``path`` names is meant, in a file that ``revision``
+    names too unless that names its own. Raises RailweaveError with git's own message, and RefusedError with every error
+    of the intent.
     """
     file = file_of(path)
     if not revision:
@@ -149,15 +153,16 @@ def _gather(intent: Intent, templates: Templates | None = None) -> Gathered:
     """Check and design an intent with these templates, by default the project's."""
     templates = templates or project_templates()
     of_intent = check_intent(intent)
-    outcome = design(intent, load_catalog())
+    catalog = load_catalog()
+    outcome = design(intent, catalog)
     of_design = (*of_intent, *outcome.diagnostics)
     fabric = outcome.fabric
     if fabric is None:
-        return Gathered(intent, None, outcome.sizing, in_order(of_design), (), templates)
+        return Gathered(intent, None, outcome.sizing, in_order(of_design), (), templates, catalog)
     of_config = check_design(fabric, intent.where)
     of_own = check_own(fabric, intent.where, templates)
     diagnostics = in_order((*of_design, *of_config, *of_own))
-    return Gathered(intent, fabric, outcome.sizing, diagnostics, of_own, templates)
+    return Gathered(intent, fabric, outcome.sizing, diagnostics, of_own, templates, catalog)
 
 
 def _demand(gathered: Gathered) -> Designed:
@@ -167,7 +172,7 @@ def _demand(gathered: Gathered) -> Designed:
         raise RailweaveError(
             f"{gathered.intent.file}: this intent can be sized but not built; name switch models of the catalog"
         )
-    return Designed(gathered.intent, gathered.fabric, gathered.diagnostics, gathered.templates)
+    return Designed(gathered.intent, gathered.fabric, gathered.diagnostics, gathered.templates, gathered.catalog)
 
 
 def _text_at(revision: str, path: Path) -> str:

@@ -12,7 +12,6 @@ from railweave.bom.labels import cable_labels as labels_of
 from railweave.bom.phases import BomPhase
 from railweave.bom.prices import priced, read_prices
 from railweave.bom.spares import read_spares, with_spares
-from railweave.catalog.load import load_catalog
 from railweave.design.growth import (
     gpus_of,
     growing,
@@ -22,7 +21,6 @@ from railweave.design.growth import (
     without_switches_of_pods,
 )
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric
 from railweave.wording import counted
 
 
@@ -37,14 +35,14 @@ def bom(project: Project, *, against: str = "", prices: Path | None = None, spar
     price_list = None if prices is None else read_prices(prices)
     rules = read_spares(spares)
 
-    def bought(fabric: Fabric) -> Bill:
-        return with_spares(bill(fabric, load_catalog()), rules)
+    def bought(designed: Designed) -> Bill:
+        return with_spares(bill(designed.fabric, designed.catalog), rules)
 
-    order = bought(load_designed(project.intent).fabric)
+    order = bought(load_designed(project.intent))
     # A price is refused if it is of no part; parts that are only in the earlier bill are known as well.
     parts = order.lines
     if against:
-        before = bought(designed_at(against, project.intent).fabric)
+        before = bought(designed_at(against, project.intent))
         parts = (*parts, *before.lines)
         order = change(before, order, against)
     if price_list is None:
@@ -64,7 +62,7 @@ def bom_phases(project: Project, *, prices: Path | None = None, spares: Iterable
     totals: list[Bill] = []
     phases: list[BomPhase] = []
     for title, designed in _phases(today):
-        total = with_spares(bill(designed.fabric, load_catalog()), rules)
+        total = with_spares(bill(designed.fabric, designed.catalog), rules)
         order = total
         if totals:
             order = change(totals[-1], total, phases[-1].title)
@@ -117,4 +115,5 @@ def cable_labels(project: Project) -> tuple[CableLabel, ...]:
 
     Raises RefusedError with every error of the intent.
     """
-    return labels_of(load_designed(project.intent).fabric, load_catalog())
+    designed = load_designed(project.intent)
+    return labels_of(designed.fabric, designed.catalog)

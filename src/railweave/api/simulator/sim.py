@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from railweave.api.project import STATE, Project
-from railweave.catalog.load import Catalog, load_catalog
+from railweave.catalog.load import Catalog
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, boot_speed_gbps, build_panel
 from railweave.diagnostics import Blocker
@@ -99,10 +99,11 @@ def up(project: Project, *, real_time: bool = False) -> RunningSim:
     """
     from railweave.api.design.intent import load_configurable
 
-    fabric = load_configurable(project.intent).fabric
+    designed = load_configurable(project.intent)
+    fabric = designed.fabric
     options = SimOptions(time_scale=1.0) if real_time else SimOptions()
     folder = _FOLDER / fabric.name
-    return RunningSim(fabric.name, control.up(folder, simulator_spec(fabric, load_catalog()), options), folder)
+    return RunningSim(fabric.name, control.up(folder, simulator_spec(fabric, designed.catalog), options), folder)
 
 
 @simulator_errors()
@@ -146,7 +147,8 @@ def move_cables(project: Project, base: str, number: int, *, target: str = "sim"
     phases.require_reached(number)
     out = [_sim_cable(cable.stays, cable.before) for cable in phase.cables if cable.after is None]
     moved = [_sim_cable(*cable.ends_after) for cable in phase.cables if cable.after is not None]
-    spec = simulator_spec(phases.change.designed.fabric, load_catalog())
+    designed = phases.change.designed
+    spec = simulator_spec(designed.fabric, designed.catalog)
     count, added = control.rewire(folder, out, moved, spec.cables)
     return RewiredPhase(phase, count, added)
 

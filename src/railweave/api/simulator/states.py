@@ -8,7 +8,6 @@ from nornir_railweave.tasks.recording import RecordedSwitch
 from railweave.api.design.intent import Designed, designed_at
 from railweave.api.project import Project
 from railweave.api.simulator.sim import simulator_spec
-from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.sonic.delta.delta import applied
@@ -66,7 +65,7 @@ def _deployed(designed: Designed) -> dict[str, RecordedSwitch]:
     fabric = designed.fabric
     configurator = Configurator(fabric, designed.templates)
     switches = {}
-    for device in simulator_spec(fabric, load_catalog()).devices:
+    for device in simulator_spec(fabric, designed.catalog).devices:
         intended = configurator.device(fabric.switch_of[device.name])
         factory = RunningConfig(running_from(device.factory).config_db, "")
         delta = diff(device.name, factory, intended).delta

@@ -19,7 +19,6 @@ from railweave.api.design.intent import Designed
 from railweave.api.project import Project
 from railweave.api.simulator.sim import simulator_errors, simulator_spec
 from railweave.api.targets.fabric import LiveFabric, on_nornir
-from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
@@ -109,7 +108,7 @@ def twin(
     owned, owner = os.pipe()
     try:
         with simulator_errors():
-            spec = cabled_as_seen(simulator_spec(designed.fabric, load_catalog()), designed.fabric, recorded)
+            spec = cabled_as_seen(simulator_spec(designed.fabric, designed.catalog), designed.fabric, recorded)
             states = {name: sim_state(switch) for name, switch in recorded.items() if not switch.error}
             endpoints = control.up(folder, replace(spec, states=states), SimOptions(owner=owned))
         yield Twin(_reached(project, designed, target, endpoints, scope), target, folder, spec)
