@@ -1,9 +1,9 @@
 """Which state of the intent each switch runs, and whether a deployment continues it or discards it.
 
 A switch keeps the generation of its last confirmed deployment. A deployment is made from a state of its project: the
-git commit of the intent, and a digest of the intent and the project's templates. It continues a switch's generation
-where that commit is its own or an ancestor of it; where a generation was never committed, where the project has the
-same content or has deployed it itself. Anything else would be lost without anybody having decided so.
+git commit of the intent, and a digest of the intent and the project's templates and models. It continues a switch's
+generation where that commit is its own or an ancestor of it; where a generation was never committed, where the project
+has the same content or has deployed it itself. Anything else would be lost without anybody having decided so.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -41,7 +41,7 @@ class Generation:
     number: int = 0
     # The git commit of the intent; empty without a git history.
     revision: str = ""
-    # SHA-256 of the intent and the project's templates.
+    # SHA-256 of the intent and the project's templates and models.
     digest: str = ""
     # The files differ from the commit.
     dirty: bool = False

@@ -52,6 +52,11 @@ def test_a_project_without_git_has_a_digest_and_no_revision(project: Path) -> No
     assert history().own == own
     Path("templates/frr/own.j2").write_text("b")
     assert history().own.digest != own.digest, "templates count"
+    own = history().own
+    Path("catalog/switches").mkdir(parents=True)
+    assert history().own == own
+    Path("catalog/switches/acme-32.json").write_text("{}")
+    assert history().own.digest != own.digest, "the project's models count"
 
 
 def test_an_intent_that_was_never_added_is_in_no_history(project: Path) -> None:
@@ -61,13 +66,14 @@ def test_an_intent_that_was_never_added_is_in_no_history(project: Path) -> None:
     assert history().own.revision == ""
 
 
-@pytest.mark.parametrize("touched", ["intent/pod.yml", "templates/frr/own.j2", "templates/new.j2"])
-def test_a_tree_is_dirty_where_intent_or_templates_differ(project: Path, touched: str) -> None:
+@pytest.mark.parametrize("touched", ["intent/pod.yml", "templates/frr/own.j2", "templates/new.j2", "catalog/nics.json"])
+def test_a_tree_is_dirty_where_intent_templates_or_models_differ(project: Path, touched: str) -> None:
     git("init", "-q")
     head = commit("one")
     assert (history().own.revision, history().own.dirty) == (head, False)
     Path("notes").write_text("no part of the fabric")
     assert not history().own.dirty
+    Path(touched).parent.mkdir(exist_ok=True)
     Path(touched).write_text("changed")
     assert (history().own.revision, history().own.dirty) == (head, True)
 

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from nornir_railweave.rollout.rollouts import rollouts
 from railweave.api.journal.folder import journal_folder
+from railweave.catalog.load import OWN_MODELS
 from railweave.plan.lineage import Ancestry, History
 from railweave.plan.model import Generation
 
-_TEMPLATES = Path("templates")
+_SOURCES = (Path("templates"), OWN_MODELS)
+"""The folders of a project that decide its configurations beside the intent."""
 
 
 def project_history(intent: Path, intent_sha256: str, fabric: str, running: Iterable[Generation] = ()) -> History:
@@ -36,22 +38,23 @@ def _is_of_a_commit(generation: Generation) -> bool:
 
 
 def sources_digest(intent_sha256: str) -> str:
-    """Return the digest of an intent and of the templates of the project in the working directory."""
+    """Return the digest of an intent and of the templates and models of the project in the working directory."""
     digest = hashlib.sha256(intent_sha256.encode())
-    # Sorted: a folder lists its files in an order that differs between clones.
-    for path in sorted(path for path in _TEMPLATES.rglob("*") if path.is_file()):
-        digest.update(f"\0{path}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    for folder in _SOURCES:
+        # Sorted: a folder lists its files in an order that differs between clones.
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            digest.update(f"\0{path}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
 def _revision(intent: Path) -> tuple[str, bool]:
-    """Return the commit that is checked out, and whether intent or templates differ from it.
+    """Return the commit that is checked out, and whether intent, templates or models differ from it.
 
     The commit is empty where the intent is in no git history: without git, without a commit, or never added.
     """
     head = _git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     tracked = _git("ls-files", "--error-unmatch", "--", str(intent))
-    changed = _git("status", "--porcelain", "--untracked-files=all", "--", str(intent), str(_TEMPLATES))
+    changed = _git("status", "--porcelain", "--untracked-files=all", "--", str(intent), *map(str, _SOURCES))
     if head is None or tracked is None or changed is None:
         return "", False
     return head.strip(), bool(changed.strip())

@@ -1,11 +1,9 @@
 """Where each switch is worked on from: this process, further processes of this machine, or a site of the target."""
 
-import hashlib
 import os
 import sys
 from fnmatch import fnmatchcase
 from itertools import cycle
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nornir.core import Nornir
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 PAYS_FROM = 1000
 """Switches from which on further processes pay for their start on idle processors (docs/reference/scale.md)."""
-_MODELS = Path("catalog")
 
 
 def spread(project: Project, designed: Designed, target: Target, nornir: Nornir) -> Nornir:
@@ -157,11 +154,7 @@ def binding_of(designed: Designed, target: str) -> "ProjectBinding":
     from railweave import __version__
     from railweave.api.journal.history import sources_digest
 
-    # The project's own switch models too: they decide names and lanes of ports as much as the intent does.
-    digest = hashlib.sha256(sources_digest(designed.intent.sha256).encode())
-    for path in sorted(path for path in _MODELS.rglob("*") if path.is_file()):
-        digest.update(f"\0{path}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    return ProjectBinding(designed.fabric.name, target, digest.hexdigest(), __version__)
+    return ProjectBinding(designed.fabric.name, target, sources_digest(designed.intent.sha256), __version__)
 
 
 def _words(project: Project, target: Target) -> tuple[str, ...]:
