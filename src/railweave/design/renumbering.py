@@ -140,8 +140,10 @@ def _place(fabric: Fabric, device: str, index: int) -> Hashable:
     switch = fabric.switch_of.get(device)
     if switch is None:
         return index
-    port = switch.panel.ports[index]
-    return port.panel, max(port.subport, 1)
+    ports = switch.panel.ports
+    port = ports[index]
+    # Some models number their cages from 0, others from 1: a cable of the first cage stays there with another model.
+    return port.panel - ports[0].panel, max(port.subport, 1)
 
 
 def _device(fabric: Fabric, name: str) -> tuple[str, str | int]:

@@ -118,10 +118,14 @@ def _add_device(ports: _Ports, name: str, device: DevicePlan, delta: Delta) -> N
     far_devices = _field_values(delta, SubjectKind.LINK, "name")
     far_labels = _field_values(delta, SubjectKind.LINK, "port")
     descriptions = _field_values(delta, SubjectKind.PORT, "description")
+    recabled = {key for key, _ in (*far_devices, *descriptions)}
     for place in dict.fromkeys((*far_devices, *far_labels)):
         key, is_after = place
         # Before its first configuration a switch has a factory's sample neighbors: no real cables.
         if not is_after and device.difference.unprovisioned:
+            continue
+        # A cable whose far port only gets another label stays where it is.
+        if key not in recabled:
             continue
         far = _far_end(ports, far_devices.get(place), far_labels.get(place), descriptions.get(place, ""))
         cables = ports.after if is_after else ports.before

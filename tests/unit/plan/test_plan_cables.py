@@ -5,6 +5,7 @@ from pathlib import Path
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
+from railweave.design.renumbering import moved_cables
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.cables import changed_cables
@@ -31,6 +32,25 @@ def test_a_cable_to_a_new_node_has_the_label_of_a_port_that_stays_as_it_is() -> 
         (Op.ADD, f"gpu31:rail{rail}", f"pod1-leaf{rail + 1}:Ethernet31/1") for rail in range(4)
     ]
     assert changed_cables(parse_plan(json.dumps(plan_json(plan)), "plan.json")) == found
+
+
+LAB = (Path(__file__).resolve().parents[3] / "intent" / "lab-4.yml").read_text(encoding="utf-8")
+
+
+def lab(leaf: str) -> Fabric:
+    text = LAB.replace("leaf:  {model: sonic-vs", f"leaf:  {{model: {leaf}")
+    found = design(load_intent_text(text, "lab.yml"), load_catalog()).fabric
+    assert found is not None
+    return found
+
+
+def test_a_model_with_other_labels_at_the_same_ports_moves_no_cable() -> None:
+    base, head = lab("sonic-vs"), lab("nvidia-sn2700")
+    plan = plan_offline(base, head, find_templates(), renumber=True)
+    labels = [change for _, change in plan.changes() if (change.table, change.field) == ("DEVICE_NEIGHBOR", "port")]
+    assert labels, "leaf ports are etp1 in place of fortyGigE0/0"
+    assert changed_cables(plan) == ()
+    assert moved_cables(base, head) == (), "their cages count from 0 and from 1"
 
 
 def test_a_cable_of_a_node_that_leaves_has_its_label_too() -> None:
