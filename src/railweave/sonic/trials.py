@@ -3,6 +3,7 @@
 Each changes one row that SONiC follows while it runs, and is reverted to exactly the row before.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from railweave.sonic.delta.lossless import PFC_ENABLE
 from railweave.sonic.delta.methods import RULES, TreatmentRule, classify, find_rule
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.resolved import QOS_TABLES
-from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Row, Value
+from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Row, Value, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,7 @@ def trials_of(config_db: ConfigDb, port: str, *, has_frr: bool) -> tuple[Trial, 
             trials.append(_trial(name, Edit(Op.ADD, table, key, None, None, fields), config_db))
     trials += _without_rate(config_db)
     trials += _another_cable(config_db, port)
+    trials += _another_speed(config_db, port)
     if has_frr:
         trials.append(_trial("prefix list", Edit(Op.ADD, FRR_TABLE, "", _FRR_LINE, None, _FRR_LINE), config_db))
     return tuple(trial for trial in trials if not _left_behind(trial.delta, config_db))
@@ -135,6 +137,38 @@ def _another_cable(config_db: ConfigDb, port: str) -> Iterator[Trial]:
     edit = Edit(Op.UPDATE, "CABLE_LENGTH", "AZURE", port, cables[port], other)
     if not leaves_rows(edit, config_db):
         yield _trial("cable length", edit, config_db)
+
+
+_WHOLE_CAGE = re.compile(r"1x\d+G(?:\(\d+\))?\[(?P<others>[0-9G, ]+)\]")
+"""A breakout mode of one port in a cage, such as ``1x400G[200G,100G]``, with the port's other speeds."""
+_MBPS_PER_GBPS = 1000
+
+
+def _another_speed(config_db: ConfigDb, port: str) -> Iterator[Trial]:
+    """Yield a lower speed of ``port``, or of the first port that allows one and of which SONiC keeps nothing."""
+    for name in dict.fromkeys((port, *config_db.get("PORT", {}))):
+        before = config_db.get("PORT", {}).get(name, {}).get("speed")
+        lower = _lower_speed(config_db, name, before)
+        if lower is None:
+            continue
+        edit = Edit(Op.UPDATE, "PORT", name, "speed", before, lower)
+        if not leaves_rows(edit, config_db):
+            yield _trial("speed", edit, config_db, ("PORT",))
+            return
+
+
+def _lower_speed(config_db: ConfigDb, port: str, speed: Value | None) -> str | None:
+    """Return the next lower speed, in Mb/s, that the breakout mode of a port's cage allows; None if there is none."""
+    mode = config_db.get("BREAKOUT_CFG", {}).get(port, {}).get("brkout_mode")
+    whole_cage = _WHOLE_CAGE.fullmatch(mode) if isinstance(mode, str) else None
+    present = number(speed)
+    if whole_cage is None or present is None:
+        return None
+    others = [int(other.strip(" G")) * _MBPS_PER_GBPS for other in whole_cage["others"].split(",")]
+    lower = [other for other in others if other < present]
+    if not lower:
+        return None
+    return str(max(lower))
 
 
 def _left_behind(delta: Delta, config_db: ConfigDb) -> set[tuple[str, str]]:

@@ -113,6 +113,22 @@ def test_a_flap_that_a_port_without_a_link_cannot_show_is_unknown() -> None:
     assert judge(fec, probe(), probe(asic=CHANGED, ports=flapped), probe(ports=flapped))[0] is TrialVerdict.CONFIRMED
 
 
+def test_a_lower_speed_is_tried_where_the_breakout_mode_allows_one() -> None:
+    (change,) = trial("speed", "pod-spine1").delta
+    assert (change.key, change.before, change.after) == (PORT, "400000", "200000")
+    assert change.disruption is Disruption.FLAP
+
+
+def test_a_speed_is_tried_on_a_port_for_which_sonic_writes_no_profiles() -> None:
+    tables = dict(config_db("pod-leaf1"))
+    lossless = tables["PORT_QOS_MAP"].keys()
+    tables["BREAKOUT_CFG"] = {port: {"brkout_mode": "1x400G(8)[200G, 100G]"} for port in tables["PORT"]}
+    (change,) = next(made.delta for made in trials_of(tables, PORT, has_frr=True) if made.name == "speed")
+    assert change.key == next(port for port in tables["PORT"] if port not in lossless)
+    tables["PORT"] = {PORT: tables["PORT"][PORT]}
+    assert "speed" not in {made.name for made in trials_of(tables, PORT, has_frr=True)}
+
+
 @pytest.mark.parametrize("name", SWITCHES)
 def test_every_trial_goes_back_to_the_row_that_was_there(name: str) -> None:
     before = RunningConfig(config_db(name), None)

@@ -93,12 +93,20 @@ def leaves_rows(edit: Edit, tables: ConfigDb) -> bool:
     """Tell whether buffermgrd adds groups or profiles of its own after a change, which stay when it is reverted."""
     if edit.table == CABLE_LENGTH:
         return not _is_dynamic(tables)
+    if (edit.table, edit.field) == ("PORT", "speed"):
+        return _has_groups_of_speed(tables, edit.key)
     if edit.table != "PORT_QOS_MAP" or edit.field != PFC_ENABLE or not _has_cable(tables, edit.key):
         return False
     # The dynamic model computes groups in APPL_DB and writes none to CONFIG_DB.
     if _is_dynamic(tables):
         return False
     return not priorities(edit.after) <= priorities(edit.before)
+
+
+def _has_groups_of_speed(tables: ConfigDb, port: str) -> bool:
+    """Tell whether buffermgrd writes groups of a port whose profile is named for the port's speed."""
+    paused = tables.get("PORT_QOS_MAP", {}).get(port, {}).get(PFC_ENABLE)
+    return bool(priorities(paused)) and _has_cable(tables, port) and not _is_dynamic(tables)
 
 
 def _is_dynamic(tables: ConfigDb) -> bool:
