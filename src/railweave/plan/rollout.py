@@ -89,6 +89,8 @@ class RolloutMetadata:
     remove_conflicting: bool = False
     # The revision that a change in phases begins from.
     base: str = ""
+    # The commit which that revision named, as a branch moves on; empty for a file.
+    base_commit: str = ""
     # The phase of such a change, from 1; 0 for a whole intent.
     phase: int = 0
     # Of the intent and the project's templates together.
@@ -279,6 +281,7 @@ def _metadata(opening: Record) -> RolloutMetadata:
         intent=opening.text("intent"),
         remove_conflicting=opening.flag("remove_conflicting"),
         base=opening.text("base"),
+        base_commit=opening.text("base_commit"),
         phase=opening.number("phase"),
         sources_sha256=opening.text("sources_sha256"),
         signed=parse_signed(opening.values.get("signed")),

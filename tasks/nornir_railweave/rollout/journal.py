@@ -48,7 +48,7 @@ from railweave.wording import compact
 _NAMES = frozenset(
     {"at", "step", "device", "rollout", "fabric", "target", "kind", "of", "outcome", "result", "waves", "commit_id",
      "before_sha256", "after_sha256", "changes_sha256", "intent_sha256", "sources_sha256", "plan_digest", "intent",
-     "base"}
+     "base", "base_commit"}
 )  # fmt: skip
 
 
@@ -261,6 +261,7 @@ def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict
         "of": metadata.of,
         "remove_conflicting": metadata.remove_conflicting,
         "base": metadata.base,
+        **({"base_commit": metadata.base_commit} if metadata.base_commit else {}),
         "phase": metadata.phase,
         "sources_sha256": metadata.sources_sha256,
         **({"signed": metadata.signed.as_json()} if metadata.signed else {}),

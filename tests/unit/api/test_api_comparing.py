@@ -3,17 +3,23 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from railweave import api
-from railweave.api.design.intent import designed_at
+from railweave.api.deployment.rollback import phases_of
+from railweave.api.design.intent import commit_at, designed_at
 from railweave.api.design.revisions import phased_change
 from railweave.api.project import Project
+from railweave.api.targets.fabric import LiveFabric
 from railweave.catalog.load import _Used, load_catalog, use_own_models
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.headline import headline
+from railweave.plan.rollout import Rollout, RolloutMetadata
 from railweave.sonic.delta.change import Op
 from railweave.templates import TemplateFaultError, _templates_of
 
@@ -130,6 +136,30 @@ def test_phases_begin_with_the_templates_of_the_base(project: Project) -> None:
     with_own_template()
     change = phased_change(project, "main")
     assert change.running.templates.folders != change.designed.templates.folders
+
+
+def test_a_phase_begins_at_the_commit_that_its_base_named(project: Project) -> None:
+    commit_of_base = commit_at("main")
+    two_spines = "spine: {model: sonic-vs, count: 2}"
+    text = INTENT.read_text(encoding="utf-8")
+    assert two_spines in text
+    INTENT.write_text(text.replace(two_spines, two_spines.replace("2", "4")), encoding="utf-8")
+    commit()
+    assert commit_at("main") != commit_of_base, "the change was merged while it was deployed"
+    designed = designed_at("", INTENT)
+    fabric = SimpleNamespace(designed=designed, target=SimpleNamespace(name="sim"))
+    metadata = RolloutMetadata(base="main", base_commit=commit_of_base, phase=1)
+    rollout = Rollout("one", Path("one"), "lab", "sim", designed.intent.sha256, metadata=metadata)
+    for base_commit, spine_count in ((commit_of_base, 2), ("", 4)):
+        kept = replace(rollout, metadata=replace(metadata, base_commit=base_commit))
+        phases = phases_of(kept, cast(LiveFabric, fabric), project)
+        assert phases is not None
+        assert len(phases.change.before.tier_switches[1]) == spine_count
+
+
+@pytest.mark.parametrize("revision", ["", "no-such-branch", "--help", str(INTENT)])
+def test_what_is_no_revision_has_no_commit(project: Project, revision: str) -> None:
+    assert commit_at(revision) == ""
 
 
 def test_a_fault_of_a_template_names_its_revision(project: Project) -> None:

@@ -208,6 +208,7 @@ def _roll_back(
                 rollout.name,
                 str(project.intent),
                 base=rollout.metadata.base,
+                base_commit=rollout.metadata.base_commit,
                 phase=rollout.metadata.phase,
                 signed=order,
             )
@@ -236,7 +237,9 @@ def phases_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LivePha
     """Return the change of which ``rollout`` is a phase, None where it is none; raises as `fabric_of` does."""
     if not rollout.metadata.phase or rollout.intent_sha256 != fabric.designed.intent.sha256:
         return None
-    return live_phases(project, fabric.target.name, rollout.metadata.base)
+    # A branch may have moved on since, even to the end of the change itself.
+    base = rollout.metadata.base_commit or rollout.metadata.base
+    return live_phases(project, fabric.target.name, base)
 
 
 def reopened(rollout: Rollout, project: Project) -> Journal:

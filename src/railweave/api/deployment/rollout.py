@@ -8,6 +8,7 @@ from pathlib import Path
 from nornir_railweave.rollout.resuming import newest_unfinished
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.policy import Policy, policy_for
+from railweave.api.design.intent import commit_at
 from railweave.api.journal.audit import audited
 from railweave.api.journal.folder import journal_folder, refuse_while_rolling_out, shared_journals
 from railweave.api.plan_files import read_plan, refuse_unsigned
@@ -134,6 +135,7 @@ def _metadata(project: Project, fabric: LiveFabric, options: DeployOptions, sign
         intent=str(project.intent),
         remove_conflicting=options.remove_conflicting,
         base=fabric.base,
+        base_commit=commit_at(fabric.base),
         phase=fabric.phase,
         signed=signed,
     )

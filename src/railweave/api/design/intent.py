@@ -134,6 +134,15 @@ def designed_at(revision: str, path: Path) -> Designed:
     return _design_revision(_text_at(revision, file), f"{revision}:{path}", revision, _beside(revision, file))
 
 
+def commit_at(revision: str) -> str:
+    """Return the commit that ``revision`` of `designed_at` names now, empty for a file and for the working tree."""
+    # git would take a revision that begins with a hyphen as an option.
+    if not revision or revision.startswith("-") or file_of(Path(revision)).is_file():
+        return ""
+    shown = run_git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    return _text(shown.stdout).strip()
+
+
 def _beside(revision: str, path: Path) -> Beside:
     """Return the function that reads files beside the intent at ``path`` in a git revision."""
 
