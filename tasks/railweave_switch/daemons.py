@@ -22,6 +22,8 @@ QUEUE_NAMES = "COUNTERS_QUEUE_NAME_MAP"
 QUEUE_COUNTERS = "COUNTERS:oid:0x15????????????"
 """An object id holds its type in the bits above 48: 0x15 is a queue."""
 WATCHED = "PFC_WD_DETECTION_TIME"
+WATCHING = ("detection_time", "restoration_time", "action")
+"""Fields of a row of the PFC watchdog that are beside the counters of its queues (orchagent/pfcwdorch.cpp)."""
 PORT_FIELDS = {"autoneg": "off", "fec": "none", "mtu": "9100", "speed": ""}
 """Fields of a port that portmgrd passes on, with the values in force without them (sonic-swss cfgmgr/portmgr.cpp)."""
 IN_FORCE = {"speed": (), "fec": ("auto",)}
@@ -223,7 +225,25 @@ def _of_watchdog(rows: Mapping[str, Hash], watched: Mapping[str, Mapping[str, Ha
         if table != WATCHDOG or "detection_time" not in row:
             continue
         configured = rows.get(f"PORT_QOS_MAP|{port}", {}).get("pfcwd_sw_enable", "")
-        queues = watched.get(port, {}).keys()
+        queues = watched.get(port, {})
         # Without the field split() leaves one empty text.
-        if queues != set(filter(None, configured.split(","))):
+        if queues.keys() != set(filter(None, configured.split(","))):
             yield key, "queues", ",".join(sorted(queues)) or "none", configured or "none"
+        yield from _of_watching(key, row, queues.values())
+
+
+def _of_watching(key: str, row: Hash, queues: Iterable[Hash]) -> Iterator[Unapplied]:
+    """Yield the settings of a row of the watchdog that are not those with which it watches the port's queues."""
+    for name in WATCHING:
+        configured = row.get(name, "")
+        in_force = {_configured_form(name, queue.get(f"PFC_WD_{name.upper()}", "")) for queue in queues}
+        others = sorted(in_force - {configured, *UNSET})
+        if configured and others:
+            yield key, name, ",".join(others), configured
+
+
+def _configured_form(name: str, in_force: str) -> str:
+    """Return a setting in force as CONFIG_DB has it: times in milliseconds, of which COUNTERS_DB has microseconds."""
+    if name == "action" or not in_force.isdecimal():
+        return in_force
+    return str(int(in_force) // 1000)

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railweave_switch.daemons import applied_and_unseen
+from railweave_switch.daemons import QUEUE_COUNTERS, QUEUE_NAMES, Unapplied, applied_and_unseen
 
 SPEEDS, FECS = ("100000", "400000"), ("none", "rs", "fc")
 UNTOLD = (None, "", "N/A", "0")
@@ -82,3 +83,44 @@ def test_each_value_in_force_that_differs_is_named_and_what_is_not_told_is_unkno
 def test_a_virtual_switch_tells_of_its_host_and_is_not_compared(ports: list[dict[str, Any]]) -> None:
     switch = Switch(ports, "vs")
     assert applied_and_unseen(switch, switch.config()) == ([], [])  # type: ignore[arg-type]
+
+
+WATCHED = {"detection_time": "400", "restoration_time": "800", "action": "drop"}
+IN_FORCE = {
+    "PFC_WD_DETECTION_TIME": "400000",
+    "PFC_WD_RESTORATION_TIME": "800000",
+    "PFC_WD_ACTION": "drop",
+}
+
+
+class WatchedSwitch(Switch):
+    """A switch whose watchdog watches queue 3 of Ethernet0 with these settings."""
+
+    def __init__(self, in_force: Mapping[str, str]) -> None:
+        super().__init__([], "mellanox")
+        self.in_force = in_force
+
+    def rows(self, database: str, pattern: str) -> Mapping[str, Mapping[str, str]]:
+        if pattern == QUEUE_NAMES:
+            return {QUEUE_NAMES: {"Ethernet0:3": "oid:0x1500000000003"}}
+        if pattern == QUEUE_COUNTERS:
+            return {"COUNTERS:oid:0x1500000000003": self.in_force}
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("in_force", "found"),
+    [
+        (IN_FORCE, []),
+        ({**IN_FORCE, "PFC_WD_DETECTION_TIME": "200000"}, [("detection_time", "200", "400")]),
+        ({**IN_FORCE, "PFC_WD_ACTION": "forward"}, [("action", "forward", "drop")]),
+        ({**IN_FORCE, "PFC_WD_RESTORATION_TIME": ""}, []),
+    ],
+)
+def test_the_times_and_action_of_the_watchdog_in_force_are_compared(
+    in_force: Mapping[str, str], found: list[tuple[str, str, str]]
+) -> None:
+    switch = WatchedSwitch(in_force)
+    rows = {"PFC_WD|Ethernet0": WATCHED, "PORT_QOS_MAP|Ethernet0": {"pfcwd_sw_enable": "3"}}
+    differences: list[Unapplied] = [("PFC_WD|Ethernet0", *difference) for difference in found]
+    assert applied_and_unseen(switch, rows) == (differences, [])  # type: ignore[arg-type]
