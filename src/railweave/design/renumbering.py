@@ -135,15 +135,11 @@ def _cables_between(fabric: Fabric, other: Fabric) -> dict[Ends, Link]:
 
 
 def _place(fabric: Fabric, device: str, index: int) -> Hashable:
-    """Return what identifies a port: cage and place there, as cages of another breakout before it are more or fewer
-    ports, and move none; the number of a port of a node."""
+    """Return what identifies a port: its place on the panel of a switch, the number of a port of a node."""
     switch = fabric.switch_of.get(device)
     if switch is None:
         return index
-    ports = switch.panel.ports
-    port = ports[index]
-    # Some models number their cages from 0, others from 1: a cable of the first cage stays there with another model.
-    return port.panel - ports[0].panel, max(port.subport, 1)
+    return switch.panel.place_of(index)
 
 
 def _device(fabric: Fabric, name: str) -> tuple[str, str | int]:

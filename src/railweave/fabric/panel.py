@@ -45,6 +45,12 @@ class Panel(NamedTuple):
     # The number of cages of a line card; 0 for a switch without.
     card_cages: int = 0
 
+    def place_of(self, index: int) -> tuple[int, int]:
+        """Return the place of a port, also with another breakout or model: its cage, from 0, and its part, from 1."""
+        port = self.ports[index]
+        # Some models number their cages from 0, others from 1.
+        return port.panel - self.ports[0].panel, max(port.subport, 1)
+
     def card_of(self, port: SwitchPort) -> int | None:
         """Return the line card of a port, from 1; None for a switch without."""
         if not self.card_cages:

@@ -118,20 +118,27 @@ def _add_device(ports: _Ports, name: str, device: DevicePlan, delta: Delta) -> N
     far_devices = _field_values(delta, SubjectKind.LINK, "name")
     far_labels = _field_values(delta, SubjectKind.LINK, "port")
     descriptions = _field_values(delta, SubjectKind.PORT, "description")
-    recabled = {key for key, _ in (*far_devices, *descriptions)}
-    for place in dict.fromkeys((*far_devices, *far_labels)):
+    for place in _recabled(far_devices, far_labels, descriptions):
         key, is_after = place
         # Before its first configuration a switch has a factory's sample neighbors: no real cables.
         if not is_after and device.difference.unprovisioned:
-            continue
-        # A cable whose far port only gets another label stays where it is.
-        if key not in recabled:
             continue
         far = _far_end(ports, far_devices.get(place), far_labels.get(place), descriptions.get(place, ""))
         cables = ports.after if is_after else ports.before
         cables[End(name, key)] = far
         if place in far_labels:
             ports.labels[far] = far_labels[place]
+
+
+_Values = Mapping[tuple[str, bool], str]
+"""A field's values by the keys of rows, before (False) and after (True)."""
+
+
+def _recabled(far_devices: _Values, far_labels: _Values, descriptions: _Values) -> list[tuple[str, bool]]:
+    """Return the ports, before and after, whose cables change."""
+    # A cable whose far port only gets another label stays where it is.
+    keys = {key for key, _ in (*far_devices, *descriptions)}
+    return [place for place in dict.fromkeys((*far_devices, *far_labels)) if place[0] in keys]
 
 
 def _far_end(ports: _Ports, device: str | None, label: str | None, description: str) -> End:

@@ -3,14 +3,18 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.design.renumbering import moved_cables
+from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.cables import changed_cables
 from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.offline import plan_offline
+from railweave.plan.phases.planning import phases
 from railweave.sonic.delta.change import Op
 from railweave.templates import find_templates
 
@@ -37,8 +41,9 @@ def test_a_cable_to_a_new_node_has_the_label_of_a_port_that_stays_as_it_is() -> 
 LAB = (Path(__file__).resolve().parents[3] / "intent" / "lab-4.yml").read_text(encoding="utf-8")
 
 
-def lab(leaf: str) -> Fabric:
+def lab(leaf: str = "sonic-vs", spine: str = "sonic-vs") -> Fabric:
     text = LAB.replace("leaf:  {model: sonic-vs", f"leaf:  {{model: {leaf}")
+    text = text.replace("spine: {model: sonic-vs", f"spine: {{model: {spine}")
     found = design(load_intent_text(text, "lab.yml"), load_catalog()).fabric
     assert found is not None
     return found
@@ -51,6 +56,14 @@ def test_a_model_with_other_labels_at_the_same_ports_moves_no_cable() -> None:
     assert labels, "leaf ports are etp1 in place of fortyGigE0/0"
     assert changed_cables(plan) == ()
     assert moved_cables(base, head) == (), "their cages count from 0 and from 1"
+
+
+def test_cables_that_move_into_the_cages_of_another_model_are_no_single_step() -> None:
+    base, head = lab(), lab(spine="nvidia-sn4700")
+    moved = {str(cable.before) for cable in moved_cables(base, head)}
+    assert moved == {"lab-leaf2:Ethernet112 – lab-spine1:Ethernet4", "lab-leaf2:Ethernet116 – lab-spine2:Ethernet4"}
+    with pytest.raises(RefusedError, match="cables move while the ports of lab-spine1 and 1 more change"):
+        phases(base, head)
 
 
 def test_a_cable_of_a_node_that_leaves_has_its_label_too() -> None:

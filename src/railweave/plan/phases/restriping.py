@@ -140,7 +140,12 @@ def cables_change_switches(base: Fabric, head: Fabric) -> bool:
 def _by_ends(fabric: Fabric, other: Fabric) -> dict[Ends, Link]:
     """Return the links between switches of ``fabric`` whose lower ones ``other`` has too."""
     links = (link for link in fabric.fabric_links if link.lower in other.switch_of)
-    return {Ends(End(*_lower(link)), End(*_upper(link))): link for link in links}
+    return {Ends(_place(fabric, *_lower(link)), _place(fabric, *_upper(link))): link for link in links}
+
+
+def _place(fabric: Fabric, switch: str, index: int) -> End:
+    """Return a port by its place on the panel: another breakout or model numbers ports anew, and moves no cable."""
+    return End(switch, fabric.switch_of[switch].panel.place_of(index))
 
 
 def _lower(link: Link) -> _Port:
