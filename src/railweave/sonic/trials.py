@@ -160,9 +160,11 @@ def _another_speed(config_db: ConfigDb, port: str) -> Iterator[Trial]:
 def _lower_speed(config_db: ConfigDb, port: str, speed: Value | None) -> str | None:
     """Return the next lower speed, in Mb/s, that the breakout mode of a port's cage allows; None if there is none."""
     mode = config_db.get("BREAKOUT_CFG", {}).get(port, {}).get("brkout_mode")
-    whole_cage = _WHOLE_CAGE.fullmatch(mode) if isinstance(mode, str) else None
     present = number(speed)
-    if whole_cage is None or present is None:
+    if not isinstance(mode, str) or present is None:
+        return None
+    whole_cage = _WHOLE_CAGE.fullmatch(mode)
+    if whole_cage is None:
         return None
     others = [int(other.strip(" G")) * _MBPS_PER_GBPS for other in whole_cage["others"].split(",")]
     lower = [other for other in others if other < present]

@@ -203,15 +203,7 @@ def _roll_back(
     with ExitStack() as stack:
         # A resumed rollback continues its own journal.
         if journal is None:
-            metadata = RolloutMetadata(
-                RolloutKind.ROLLBACK,
-                rollout.name,
-                str(project.intent),
-                base=rollout.metadata.base,
-                base_commit=rollout.metadata.base_commit,
-                phase=rollout.metadata.phase,
-                signed=order,
-            )
+            metadata = _metadata(rollout, project, order)
             opened = Journal(journal_folder(), designed.name, plan.target, metadata, shared_journals())
             journal = stack.enter_context(closing(opened))
         stack.enter_context(state_told(project, fabric))
@@ -220,6 +212,19 @@ def _roll_back(
         result = roll_back(fabric.nornir, designed, planned, policy=policy, events=fabric.shown, journal=journal)
         record(result)
         return result
+
+
+def _metadata(rollout: Rollout, project: Project, order: Signed | None) -> RolloutMetadata:
+    """Return what the journal of the rollback of ``rollout`` says of it."""
+    return RolloutMetadata(
+        RolloutKind.ROLLBACK,
+        rollout.name,
+        str(project.intent),
+        base=rollout.metadata.base,
+        base_commit=rollout.metadata.base_commit,
+        phase=rollout.metadata.phase,
+        signed=order,
+    )
 
 
 def fabric_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LiveFabric:
