@@ -1,5 +1,6 @@
 """A plan without devices: what the intent ``head`` would change where the intent ``base`` runs everywhere."""
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import replace
 
@@ -72,6 +73,7 @@ class _Differences:
         self._same_own = same_own
         self._cached: dict[Hashable, DeviceDiff] = {}
         self._stays: dict[tuple[int, int], bool] = {}
+        self._changes_sessions: dict[Hashable, bool] = {}
         self._share = Sharing()
         self._same_templates = before.templates is after.templates
         own_templates = [own_frr_template(before.templates), own_frr_template(after.templates)]
@@ -112,20 +114,43 @@ class _Differences:
         return self._cached[kind]
 
     def _frr(self, old: Switch, switch: Switch) -> _Texts | None:
-        """Return the FRR files, None where they are the same; without sessions that both have, where each has lines of
-        its own, as in the template of railweave."""
-        sessions = () if self._same_own and self._shipped_template else None
-        before = bgp_speaker(self._before.fabric, old, sessions)
-        after = bgp_speaker(self._after.fabric, switch, sessions)
+        """Return the FRR files, None where they are the same; without sessions that both have, where the lines of these
+        are the same in both."""
+        before, after = self._speakers(old, switch, has_all=not self._shipped_template)
         if before == after and (self._same_templates or self._shipped_template):
             return None
-        if self._shipped_template:
-            before, after = _of_differing_sessions(before, after)
-        text_before = frr_text(before, self._before.templates)
-        text_after = frr_text(after, self._after.templates)
+        if self._shipped_template and self._changes_all_sessions(old, switch):
+            before, after = self._speakers(old, switch, has_all=True)
+        text_before, text_after = self._texts(before, after)
         if text_before == text_after:
             return None
         return text_before, text_after
+
+    def _speakers(self, old: Switch, switch: Switch, *, has_all: bool) -> tuple[BgpSpeaker, BgpSpeaker]:
+        """Return the BGP speakers of a switch, with all sessions or without those that both have."""
+        sessions = () if self._same_own and not has_all else None
+        before = bgp_speaker(self._before.fabric, old, sessions)
+        after = bgp_speaker(self._after.fabric, switch, sessions)
+        if has_all:
+            return before, after
+        return _of_differing_sessions(before, after)
+
+    def _texts(self, before: BgpSpeaker, after: BgpSpeaker) -> _Texts:
+        return frr_text(before, self._before.templates), frr_text(after, self._after.templates)
+
+    def _changes_all_sessions(self, old: Switch, switch: Switch) -> bool:
+        """Tell whether lines of sessions that both have differ too, as a template may give them a value of the intent.
+
+        It is the same for all switches of a tier."""
+        tiers = (old.tier.level, old.tier.entry, switch.tier.level, switch.tier.entry)
+        if tiers not in self._changes_sessions:
+            whole = self._speakers(old, switch, has_all=True)
+            part = self._speakers(old, switch, has_all=False)
+            if whole == part:
+                return False
+            lines = _changed_lines(*self._texts(*whole))
+            self._changes_sessions[tiers] = lines != _changed_lines(*self._texts(*part))
+        return self._changes_sessions[tiers]
 
     def _is_equal(self, before: PanelRows, after: PanelRows) -> bool:
         pair = (id(before), id(after))
@@ -143,6 +168,13 @@ class _Differences:
     def _diff(self, running: RunningConfig, intended: DeviceConfig) -> DeviceDiff:
         difference = diff(intended.device, running, intended)
         return replace(difference, delta=self._share(difference.delta))
+
+
+def _changed_lines(before: str, after: str) -> tuple[Counter[str], Counter[str]]:
+    """Return how often each line is removed and added."""
+    lines_before = Counter(before.splitlines())
+    lines_after = Counter(after.splitlines())
+    return lines_before - lines_after, lines_after - lines_before
 
 
 def _of_differing_sessions(before: BgpSpeaker, after: BgpSpeaker) -> tuple[BgpSpeaker, BgpSpeaker]:

@@ -1,5 +1,8 @@
 """Whatever key of the intent changes, `diff` says what the difference of two full renderings is."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 from by_check import sampled
 from schema_leaves import PAIRS, SIZED_ONLY, leaves
@@ -14,7 +17,7 @@ from railweave.report.artifacts import blocks_json
 from railweave.sonic.delta.diff import DeviceDiff, diff
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
-from railweave.templates import find_templates
+from railweave.templates import Templates, find_templates
 
 
 def fabrics_of(leaf: str) -> tuple[Fabric, Fabric]:
@@ -53,6 +56,25 @@ def test_a_diff_of_two_intents_is_the_difference_of_two_renderings(leaf: str) ->
         assert device.difference.lossless_removed == whole.lossless_removed
     changed = {one.name for one in head.switches if files(before, base.switch_of.get(one.name)) != files(after, one)}
     assert changed == plan.deltas.keys(), "a file that is another one is a change"
+
+
+@pytest.mark.parametrize("leaf", ["bgp.keepalive", "addressing.underlay"])
+def test_a_value_that_the_template_gives_to_every_session_is_compared(leaf: str) -> None:
+    base, head = fabrics_of(leaf)
+    shipped = find_templates()
+
+    def fill(name: str, values: Mapping[str, Any]) -> str:
+        before, address_family, after = shipped.fill(name, values).partition(" !\n address-family ipv4 unicast\n")
+        lines = [f" neighbor {peer} ttl-security hops {values['keepalive_s']}\n" for peer, *_ in values["sessions"]]
+        return before + "".join(lines) + address_family + after
+
+    templates = Templates(shipped.folders, fill)
+    plan = plan_offline(base, head, templates, renumber=True)
+    before, after = Configurator(base, templates), Configurator(head, templates)
+    for switch in head.switches:
+        whole = rendered_difference(before, base.switch_of.get(switch.name), after, switch)
+        assert tuple(plan.deltas[switch.name]) == tuple(whole.delta)
+        assert any("ttl-security" in (change.field or "") for change in whole.delta)
 
 
 def rendered_difference(before: Configurator, old: Switch | None, after: Configurator, switch: Switch) -> DeviceDiff:
