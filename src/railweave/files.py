@@ -8,6 +8,7 @@ from pathlib import Path
 _MODE = 0o600
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 _CLOSED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
+_NOT_A_FOLDER = frozenset((errno.ENOTDIR, errno.EEXIST))
 
 
 def create_private(path: Path | str, data: bytes) -> None:
@@ -57,18 +58,29 @@ def shown_path(path: Path) -> str:
 
 
 def cannot_write(path: Path | str, fault: OSError) -> str:
-    """Return a sentence that ``path`` cannot be written, why, and what to do about a full or a closed disk."""
+    """Return a sentence that ``path`` cannot be written, why, and what to do about it."""
     text = f"{path} cannot be written: {fault.strerror or fault}"
     if fault.errno in _FULL:
         return f"{text}; free space on its disk (`df -h {_existing(path)}`), or write to another one"
     if fault.errno in _CLOSED:
         return f"{text}; write to a folder that this user may write to"
+    if fault.errno in _NOT_A_FOLDER:
+        return f"{text}; {_file_on_the_way(path)} is a file: move it away, or write to another folder"
+    if fault.errno == errno.ENOENT:
+        return f"{text}; create its folder: `mkdir -p {Path(path).parent}`"
     return text
 
 
 def is_of_disk(fault: OSError) -> bool:
-    """Tell whether a disk is full, or closed to this user: no mistake of the program."""
-    return fault.errno in _FULL | _CLOSED
+    """Tell whether a disk is full, closed to this user, or has a file where a folder belongs: not a mistake of the
+    program."""
+    return fault.errno in _FULL | _CLOSED | {errno.ENOTDIR}
+
+
+def _file_on_the_way(path: Path | str) -> Path:
+    """Return the part of ``path`` that is a file where a folder is needed."""
+    parents = Path(path).parents
+    return next((parent for parent in parents if parent.exists() and not parent.is_dir()), Path(path))
 
 
 def _existing(path: Path | str) -> Path:

@@ -82,10 +82,21 @@ def login_errors(
             f"{where}: the name cannot be resolved ({error.strerror}); check the address of the inventory, and DNS"
         ) from error
     except TimeoutError as error:
-        raise ConnectTimeoutError(f"{where}: no answer within {timeout_s:g} s") from error
+        raise ConnectTimeoutError(
+            f"{where}: no answer within {timeout_s:g} s; check the address of the inventory, routes and firewalls"
+        ) from error
     except (NetmikoBaseException, paramiko.SSHException, EOFError, OSError, ValueError) as error:
         if "not found in known_hosts" in str(error):
             at = broken_places(known_hosts.files, known_hosts.name)
             raise HostKeyError(where, changed=False, fix=unknown_key, at=at) from error
-        reason = getattr(error, "strerror", None) or error
-        raise ConnectionException(f"{where}: cannot connect: {reason}") from error
+        raise ConnectionException(f"{where}: cannot connect: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return why there is no session, with what to look at where the words of the library do not say it."""
+    if isinstance(error, ConnectionRefusedError):
+        return f"{error.strerror}; check address and port of the inventory, and that SSH runs there"
+    # paramiko's words for a server that speaks another protocol, or nothing.
+    if "SSH protocol banner" in str(error):
+        return "what answers there is not SSH; check address and port of the inventory"
+    return str(getattr(error, "strerror", None) or error)

@@ -106,7 +106,7 @@ def endpoints(state_dir: Path) -> Endpoints:
     try:
         value = json.loads((state_dir / "endpoints.json").read_bytes())
     except (OSError, ValueError) as error:
-        raise SimulatorError(f"no simulated fabric in {state_dir}; `sim up` starts one") from error
+        raise SimulatorError(f"no simulated fabric in {state_dir}; `railweave sim up` starts one") from error
     devices = {name: Endpoint(place["address"], place["port"]) for name, place in value["devices"].items()}
     return Endpoints(devices, value["username"], value["key_file"], value["known_hosts"], value["pid"])
 
@@ -321,7 +321,7 @@ def _ask(folder: Path, request: Mapping[str, Any], most_s: float) -> dict[str, A
 def _must_ask(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
     answer = _ask(folder, request, _ANSWER_S)
     if answer is None:
-        raise SimulatorError(f"no simulated fabric runs in {folder}; `sim up` starts one")
+        raise SimulatorError(f"no simulated fabric runs in {folder}; `railweave sim up` starts one")
     if "error" in answer:
         text = str(answer["error"])
         if text.startswith("unknown request"):

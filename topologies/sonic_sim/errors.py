@@ -15,4 +15,8 @@ def disk_text(folder: Path, fault: OSError) -> str:
         text += f"; free space on its disk (`df -h {folder.parent}`), or stop simulators: `railweave sim down --all`"
     elif fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         text += "; work in a folder that this user may write to"
+    elif fault.errno in (errno.ENOTDIR, errno.EEXIST):
+        text += "; a file has the place of one of these folders: move it away"
+    elif fault.errno == errno.EMFILE:
+        text += "; allow it more open files: `ulimit -n 4096`"
     return text

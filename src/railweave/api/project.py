@@ -16,6 +16,9 @@ STATE = Path(".railweave")
 JOURNALS = STATE / "journal"
 """Where every rollout of the project leaves its journal, unless RAILWEAVE_JOURNALS names another place."""
 
+_INVENTORY = Path("inventory")
+_EXAMPLE = ".example"
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
@@ -56,18 +59,41 @@ def open_project(
 
 
 def find_target(name: str) -> Path:
-    """Return ``inventory/NAME.yml``; raises UsageError that lists the existing targets."""
-    path = Path("inventory") / f"{name}.yml"
-    if path.is_file():
+    """Return ``inventory/NAME.yml``; raises UsageError with a fix, and with the existing targets.
+
+    A target is a name, not a path: other commands show it, and look for it, without its folder.
+    """
+    path = _INVENTORY / f"{name}.yml"
+    is_name = bool(name) and Path(name).name == name and not name.endswith((".yml", ".yaml", _EXAMPLE))
+    if is_name and path.is_file():
         return path
-    # The commented example is a form to copy, not a target.
-    files = [file for file in Path("inventory").glob("*.yml") if file.is_file()]
-    names = sorted(file.stem for file in files if not file.stem.endswith(".example"))
-    available = ", ".join(names) or "none"
-    text = f"no target {name!r}: {path} does not exist (available targets: {available})"
-    if path.exists():
-        text = f"target {name!r}: {path} is a folder (available targets: {available})"
-    example = path.with_suffix(".example.yml")
-    if example.is_file():
+    text = f"{_no_target(name, path)} (available targets: {', '.join(_targets()) or 'none'})"
+    example = path.with_suffix(f"{_EXAMPLE}.yml")
+    if is_name and example.is_file():
         text += f"; copy {example} to it and fill it in"
     raise UsageError(text)
+
+
+def _targets() -> list[str]:
+    """Return the names of the targets; the commented example is a form to copy, not a target."""
+    files = [file for file in _INVENTORY.glob("*.yml") if file.is_file()]
+    return sorted(file.stem for file in files if not file.stem.endswith(_EXAMPLE))
+
+
+def _no_target(name: str, path: Path) -> str:
+    """Return why ``name`` is not a target; ``path`` is where its file would be."""
+    if not name:
+        return "no target is named: `--target` (or RAILWEAVE_TARGET) is empty"
+    if name.endswith(_EXAMPLE):
+        copy = name.removesuffix(_EXAMPLE)
+        return f"{path} is an example: copy it to {_INVENTORY / copy}.yml, fill it in, and use `--target {copy}`"
+    bare = Path(name).name
+    if bare.endswith((".yml", ".yaml")):
+        bare = Path(bare).stem
+    if bare != name:
+        return f"{name!r} is a path: name the target without its folder and ending, `--target {bare}`"
+    if path.exists():
+        return f"target {name!r}: {path} is a folder"
+    if not _INVENTORY.is_dir():
+        return f"no target {name!r}: there is no folder {_INVENTORY}; run the command in the folder of the project"
+    return f"no target {name!r}: {path} does not exist"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from railweave.api.design.intent import design_text
 from railweave.errors import RailweaveError, UsageError
+from railweave.files import cannot_write
 from railweave.wording import suggestion
 
 BASE = "minimal"
@@ -100,7 +101,7 @@ def init(
         (folder / SCHEMA).write_bytes(_schema())
         written.add(folder / SCHEMA)
     except OSError as exc:
-        raise RailweaveError(f"{exc.filename or folder}: {exc.strerror}") from exc
+        raise RailweaveError(cannot_write(exc.filename or folder, exc)) from exc
     return tuple(sorted(written))
 
 

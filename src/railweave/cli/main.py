@@ -84,6 +84,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit the process with its status."""
     # A canceled pipeline sends SIGTERM: it ends a rollout as Ctrl-C does, after the current devices.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal without UTF-8 shows `?` for a character that it lacks.
         if isinstance(stream, io.TextIOWrapper):
@@ -99,6 +100,16 @@ def run(arguments: Sequence[str] | None = None) -> None:
     # Python would search all values for garbage once more before it exits.
     gc.freeze()
     sys.exit(status)
+
+
+def _open_closed_streams() -> None:
+    """Open standard streams that the caller has closed (``>&-``), without content.
+
+    Python has None in their place, and the next file or socket would get their number.
+    """
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -177,7 +188,7 @@ def _show_fault(exc: Exception) -> None:
     # A full or closed disk is no mistake of the program.
     if isinstance(exc, OSError) and is_of_disk(exc):
         # A failed write names no file; the state of a project is below the working directory.
-        print_error(cannot_write(exc.filename or f"a file below {Path.cwd()}", exc))
+        print_error(cannot_write(exc.filename or f"the output, or a file below {Path.cwd()},", exc))
         return
     print_text(
         f"railweave: this is a bug in railweave: {type(exc).__name__}: {exc}\n"

@@ -241,7 +241,10 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as stream:
             return stream.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise RefusedError([error("RW001", "there is no such file", where, fix=_other_file(path))]) from None
+        message = "there is no such file"
+        if path.is_symlink():
+            message = f"this links to {path.readlink()}, which does not exist"
+        raise RefusedError([error("RW001", message, where, fix=_other_file(path))]) from None
     except IsADirectoryError:
         raise RefusedError([error("RW001", "this is a folder", where, fix=_file_within(path))]) from None
     except PermissionError:
@@ -286,6 +289,8 @@ def _file_within(path: Path) -> str:
 def _intents_in(folder: Path) -> list[str]:
     """Return the names of the intent files in a folder, at most ten."""
     try:
-        return sorted(path.name for path in folder.glob("[!.]*") if path.suffix in {".yml", ".yaml"})[:10]
+        # A link to nowhere is in its folder too.
+        files = [path for path in folder.glob("[!.]*") if path.suffix in {".yml", ".yaml"} and path.exists()]
+        return sorted(path.name for path in files)[:10]
     except (OSError, ValueError):
         return []

@@ -13,11 +13,15 @@ _MOST_RUNS = 8
 def by_reason(reasons: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Return the devices of each reason, in the order of their first device.
 
-    Where several devices share what follows their management addresses, the addresses are left out.
+    Where several devices share what follows their management addresses, the addresses are left out; and their names
+    in the command that records host keys, which records those of all devices without a name.
     """
     alike: dict[str, list[str]] = {}
     for name, reason in reasons.items():
-        alike.setdefault(_ADDRESS.sub("", reason), []).append(name)
+        shared = _ADDRESS.sub("", reason)
+        # `--replace` has to name the device: it discards a key.
+        shared = re.sub(rf"(?<=\btrust) {re.escape(name)}(?! --replace)\b", "", shared)
+        alike.setdefault(shared, []).append(name)
     grouped: dict[str, tuple[str, ...]] = {}
     for reason, names in alike.items():
         shown = reasons[names[0]] if len(names) == 1 else reason

@@ -35,7 +35,7 @@ class Comparer:
     def __call__(self, driver: CheckedDriver, name: str, which: str = "running") -> ConfigComparison:
         """Return how the running (or ``startup``) configuration of device ``name`` differs from the intended one.
 
-        Raises what the driver raises, and DocumentError where its answer is no configuration.
+        Raises what the driver raises, and DocumentError where its answer is not a configuration.
         """
         running = running_of(driver, which)
         intended = as_running(self.intended(name), running) if self.unresolved else self.intended(name)

@@ -154,13 +154,23 @@ def docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess
     try:
         done = subprocess.run(["docker", *words], capture_output=True, text=True, timeout=timeout_s, check=False)
     except FileNotFoundError:
-        raise ContainerlabError("Docker is not installed, and a lab runs in containers") from None
+        raise ContainerlabError(
+            "Docker is not installed, and a lab runs in containers: install it (https://docs.docker.com/engine/install/),"
+            " or use the simulator, `--target sim`"
+        ) from None
     except subprocess.TimeoutExpired:
         raise ContainerlabError(f"docker {words[0]} did not end within {timeout_s:g} s") from None
     said = done.stderr.lower()
-    if "cannot connect to the docker daemon" in said or "permission denied while trying" in said:
-        raise ContainerlabError(f"Docker does not answer here:\n  {done.stderr.strip()}")
+    if "cannot connect to the docker daemon" in said:
+        raise ContainerlabError(_unanswered(done.stderr, "start it, `sudo systemctl start docker`"))
+    if "permission denied while trying" in said:
+        raise ContainerlabError(_unanswered(done.stderr, "run the command as root or with sudo"))
     return done
+
+
+def _unanswered(said: str, fix: str) -> str:
+    """Return that Docker's daemon gives no answer, with its client's words."""
+    return f"Docker does not answer here: {fix}, and see that `docker info` works:\n  {said.strip()}"
 
 
 def start(lab: LabFolder, topology: LabTopology, write: Callable[[], None], boot_s: float | None = None) -> None:

@@ -233,7 +233,7 @@ class _RollingOut:
     def _later_refusal(self, wanted: _WantedWave, wait_s: float) -> tuple[str, float | None]:
         """Ask again until nothing refuses the wave, or ``wait_s`` seconds are over; return the last refusal.
 
-        A runner that lives holds again before each wave, so this is no wait for the end of a rollout. Our own hold
+        A runner that lives holds again before each wave, so this does not wait for the end of a rollout. Our own hold
         is renewed each time.
         """
         clock = self._context.policy.clock

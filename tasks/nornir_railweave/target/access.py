@@ -99,9 +99,10 @@ def _known_hosts_fault(target: Target, options: Mapping[str, Any]) -> Iterator[D
     file = options.get("alt_key_file")
     if not file or not options.get("ssh_strict") or Path(file).expanduser().is_file():
         return
+    state = "is a folder" if Path(file).expanduser().is_dir() else "does not exist"
     yield error(
         "RW605",
-        f"the file of host keys {file} does not exist, so no switch would be trusted",
+        f"the file of host keys {file} {state}, so no switch would be trusted",
         _where(target, "ssh.known_hosts", "ssh"),
         fix=f"record the keys of the switches: `{command_line('trust')}`",
     )
@@ -153,6 +154,8 @@ def _key_faults(target: Target, login: _Login, environ: Mapping[str, str]) -> It
         yield error(_CODE, f"{name} is a public key", where, fix=f"name the private key: {path.with_suffix('')}")
     elif b"PRIVATE KEY" not in content:
         yield error(_CODE, f"{name} holds no private key", where, fix=another)
+    elif b"-----END" not in content:
+        yield error(_CODE, f"{name} is cut off: the line that ends a key is missing", where, fix="copy it again, whole")
     elif is_encrypted(content):
         yield from _passphrase_fault(target, login, where, environ)
 

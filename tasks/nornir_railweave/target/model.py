@@ -128,7 +128,7 @@ def _pattern_can_be_filled(value: str) -> str:
     fields = {name for _, name, _, _ in string.Formatter().parse(value) if name is not None}
     unknown = fields - _PATTERN_FIELDS
     if unknown or not fields & {"name", "number"}:
-        raise ValueError("a pattern over {name}, {role} and {number} that differs for every device")
+        raise ValueError("use {name}, {role} and {number}, so that the address differs for every device")
     return value
 
 

@@ -187,7 +187,8 @@ def _secret(named: SecretName | None, variable: str | None, store: SecretStore, 
     if not store.environ.get(variable):
         target = store.target
         where = target.places.get(f"{key}_env") or Where(f"inventory/{target.name}.yml", path=f"{key}_env")
-        message = f"the environment variable {variable} is not set"
+        state = "is empty" if variable in store.environ else "is not set"
+        message = f"the environment variable {variable} {state}"
         raise RefusedError([error("RW603", message, where, fix=f"export {variable}, or use a key")])
     value = store.environ[variable]
     if len(value) >= SHORTEST:

@@ -6,7 +6,7 @@ they leave it through the SSH channel of a switch alone.
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from unicodedata import category
 
@@ -80,16 +80,7 @@ class SecretStore:
                 return source.file.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as fault:
                 raise _MissingError(f"{source.file}: {getattr(fault, 'strerror', None) or 'not a text'}") from None
-        words = source.command or ()
-        try:
-            done = subprocess.run(
-                words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=COMMAND_S, check=False
-            )
-        except (OSError, ValueError, subprocess.TimeoutExpired) as fault:
-            raise _MissingError(f"`{words[0]}` cannot be run ({type(fault).__name__})") from None
-        if done.returncode:
-            raise _MissingError(f"`{words[0]}` ended with status {done.returncode}")
-        return done.stdout
+        return _printed(source.command or ())
 
     def _diagnostic(self, name: str, why: str, where: Where) -> Diagnostic:
         return error(
@@ -99,3 +90,20 @@ class SecretStore:
             fix=f"state its source in inventory/{self.target.name}.yml, `secrets: {{{name}: {{env: VARIABLE}}}}`, or "
             "file: PATH, or command: [PROGRAM, ARGUMENT], and provide it there",
         )
+
+
+def _printed(words: Sequence[str]) -> str:
+    """Return what a command prints; raises _MissingError."""
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=COMMAND_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise _MissingError(f"`{words[0]}` did not end within {COMMAND_S:g} s") from None
+    except UnicodeDecodeError:
+        raise _MissingError(f"what `{words[0]}` prints is not UTF-8 text") from None
+    except (OSError, ValueError) as fault:
+        raise _MissingError(f"`{words[0]}` cannot be run: {getattr(fault, 'strerror', None) or fault}") from None
+    if done.returncode:
+        raise _MissingError(f"`{words[0]}` ended with status {done.returncode}")
+    return done.stdout

@@ -239,7 +239,7 @@ class _Asking:
         try:
             return self.task.result(device, params, answer.result, asked_s=asked_s)
         except (MessageError, LookupError, TypeError, ValueError) as fault:
-            raise RuntimeError(f"{who} answered what is no result of {self.task.name}: {fault}") from fault
+            raise RuntimeError(f"{who} answered with no result of {self.task.name}: {fault}") from fault
 
 
 def _asked(asking: _Asking, task: Task, **params: Any) -> Result:

@@ -178,7 +178,9 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     out = tmp_path / "absent" / "fabric.svg"
     with pytest.raises(RailweaveError) as refused:
         api.draw(api.open_project(INTENTS / "lab-4.yml"), out=out)
-    assert str(refused.value) == f"{out} cannot be written: No such file or directory"
+    assert str(refused.value) == (
+        f"{out} cannot be written: No such file or directory; create its folder: `mkdir -p {out.parent}`"
+    )
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 160])

@@ -443,7 +443,9 @@ def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     out = tmp_path / "absent" / "fabric.html"
     with pytest.raises(RailweaveError) as refused:
         api.report(api.open_project(LAB), out)
-    assert str(refused.value) == f"{out} cannot be written: No such file or directory"
+    assert str(refused.value) == (
+        f"{out} cannot be written: No such file or directory; create its folder: `mkdir -p {out.parent}`"
+    )
 
 
 @pytest.mark.slow

@@ -13,6 +13,17 @@ def test_devices_share_a_line_where_only_their_addresses_differ() -> None:
     ]
 
 
+def test_switches_whose_host_keys_are_unknown_share_the_command_that_records_them() -> None:
+    reasons = {
+        name: f"jump host ops: the host key is unknown. `railweave trust {name} --target production` records it"
+        for name in ("pod1-leaf1", "pod1-leaf2", "pod1-leaf10")
+    }
+    assert reason_lines(reasons) == [
+        "3 switches (pod1-leaf1, pod1-leaf2, pod1-leaf10): jump host ops: the host key is unknown. "
+        "`railweave trust --target production` records it"
+    ]
+
+
 def test_a_reason_without_an_address_is_shared_as_it_is() -> None:
     reason = "the answer is no JSON: line 3"
     assert by_reason({"b": reason, "a": reason}) == {reason: ("b", "a")}

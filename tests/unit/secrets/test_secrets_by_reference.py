@@ -72,7 +72,7 @@ def test_a_secret_comes_from_the_environment_a_file_or_a_command(source: str, tm
             "its value has fewer than 6 characters, too few to be hidden wherever it is quoted",
         ),
         (SecretSource(file=Path("/nowhere/x")), "/nowhere/x: No such file or directory"),
-        (SecretSource(command=("/nowhere/sops",)), "`/nowhere/sops` cannot be run (FileNotFoundError)"),
+        (SecretSource(command=("/nowhere/sops",)), "`/nowhere/sops` cannot be run: No such file or directory"),
         (SecretSource(command=("sh", "-c", f"echo {VALUE}; echo {VALUE} >&2; exit 3")), "`sh` ended with status 3"),
     ],
 )

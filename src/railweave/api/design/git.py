@@ -5,6 +5,7 @@ import subprocess
 from railweave.errors import RailweaveError
 
 NO_REPOSITORY = "not a git repository"
+DUBIOUS_OWNERSHIP = "dubious ownership"
 
 
 def run_git(*words: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railweave.api.design.catalog import models_at
-from railweave.api.design.git import NO_REPOSITORY, run_git
+from railweave.api.design.git import DUBIOUS_OWNERSHIP, NO_REPOSITORY, run_git
 from railweave.api.design.templates import templates_at
 from railweave.catalog.load import Catalog, load_catalog
 from railweave.checks.config import check_design, check_own
@@ -196,8 +196,17 @@ def _text_at(revision: str, path: Path) -> str:
     shown = run_git("show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}")
     if shown.returncode:
         why = _text(shown.stderr).strip() or "git failed"
+        if DUBIOUS_OWNERSHIP in why:
+            raise RailweaveError(f"{path} at {revision}: {_foreign_repository(why)}")
         raise RailweaveError(f"{path} at {revision}: {why}\n{_revision_fix(path, why)}")
     return _text(shown.stdout)
+
+
+def _foreign_repository(why: str) -> str:
+    """Return that git does not read a repository of another user, with the command of git's own text that allows it."""
+    commands = [line.strip() for line in why.splitlines() if line.strip().startswith("git config")]
+    allowed = f", or allow it: `{commands[0]}`" if commands else ""
+    return f"the repository belongs to another user, and git refuses it: run the command as that user{allowed}"
 
 
 def _revision_fix(path: Path, why: str) -> str:
@@ -206,9 +215,9 @@ def _revision_fix(path: Path, why: str) -> str:
         return "run it in the clone of the project, or name a file in place of the revision"
     fix = f"`git log --oneline {path}` lists the revisions that have it"
     branches = _text(run_git("branch", "--format=%(refname:short)").stdout).split()
-    if branches:
-        return f"branches: {first_few(branches)}; {fix}"
-    return fix
+    if not branches:
+        return "the repository has no commit yet: `git add -A && git commit`, or name a file in place of the revision"
+    return f"branches: {first_few(branches)}; {fix}"
 
 
 def _text(output: bytes) -> str:

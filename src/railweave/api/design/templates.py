@@ -14,7 +14,7 @@ def templates_at(revision: str) -> Templates:
     """Return the templates of the project in the working directory at a git revision.
 
     Where the working tree has the same files they are one value with its own. Raises TemplateFaultError for a template
-    that is no plain file, RailweaveError with git's own message.
+    that is not a plain file, RailweaveError with git's own message.
     """
     try:
         folder = folder_at(revision, _FOLDER)
