@@ -101,7 +101,7 @@ def with_secrets(text: str, values: Mapping[str, str]) -> str:
 def refers_openly(line: str) -> bool:
     """Tell whether a line of FRR refers to a secret elsewhere than behind a command that takes one.
 
-    A word that only looks like one, such as ``token`` in a description, is no such command.
+    A word that only looks like one, such as ``token`` in a description, is not such a command.
     """
     return bool(references(line)) and bool(references(_FRR_SECRET.sub(_with_hidden_rest, line)))
 

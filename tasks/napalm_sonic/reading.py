@@ -56,7 +56,7 @@ def status_of(status: Mapping[str, Any]) -> CommitStatus:
     state = status["status"]
     if state not in _STAGES:
         # With an unknown status it is not known either whether a transaction is pending.
-        raise ValueError(f"{state!r} is no status")
+        raise ValueError(f"unknown status {state!r}")
     remaining_s = None
     if status.get("remaining_s") is not None:
         remaining_s = float(status["remaining_s"])
@@ -119,7 +119,7 @@ def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
 def _broken(entry: object) -> str:
     """Return in words the daemons that a change ended (``railweave_switch.services.describe_away``)."""
     if not isinstance(entry, Mapping):
-        raise TypeError("the daemons that a change ended are no object")
+        raise TypeError("the daemons that a change ended are not an object")
     if not entry:
         return ""
     text = f"{', '.join(map(str, entry['daemons']))} ended and was not started again"
@@ -213,7 +213,7 @@ def _with_frr(running: RunningConfig, last: Reading | None, frr: Mapping[str, An
 def _frr_text(text: object) -> str | None:
     """Return FRR's configuration; None if it is unknown, as an empty text is."""
     if text is not None and not isinstance(text, str):
-        raise TypeError("FRR's configuration is no text")
+        raise TypeError("FRR's configuration is not text")
     if text and text.strip():
         return text
     return None

@@ -127,7 +127,7 @@ class Machine(SwitchHost):
             os.mkdir(self.directory, 0o700)
         status = os.lstat(self.directory)
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-            raise PermissionError(errno.EPERM, "it is no directory of root's", self.directory)
+            raise PermissionError(errno.EPERM, "it is not a directory owned by root", self.directory)
         if stat.S_IMODE(status.st_mode) != 0o700:
             os.chmod(self.directory, 0o700)
 

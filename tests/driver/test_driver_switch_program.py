@@ -152,7 +152,7 @@ def test_a_folder_that_somebody_else_prepared_is_not_used(switch: Bench, prepare
     if prepared == "open to all":
         assert folder.stat().st_mode & 0o777 == 0o700, "it is root's own, so it is closed"
     else:
-        assert "it is no directory of root's" in answer["error"]
+        assert "it is not a directory owned by root" in answer["error"]
         assert list(elsewhere.iterdir()) == []
         assert switch.rows["PORT|Ethernet4"] == {"mtu": "9100"}
 

@@ -99,7 +99,7 @@ def _view(rendered: "RenderedLab", *, running: bool) -> str:
     lab = rendered.lab
     lines = [
         f"lab {rendered.name}: {rendered.claimed} switches and {len(lab.switches) - rendered.claimed} more in reserve, "
-        f"{len(lab.fabric.hosts)} hosts, {len(lab.fabric.links)} links; image {lab.image.name} ({lab.image.kind})"
+        f"{len(lab.fabric.hosts)} nodes, {len(lab.fabric.links)} links; image {lab.image.name} ({lab.image.kind})"
     ]
     lines += [f"  {what}: {in_intent} -> {in_lab}" for what, in_intent, in_lab in rendered.mapping]
     if rendered.fitting_reserve:

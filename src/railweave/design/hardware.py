@@ -41,7 +41,7 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardwar
     """Return the hardware of three tiers, the lowest first, whether or not the third is built, or none and why.
 
     Super-spines that the intent does not name are switches like the spines. All links of two tiers run at one speed. A
-    model that the catalog does not have is no error here: check_intent tells it.
+    model that the catalog does not have is not an error here: check_intent reports it.
     """
     diagnostics = _node_speed_diagnostics(intent)
     tiers, nic = intent.topology, intent.nodes[0].nics.speed_gbps

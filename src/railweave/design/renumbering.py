@@ -114,7 +114,7 @@ def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
 def moved_cables(old: Fabric, new: Fabric) -> tuple[MovedCable, ...]:
     """Return the cables of ``old`` that have another end in ``new``, in the order of ``old`` (`fabric.moves`).
 
-    Cables that only come or go, with their devices, are no moves.
+    Cables that only come or go, with their devices, are not moves.
     """
     before, after = _cables_between(old, new), _cables_between(new, old)
     return tuple(

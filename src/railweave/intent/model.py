@@ -138,9 +138,9 @@ class NodeLeaf(Keys):
 
 
 class Nodes(Keys):
-    """One kind of server: hosts NAME1 to NAMEn."""
+    """One kind of server: nodes NAME1 to NAMEn."""
 
-    name: NodeName = key("name of the kind; hosts are NAME1 to NAMEn")
+    name: NodeName = key("name of the kind; nodes are NAME1 to NAMEn")
     count: Annotated[int, Whole(least=1, most=65_536)] = key("servers of this kind")
     role: Annotated[NodeRole, Word(words=NodeRole, what="role of a node")] = default(
         "gpu", "what these servers are; only those with GPUs get the settings of NCCL"

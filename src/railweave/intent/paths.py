@@ -1,6 +1,6 @@
 """Intent paths, the names of values in the intent: ``nodes[0].nics.speed``.
 
-Keys are joined with dots and list items counted from 0 in brackets; a key that is no plain word is quoted in
+Keys are joined with dots and list items counted from 0 in brackets; a key that is not a plain word is quoted in
 brackets, ``overrides.leaf.SYSLOG_SERVER["10.9.9.9"]``, so that a path is never ambiguous.
 """
 

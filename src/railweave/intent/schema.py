@@ -110,7 +110,7 @@ class AddressingKeys(Keys):
         "IPv4 addresses of the nodes: a block a leaf, a /31 a host link; none: the nodes have IPv6 alone (hosts_ipv6)",
     )
     hosts_ipv6: Annotated[Ipv6Pool, Ipv6Prefix()] | None = unset(
-        "IPv6 addresses of the nodes: a /64 a leaf, a /127 a host link; on an unnumbered underlay"
+        "IPv6 addresses of the nodes: a /64 a leaf, a /127 an access link; on an unnumbered underlay"
     )
     nics: Annotated[Pool, Prefix()] = default(
         "10.64.0.0/11",
@@ -293,7 +293,7 @@ class IntentKeys(Keys):
         False, "leaves drop what nodes send with the notifications' DSCP and is neither RoCE, BGP nor ICMP"
     )
     sonic: SonicKeys = section(SonicKeys, "what the switches run")
-    mtu: MtuKeys = section(MtuKeys, "IP MTU of fabric and hosts")
+    mtu: MtuKeys = section(MtuKeys, "IP MTU of fabric and nodes")
     cabling: Cabling = section(Cabling, "lengths and media of the cables")
     failures: FailureKeys = section(FailureKeys, "what has to be left whatever fails")
     racks: Racks | None = unset("where nodes and switches stand; gives each cable a length of its own")

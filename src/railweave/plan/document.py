@@ -76,7 +76,7 @@ def _cable_json(cable: CableToMove) -> dict[str, Any]:
 def _device_json(device: DevicePlan) -> dict[str, Any]:
     """Return a device as the contract has it, in one object whatever holds its values here.
 
-    Values that describe the moment of reading are no part of what was reviewed, so no part of the digest either.
+    Values that describe the moment of reading are not part of what was reviewed, so they are not in the digest.
     """
     reading = device.reading
     difference = device.difference

@@ -132,7 +132,7 @@ def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> tuple
 def is_disruptive(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> bool:
     """Tell whether ``changes`` disturb what the intent keeps of a switch that carries traffic.
 
-    A session or port that ends because its far end leaves the intent is no disturbance.
+    A session or port that ends because its far end leaves the intent is not a disturbance.
     """
     disturbing = _disturbing(changes)
     if not disturbing:

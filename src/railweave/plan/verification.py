@@ -52,7 +52,7 @@ def _skipped(check: VerifyCheck, reasons: Mapping[str, str]) -> VerifyCheck:
 def unsettled(expectation: Expectation, seen: Observation) -> tuple[VerifyCheck, ...]:
     """Return the failing checks of a device on which a commit waits, or of which a change ended daemons.
 
-    What a device shows while a commit waits may be gone once its timer ends. It is no part of ``check_device``: a
+    What a device shows while a commit waits may be gone once its timer ends. It is not part of ``check_device``: a
     rollout checks devices while its own commits wait, and judges daemons by the outcome of its own change.
     """
     checks = []

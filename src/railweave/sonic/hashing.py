@@ -1,7 +1,7 @@
 """The ECMP hash: which fields tell flows apart, and the seed by which tiers choose independently of each other.
 
 RoCEv2 has one UDP destination port, and a NIC hashes the queue pair into the source port; no release up to 202605 has a
-field for the queue pair itself (sonic-hash.yang). The seed is no configuration: orchagent takes it at start from the
+field for the queue pair itself (sonic-hash.yang). The seed is not configuration: orchagent takes it at start from the
 switch's type, in every release (sonic-buildimage dockers/docker-orchagent/switch.json.j2).
 """
 

@@ -21,7 +21,7 @@ def intended(intent: Intent) -> Breaches:
         carried = "RoCE has no packet size that fits"
         if roce:
             carried = f"RoCE falls to packets of {roce} bytes"
-        message = f"with a host MTU of {mtu_bytes}, {carried}; {ROCE_MTUS[0]} needs {needed}"
+        message = f"with a node MTU of {mtu_bytes}, {carried}; {ROCE_MTUS[0]} needs {needed}"
         yield Breach("mtu.hosts", message, "set mtu.hosts to 9000", Severity.WARNING)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 RULE = rule(
     "Q-2",
-    "hosts and switches agree on the priority of every code point",
+    "nodes and switches agree on the priority of every code point",
     __doc__,
     "DSCP_TO_TC_MAP|AZURE on one end, which sends DSCP 26 to 1",
 )

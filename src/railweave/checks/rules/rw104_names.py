@@ -6,26 +6,26 @@ from railweave.checks.registry import Breach, Breaches, rule
 from railweave.fabric.devices import TIER_NAMES
 from railweave.intent.model import Intent, Nodes
 
-RULE = rule("RW104", "names of hosts and devices are unique", __doc__, "nodes: [{name: pod1-leaf}]")
+RULE = rule("RW104", "names of nodes and switches are unique", __doc__, "nodes: [{name: pod1-leaf}]")
 
 
 @RULE.on_intent
 def names(intent: Intent) -> Breaches:
-    """Compare the names of hosts with each other and with those of switches."""
+    """Compare the names of nodes with each other and with those of switches."""
     for (index, entry), (other_index, other) in combinations(enumerate(intent.nodes), 2):
         shared = _shared_host(entry, other)
         if shared is not None:
-            message = f"nodes `{entry.name}` and `{other.name}` would both have a host {shared}"
+            message = f"nodes `{entry.name}` and `{other.name}` would both have a node {shared}"
             fix = f"give `nodes[{other_index}]` another name than `nodes[{index}]`, not one that only adds a number"
             yield Breach(f"nodes[{other_index}].name", message, fix)
     for index, entry in enumerate(intent.nodes):
         if entry.name in {f"{intent.fabric}-{role.replace('-', '')}" for role in TIER_NAMES}:
-            message = f"hosts `{entry.name}1` … would be named like switches"
+            message = f"nodes `{entry.name}1` … would be named like switches"
             yield Breach(f"nodes[{index}].name", message, "choose a name that says what the servers are, like gpu")
 
 
 def _shared_host(entry: Nodes, other: Nodes) -> str | None:
-    """Return a host name that two entries share: ``gpu`` and ``gpu1`` meet at ``gpu11``."""
+    """Return a node name that two entries share: ``gpu`` and ``gpu1`` meet at ``gpu11``."""
     short, long = sorted((entry, other), key=lambda nodes: len(nodes.name))
     digits = long.name.removeprefix(short.name)
     if not long.name.startswith(short.name) or (digits and (not digits.isdigit() or digits.startswith("0"))):

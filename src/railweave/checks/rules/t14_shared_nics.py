@@ -3,7 +3,7 @@ to that address, as sockets are, moves to another port. RDMA does not: each port
 queue pair stays on the port whose address it was made with. One device for both ports needs a bond, whose ports have
 one MAC address towards switches that act as one; routed ports have neither.
 
-A leaf without any uplink is no failed leaf to its nodes: their ports stay up, and SONiC has nothing that shuts them
+A leaf without any uplink is not a failed leaf to its nodes: their ports stay up, and SONiC has nothing that shuts them
 with the uplinks."""
 
 from railweave.checks.registry import Breach, Breaches, rule

@@ -1,7 +1,7 @@
 """Rows and fields that stay in force after their removal, because SONiC's daemons ignore it.
 
 ``keeps`` of the treatment rules (``methods``) names them. For a row that must not even be deleted (``neutral``) there
-is no step at all; plans and rollbacks that would remove it list it separately.
+is not a step; plans and rollbacks that would remove it list it separately.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
