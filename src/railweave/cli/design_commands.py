@@ -59,7 +59,7 @@ def init(
         bool, typer.Option("--markdown", help="With --list: print the reference page of the designs.")
     ] = False,
 ) -> None:
-    """Create a starter project: intent, inventory and pipelines, in a git repository of its own."""
+    """Create a starter project: intent, inventory, pipelines, a git repository."""
     if listed and markdown:
         from railweave.report.comparison import designs_page
 
