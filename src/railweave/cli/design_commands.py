@@ -59,7 +59,10 @@ def init(
         bool, typer.Option("--markdown", help="With --list: print the reference page of the designs.")
     ] = False,
 ) -> None:
-    """Create a starter project: intent, inventory, pipelines, a git repository."""
+    """Create a starter project: intent, inventory and pipelines.
+
+    It is a git repository with a first commit, except inside another one.
+    """
     if listed and markdown:
         from railweave.report.comparison import designs_page
 
