@@ -1,6 +1,6 @@
 """`railweave sim`: start, stop and inspect the simulated fabric, log in, move cables, inject faults."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
 from railweave.cli.show import print_document, print_result, print_view, stop_result
 from railweave.cli.terminal import Terminal
 from railweave.errors import RailweaveError, UsageError
-from railweave.wording import command_line
+from railweave.wording import command_line, counted, first_few
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -50,9 +50,30 @@ def up(
     count = len(running.endpoints.devices)
     pid = running.endpoints.pid
     if json:
-        print_document({"fabric": running.fabric, "pid": pid, "devices": count, "state": str(running.state)})
-    else:
-        print_view(f"simulated fabric {running.fabric}: {count} switches on loopback, process {pid}")
+        print_document(
+            {
+                "fabric": running.fabric,
+                "pid": pid,
+                "devices": count,
+                "state": str(running.state),
+                "unplugged": [list(ends) for ends in running.endpoints.unplugged],
+            }
+        )
+        return
+    print_view(f"simulated fabric {running.fabric}: {counted(count, 'switch')} on loopback, process {pid}")
+    if running.endpoints.unplugged:
+        print_view(_unplugged(running.endpoints.unplugged))
+
+
+def _unplugged(cables: Sequence[tuple[str, str]]) -> str:
+    """Return the cables that another cable keeps out of their ports, and what plugs them."""
+    shown = first_few([f"{a} – {b}" for a, b in cables], 3)
+    phase = command_line("sim", "cable", "--from", "REV", "--phase", "N")
+    pair = command_line("sim", "cable", "A:PORT", "B:PORT")
+    return (
+        f"not plugged, as another cable is in one of the ports: {counted(len(cables), 'cable')}: {shown}\n"
+        f"next: `{phase}` moves the cables of a phase; `{pair}` plugs a cable"
+    )
 
 
 def down(
@@ -89,7 +110,9 @@ def _status_view(status: Mapping[str, Any]) -> "RenderableType":
 
 def ssh(
     device: Device,
-    command: Annotated[list[str] | None, typer.Argument(help="A command; default: an interactive session.")] = None,
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="COMMAND", help="A command; default: an interactive session.")
+    ] = None,
     option: IntentOption = None,
 ) -> int:
     """Log in to a simulated switch with OpenSSH."""
