@@ -203,11 +203,14 @@ def explain(
     device: Annotated[
         str,
         typer.Argument(
+            metavar="DEVICE",
             help="A switch of the fabric, such as pod1-leaf1, or a code, such as RW108.",
             autocompletion=completion.switches_and_codes,
         ),
     ],
-    row: Annotated[str, typer.Argument(help="TABLE, TABLE|key, TABLE|key|field, or a line of FRR.")] = "",
+    row: Annotated[
+        str, typer.Argument(metavar="ROW", help="TABLE, TABLE|key, TABLE|key|field, or a line of FRR.")
+    ] = "",
     option: IntentOption = None,
     json: AsJson = False,
 ) -> int:

@@ -49,7 +49,7 @@ def register(app: typer.Typer) -> None:
 
 
 SingleStep = Annotated[
-    bool, typer.Option("--single-step", help="Change in one step what live traffic would need phases for.")
+    bool, typer.Option("--single-step", help="Apply in one step a change that needs phases under live traffic.")
 ]
 
 

@@ -247,7 +247,7 @@ def selftest(
         Path | None, typer.Option("--out", metavar="DIR", help="Write the bundle, without names and secrets, here.")
     ] = None,
     timer: Annotated[
-        int, typer.Option("--timer", metavar="SECONDS", min=1, help="Revert timer of the trial that lets it strike.")
+        int, typer.Option("--timer", metavar="SECONDS", min=1, help="Revert timer of the test that lets it expire.")
     ] = 20,
     option: IntentOption = None,
     target: TargetOption = "sim",

@@ -43,7 +43,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="BASE",
-        help="Deploy in phases, starting from BASE: the running intent, as a git revision or file.",
+        help="Work in phases, starting from BASE: the running intent, as a git revision or file.",
     ),
 ]
 PhaseNumber = Annotated[int | None, typer.Option("--phase", metavar="N", min=1, help="Only this phase (with --from).")]
