@@ -10,19 +10,20 @@ from collections.abc import Iterator
 from typing import Any
 
 PROMPT = "$ "
-_SESSION = re.compile(
-    r'<div class="(?P<classes>[^"]*\blanguage-console\b[^"]*)">(?=<pre)(?P<block>.*?)</div>', re.DOTALL
-)
+_BLOCK = re.compile(r'<div class="(?P<classes>[^"]*\bhighlight\b[^"]*)">(?=<pre)(?P<block>.*?)</div>', re.DOTALL)
+_PROMPT_OF_PYGMENTS = f'<span class="gp">{PROMPT}</span>'
 _TAG = re.compile(r"<[^>]+>")
 _REMARK = re.compile(r"\s+# exit status \d+$")
 
 
 def on_page_content(content: str, **_: Any) -> str:
     """Return a page's HTML in which every shell session says what its button copies."""
-    return _SESSION.sub(_with_commands, content)
+    return _BLOCK.sub(_with_commands, content)
 
 
 def _with_commands(session: re.Match[str]) -> str:
+    if _PROMPT_OF_PYGMENTS not in session["block"]:
+        return session[0]
     text = html.unescape(_TAG.sub("", session["block"]))
     # An attribute may hold line feeds, but tools that tidy HTML join its lines.
     copied = html.escape("\n".join(commands(text))).replace("\n", "&#10;")

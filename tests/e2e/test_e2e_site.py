@@ -84,6 +84,29 @@ def test_every_page_opens_without_an_error_and_requests_nothing_from_elsewhere(
     assert found == {}
 
 
+def test_the_button_of_a_shell_session_copies_its_commands(
+    site: tuple[Path, str], tab: Browser, nothing_to_search: None
+) -> None:
+    tab.open(site[1] + "tutorial/first-fabric.html")
+    copied = tab.ask(
+        "Runtime.evaluate",
+        expression="""new Promise((copied, missed) => {
+             document.addEventListener('copy', () => copied(document.activeElement.value), true)
+             const end = Date.now() + 20000
+             const look = () => {
+               const button = document.querySelector('[data-copy] [data-clipboard-target]')
+               button ? button.click() : Date.now() > end ? missed('no button') : setTimeout(look, 50)
+             }
+             look()
+           })""",
+        awaitPromise=True,
+        returnByValue=True,
+        # Chromium copies only when a person asks for it.
+        userGesture=True,
+    )
+    assert copied["result"]["value"] == "make setup\n. .venv/bin/activate"
+
+
 @pytest.mark.parametrize(("scheme", "is_light"), [("light", True), ("dark", False)])
 def test_the_palette_follows_the_system_and_its_text_is_readable(
     scheme: str, is_light: bool, site: tuple[Path, str], tmp_path: Path

@@ -30,15 +30,15 @@ def test_prompts_output_and_remarks_are_left_out() -> None:
 
 def test_a_block_says_what_its_button_copies_and_other_blocks_stay() -> None:
     console = (
-        '<div class="language-console highlight"><pre><span></span><code><span class="gp">$ </span>cat<span class="w">'
+        '<div class="highlight"><pre><span></span><code><span class="gp">$ </span>cat<span class="w">'
         ' </span>&lt;<span class="s2">&quot;a&quot;</span>\n<span class="go">one</span>\n<span class="gp">$ </span>ls\n'
         "</code></pre></div>"
     )
-    yaml_block = '<div class="language-yaml highlight"><pre><code>a: $ 1\n</code></pre></div>'
+    yaml_block = '<div class="highlight language-yaml"><pre><code>a: $ 1\n</code></pre></div>'
     page = copied_commands.on_page_content(f"<p>x</p>{console}{yaml_block}", page=None)
     assert page == f"<p>x</p>{console}{yaml_block}".replace(
-        '<div class="language-console highlight">',
-        '<div class="language-console highlight" data-copy="cat &lt;&quot;a&quot;&#10;ls">',
+        '<div class="highlight">',
+        '<div class="highlight" data-copy="cat &lt;&quot;a&quot;&#10;ls">',
     )
     assert [html.unescape(text) for text in re.findall('data-copy="([^"]*)"', page)] == ['cat <"a"\nls']
 
