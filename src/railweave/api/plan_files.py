@@ -51,7 +51,10 @@ def sign_plan(file: Path, key: Path) -> Path:
     signature.unlink(missing_ok=True)
     status, said = _ssh_keygen(b"", "-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE, str(file))
     if status or not signature.is_file():
-        raise RailweaveError(f"{file} cannot be signed with {key}: {said}")
+        raise RailweaveError(
+            f"{file} cannot be signed with {key}: {said}; name the private key of an SSH key pair, or its public key if"
+            " an agent holds the private one"
+        )
     return signature
 
 

@@ -88,7 +88,7 @@ def read_checked(
     try:
         data = path.read_bytes()
     except OSError as exc:
-        raise RailweaveError(f"{path}: {exc.strerror}") from exc
+        raise RailweaveError(f"{path}: {exc.strerror}; name a readable {named}, which begins with `{begins}`") from exc
     document = read_document(decode(data, str(path)), str(path), named, begins)
     diagnostics = [*document.diagnostics, *faults(document, str(path))]
     if diagnostics:

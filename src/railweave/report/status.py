@@ -10,6 +10,7 @@ from railweave.plan.model import Generation
 from railweave.plan.rollout import Rollout
 from railweave.plan.status import FabricStatus, SwitchStatus, is_drained_whole
 from railweave.report.layout import table
+from railweave.report.reasons import reason_lines
 from railweave.sonic.frr.maintenance import Maintenance
 from railweave.wording import compact, counted, first_few
 
@@ -49,7 +50,8 @@ def status_view(status: FabricStatus) -> RenderableType:
     rows += [(Text("drained", style="yellow"), _drained(switch)) for switch in status.drained]
     for switch in status.switches:
         rows += _out_of_order(switch)
-    rows += [(Text("unread", style="bold red"), f"{switch.device}: {switch.error}") for switch in status.unread]
+    reasons = {switch.device: switch.error for switch in status.unread}
+    rows += [(Text("unread", style="bold red"), line) for line in reason_lines(reasons)]
     read = f"{counted(len(status.read), 'switch')} read"
     if status.unread:
         read += f", {len(status.unread)} not read"

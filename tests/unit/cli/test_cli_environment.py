@@ -107,7 +107,7 @@ def test_a_mistake_is_one_error_with_a_fix(
     assert status not in (0, None), said
     assert "Traceback" not in said
     assert "bug" not in said
-    assert len(re.findall(r"^(?:error\b|Error: |unreachable: )", said, re.MULTILINE)) == 1, said
+    assert len(re.findall(r"^(?:error\b|Error: |unreachable: |unread )", said, re.MULTILINE)) == 1, said
     assert FIX.search(said), said
     expected = path.with_suffix(".txt")
     if os.environ.get("RAILWEAVE_UPDATE_GOLDEN"):

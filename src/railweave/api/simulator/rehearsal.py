@@ -350,7 +350,8 @@ def _unread_notes(task: _Task, plan: Plan) -> Iterator[str]:
     """Yield which switches could not be read, wholly or what they boot; offline none was to be read."""
     unread = [name for name in plan.names(DeviceState.UNREACHABLE) if name not in task.recorded]
     if unread:
-        yield f"{compact(unread)} could not be read, and does not answer in the rehearsal either"
+        verb = "does" if len(unread) == 1 else "do"
+        yield f"{compact(unread)} could not be read, and {verb} not answer in the rehearsal either"
     if task.plan is None:
         return
     without_startup = [name for name, switch in task.recorded.items() if switch.startup is None]
