@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nornir_railweave.rollout.resuming import newest_unfinished
 from nornir_railweave.target.model import Target
@@ -18,11 +19,13 @@ from railweave.errors import RefusedError
 from railweave.plan.consent import PLAN_ALONE, DeployOptions
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
-from railweave.plan.phases.planning import Phase
 from railweave.plan.resumption import check_binding
 from railweave.plan.rollout import Rollout, RolloutMetadata
 from railweave.plan.signed import Signed
 from railweave.wording import command_line, compact, counted
+
+if TYPE_CHECKING:
+    from railweave.plan.phases.planning import Phase
 
 
 def policy_of(options: DeployOptions, target: Target) -> Policy:
@@ -30,7 +33,7 @@ def policy_of(options: DeployOptions, target: Target) -> Policy:
     return replace(policy_for(target, options), journal_dir=journal_folder(), journals=shared_journals())
 
 
-def agreed_for(options: DeployOptions, phase: Phase) -> DeployOptions:
+def agreed_for(options: DeployOptions, phase: "Phase") -> DeployOptions:
     """Return the options for deploying ``phase``, with what a deployment in phases agrees to by itself.
 
     Its plan would need consent to a single step where the phase moves cables, or where it takes away a marking or a
