@@ -4,7 +4,6 @@ All state is on the switch, so a change survives the loss of its session: the an
 and another session, hours later or from another machine, can finish what this one began.
 """
 
-import base64
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +24,7 @@ from napalm_sonic.lock import HeldError
 from napalm_sonic.quoting import Quotes
 from napalm_sonic.reading import status_of
 from railweave.printable import printable
-from railweave_switch.packing import INSTALLER, packed, packed_sha256
+from railweave_switch.packing import INSTALLER, packed_base64, packed_sha256
 from railweave_switch.state import Stage
 
 if TYPE_CHECKING:
@@ -181,7 +180,7 @@ class Caller:
                 )
         install = f"python3 -I -S -c {shlex.quote(INSTALLER)} install --sha256 {packed_sha256()}"
         line = f"{self.session.as_root(install)} && {self._line(words)}"
-        done = self.session.run(line, timeout_s, base64.b64encode(packed()))
+        done = self.session.run(line, timeout_s, packed_base64())
         first, _, second = done.stdout.partition("\n")
         answer = self._parsed(replace(done, stdout=first))
         if answer.get("outcome") != "installed":

@@ -1,8 +1,10 @@
 """The file that is sent to a switch: this package as an archive that Python runs. Same sources, same bytes."""
 
+import base64
 import functools
 import hashlib
 import io
+import threading
 import zipfile
 from pathlib import Path
 
@@ -25,9 +27,18 @@ Until it is installed the program is only in memory, so that other users can nei
 """
 
 
-@functools.cache
+# All sessions of a fabric ask for the program at the same moment; without it each would pack one.
+_packing = threading.Lock()
+
+
 def packed() -> bytes:
     """Return the program. Not compressed, as the result of zlib depends on its version."""
+    with _packing:
+        return _packed()
+
+
+@functools.cache
+def _packed() -> bytes:
     files = [file for file in sorted(Path(__file__).parent.glob("*.py")) if file.name != Path(__file__).name]
     sources = {f"railweave_switch/{file.name}": file.read_bytes() for file in files}
     archive = io.BytesIO()
@@ -35,6 +46,12 @@ def packed() -> bytes:
         for name, text in {"__main__.py": start_of(sources).encode(), **sources}.items():
             zip_file.writestr(zipfile.ZipInfo(name, _MOMENT), text)
     return FIRST_LINE + archive.getvalue()
+
+
+@functools.cache
+def packed_base64() -> bytes:
+    """Return the program as the installer reads it."""
+    return base64.b64encode(packed())
 
 
 @functools.cache
