@@ -260,7 +260,9 @@ def _start(folder: Path, options: SimOptions) -> None:
     # On a full disk the log is empty, or ends in the middle.
     if os.statvfs(folder).f_bavail == 0:
         raise SimulatorError(disk_text(folder, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
-    raise SimulatorError(f"the simulator did not start: {lines[-1] if lines else 'no message'}")
+    # Python's last line of an exception begins with its class.
+    last = lines[-1].removeprefix(f"{SimulatorError.__module__}.{SimulatorError.__name__}: ") if lines else "no message"
+    raise SimulatorError(f"the simulator did not start: {last}")
 
 
 def is_ready(child: "subprocess.Popen[bytes]") -> bool:

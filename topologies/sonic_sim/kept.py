@@ -13,6 +13,7 @@ import orjson
 from railweave_switch.state_forms import DamagedError
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric, Times
+from sonic_sim.errors import SimulatorError
 from sonic_sim.faults import faults_from_json
 from sonic_sim.files import Directory, File
 from sonic_sim.orchagent import orchagent_from_json
@@ -110,6 +111,27 @@ def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
     return device
 
 
+def _document_in(path: Path) -> Any:
+    """Return the content of a kept file. Raises SimulatorError."""
+    try:
+        return orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise SimulatorError(_unreadable(path, error)) from error
+
+
+def _device_in(path: Path, clock: Clock) -> Device:
+    """Return the switch of a kept file. Raises SimulatorError."""
+    document = _document_in(path)
+    try:
+        return device_from_json(document, clock)
+    except (LookupError, TypeError, ValueError) as error:
+        raise SimulatorError(_unreadable(path, error)) from error
+
+
+def _unreadable(path: Path, error: Exception) -> str:
+    return f"{path} cannot be read ({error}); `railweave sim down` removes it, and `railweave sim up` starts afresh"
+
+
 class Keeper:
     """The folder of one fabric."""
 
@@ -137,7 +159,7 @@ class Keeper:
         for name in fabric.get("devices", []):
             path = self.device_file(name)
             if path.exists():
-                device = device_from_json(orjson.loads(path.read_bytes()), clock)
+                device = _device_in(path, clock)
                 self._written[name] = device.revision()
                 devices.append(device)
         return devices
@@ -158,7 +180,7 @@ class Keeper:
     def load_fabric(self) -> dict[str, Any]:
         """Return the content written by `save_fabric`, ``{}`` if nothing is kept."""
         path = self.folder / "fabric.json"
-        return dict(orjson.loads(path.read_bytes())) if path.exists() else {}
+        return dict(_document_in(path)) if path.exists() else {}
 
     def restore_surroundings(self, network: Fabric) -> None:
         """Put the kept hosts and cables into a network."""
