@@ -188,7 +188,7 @@ class Caller:
         return replace(done, stdout=second)
 
     def _parsed(self, done: "Completed") -> dict[str, Any]:
-        why = "its answer is none of this program"
+        why = "its answer is not one of this program"
         try:
             answer = parse_json(done.stdout)
         except TooLargeError as error:

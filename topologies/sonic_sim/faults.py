@@ -99,7 +99,7 @@ class Faults:
         except ValueError as error:
             raise ValueError(f"no fault '{kind}'; there are: {', '.join(FaultKind)}; clear ends them") from error
         if fault.moment not in _MOMENTS:
-            raise ValueError(f"moment '{fault.moment}' is none of {', '.join(_MOMENTS)}")
+            raise ValueError(f"moment '{fault.moment}' is not one of {', '.join(_MOMENTS)}")
         # A fault of the same command, port or daemon is replaced.
         self.armed = [armed for armed in self.armed if _strikes_at(armed) != _strikes_at(fault)]
         self.armed.append(fault)

@@ -125,7 +125,7 @@ def _hwsku_faults(hwsku: Hwsku, model: SwitchModel) -> Iterator[str]:
     # None is the mode of a HWSKU on a platform without modes.
     aliases = {None: hwsku.aliases} | {mode.text: mode.aliases for mode in model.breakout_modes}
     if hwsku.mode not in aliases:
-        yield f"{hwsku.mode} is none of its breakout modes"
+        yield f"{hwsku.mode} is not one of its breakout modes"
     if ports is None or speed is None:
         return
     if not 1 <= ports <= cage.lanes or not lane_rates(speed, cage.lanes // ports, cage.lane_gbps):

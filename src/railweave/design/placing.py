@@ -103,7 +103,7 @@ def _racks(intent: RacksIntent, where: Places) -> tuple[dict[str, Rack], list[Di
         names = _named(row.racks, (), f"racks.rows[{number}].racks")
         for index, (name, path) in enumerate(names):
             if name in racks:
-                message = f"rack `{name}` stands in row `{racks[name].row}` already"
+                message = f"rack `{name}` is already in row `{racks[name].row}`"
                 found.append(error(UNPLACED, message, where(path), fix="list each rack once, under a name of its own"))
             else:
                 along_mm = row.start_mm + index * intent.rack_distance_mm

@@ -141,8 +141,8 @@ def _spines_full(intent: Intent, pair: int, uplinks: int, more: int, room: Spine
         "T-3",
         _too_many_links(pair, room),
         intent.where("topology.spine.count"),
-        fix=f"use {room.stated(more)} spines ({counted(uplinks // more, 'link')} a pair; cables of a fabric that stands"
-        f" move), or spines with {room.leaves * pair} ports{room.down}",
+        fix=f"use {room.stated(more)} spines ({counted(uplinks // more, 'link')} a pair; this moves cables of an"
+        f" existing fabric), or spines with {room.leaves * pair} ports{room.down}",
     )
 
 

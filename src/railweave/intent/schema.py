@@ -203,7 +203,7 @@ class ClassKeys(Keys):
 
 
 class WatchdogKeys(Keys):
-    """The PFC watchdog: a queue that stands paused too long is taken for a storm."""
+    """The PFC watchdog: a queue that is paused too long counts as a storm."""
 
     enabled: Annotated[bool, Flag()] = default(True, "watch the lossless queues of every used port")
     detection_ms: Annotated[int | None, Whole(least=100, most=5000, auto=True)] = default(

@@ -130,7 +130,7 @@ def is_swapped(seen: Condition, new_serial: str) -> bool:
 def _which_box(seen: Condition, new_serial: str) -> tuple[str, ...]:
     """Return a hint if the switch in place is, or may be, the old one."""
     if new_serial and seen.serial and seen.serial != new_serial:
-        return (f"the switch that stands there has serial number {seen.serial}, not {new_serial}",)
+        return (f"the installed switch has serial number {seen.serial}, not {new_serial}",)
     if not new_serial and seen.provisioned:
         return ("if that is done already, name the new switch with --serial: nothing else tells the two apart",)
     return ()

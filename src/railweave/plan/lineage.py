@@ -112,7 +112,7 @@ def _discarding(
     message = f"{compact(names)} {verb} {running.shown}"
     if authors:
         message += f" (deployed by {first_few(sorted(authors), 2)})"
-    message += f": {reason}. This is {own.shown}; deploying it would undo what the other brought"
+    message += f": {reason}. This is {own.shown}; deploying it would undo the changes of the other"
     return error("RW526", message, devices=tuple(names), fix=_fix(reason))
 
 

@@ -140,7 +140,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], None], str, str]] = {
     "native": (
         lambda d: d["breakout_modes"][0].__setitem__(0, "4x100G"),
         "hwskus[0]",
-        "1x400G is none of its breakout",
+        "1x400G is not one of its breakout",
     ),
     "text": (lambda d: d["cages"][0].__setitem__(3, "1,b"), "cages[0][3]", "String should match pattern"),
     "sum": (lambda d: d["breakout_modes"][1].__setitem__(0, "2x200G(16)"), "breakout_modes[1]", "does not divide"),

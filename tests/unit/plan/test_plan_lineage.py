@@ -66,7 +66,7 @@ def test_a_refusal_names_the_revisions_the_switches_and_what_to_do() -> None:
     assert first.devices == ("leaf1", "leaf2")
     assert first.message == (
         "leaf1, leaf2 run commit aaaaaaaaaaaa (deployed by jo@laptop (process 7)): a newer commit. This is commit "
-        "cccccccccccc; deploying it would undo what the other brought"
+        "cccccccccccc; deploying it would undo the changes of the other"
     )
     assert first.fix == (
         "pull, and rebase or merge onto what runs; or, where what runs there may be lost, deploy with --discard-newer"

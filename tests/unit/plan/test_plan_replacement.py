@@ -49,7 +49,7 @@ def test_the_next_step_follows_from_what_is_seen(
 
 def test_a_box_with_another_serial_number_is_named(lab: Fabric) -> None:
     steps = replacement_steps(lab, lab.switch_of["lab-spine1"], DRAINED, target="sim", new_serial="NEW1")
-    assert steps[1].details[0] == "the switch that stands there has serial number OLD1, not NEW1"
+    assert steps[1].details[0] == "the installed switch has serial number OLD1, not NEW1"
 
 
 def test_every_cable_of_the_switch_is_in_the_work_order_once(lab: Fabric) -> None:

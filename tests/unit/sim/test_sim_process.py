@@ -246,7 +246,7 @@ def test_a_slow_switch_takes_its_time(state: Path) -> None:
         ("leaf1", "slow", {"color": 1}, "color"),
         ("leaf1", "errors", {"port": "Ethernet9"}, "leaf1 has no port Ethernet9; it has Ethernet0, Ethernet4"),
         ("leaf1", "power-cycle", {"port": "Ethernet0"}, "power-cycle is a fault of the whole switch: omit the port"),
-        ("leaf1", "drop-session", {"moment": "later"}, "moment 'later' is none of before, during, after"),
+        ("leaf1", "drop-session", {"moment": "later"}, "moment 'later' is not one of before, during, after"),
     ],
 )
 def test_a_fault_that_cannot_be_is_refused(

@@ -3,7 +3,7 @@
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
 from railweave.intent.model import Intent
 
-RULE = rule("M-1", "the MTU of the hosts fits the fabric's", __doc__, "mtu: {hosts: 9214, fabric: 9000}")
+RULE = rule("M-1", "the MTU of the nodes fits the fabric's", __doc__, "mtu: {hosts: 9214, fabric: 9000}")
 
 
 @RULE.on_intent

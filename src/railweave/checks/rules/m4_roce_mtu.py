@@ -8,7 +8,7 @@ from railweave.diagnostics import Severity
 from railweave.hosts.values import ROCE_HEADERS_BYTES, ROCE_MTUS, roce_mtu_bytes
 from railweave.intent.model import Intent
 
-RULE = rule("M-4", "the MTU of the hosts carries RoCE packets of 4096 bytes", __doc__, "mtu: {hosts: 1500}")
+RULE = rule("M-4", "the MTU of the nodes carries RoCE packets of 4096 bytes", __doc__, "mtu: {hosts: 1500}")
 
 
 @RULE.on_intent

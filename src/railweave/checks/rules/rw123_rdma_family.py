@@ -16,5 +16,5 @@ def held(intent: Intent) -> Breaches:
         message = "RDMA is to use IPv6, and the nodes have IPv4 addresses alone"
         yield Breach("hosts.rdma_family", message, "state addressing.hosts_ipv6, or use rdma_family: ipv4")
     if family is AddressFamily.IPV4 and pools.hosts is None:
-        message = "RDMA is to use IPv4, and addressing.hosts is none"
+        message = "RDMA uses IPv4, but addressing.hosts is none"
         yield Breach("hosts.rdma_family", message, "state a pool of IPv4 as addressing.hosts, or take rdma_family out")

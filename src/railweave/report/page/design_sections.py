@@ -226,7 +226,7 @@ def racks_section(fabric: Fabric, racks: RackLayout) -> Section:
     rows = tuple(described(fabric, racks))
     columns = ("rack", "row", "devices from the top", "free units")
     link = Words("See them from the front", opens=RACKS)
-    return Section("rack-list", "Racks", (Sentences((link,)), Grid("What stands where", columns, rows, frozenset({3}))))
+    return Section("rack-list", "Racks", (Sentences((link,)), Grid("Rack positions", columns, rows, frozenset({3}))))
 
 
 def management_section(planned: Management) -> Section:

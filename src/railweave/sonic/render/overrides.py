@@ -29,7 +29,7 @@ def override_rows(overrides: Overrides, switch: Switch) -> tuple[Row, ...]:
             table,
             key,
             merged[table, key],
-            f"The intent asks for it as it stands ({path_of(scopes[table, key], table)}).",
+            f"Taken from the intent as it is ({path_of(scopes[table, key], table)}).",
         )
         for table, key in ordered
     )

@@ -202,7 +202,7 @@ def watchdog_row(port: str, times: WatchdogPolicy, rule: str) -> Row:
             "detection_time": str(times.detection_ms),
             "restoration_time": str(times.restoration_ms),
         },
-        f"A queue that stands paused for {times.detection_ms} ms is a storm: {times.action} until it ends, or the "
+        f"A queue that is paused for {times.detection_ms} ms is a storm: {times.action} until it ends, or the "
         f"pause spreads ({rule}; checks W-1, W-2).",
     )
 
