@@ -62,6 +62,16 @@ def renumbered(old: Fabric, new: Fabric) -> tuple[Renumbered, ...]:
     return (*_renumbered_devices(old, new), *_renumbered_links(old, new))
 
 
+def change_of_addresses(old: Fabric, new: Fabric) -> str:
+    """Return in words what leads from ``old`` to ``new`` in one step only, because links get other addresses."""
+    if renumbered(old, new):
+        return "renumbers devices"
+    # A fabric in between cannot have links with addresses beside links without.
+    if old.policies.addressing.unnumbered != new.policies.addressing.unnumbered:
+        return "replaces the underlay"
+    return ""
+
+
 def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
     existing = {(switch.tier, switch.number): switch for switch in new.switches}
     for switch in old.switches:
@@ -102,7 +112,7 @@ def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
         other = now.get(_lower_end(old, link))
         if other is None or other.network == link.network:
             continue
-        if link.is_access and not (old.is_numbered(link) and new.is_numbered(other)):
+        if not (old.is_numbered(link) and new.is_numbered(other)):
             continue
         ends = _ends(old, link)
         before, after = link.network, other.network
@@ -148,8 +158,8 @@ def _device(fabric: Fabric, name: str) -> tuple[str, str | int]:
     return ("host", name) if switch is None else (switch.tier.name, switch.number)
 
 
-def _lower_end(fabric: Fabric, link: Link) -> tuple[tuple[str, str | int], int]:
-    return _device(fabric, link.lower), link.lower_port
+def _lower_end(fabric: Fabric, link: Link) -> tuple[object, Hashable]:
+    return _device(fabric, link.lower), _place(fabric, link.lower, link.lower_port)
 
 
 def _upper_end(fabric: Fabric, link: Link) -> tuple[object, Hashable]:

@@ -7,12 +7,13 @@ import pytest
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
-from railweave.design.renumbering import moved_cables
+from railweave.design.renumbering import moved_cables, renumbered
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.cables import changed_cables
 from railweave.plan.document import parse_plan, plan_json
+from railweave.plan.moves import find_renumbering
 from railweave.plan.offline import plan_offline
 from railweave.plan.phases.planning import phases
 from railweave.sonic.delta.change import Op
@@ -56,6 +57,26 @@ def test_a_model_with_other_labels_at_the_same_ports_moves_no_cable() -> None:
     assert labels, "leaf ports are etp1 in place of fortyGigE0/0"
     assert changed_cables(plan) == ()
     assert moved_cables(base, head) == (), "their cages count from 0 and from 1"
+
+
+def test_links_that_get_or_lose_their_addresses_renumber_nobody() -> None:
+    numbered = lab()
+    text = LAB + "addressing: {underlay: unnumbered}\n"
+    unnumbered = design(load_intent_text(text, "lab.yml"), load_catalog()).fabric
+    assert unnumbered is not None
+    for base, head in ((numbered, unnumbered), (unnumbered, numbered)):
+        assert renumbered(base, head) == ()
+        plan = plan_offline(base, head, find_templates())
+        assert len(plan.deltas) == 4
+        assert find_renumbering(plan) == ()
+
+
+def test_cables_do_not_move_while_their_links_get_or_lose_addresses() -> None:
+    text = LAB.replace("spines: 4}", "spines: 8}") + "addressing: {underlay: unnumbered}\n"
+    head = design(load_intent_text(text, "lab.yml"), load_catalog()).fabric
+    assert head is not None
+    with pytest.raises(RefusedError, match="the change replaces the underlay and moves 4 cables"):
+        phases(lab(), head)
 
 
 def test_cables_that_move_into_the_cages_of_another_model_are_no_single_step() -> None:

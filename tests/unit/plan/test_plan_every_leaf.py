@@ -8,6 +8,7 @@ from by_check import sampled
 from schema_leaves import PAIRS, SIZED_ONLY, leaves
 
 from railweave.api.design.intent import design_text
+from railweave.design.renumbering import renumbered
 from railweave.errors import RailweaveError
 from railweave.fabric.devices import Switch
 from railweave.fabric.model import Fabric
@@ -56,6 +57,11 @@ def test_a_diff_of_two_intents_is_the_difference_of_two_renderings(leaf: str) ->
         assert device.difference.lossless_removed == whole.lossless_removed
     changed = {one.name for one in head.switches if files(before, base.switch_of.get(one.name)) != files(after, one)}
     assert changed == plan.deltas.keys(), "a file that is another one is a change"
+
+
+def test_ports_behind_more_parts_of_cages_keep_their_place_and_lose_their_addresses() -> None:
+    base, head = fabrics_of("nodes[].nics.speed")
+    assert any(identity.device == "lab-leaf1" for identity in renumbered(base, head))
 
 
 @pytest.mark.parametrize("leaf", ["bgp.keepalive", "addressing.underlay"])

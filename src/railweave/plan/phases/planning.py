@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 
-from railweave.design.renumbering import MovedCable, moved_cables, renumbered
+from railweave.design.renumbering import MovedCable, change_of_addresses, moved_cables
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.devices import Switch
@@ -137,14 +137,14 @@ class Phase:
 def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
     """Return the phases that lead from ``base``, which runs, to ``head``; the last one's fabric is ``head``.
 
-    One phase if one step suffices, and if devices would be renumbered, which disrupts traffic in any order. Raises
+    One phase if one step suffices, and if links get other addresses, which disrupts traffic in any order. Raises
     RefusedError, with the fix, for a change that no order of steps makes safe, such as moved cables of GPU nodes.
     """
-    is_renumbering = bool(renumbered(base, head))
-    refused = [cable for cable in moved_cables(base, head) if is_renumbering or cable.before.lower in base.host_of]
+    addresses = change_of_addresses(base, head)
+    refused = [cable for cable in moved_cables(base, head) if addresses or cable.before.lower in base.host_of]
     if refused:
-        raise _refused_moves(refused, is_renumbering=is_renumbering)
-    if is_renumbering:
+        raise _refused_moves(refused, addresses)
+    if addresses:
         return (_whole(head),)
     # From the least to the most that depends on it: ports that close, speeds, cables, then what all members share.
     removals = list(_removals(base, head))
@@ -175,11 +175,11 @@ def _ending_with(steps: Sequence[Phase], kept: Fabric, head: Fabric) -> list[Pha
     return [*steps, Phase(0, "the rest of the change", PhaseKind.CLEANUP, why, head, head)]
 
 
-def _refused_moves(moved: Sequence[MovedCable], *, is_renumbering: bool) -> RefusedError:
+def _refused_moves(moved: Sequence[MovedCable], addresses: str) -> RefusedError:
     shown = first_few(map(str, moved), 1, "; ")
     count = counted(len(moved), "cable")
-    if is_renumbering:
-        message = f"the change renumbers devices and moves {count}: {shown}"
+    if addresses:
+        message = f"the change {addresses} and moves {count}: {shown}"
         fix = "make two changes of it"
     else:
         message = f"{count} of GPU nodes move: {shown}"
