@@ -23,6 +23,7 @@ from napalm_sonic.decoding import decodes, parse_json, refuse_noise
 from napalm_sonic.lock import HeldError
 from napalm_sonic.quoting import Quotes
 from napalm_sonic.reading import status_of
+from napalm_sonic.refused_commands import fix_of
 from railweave.printable import printable
 from railweave_switch.packing import INSTALLER, packed_base64, packed_sha256
 from railweave_switch.state import Stage
@@ -198,6 +199,8 @@ class Caller:
             why = f"its answer is no JSON: {error}"
         if not isinstance(answer, dict) or not isinstance(answer.get("outcome"), str) or _misshapen(answer):
             said = printable(self.quotes.shown(done.error_text()[:_READ_CHARACTERS]))[:_QUOTED_CHARACTERS]
+            # With a known cause it does not matter how the answer fails to be one.
+            why = fix_of(said) or why
             unreadable = CommandErrorException(f"{self.session.hostname}: railweave-switch: {said} ({why})")
             refuse_noise(self.session, unreadable)
             raise unreadable

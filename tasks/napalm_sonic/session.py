@@ -31,6 +31,7 @@ from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, dial
 from napalm_sonic.login import KnownHosts, connect, login_errors
 from napalm_sonic.login_key import with_key
 from napalm_sonic.quoting import Quotes
+from napalm_sonic.refused_commands import with_fix
 from railweave.printable import printable
 from railweave.secrets import shown_text
 
@@ -187,7 +188,8 @@ class Session:
         """Run a command and return its stdout; raises CommandErrorException for any exit status but 0."""
         done = self.run(command)
         if done.exit_status != 0:
-            raise CommandErrorException(f"{self.hostname}: {command!r} failed: {self.quotes.shown(done.error_text())}")
+            said = with_fix(self.quotes.shown(done.error_text()))
+            raise CommandErrorException(f"{self.hostname}: {command!r} failed: {said}")
         return done.stdout
 
     def refuse_noise(self) -> None:
