@@ -50,14 +50,19 @@ def status_view(status: FabricStatus) -> RenderableType:
     rows += [(Text("drained", style="yellow"), _drained(switch)) for switch in status.drained]
     for switch in status.switches:
         rows += _out_of_order(switch)
-    reasons = {switch.device: switch.error for switch in status.unread}
-    rows += [(Text("unread", style="bold red"), line) for line in reason_lines(reasons)]
+    rows += _unread(status.unread)
     read = f"{counted(len(status.read), 'switch')} read"
     if status.unread:
         read += f", {len(status.unread)} not read"
     heading = Text(f"{status.fabric} on {status.target}: {read}", style="bold")
     steps = [Text(f"next: {step}") for step in status.next_steps]
     return Group(heading, table("state", "what", rows=rows), Text(), *steps)
+
+
+def _unread(switches: Sequence[SwitchStatus]) -> list[tuple[Text, str]]:
+    """Return a row for each reason why switches were not read."""
+    reasons = {switch.device: switch.error for switch in switches}
+    return [(Text("unread", style="bold red"), line) for line in reason_lines(reasons)]
 
 
 def _running(generation: Generation, names: Sequence[str]) -> str:
