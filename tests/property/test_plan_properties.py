@@ -2,6 +2,7 @@
 
 import atexit
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from shutil import rmtree
@@ -17,10 +18,11 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
-from railweave.plan.build import build_plan
+from railweave.plan.build import build_plan, wave_gate
 from railweave.plan.cables import changed_cables
 from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.grouping import first_provisioning, group_changes, shown_summary
+from railweave.plan.limit import limit_diagnostics, limited, widened
 from railweave.plan.model import DeviceState, Reading
 from railweave.plan.offline import plan_offline
 from railweave.report.plan import PLAN_CHARS, plan_markdown
@@ -30,6 +32,7 @@ from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.delta.merge import apply, merge_document
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
+from railweave.sonic.rows import DeviceConfig
 from railweave.templates import Templates, find_templates
 
 INTENT = """
@@ -205,3 +208,60 @@ def test_waves_hold_every_device_once_and_never_two_ends_of_a_link(data: st.Data
         assert len({switch.stripe for switch in disturbed}) == len(disturbed)
     roles = [chosen.switch_of[wave[0]].tier.name for wave in waves]
     assert roles == sorted(roles, reverse=True)
+
+
+def settings_of_links(fabric: Fabric, configs: Mapping[str, DeviceConfig]) -> dict[tuple[str, str, str], bool]:
+    """Tell of every link between switches, and of each setting that both ends need, whether the two ends agree."""
+    agree: dict[tuple[str, str, str], bool] = {}
+    for link in fabric.fabric_links:
+        if link.upper not in configs or link.lower not in configs:
+            continue
+        ends = []
+        for name, index in ((link.upper, link.upper_port), (link.lower, link.lower_port)):
+            config = configs[name]
+            port = fabric.ports_of[name][index].name
+            tables = config.config_db()
+            row = tables["PORT"].get(port, {})
+            timers = [line for line in config.frr.splitlines() if " timers " in line and " connect " not in line]
+            ends.append(
+                {
+                    "mtu": row.get("mtu"),
+                    "speed": row.get("speed"),
+                    "classes": tables.get("DSCP_TO_TC_MAP"),
+                    "pfc": tables.get("PORT_QOS_MAP", {}).get(port),
+                    "timers": timers,
+                }
+            )
+        for setting in ends[0]:
+            agree[link.upper, link.lower, setting] = ends[0][setting] == ends[1][setting]
+    return agree
+
+
+@few
+@given(st.one_of(st.tuples(fabrics, fabrics), st.tuples(alike, alike)), st.data())
+def test_a_limited_plan_is_refused_or_a_part_of_the_whole_that_keeps_links_and_floors(
+    pair: tuple[Fabric, Fabric], data: st.DataObject
+) -> None:
+    base, head = pair
+    whole = plan_offline(base, head, find_templates())
+    names = data.draw(st.sets(st.sampled_from([switch.name for switch in head.switches]), min_size=1))
+    if limit_diagnostics(head, whole, names):
+        # Widened as the fix says, it is refused no more; and the whole fabric never is.
+        assert not limit_diagnostics(head, whole, widened(head, whole, names))
+        assert not limit_diagnostics(head, whole, head.switch_of.keys())
+        return
+    plan = limited(head, whole, names)
+    assert dict(plan.deltas) == {name: delta for name, delta in whole.deltas.items() if name in names}
+    assert set(plan.behind) == whole.deltas.keys() - names
+    assert sorted(name for wave in plan.waves for name in wave) == sorted(plan.deltas)
+    gate = wave_gate(head, plan)
+    assert plan.violations or not any(gate.violation(wave) for wave in plan.waves)
+    before, after = Configurator(base, find_templates()), Configurator(head, find_templates())
+    # Switches in service before, each with the new configuration if the limit holds it.
+    running = [switch for switch in head.switches if switch.name in base.switch_of]
+    old = {switch.name: before.device(base.switch_of[switch.name]) for switch in running}
+    new = {switch.name: after.device(switch) for switch in running}
+    mixed = {name: new[name] if name in names else old[name] for name in old}
+    agreed, agreeing = settings_of_links(head, old), settings_of_links(head, new)
+    for setting, holds in settings_of_links(head, mixed).items():
+        assert holds or not (agreed[setting] and agreeing[setting]), setting

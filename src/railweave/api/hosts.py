@@ -24,7 +24,7 @@ from railweave.hosts.places import Places
 from railweave.hosts.render import HostRenderer
 from railweave.intent.load import load_intent
 from railweave.plan.phases.shared_values import NodeValues
-from railweave.wording import command_line, compact, first_few
+from railweave.wording import command_line, compact, first_few, nearest
 from railweave_hosts.access import HostAccess
 from railweave_hosts.rollout import HostRollout
 from railweave_hosts.runner import NodeReading
@@ -251,6 +251,9 @@ def selected(kinds: Mapping[str, str], limit: str) -> frozenset[str]:
             unknown.append(pattern)
     if unknown:
         fix = f"choose from {compact(kinds, _MOST_NAMED)}"
+        near = dict.fromkeys(filter(None, (nearest(pattern, [*kinds, *kinds.values()]) for pattern in unknown)))
+        if near:
+            fix = f"did you mean {', '.join(near)}? {fix}"
         raise RefusedError([error("RW807", f"no device is named {', '.join(unknown)}", fix=fix)])
     return frozenset(matches)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from railweave.api.project import Project
+from railweave.api.targets.limit import refuse_limited_phase, selected_switches
 from railweave.api.targets.selection import live_phase
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.plan.lineage import discarded
@@ -17,18 +18,22 @@ def plan(
     phase: int | None = None,
     remove_conflicting: bool = False,
     skip_unreachable: bool = False,
+    limit: str = "",
 ) -> Plan:
     """Read all devices of ``target`` and return what a deployment would change.
 
     ``base`` is the running intent, a git revision or a file, for a change in phases; the plan is then of ``phase``,
     by default of the next one. ``remove_conflicting`` plans the removal of unmanaged rows that hold a fabric port.
     A device that does not answer is ``unreachable`` in the plan; with ``skip_unreachable`` one that no running neighbor
-    has a link to is planned as factory-fresh, for review alone, and needs no address. Raises RefusedError, UsageError.
+    has a link to is planned as factory-fresh, for review alone, and needs no address. ``limit`` names the switches
+    that may be changed, as in `deploy`. Raises RefusedError, UsageError.
     """
+    refuse_limited_phase(limit, base, phase)
     fabric = live_phase(project, target, base, phase, partial=skip_unreachable)
+    names = selected_switches(fabric.designed.fabric, limit)
     project.operator.warn(as_warnings(fabric.missing_secrets))
     with fabric.progress():
-        made = fabric.plan(remove_conflicting=remove_conflicting, skip_unreachable=skip_unreachable)
+        made = fabric.plan(remove_conflicting=remove_conflicting, skip_unreachable=skip_unreachable, limit=names)
     project.operator.warn(as_warnings(discarded(made, fabric.history(made))))
     return made
 

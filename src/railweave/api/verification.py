@@ -1,12 +1,18 @@
 """Running fabrics compared with the intent: verification and drift. Nothing is changed."""
 
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.api.project import Project
-from railweave.api.targets.fabric import live_fabric
+from railweave.api.project import JOURNALS, Project
+from railweave.api.targets.fabric import LiveFabric, live_fabric
+from railweave.api.targets.limit import refuse_limited_phase, selected_switches
 from railweave.api.targets.selection import live_phase
+from railweave.plan.rollout import Rollout
+from railweave.wording import command_line, compact
 
 if TYPE_CHECKING:
     from railweave.plan.drift import Drift
@@ -14,16 +20,57 @@ if TYPE_CHECKING:
 
 
 def verify(
-    project: Project, target: str, *, base: str = "", phase: int | None = None, wait_s: float = 0
+    project: Project, target: str, *, base: str = "", phase: int | None = None, wait_s: float = 0, limit: str = ""
 ) -> "VerifyResult":
     """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent.
 
     ``base`` and ``phase`` as for `plan`, by default the last phase that all switches have. Devices are read again
-    until every check passes, for ``wait_s`` seconds at most. Raises RefusedError, UsageError.
+    until every check passes, for ``wait_s`` seconds at most. ``limit`` names the switches to verify, as in `deploy`; by
+    default all but those that the limit of the last deployment left behind, which a warning names. Raises RefusedError,
+    UsageError.
     """
+    refuse_limited_phase(limit, base, phase)
     fabric = live_phase(project, target, base, phase, done=True)
+    names = selected_switches(fabric.designed.fabric, limit)
+    rollout = None
+    if not base and phase is None:
+        rollout = _limited_rollout(fabric)
     with fabric.progress():
-        return fabric.verify(wait_s=wait_s)
+        if rollout is None:
+            return fabric.verify(wait_s=wait_s, devices=names or None)
+        settled = fabric.designed.fabric.switch_of.keys() - rollout.behind | names
+        result = fabric.verify(wait_s=wait_s, devices=names or settled, settled=settled)
+    behind = [name for name in rollout.behind if name not in names]
+    return replace(result, warnings=(*result.warnings, *_left_behind(rollout, behind)))
+
+
+def _limited_rollout(fabric: LiveFabric) -> Rollout | None:
+    """Return the last rollout if its limit left switches behind the intent; else None."""
+    folder = Path(os.environ.get("RAILWEAVE_JOURNALS") or JOURNALS)
+    # What reads journals takes long to import, and few rollouts are limited: their first lines say so.
+    if folder.is_dir() and not any(map(_is_limited, folder.glob("*.jsonl"))):
+        return None
+    from nornir_railweave.rollout.rollouts import leaving_behind
+    from railweave.api.journal.folder import journal_folder
+
+    designed = fabric.designed
+    return leaving_behind(journal_folder(), designed.fabric.name, fabric.target.name, designed.intent.sha256)
+
+
+def _is_limited(journal: Path) -> bool:
+    try:
+        with journal.open("rb") as lines:
+            return b'"limit"' in lines.readline()
+    except OSError:
+        return False
+
+
+def _left_behind(rollout: Rollout, behind: Collection[str]) -> Iterator[str]:
+    if behind:
+        yield (
+            f"not verified, left behind by the limit of rollout {rollout.name}: {compact(behind)}; "
+            f"`{command_line('plan')}` shows the remaining changes"
+        )
 
 
 def drift(project: Project, target: str, *, ignore: Path | None = None, today: date | None = None) -> "Drift":

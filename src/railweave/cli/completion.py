@@ -96,6 +96,16 @@ def parts(ctx: typer.Context) -> Sequence[str]:
     return [FABRIC, *part_keys(fabric), *fabric.ports_of]
 
 
+def switches_listed(ctx: typer.Context, incomplete: str) -> Sequence[str]:
+    """Return the switches and tiers behind those of a list with commas."""
+    fabric = _fabric(ctx)
+    if fabric is None:
+        return ()
+    before, comma, _ = incomplete.rpartition(",")
+    tiers = [tier.name for tier in fabric.tiers]
+    return [f"{before}{comma}{name}" for name in (*tiers, *switches(ctx))]
+
+
 def nodes_listed(ctx: typer.Context, incomplete: str) -> Sequence[str]:
     """Return the GPU nodes behind those of a list with commas."""
     before, comma, _ = incomplete.rpartition(",")

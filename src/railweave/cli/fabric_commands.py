@@ -24,6 +24,7 @@ from railweave.cli.options import (
     Renumber,
     SingleStep,
     SkipUnreachable,
+    SwitchLimit,
     TargetOption,
     Yes,
     intent_or_plan,
@@ -69,6 +70,7 @@ def plan(
     skip_unreachable: PlanUnreachable = False,
     base: From = "",
     phase: PhaseNumber = None,
+    limit: SwitchLimit = "",
     exit_code: ExitCode = False,
 ) -> int:
     """Dry run: show what a deployment would change."""
@@ -84,6 +86,7 @@ def plan(
         phase=phase,
         remove_conflicting=remove_conflicting,
         skip_unreachable=skip_unreachable,
+        limit=limit,
     )
     files = _saved(planned, out, sign)
     diagnostics = conflicts(planned)
@@ -136,6 +139,7 @@ def deploy(
     base: From = "",
     phase: PhaseNumber = None,
     nodes_done: NodesDone = False,
+    limit: SwitchLimit = "",
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the newest unfinished rollout, or the named one.")
     ] = False,
@@ -146,8 +150,11 @@ def deploy(
     `deploy plan.json` applies a saved plan; it is refused if a device has changed since. With --resume the argument
     may name a rollout instead: `deploy --resume [ROLLOUT]`.
     """
-    if resume and (base or phase is not None):
+    is_phased = bool(base) or phase is not None
+    if resume and is_phased:
         raise UsageError("--resume knows the phase of its rollout: omit --from and --phase")
+    if limit:
+        _require_limitable(limit, base, phase, resume=resume)
     options = api.DeployOptions(
         provision=provision,
         renumber=renumber,
@@ -165,10 +172,19 @@ def deploy(
     intent, reviewed = intent_or_plan(intent)
     # Whoever passes the file of a plan has agreed to that plan.
     project = api.open_project(intent or option, Terminal(yes=yes or reviewed is not None, quiet=json))
-    if base or phase is not None:
+    if is_phased:
         phased = api.deploy_phases(project, target, options, base=base, phase=phase, reviewed=reviewed)
         return show_phases(phased, as_json=json)
-    return show_result(api.deploy(project, target, options, reviewed=reviewed), as_json=json)
+    return show_result(api.deploy(project, target, options, reviewed=reviewed, limit=limit), as_json=json)
+
+
+def _require_limitable(limit: str, base: str, phase: int | None, *, resume: bool) -> None:
+    """Raise UsageError for a limit beside options that have their own switches."""
+    from railweave.api.targets.limit import refuse_limited_phase
+
+    if resume:
+        raise UsageError("--resume knows the limit of its rollout: omit --limit")
+    refuse_limited_phase(limit, base, phase)
 
 
 def _resume(
@@ -253,6 +269,7 @@ def verify(
     ] = 0.0,
     base: From = "",
     phase: PhaseNumber = None,
+    limit: SwitchLimit = "",
     json: AsJson = False,
 ) -> int:
     """Compare the state of the running fabric with the intent.
@@ -262,7 +279,7 @@ def verify(
     from railweave.report.verification import verify_json, verify_view
 
     project = api.open_project(intent or option, Terminal())
-    result = api.verify(project, target, base=base, phase=phase, wait_s=wait)
+    result = api.verify(project, target, base=base, phase=phase, wait_s=wait, limit=limit)
     print_result(result, verify_json, verify_view, as_json=json)
     return exit_status(ok=result.ok)
 

@@ -33,6 +33,16 @@ DiscardNewer = Annotated[
     bool, typer.Option("--discard-newer", help="Deploy even if the switches run a newer or diverged commit.")
 ]
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 if there are changes.")]
+SwitchLimit = Annotated[
+    str,
+    typer.Option(
+        "--limit",
+        "-l",
+        metavar="NAMES",
+        help="Only these switches: names, patterns or tiers, comma-separated.",
+        autocompletion=completion.switches_listed,
+    ),
+]
 MaxFailures = Annotated[
     int | None,
     typer.Option("--max-failures", min=1, metavar="N", help="Stop after N failed devices; default: from the target."),

@@ -5,7 +5,7 @@ for the rest of the program: the links up and down of a device, its far ends, th
 Objects are shared, never copied: all switches of one model and breakout share one ``Panel``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -225,6 +225,11 @@ class Fabric:
     def below(self, device: str) -> tuple[str, ...]:
         """Return the neighboring switches of a switch in the tier below, each once."""
         return tuple(dict.fromkeys(link.lower for link in self.downlinks_of[device] if link.level))
+
+    def neighbors_of(self, switches: Iterable[str]) -> tuple[str, ...]:
+        """Return the switches that have a link with any of ``switches``, each once."""
+        far_ends = (link.far(name) for name in switches for link in self.fabric_links_of(name))
+        return tuple(dict.fromkeys(far_ends))
 
     def is_numbered(self, link: Link) -> bool:
         """Tell whether the ends of a link have addresses of its own /31."""

@@ -41,8 +41,13 @@ def build_plan(
         gone=gone,
         policy=policy,
     )
+    return in_own_order(fabric, plan)
+
+
+def in_own_order(fabric: Fabric, plan: Plan) -> Plan:
+    """Return ``plan`` with waves that are laid out for its changes alone, and the drains of these."""
     two_sided = two_sided_links(fabric, plan.deltas, plan.unprovisioned)
-    order = lay_out(fabric, plan.deltas, wave_gate(fabric, plan), wave_size=policy.wave_size, two_sided=two_sided)
+    order = lay_out(fabric, plan.deltas, wave_gate(fabric, plan), wave_size=plan.policy.wave_size, two_sided=two_sided)
     return _ordered(fabric, plan, order, two_sided)
 
 

@@ -49,7 +49,7 @@ def plan_digest(plan: Plan) -> str:
 
 
 def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    return {
+    document = {
         "version": plan.version,
         "fabric": plan.fabric,
         "target": plan.target,
@@ -64,6 +64,10 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
         "headline": headline(plan),
         "summary": as_json(plan.summary),
     }
+    # Younger than the file's version: left out without a limit, so that the digests of older plans still hold.
+    if plan.limit:
+        document["limit"] = list(plan.limit)
+    return document
 
 
 def _cable_json(cable: CableToMove) -> dict[str, Any]:
@@ -277,6 +281,7 @@ class _PlanDocument:
     policy: dict[str, Any]
     violations: tuple[PolicyViolation, ...]
     gone: tuple[str, ...]
+    limit: tuple[str, ...] = ()
 
 
 def _plan(document: Mapping[str, Any]) -> Plan:
@@ -293,6 +298,7 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         gone=parts.gone,
         policy=_policy(parts.policy),
         violations=parts.violations,
+        limit=parts.limit,
     )
 
 

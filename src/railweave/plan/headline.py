@@ -86,6 +86,9 @@ def _unread(plan: Plan) -> Iterable[str]:
         yield f"{counted(assumed, 'switch')} not reachable, planned as factory-fresh"
     if unread:
         yield f"{counted(unread, 'device')} could not be read"
+    if plan.behind:
+        verb = "stays" if len(plan.behind) == 1 else "stay"
+        yield f"{counted(len(plan.behind), 'switch')} outside of the limit {verb} behind"
     if plan.waiting:
         yield f"an unconfirmed commit waits on {compact(plan.waiting)}"
     if plan.broken:
@@ -107,7 +110,7 @@ def _first(clause: str) -> Sequence[str]:
 
 def _unchanged(plan: Plan) -> Iterable[str]:
     """Yield that nothing changes; says nothing about devices that were not read."""
-    count = len(plan.names(DeviceState.UNCHANGED))
+    count = sum(map(plan.includes, plan.names(DeviceState.UNCHANGED)))
     if plan.is_offline:
         yield f"no changes: both intents configure {counted(count, 'device')} alike"
     elif count:

@@ -96,7 +96,8 @@ def discarded(plan: Plan, history: History) -> Iterator[Diagnostic]:
     """Yield an error for each generation on switches that deploying ``plan`` would discard."""
     devices: dict[Generation, list[str]] = {}
     for name, device in plan.devices.items():
-        if device.reading.generation.digest:
+        # What the plan's limit leaves out keeps what it runs.
+        if device.reading.generation.digest and plan.includes(name):
             devices.setdefault(device.reading.generation.content, []).append(name)
     for generation, names in devices.items():
         reason = history.discards(generation)

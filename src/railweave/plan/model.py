@@ -31,6 +31,8 @@ class DeviceState(StrEnum):
     WAITING = "waiting"
     # Not readable, or it refuses the change.
     UNREACHABLE = "unreachable"
+    # It has changes, or was not read, and the plan's limit leaves it out.
+    BEHIND = "behind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,8 @@ class DevicePlan:
     other_release: OtherRelease | None = None
     # Labels of the ports whose cables change, by SONiC's names; None if none changes.
     labels: Mapping[str, str] | None = None
+    # The limit leaves it behind with changes that concern no link, so its neighbors can be verified against it.
+    links_as_intended: bool = False
 
     @property
     def difference(self) -> DeviceDiff:
@@ -172,6 +176,8 @@ class Plan:
     policy: RolloutPolicy = DEFAULT_POLICY
     # Rules of the policy that no order can keep: such a plan is shown and never carried out.
     violations: tuple[PolicyViolation, ...] = ()
+    # The switches that may be changed, in the order of the fabric (`--limit`); empty for all.
+    limit: tuple[str, ...] = ()
     version: int = PLAN_VERSION
 
     @cached_property
@@ -201,6 +207,25 @@ class Plan:
             counts.update(delta.ops)
         return Summary(counts[Op.ADD], counts[Op.UPDATE], counts[Op.REMOVE])
 
+    def includes(self, name: str) -> bool:
+        """Tell whether the plan may change a device: without a limit, any."""
+        return not self.limit or name in self._limit
+
+    @cached_property
+    def _limit(self) -> frozenset[str]:
+        return frozenset(self.limit)
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """Return the devices that stay behind: they have changes, or were not read, and the limit leaves them out."""
+        return self.names(DeviceState.BEHIND)
+
+    @property
+    def settled(self) -> frozenset[str]:
+        """Return the devices whose ends of links are as intended before the first wave."""
+        behind = (name for name in self.behind if self.devices[name].links_as_intended)
+        return frozenset((*self.names(DeviceState.UNCHANGED), *behind))
+
     def names(self, state: DeviceState) -> tuple[str, ...]:
         """Return the devices in ``state``, in the order of the plan."""
         return tuple(name for name, device in self.devices.items() if device.state is state)
@@ -220,6 +245,12 @@ class Plan:
     def out_of_service(self) -> frozenset[str]:
         """Return the devices that answer nobody and forward nothing."""
         return frozenset(name for name, device in self.devices.items() if device.reading.out_of_service)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Return the devices that could not be read or refuse the change, also those outside of a limit."""
+        behind = (name for name in self.behind if self.devices[name].reading.difference is None)
+        return (*self.names(DeviceState.UNREACHABLE), *behind)
 
     @property
     def broken(self) -> tuple[str, ...]:

@@ -160,6 +160,10 @@ class DeployResult:
     progress: Progress = Progress()
     # The rollout that was rolled back; empty for a deployment. The outcome ``new`` then is the state before it.
     of: str = ""
+    # The switches that it might change (`--limit`); empty for all.
+    limit: tuple[str, ...] = ()
+    # Switches outside of the limit that still differ from the intent, or were not read.
+    behind: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -162,6 +162,8 @@ def unlike_plan(rollout: Rollout, plan: Plan) -> tuple[str, ...]:
         differences.append("target")
     if rollout.intent_sha256 != plan.intent_sha256:
         differences.append("intent")
+    if rollout.metadata.limit != plan.limit:
+        differences.append("limit")
     devices = (name for name in rollout.devices if _differs(rollout, name, plan.deltas.get(name, Delta())))
     return (*differences, *devices)
 
@@ -234,7 +236,8 @@ def _of_another_intent(reviewed: Plan, fresh: Plan, where: Where, fix: str) -> t
 def _moved(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
     """Return the devices whose running configuration changed since the plan was made."""
     names = dict.fromkeys((*reviewed.devices, *fresh.devices))
-    return tuple(name for name in names if _has_moved(reviewed, fresh, name))
+    # What a limit leaves out may be deployed by another plan meanwhile.
+    return tuple(name for name in names if reviewed.includes(name) and _has_moved(reviewed, fresh, name))
 
 
 def _has_moved(reviewed: Plan, fresh: Plan, name: str) -> bool:

@@ -93,6 +93,8 @@ class RolloutMetadata:
     base_commit: str = ""
     # The phase of such a change, from 1; 0 for a whole intent.
     phase: int = 0
+    # The switches that may be changed (`deploy --limit`); empty for all.
+    limit: tuple[str, ...] = ()
     # Of the intent and the project's templates together.
     sources_sha256: str = ""
     # The signed plan, or order to roll back; only the target's allowed signers decide whether the signature counts.
@@ -124,6 +126,8 @@ class Rollout:
     begun_at: str = ""
     last_at: str = ""
     waves: tuple[tuple[str, ...], ...] = ()
+    # Devices that its limit left behind with changes, when it began or was last resumed.
+    behind: tuple[str, ...] = ()
     devices: Mapping[str, DeviceRecord] = field(default_factory=dict)
     result: str = ""
     # The reason of a stop.
@@ -268,6 +272,7 @@ def _opened(rollout: Rollout, openings: Sequence[Record]) -> Rollout:
         # Another process may have resumed it.
         by=openings[-1].text("by"),
         waves=tuple(map(texts, opening.items("waves"))),
+        behind=openings[-1].texts("behind"),
         # One line of another version is enough: this railweave must not act upon the journal.
         version=next((version for version in versions if version != FORMAT_VERSION), FORMAT_VERSION),
     )
@@ -283,6 +288,7 @@ def _metadata(opening: Record) -> RolloutMetadata:
         base=opening.text("base"),
         base_commit=opening.text("base_commit"),
         phase=opening.number("phase"),
+        limit=opening.texts("limit"),
         sources_sha256=opening.text("sources_sha256"),
         signed=parse_signed(opening.values.get("signed")),
     )

@@ -54,6 +54,8 @@ class FabricStatus:
     target: str
     switches: tuple[SwitchStatus, ...]
     rollouts: tuple[Rollout, ...] = field(default=())
+    # The last rollout, if its limit left switches behind the intent.
+    limited: Rollout | None = None
 
     @property
     def read(self) -> tuple[SwitchStatus, ...]:

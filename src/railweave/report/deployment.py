@@ -24,11 +24,12 @@ _STYLES = {
 
 _ROLLBACK_TEXT = {Outcome.NEW: "rolled back", Outcome.OLD: "not rolled back", Outcome.BROKEN: "not rolled back, broken"}
 """What outcomes of a rollback are called."""
+_BEHIND = "left behind"
 
 
 def deploy_json(result: DeployResult) -> dict[str, Any]:
     """Return the document of ``deploy --json``, with the reason of a stop, the verification and the journal's path."""
-    return {
+    document = {
         "result": result.result.value,
         "devices": {
             name: {"outcome": device.outcome.value, "error": device.error or None}
@@ -45,6 +46,10 @@ def deploy_json(result: DeployResult) -> dict[str, Any]:
         "drained": list(result.progress.drained),
         "next": next_steps(result),
     }
+    if result.limit:
+        document["limit"] = list(result.limit)
+        document["behind"] = list(result.behind)
+    return document
 
 
 def _verification_json(verification: VerifyResult | None) -> dict[str, Any] | None:
@@ -63,8 +68,9 @@ def next_steps(result: DeployResult) -> list[str]:
         "the rollout drained it and could not undrain it"
         for name in result.progress.drained
     ]
+    plan = command_line("plan", intent=intent, target=target)
     if result.ok:
-        return steps
+        return [*steps, *_after_limit(result, plan)]
     if result.result is Result.STOPPED and result.rollout:
         # Without the intent: the journal names it.
         resume = command_line("deploy", "--resume", target=target)
@@ -74,8 +80,14 @@ def next_steps(result: DeployResult) -> list[str]:
         return steps
     if result.rollout and _has_changes(result):
         steps.append(f"`{command_line('rollback', result.rollout, target=target)}` rolls back what was done")
-    steps.append(f"`{command_line('plan', intent=intent, target=target)}` shows the remaining changes")
+    steps.append(f"`{plan}` shows the remaining changes")
     return steps
+
+
+def _after_limit(result: DeployResult, plan: str) -> list[str]:
+    if not result.behind:
+        return []
+    return [f"`{plan}` shows the changes that the limit left out"]
 
 
 def _has_changes(result: DeployResult) -> bool:
@@ -121,7 +133,11 @@ def _headline(result: DeployResult) -> Text:
 def _unchanged(result: DeployResult, state: str) -> str:
     """Return the state of the devices; those that were not read are only counted."""
     read = len(result.names(Outcome.NEW))
-    unread = len(result.devices) - read
+    unread = len(result.devices) - read - len(result.behind)
+    if result.behind:
+        state += f", {len(result.behind)} outside of the limit {_BEHIND}"
+    if not unread and result.behind:
+        return f"{counted(read, 'device')} {state}"
     if not unread:
         return f"every device is {state}"
     if not read:
@@ -161,7 +177,7 @@ def _counts(result: DeployResult, names: Sequence[str]) -> str:
         if name in undone:
             counts["rolled back with its wave"] += 1
         elif name in result.devices:
-            counts[_outcome_words(result, result.devices[name].outcome, is_changed=name in changed)] += 1
+            counts[_outcome_words(result, name, is_changed=name in changed)] += 1
         else:
             counts[OUTCOME_TEXT[Outcome.NOT_ATTEMPTED]] += 1
     return ", ".join(f"{count} {end}" for end, count in counts.items())
@@ -172,8 +188,11 @@ def _changed(result: DeployResult) -> frozenset[str]:
     return frozenset(name for wave in result.progress.waves for name in wave)
 
 
-def _outcome_words(result: DeployResult, outcome: Outcome, *, is_changed: bool) -> str:
-    """Return what an outcome is called: a device that the plan does not change was not committed by this rollout."""
+def _outcome_words(result: DeployResult, name: str, *, is_changed: bool) -> str:
+    """Return what a device's outcome is called: one that the plan does not change was not committed by this rollout."""
+    if name in result.behind:
+        return _BEHIND
+    outcome = result.devices[name].outcome
     if outcome is Outcome.NEW and not is_changed:
         return "already as before" if result.of else "already as intended"
     if result.of:
@@ -187,20 +206,16 @@ def _outcomes(result: DeployResult) -> FittingTable:
     changed = _changed(result)
     # A common cause, such as a refused login, is one row and not one for each device.
     for outcome in Outcome:
-        by_error: dict[tuple[str, bool], list[str]] = {}
+        by_error: dict[tuple[str, str], list[str]] = {}
         for reason, devices in by_reason({name: result.devices[name].error for name in result.names(outcome)}).items():
             for name in devices:
-                by_error.setdefault((reason, name in changed), []).append(name)
+                words = _outcome_words(result, name, is_changed=name in changed)
+                by_error.setdefault((reason, words), []).append(name)
         # Devices without an error first, those that were changed before the others.
-        for (error, is_changed), names in sorted(by_error.items(), key=_row_order):
-            words = _outcome_words(result, outcome, is_changed=is_changed)
+        rows_of = sorted(by_error.items(), key=lambda row: (bool(row[0][0]), row[1][0] not in changed))
+        for (error, words), names in rows_of:
             shown = f"{compact(names)} ({len(names)})"
             if error and len(names) == 1:
                 shown = names[0]
             rows.append((Text(words, style=_STYLES[outcome]), shown, error))
     return table("outcome", "devices", "error", rows=rows)
-
-
-def _row_order(row: tuple[tuple[str, bool], list[str]]) -> tuple[bool, bool]:
-    (error, is_changed), _ = row
-    return bool(error), not is_changed

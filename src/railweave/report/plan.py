@@ -132,7 +132,8 @@ def _totals(plan: Plan) -> Text:
 
 def _states(plan: Plan, *, empty: bool = False) -> str:
     counts = ((len(plan.names(state)), state.value) for state in DeviceState)
-    return ", ".join(f"{count} {state}" for count, state in counts if count or empty)
+    # Only a limited plan leaves devices behind.
+    return ", ".join(f"{count} {state}" for count, state in counts if count or (empty and state != DeviceState.BEHIND))
 
 
 def plan_markdown(plan: Plan) -> str:

@@ -124,6 +124,7 @@ _MAINTENANCE = {
 
 def device_remarks(plan: Plan) -> Iterator[Remark]:
     """Yield remarks on single devices: unreachable, in conflict, an unconfirmed commit, a manual drain."""
+    yield from _limit_remarks(plan)
     yield from _unread_remarks(plan)
     for name, device in plan.devices.items():
         yield from _remarks_on(name, device)
@@ -183,6 +184,18 @@ def _reasons(delta: Iterable[Change], why_of: Callable[[Change], str]) -> dict[t
             place = f"{change.table} {change.field or ''}".rstrip()
             reasons[place, why] = None
     return reasons
+
+
+def _limit_remarks(plan: Plan) -> Iterator[Remark]:
+    """Yield which switches a limited plan may change, and which stay behind the intent because of that."""
+    if not plan.limit:
+        return
+    yield Remark(f"limited to {compact(plan.limit)}", "yellow")
+    unread = [name for name in plan.behind if plan.devices[name].error]
+    if changed := [name for name in plan.behind if name not in unread]:
+        yield Remark(f"stay behind, with changes that are not deployed: {compact(changed)}", "yellow")
+    if unread:
+        yield Remark(f"outside of the limit and not read: {compact(unread)}", "yellow")
 
 
 def _unread_remarks(plan: Plan) -> Iterator[Remark]:

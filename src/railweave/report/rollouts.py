@@ -62,7 +62,7 @@ _HEAD_MEMBERS = ("intent_sha256", "plan_digest", "by", "begun_at", "last_at", "s
 
 
 def _head(rollout: Rollout) -> dict[str, Any]:
-    return {
+    document = {
         "rollout": rollout.name,
         **members(rollout.metadata, "kind"),
         **members(rollout, "fabric", "target"),
@@ -75,6 +75,9 @@ def _head(rollout: Rollout) -> dict[str, Any]:
         "unknown_steps": rollout.unknown,
         "journal": str(rollout.path),
     }
+    if rollout.metadata.limit:
+        document["limit"] = list(rollout.metadata.limit)
+    return document
 
 
 def _or_null(value: Rollout | RolloutMetadata | DeviceRecord, *names: str) -> dict[str, Any]:
@@ -132,6 +135,8 @@ def _about(rollout: Rollout) -> Table:
         kind += f" of {rollout.metadata.of}"
     if rollout.metadata.phase:
         kind += f", phase {rollout.metadata.phase} from {rollout.metadata.base}"
+    if rollout.metadata.limit:
+        kind += f", limited to {compact(rollout.metadata.limit)}"
     # Eight digits of a digest tell revisions apart, as in Git.
     intent = f"{rollout.metadata.intent} {rollout.intent_sha256[:8]}, plan {rollout.plan_digest[:8]}".lstrip()
     begun = f"{_time(rollout.begun_at)} UTC by {rollout.by or '?'}, last step {_time(rollout.last_at)} UTC"

@@ -17,7 +17,7 @@ from railweave.wording import compact, counted, first_few
 
 def status_json(status: FabricStatus) -> dict[str, Any]:
     """Return the document of ``status --json``. No acceptance is recorded yet, so ``accepted`` is null."""
-    return {
+    document = {
         "fabric": status.fabric,
         "target": status.target,
         "commit": status.commit or None,
@@ -30,6 +30,9 @@ def status_json(status: FabricStatus) -> dict[str, Any]:
         "accepted": None,
         "next": list(status.next_steps),
     }
+    if status.limited is not None:
+        document["behind"] = list(status.limited.behind)
+    return document
 
 
 def _running_json(generation: Generation, names: Sequence[str]) -> dict[str, Any]:
@@ -46,6 +49,7 @@ def status_view(status: FabricStatus) -> RenderableType:
     rows: list[tuple[str | Text, str]] = []
     rows += [("running", _running(generation, names)) for generation, names in status.generations.items()]
     rows += [("rollout", _rollout(rollout)) for rollout in status.rollouts]
+    rows += _left_behind(status)
     rows += [(Text("unconfirmed", style="yellow"), _armed(switch)) for switch in status.armed]
     rows += [(Text("drained", style="yellow"), _drained(switch)) for switch in status.drained]
     for switch in status.switches:
@@ -63,6 +67,13 @@ def _unread(switches: Sequence[SwitchStatus]) -> list[tuple[Text, str]]:
     """Return a row for each reason why switches were not read."""
     reasons = {switch.device: switch.error for switch in switches}
     return [(Text("unread", style="bold red"), line) for line in reason_lines(reasons)]
+
+
+def _left_behind(status: FabricStatus) -> Iterator[tuple[Text, str]]:
+    """Yield the row of the switches that the limit of the last rollout left out."""
+    if status.limited is not None:
+        behind = f"{compact(status.limited.behind)}: outside of the limit of rollout {status.limited.name}"
+        yield Text("left behind", style="yellow"), behind
 
 
 def _running(generation: Generation, names: Sequence[str]) -> str:

@@ -57,7 +57,7 @@ def deploy(
             plan,
             policy=policy,
             journal=opened,
-            settled=frozenset(plan.names(DeviceState.UNCHANGED)),
+            settled=plan.settled,
             control=control,
             counts_unsaved=True,
         )
@@ -100,7 +100,7 @@ def _deployed(procedure: Procedure, jobs: _Jobs, announce: Events) -> DeployResu
     if reason := procedure.unreachable_reason:
         return _not_begun(plan, reason)
     changed = jobs.of(chain.from_iterable(plan.waves))
-    unchanged = jobs.of(plan.names(DeviceState.UNCHANGED))
+    unchanged = jobs.of(name for name in plan.names(DeviceState.UNCHANGED) if plan.includes(name))
     result = procedure.carry_out(changed, unchanged, announce)
     if result.stopped_by:
         return result
@@ -122,14 +122,19 @@ def _not_begun(plan: Plan, reason: str) -> DeployResult:
 def _verified(
     procedure: Procedure, outcomes: Mapping[str, DeviceOutcome], scope: VerificationScope, announce: Events
 ) -> VerifyResult:
-    """Return the verification of every device that is new now."""
+    """Return the verification of every device that is new now; under a limit, of its devices and their neighbors."""
     rollout = procedure.policy.rollout
+    plan = procedure.plan
     new = {name for name, outcome in outcomes.items() if outcome.outcome is Outcome.NEW}
+    verified = new
+    if plan.limit:
+        # A fault elsewhere is no result of this deployment, and it would fail for it.
+        verified = new & {*plan.limit, *procedure.fabric.neighbors_of(plan.limit)}
     return verify(
         procedure.nr,
         procedure.fabric,
-        new,
-        settled=new,
+        verified,
+        settled=new | plan.settled,
         timeout_s=rollout.verify_timeout_s,
         interval_s=rollout.verify_interval_s,
         events=announce,

@@ -263,6 +263,7 @@ def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict
         "base": metadata.base,
         **({"base_commit": metadata.base_commit} if metadata.base_commit else {}),
         "phase": metadata.phase,
+        **_limit_details(plan),
         "sources_sha256": metadata.sources_sha256,
         **({"signed": metadata.signed.as_json()} if metadata.signed else {}),
         "pid": pid,
@@ -270,6 +271,14 @@ def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict
         "devices": _devices_details(plan),
         "waves": [list(wave) for wave in plan.waves],
     }
+
+
+def _limit_details(plan: Plan) -> dict[str, list[str]]:
+    """Return the limit of a plan, and the devices that it leaves behind with changes; nothing without a limit."""
+    if not plan.limit:
+        return {}
+    behind = [name for name in plan.behind if not plan.devices[name].error]
+    return {"limit": list(plan.limit), "behind": behind}
 
 
 def _devices_details(plan: Plan) -> dict[str, dict[str, Any]]:

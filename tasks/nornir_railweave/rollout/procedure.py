@@ -90,7 +90,7 @@ class Procedure:
             policy=self.policy,
             settled=self.settled,
             announce=announce,
-            unread=frozenset(self.unreachable),
+            unread=frozenset(self.plan.unread),
             has_ended=journal.has_ended,
             control=self.control or FileControl(control_file(journal.path)),
             blocker=journal.blocker,
@@ -127,4 +127,11 @@ def end(journal: Journal, plan: Plan, announce: Events, result: DeployResult) ->
     announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
     # The last line may be the one that is missing.
     result = journal.judged(result)
-    return replace(result, journal=str(journal.path), target=plan.target, intent=journal.metadata.intent)
+    return replace(
+        result,
+        journal=str(journal.path),
+        target=plan.target,
+        intent=journal.metadata.intent,
+        limit=plan.limit,
+        behind=plan.behind,
+    )

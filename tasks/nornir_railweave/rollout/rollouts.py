@@ -49,6 +49,17 @@ def rollouts(folder: Path, fabric: str = "", target: str = "") -> Iterator[Rollo
             yield rollout
 
 
+def leaving_behind(folder: Path, fabric: str, target: str, intent_sha256: str) -> Rollout | None:
+    """Return the last rollout if its limit left switches behind the intent of this digest; else None."""
+    for rollout in rollouts(folder, fabric, target):
+        if rollout.never_started:
+            continue
+        if rollout.behind and rollout.intent_sha256 == intent_sha256:
+            return rollout
+        return None
+    return None
+
+
 def named_rollout(folder: Path, name: str) -> Rollout:
     """Return the rollout of this name; a part of it is enough where only one has it, and a journal's path is as good.
 

@@ -1,6 +1,6 @@
 """The published schemas: one for every command with ``--json``, whole, and in step with the code."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -106,7 +106,8 @@ NODE = ("hosts", "$defs", "host_run", "properties", "hosts", "additionalProperti
         (Disruption, (*CHANGE, "disruption")),
         (Method, (*CHANGE, "method")),
         (DeviceState, ("plan", *NAMED, "state")),
-        (DeviceState, ("drift", *NAMED, "state")),
+        # A drift is of all switches: no limit leaves any behind.
+        ([state for state in DeviceState if state is not DeviceState.BEHIND], ("drift", *NAMED, "state")),
         (Severity, ("check", "$defs", "diagnostic", "properties", "severity")),
         (Result, (*DEPLOYMENT, "result")),
         (Outcome, (*DEPLOYMENT, "devices", "additionalProperties", "properties", "outcome")),
@@ -120,7 +121,7 @@ NODE = ("hosts", "$defs", "host_run", "properties", "hosts", "additionalProperti
         (FaultKind, ("sim-status", *NAMED, "faults", "items", "properties", "kind")),
     ],
 )
-def test_words_of_a_schema_are_those_of_the_code(words: type[StrEnum], place: tuple[str, ...]) -> None:
+def test_words_of_a_schema_are_those_of_the_code(words: Iterable[StrEnum], place: tuple[str, ...]) -> None:
     assert at(*place) == [one.value for one in words]
 
 

@@ -68,7 +68,7 @@ def _resume(
 ) -> DeployResult | None:
     free(fabric, rollout, journal)
     with fabric.shown:
-        plan = fabric.plan(remove_conflicting=rollout.metadata.remove_conflicting)
+        plan = fabric.plan(remove_conflicting=rollout.metadata.remove_conflicting, limit=rollout.metadata.limit)
     if diagnostics := differing(rollout, plan):
         raise RefusedError(diagnostics)
     plan = in_journaled_order(fabric.designed.fabric, rollout, plan)

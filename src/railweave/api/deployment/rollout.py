@@ -1,6 +1,6 @@
 """A deployment: make the plan, ask the operator, roll it out."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,8 @@ from railweave.api.journal.folder import journal_folder, refuse_while_rolling_ou
 from railweave.api.plan_files import read_plan, refuse_unsigned
 from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric, pending_wait_s
-from railweave.errors import RefusedError
+from railweave.api.targets.limit import refuse_limited_phase, selected_switches
+from railweave.errors import RefusedError, UsageError
 from railweave.plan.consent import PLAN_ALONE, DeployOptions
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
@@ -73,36 +74,57 @@ class AgreedPlan:
 
 
 def deploy(
-    project: Project, target: str, options: DeployOptions = PLAN_ALONE, *, reviewed: Path | None = None
+    project: Project,
+    target: str,
+    options: DeployOptions = PLAN_ALONE,
+    *,
+    reviewed: Path | None = None,
+    limit: str = "",
 ) -> DeployResult | None:
     """Plan and deploy the project's intent; None if the operator declined.
 
     ``reviewed`` is the file of a plan: the deployment is refused if a device has changed since, or if the target takes
-    signed plans only and no allowed signer signed it. Raises RefusedError if the plan must not be deployed, UsageError
-    for an unknown target, RailweaveError if a file cannot be read or written.
+    signed plans only and no allowed signer signed it. ``limit`` names the switches that may be changed: names, patterns
+    and tiers, separated by commas; the file of a plan has its own. Raises RefusedError if the plan must not be
+    deployed, UsageError for an unknown target, RailweaveError if a file cannot be read or written.
     """
+    if limit and reviewed is not None:
+        raise UsageError(f"--limit belongs to the plan: `{command_line('plan', '--limit', limit, '-o', reviewed)}`")
     fabric = live_fabric(project, target)
+    names = selected_switches(fabric.designed.fabric, limit)
     review = read_review(reviewed, fabric.target)
     with fabric.connected():
-        agreed = agree(project, fabric, options, review)
+        agreed = agree(project, fabric, options, review, names)
         if agreed is None:
             return None
         return carry_out(project, fabric, agreed, options)
 
 
-def agree(project: Project, fabric: LiveFabric, options: DeployOptions, review: Review) -> AgreedPlan | None:
-    """Plan the deployment of ``fabric`` and ask the operator; None if they declined. Raises as `deploy` does."""
+def agree(
+    project: Project, fabric: LiveFabric, options: DeployOptions, review: Review, limit: Collection[str] = ()
+) -> AgreedPlan | None:
+    """Plan the deployment of ``fabric``, or of its switches ``limit``, and ask the operator; None if they declined.
+
+    A plan that was reviewed has its own limit. Raises as `deploy` does.
+    """
     fabric.require_secrets()
     refuse_while_rolling_out(fabric.designed.fabric.name, fabric.target.name, project.operator)
     _report_unfinished(project, fabric)
+    if review.plan is not None:
+        limit = review.plan.limit
+    refuse_limited_phase(",".join(limit), fabric.base, None)
     with fabric.shown:
-        plan = fabric.plan(remove_conflicting=options.remove_conflicting, pending_wait_s=pending_wait_s(fabric.target))
+        plan = fabric.plan(
+            remove_conflicting=options.remove_conflicting,
+            pending_wait_s=pending_wait_s(fabric.target),
+            limit=limit,
+        )
     # Planned again, and compared with what was reviewed: devices may have changed since.
     if review.plan is not None and (diagnostics := check_binding(review.plan, plan, str(review.file))):
         raise RefusedError(diagnostics)
     if not project.operator.approves(plan):
         return None
-    metadata = _metadata(project, fabric, options, review.signed)
+    metadata = replace(_metadata(project, fabric, options, review.signed), limit=plan.limit)
     return AgreedPlan(plan, metadata, f"deploy {review.file or project.intent}", review.signer)
 
 

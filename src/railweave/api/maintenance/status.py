@@ -1,8 +1,9 @@
 """The state of a fabric between deployments, read from its switches and the project's journals."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from nornir_railweave.rollout.rollouts import rollouts
+from nornir_railweave.rollout.rollouts import leaving_behind, rollouts
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.read_status import read_status
 from railweave.api.journal.folder import fetched_journals
@@ -25,12 +26,14 @@ def status(project: Project, target: str) -> FabricStatus:
         reachable = [name for name in names if name in live.nornir.inventory.hosts]
         read = run_on(live.nornir, reachable, read_status)
     switches = tuple(read.get(name) or SwitchStatus(name, error="not read") for name in names)
-    return FabricStatus(fabric.name, target, switches, tuple(_unfinished(fabric.name, target)))
+    folder = fetched_journals()
+    limited = leaving_behind(folder, fabric.name, target, live.designed.intent.sha256)
+    return FabricStatus(fabric.name, target, switches, tuple(_unfinished(folder, fabric.name, target)), limited)
 
 
-def _unfinished(fabric: str, target: str) -> Iterator[Rollout]:
+def _unfinished(folder: Path, fabric: str, target: str) -> Iterator[Rollout]:
     """Yield the rollouts that are not finished, newest first, back to the newest finished one."""
-    for rollout in rollouts(fetched_journals(), fabric, target):
+    for rollout in rollouts(folder, fabric, target):
         if rollout.alive:
             yield rollout
         elif rollout.finished:

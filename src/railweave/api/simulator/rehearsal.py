@@ -163,10 +163,12 @@ def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> _T
     """Make the plan for the target as a deployment makes it, and read what its switches hold."""
     live.require_secrets()
     bound = None
+    limit: tuple[str, ...] = ()
     if reviewed is not None:
         bound, _, _ = read_plan(reviewed, live.target.allowed_signers)
+        limit = bound.limit
     with live.connected(), live.shown:
-        plan = live.plan(remove_conflicting=options.remove_conflicting)
+        plan = live.plan(remove_conflicting=options.remove_conflicting, limit=limit)
         if bound is not None and (diagnostics := check_binding(bound, plan, str(reviewed))):
             raise RefusedError(diagnostics)
         # Devices that could not be read for the plan have no digest.
@@ -211,12 +213,14 @@ def _settled(simulated: Twin, task: _Task, options: DeployOptions, dark: Sequenc
     Raises RefusedError if the plan for the twin differs from that for the target.
     """
     plan = task.plan
+    limit: tuple[str, ...] = ()
     if plan is not None:
+        limit = plan.limit
         _disconnect_unreachable(simulated, plan, task.recorded)
     for name, port in dark:
         simulated.fault(name, _LINK_DOWN, port=port)
     with simulated.live.progress():
-        planned = simulated.live.plan(remove_conflicting=options.remove_conflicting)
+        planned = simulated.live.plan(remove_conflicting=options.remove_conflicting, limit=limit)
     if plan is None:
         return planned
     if differing := tuple(unlike(plan, planned)):
@@ -228,7 +232,7 @@ def _settled(simulated: Twin, task: _Task, options: DeployOptions, dark: Sequenc
 
 def _disconnect_unreachable(simulated: Twin, plan: Plan, recorded: Mapping[str, RecordedSwitch]) -> None:
     """Make the switches unreachable that the plan could not read, with their links down if they are out of service."""
-    for name in plan.names(DeviceState.UNREACHABLE):
+    for name in plan.unread:
         if name in recorded:
             continue
         simulated.fault(name, _UNREACHABLE)

@@ -1,7 +1,7 @@
 """A designed fabric together with the target that reaches its devices."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -97,13 +97,23 @@ class LiveFabric:
             yield
 
     def plan(
-        self, *, remove_conflicting: bool = False, skip_unreachable: bool = False, pending_wait_s: float = 0
+        self,
+        *,
+        remove_conflicting: bool = False,
+        skip_unreachable: bool = False,
+        pending_wait_s: float = 0,
+        limit: Collection[str] = (),
     ) -> "Plan":
-        """Read all devices and return the plan."""
+        """Read all devices and return the plan, of the switches ``limit`` alone if there are any.
+
+        Raises RefusedError where the limit separates switches that must change together or in order.
+        """
         # Imported late, as what deploys and verifies: each command needs one of the three.
         from nornir_railweave.rollout.planning import plan
+        from railweave.plan.limit import limited
 
-        return plan(
+        # The others are read as well: what they need and what they carry decides what may change without them.
+        made = plan(
             self.nornir,
             self.designed.fabric,
             self.intended,
@@ -117,6 +127,9 @@ class LiveFabric:
             quiet_packets_per_s=self.target.rollout.quiet_packets_per_s,
             events=self.shown,
         )
+        if not limit:
+            return made
+        return limited(self.designed.fabric, made, frozenset(limit))
 
     def deploy(
         self,
@@ -147,11 +160,25 @@ class LiveFabric:
         if self.missing_secrets:
             raise RefusedError(self.missing_secrets)
 
-    def verify(self, *, wait_s: float = 0) -> "VerifyResult":
-        """Read all devices and compare them with the fabric."""
-        from nornir_railweave.tasks.verifying import verify
+    def verify(
+        self, *, wait_s: float = 0, devices: Collection[str] | None = None, settled: Collection[str] = ()
+    ) -> "VerifyResult":
+        """Read ``devices``, by default all, and compare them with the fabric.
 
-        return verify(self.nornir, self.designed.fabric, timeout_s=wait_s, events=self.shown, scope=self.scope)
+        Nothing is expected of links to switches that are not ``settled``; if it is empty, all are.
+        """
+        from nornir_railweave.tasks.verifying import verify
+        from railweave.plan.verification import EVERYONE
+
+        return verify(
+            self.nornir,
+            self.designed.fabric,
+            devices,
+            settled=settled or EVERYONE,
+            timeout_s=wait_s,
+            events=self.shown,
+            scope=self.scope,
+        )
 
 
 def pending_wait_s(target: Target) -> float:

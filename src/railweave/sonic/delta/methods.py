@@ -368,6 +368,11 @@ def needs_both_ends(edits: Iterable[Edit]) -> bool:
 def _is_of_both_ends(edit: Edit) -> bool:
     if edit.table == FRR_TABLE:
         return _BOTH_ENDS_LINE.match(edit.field or "") is not None
+    return is_link_setting(edit)
+
+
+def is_link_setting(edit: Edit) -> bool:
+    """Tell whether ``edit`` is about a port setting or an address that both ends of a link must agree on."""
     if edit.table not in _BOTH_ENDS:
         return False
     fields = _BOTH_ENDS[edit.table]

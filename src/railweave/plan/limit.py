@@ -1,0 +1,239 @@
+"""A plan that is limited to some switches (``--limit``): what it leaves out, and when it must not.
+
+A limit may separate neighbors only where neither needs the other. Two running switches that both change a cable, an
+address, the MTU, a BGP session or the traffic classes of a link go together. Where one of them carries no traffic yet,
+or where both change what they announce and accept, the order of the whole plan counts: the switch that goes first may
+not stay behind.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from railweave.diagnostics import Diagnostic, error
+from railweave.errors import RefusedError
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
+from railweave.plan.build import in_own_order
+from railweave.plan.expectation import session_peer
+from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.sonic.delta.change import Change, Delta
+from railweave.sonic.delta.shared import Shared, far_devices, shared_by
+from railweave.wording import compact, listed
+
+_KEPT_STATES = frozenset({DeviceState.UNCHANGED, DeviceState.WAITING})
+_READ_STATES = frozenset({DeviceState.CHANGED, DeviceState.UNCHANGED})
+
+SharedWith = Mapping[str, frozenset[Shared]]
+"""The neighbors that changes concern, each with what is shared with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Separation:
+    """Two neighbors that a limit separates: ``inner`` may be changed, ``outer`` would stay behind."""
+
+    inner: str
+    outer: str
+    shared: frozenset[Shared]
+    # They would not fail together, but the whole plan changes ``outer`` first.
+    ordered: bool
+
+
+def limited(fabric: Fabric, plan: Plan, names: Collection[str]) -> Plan:
+    """Return ``plan``, which is of all switches, with the changes of the switches ``names`` alone.
+
+    Its waves are laid out for these. Raises RefusedError where the limit separates what must not be separated.
+    """
+    refused = limit_diagnostics(fabric, plan, names)
+    if refused:
+        raise RefusedError(refused)
+    unread = _unread_neighbors(fabric, plan, names)
+    devices = {}
+    for name, device in plan.devices.items():
+        # A change that a switch shares with one that was not read: --skip-unreachable is to agree to that.
+        if name in names or name in unread:
+            devices[name] = device
+        else:
+            devices[name] = _left_out(device, links_as_intended=_keeps_links(fabric, plan, name))
+    limit = tuple(switch.name for switch in fabric.switches if switch.name in names)
+    return in_own_order(fabric, replace(plan, devices=devices, limit=limit, violations=()))
+
+
+def _keeps_links(fabric: Fabric, plan: Plan, name: str) -> bool:
+    """Tell whether the changes of a switch concern none of its links, so that these are as intended without them."""
+    device = plan.devices[name]
+    if device.reading.difference is None or device.difference.unprovisioned or device.state not in _READ_STATES:
+        return False
+    shared_with = _shared_with(fabric, name, device.difference.delta)
+    return all(shared <= {Shared.ROUTES} for shared in shared_with.values())
+
+
+def _left_out(device: DevicePlan, *, links_as_intended: bool) -> DevicePlan:
+    """Return a device that the limit leaves out: with what it carries today, and with nothing that would change."""
+    reading = replace(device.reading, live_ports=())
+    if reading.difference is not None:
+        difference = replace(reading.difference, delta=Delta(), blockers=(), conflicts=(), lossless_removed=(), kept=())
+        reading = replace(reading, difference=difference)
+    state = DeviceState.BEHIND
+    if device.state in _KEPT_STATES:
+        state = device.state
+    return replace(
+        device,
+        state=state,
+        reading=reading,
+        disruptive=False,
+        drain=(),
+        labels=None,
+        links_as_intended=links_as_intended,
+    )
+
+
+def limit_diagnostics(fabric: Fabric, plan: Plan, names: Collection[str]) -> tuple[Diagnostic, ...]:
+    """Return why ``plan`` must not be limited to the switches ``names``; nothing where it may."""
+    separations = tuple(separated(fabric, plan, names))
+    if not separations:
+        return ()
+    fix = _fix(fabric, plan, names)
+    diagnostics = []
+    together = [separation for separation in separations if not separation.ordered]
+    if together:
+        message = (
+            f"{_inner(together)} must change together with {_outer(together)}, which the limit leaves out: "
+            f"both ends of a link need the same {_shared(together)}"
+        )
+        diagnostics.append(error("RW542", message, devices=_inner_names(together), fix=fix))
+    after = [separation for separation in separations if separation.ordered]
+    if after:
+        message = (
+            f"{_inner(after)} must change after {_outer(after)}, which the limit leaves out: "
+            f"both change {_shared(after)}"
+        )
+        diagnostics.append(error("RW543", message, devices=_inner_names(after), fix=fix))
+    return tuple(diagnostics)
+
+
+def _inner_names(separations: Collection[Separation]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(separation.inner for separation in separations))
+
+
+def _inner(separations: Collection[Separation]) -> str:
+    return compact(_inner_names(separations))
+
+
+def _outer(separations: Collection[Separation]) -> str:
+    return compact(dict.fromkeys(separation.outer for separation in separations))
+
+
+def _shared(separations: Collection[Separation]) -> str:
+    shared = frozenset[Shared]().union(*(separation.shared for separation in separations))
+    return listed(kind for kind in Shared if kind in shared)
+
+
+def _fix(fabric: Fabric, plan: Plan, names: Collection[str]) -> str:
+    wider = widened(fabric, plan, names)
+    if wider >= plan.deltas.keys():
+        return "deploy without --limit: every switch with changes belongs to it"
+    added = [name for name in plan.deltas if name in wider and name not in names]
+    return f"add {compact(added)} to --limit, or deploy without it"
+
+
+def widened(fabric: Fabric, plan: Plan, names: Collection[str]) -> frozenset[str]:
+    """Return ``names`` with the fewest switches beside them that make a limit which separates nothing."""
+    wider = frozenset(names)
+    while missing := {separation.outer for separation in separated(fabric, plan, wider)}:
+        wider |= missing
+    return wider
+
+
+def separated(fabric: Fabric, plan: Plan, names: Collection[str]) -> Iterator[Separation]:
+    """Yield the neighbors that a limit to ``names`` separates although they must change together or in order."""
+    shared_of: dict[str, SharedWith] = {}
+    for inner, outer, shared in _across(fabric, plan, names):
+        if outer not in shared_of:
+            shared_of[outer] = _shared_with(fabric, outer, plan.deltas[outer])
+        common = shared & shared_of[outer].get(inner, frozenset())
+        separation = _separation(fabric, plan, inner, outer, common)
+        if separation is not None:
+            yield separation
+
+
+def _separation(fabric: Fabric, plan: Plan, inner: str, outer: str, common: frozenset[Shared]) -> Separation | None:
+    """Return why two neighbors that both change what is ``common`` must not be separated; None where they may be."""
+    together = common - {Shared.ROUTES}
+    fresh = any(plan.devices[name].difference.unprovisioned for name in (inner, outer))
+    if together and not fresh:
+        return Separation(inner, outer, together, ordered=False)
+    # Of two neighbors the one in the upper tier is changed first (`plan.waves`).
+    outer_first = fabric.switch_of[outer].tier.level > fabric.switch_of[inner].tier.level
+    if common and outer_first:
+        return Separation(inner, outer, common, ordered=True)
+    return None
+
+
+def _across(fabric: Fabric, plan: Plan, names: Collection[str]) -> Iterator[tuple[str, str, frozenset[Shared]]]:
+    """Yield the changed switches of ``names`` with their changed neighbors outside, and what these changes share."""
+    changed = {name for wave in plan.waves for name in wave}
+    for inner, delta in plan.deltas.items():
+        if inner not in names or inner not in changed:
+            continue
+        for outer, shared in _shared_with(fabric, inner, delta).items():
+            if outer in changed and outer not in names:
+                yield inner, outer, shared
+
+
+def _unread_neighbors(fabric: Fabric, plan: Plan, names: Collection[str]) -> frozenset[str]:
+    """Return the switches outside of ``names`` that were not read and that changes of ``names`` concern."""
+    unread = {name for name, device in plan.devices.items() if device.reading.difference is None}
+    concerned: set[str] = set()
+    for inner, delta in plan.deltas.items():
+        if unread and inner in names:
+            concerned.update(_shared_with(fabric, inner, delta))
+    return frozenset(concerned & unread)
+
+
+def _shared_with(fabric: Fabric, name: str, delta: Delta) -> SharedWith:
+    """Return the switches with which ``delta`` of a switch changes something in common."""
+    switch = fabric.switch_of[name]
+    far_ends = _far_ends(fabric, switch)
+    everyone = frozenset(far_ends.values())
+    shared_with: dict[str, frozenset[Shared]] = {}
+    for change in delta:
+        shared = shared_by(change)
+        if shared is None:
+            continue
+        for far in _concerned(change, shared, far_ends, everyone):
+            if far in fabric.switch_of:
+                shared_with[far] = shared_with.get(far, frozenset()) | {shared}
+    return shared_with
+
+
+def _far_ends(fabric: Fabric, switch: Switch) -> dict[str, str]:
+    """Return the neighbors of a switch by our port of the link, and by the peer of its BGP session."""
+    far_ends = {}
+    for link in fabric.fabric_links_of(switch.name):
+        far = link.far(switch.name)
+        port = switch.panel.ports[link.port_of(switch.name)].name
+        far_ends[port] = far
+        far_ends[session_peer(fabric, link, far, port)] = far
+    return far_ends
+
+
+def _concerned(
+    change: Change, shared: Shared, far_ends: Mapping[str, str], everyone: Collection[str]
+) -> Collection[str]:
+    """Return the neighbors that a change concerns: one if it names a port or a peer, else all of them."""
+    subject = change.subject
+    place = subject.port
+    if shared is Shared.SESSIONS and subject.name:
+        place = subject.name
+    if shared is Shared.CABLES:
+        # Where a cable moves, the far end of before has to follow as well.
+        return {*far_devices(change), *_at(place, far_ends)}
+    if not place:
+        return everyone
+    return _at(place, far_ends)
+
+
+def _at(place: str, far_ends: Mapping[str, str]) -> Collection[str]:
+    if place not in far_ends:
+        return ()
+    return (far_ends[place],)
