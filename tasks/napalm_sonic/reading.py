@@ -150,7 +150,7 @@ def reading_of(hostname: str, answer: Mapping[str, Any], last: Reading | None) -
     except DocumentError as error:
         raise CommandErrorException(f"{hostname}: {error}") from error
     if not {"unapplied", "unseen"} <= answer.keys() or "broken" not in answer["status"]:
-        raise CommandErrorException(f"{hostname}: its answer leaves out how its daemons stand")
+        raise CommandErrorException(f"{hostname}: its answer leaves out the state of its daemons")
     return _reading(running, last, answer, observed_of(hostname, answer))
 
 

@@ -90,7 +90,7 @@ def _refuse_undone(host: SwitchHost, state: State, document: RollbackDocument) -
     own = _lasting(state, document)
     undone = frr_undone(host, document.frr_ignored, own.frr_added, own.frr_removed)
     if undone:
-        raise RequestRefusedError(f"FRR runs the change no longer: {listed([*map(frr.shown, undone)])}", "moved")
+        raise RequestRefusedError(f"FRR no longer runs the change: {listed([*map(frr.shown, undone)])}", "moved")
 
 
 def confirm_commit(host: SwitchHost, state: State, document: RollbackDocument) -> Answer:

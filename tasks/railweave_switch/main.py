@@ -234,10 +234,10 @@ def _candidate(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise RequestRefusedError(f"the configuration is not JSON: {error}") from error
     if not isinstance(candidate, dict) or len(candidate) != 1 or not {"config_db", "changes"}.issuperset(candidate):
-        raise RequestRefusedError("the configuration is no CONFIG_DB and no change of one")
+        raise RequestRefusedError("the configuration is neither a CONFIG_DB nor a change of one")
     (tables,) = candidate.values()
     if not isinstance(tables, dict) or not all(isinstance(rows, dict) for rows in tables.values()):
-        raise RequestRefusedError("the configuration is no CONFIG_DB")
+        raise RequestRefusedError("the configuration is not a CONFIG_DB")
     return candidate
 
 

@@ -308,7 +308,7 @@ def test_documents_of_switches_are_a_state_as_well(deployed_lab: Any) -> None:
     assert [wave["devices"] for wave in done["waves"]] == [[LEAF]]
     (folder / f"{LEAF}.json").write_text('{"PORT": {}}', encoding="utf-8")
     refused = project.run("rehearse", "--running", "state", status=1).stderr
-    assert "lab-leaf1.json: no whole configuration: `show runningconfiguration all` prints one" in refused
+    assert "lab-leaf1.json: not a whole configuration: `show runningconfiguration all` prints one" in refused
     empty = project.run("rehearse", "--running", "intent", status=64).stderr
     assert "intent holds no document of a switch of lab: lab-leaf1.json, lab-leaf2.json" in empty
 

@@ -32,7 +32,7 @@ rule(
 rule(
     "D-1",
     "no cyclic buffer dependency (PFC deadlock)",
-    "Where buffers wait for each other in a ring, each pauses the one before it, and all of them stand still for ever.",
+    "Where buffers wait for each other in a cycle, each pauses the one before it, and none of them drains again.",
     "a static route on a leaf that sends what belongs to another leaf back up to a spine",
 )
 
@@ -60,7 +60,7 @@ class _Valley(NamedTuple):
 
 
 def transit_diagnostics(fabric: Fabric, sources: RouteSources, place: Callable[[str], Where]) -> Iterator[Diagnostic]:
-    """Yield V-1 for every switch in transit, and D-1 where buffers may wait for each other in a ring."""
+    """Yield V-1 for every switch in transit, and D-1 where buffers may wait for each other in a cycle."""
     valleys = list(_Routes(fabric, sources).valleys())
     first: dict[str, _Valley] = {}
     for valley in valleys:
@@ -101,8 +101,8 @@ def _ring(fabric: Fabric, valleys: list[_Valley], place: Callable[[str], Where])
         in_transit = [name for name in ring if name in transits]
         yield error(
             "D-1",
-            f"PFC of {' and '.join(lossless)} can stand still for ever: the buffers of"
-            f" {' → '.join((*ring, ring[0]))} wait for each other in a ring",
+            f"PFC of {' and '.join(lossless)} can deadlock: the buffers of"
+            f" {' → '.join((*ring, ring[0]))} wait for each other in a cycle",
             place(in_transit[0]),
             fix=f"let {', '.join(in_transit)} send up only what is their own",
             devices=ring,

@@ -144,7 +144,7 @@ def _beyond_reserve(intent: Intent, own: _Own, leaves: Leaves) -> Iterator[Diagn
             "G-1",
             f"the reserve of {reserve} leaves of {own.name} is smaller than the fabric of today, which needs {today}",
             intent.where(own.path),
-            fix=f"reserve at least {today}; where spines stand already, cables move as the block of ports grows",
+            fix=f"reserve at least {today}; in an existing fabric, cables move as the block of ports grows",
         )
 
 

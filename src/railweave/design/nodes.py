@@ -126,7 +126,7 @@ def _shared_stripes(intent: Intent, groups: list[NodeGroup]) -> list[Diagnostic]
     return [
         error(
             "RW205",
-            f"nodes {after.entry.name!r} begin in stripe {after.first_stripe}, where {before.entry.name!r} still stand:"
+            f"nodes {after.entry.name!r} begin in stripe {after.first_stripe}, where {before.entry.name!r} still are:"
             f" stripes {before.first_stripe} to {before.end_stripe - 1}",
             intent.where(f"{after.path}.first_stripe"),
             fix=f"first_stripe: {before.end_stripe} or higher",

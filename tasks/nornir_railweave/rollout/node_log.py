@@ -74,7 +74,7 @@ class NodeLog:
             else:
                 self._append(data)
         except (StoreError, OSError) as fault:
-            raise RailweaveError(f"the nodes that are drained cannot be written down: {fault}") from fault
+            raise RailweaveError(f"the record of drained nodes cannot be written: {fault}") from fault
 
     def _prune(self) -> None:
         """Put what is left drained in the place of all lines before: a log that only grows is read by every run."""
@@ -86,7 +86,7 @@ class NodeLog:
             elif self._file.exists():
                 write_private(self._file, kept)
         except (StoreError, OSError) as fault:
-            raise RailweaveError(f"the nodes that are drained cannot be written down: {fault}") from fault
+            raise RailweaveError(f"the record of drained nodes cannot be written: {fault}") from fault
 
     def _append(self, data: bytes) -> None:
         file = os.open(self._file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)

@@ -74,7 +74,7 @@ def test_a_folder_without_whole_documents_is_refused(lab: Designed, tmp_path: Pa
     project = open_project(LAB)
     with pytest.raises(UsageError, match=r"holds no document of a switch of lab: lab-leaf1\.json"):
         states_of(project, lab, str(tmp_path))
-    for text, said in (("[]", "the document is not a JSON object"), ('{"PORT": {}}', "no whole configuration")):
+    for text, said in (("[]", "the document is not a JSON object"), ('{"PORT": {}}', "not a whole configuration")):
         (tmp_path / f"{LEAF}.json").write_text(text)
         with pytest.raises(RailweaveError, match=said):
             states_of(project, lab, str(tmp_path))

@@ -110,7 +110,7 @@ def test_with_allowas_in_the_buffers_of_two_leaves_and_two_spines_wait_in_a_ring
     assert len(of(found, "V-1")) == 2
     (ring,) = of(found, "D-1")
     assert sorted(ring.devices) == ["pod-leaf1", "pod-leaf2", "pod-spine1", "pod-spine2"]
-    assert ring.message.startswith("PFC of roce can stand still for ever: the buffers of ")
+    assert ring.message.startswith("PFC of roce can deadlock: the buffers of ")
     assert (
         "pod-leaf1 and pod-leaf2" in ring.fix
         or "pod-leaf1, pod-leaf2" in ring.fix

@@ -106,7 +106,7 @@ def test_a_change_that_a_daemon_lost_when_it_started_anew_is_not_confirmed() -> 
     world.advance(5.0)
     answer = world.call("confirm")
     assert (answer["outcome"], answer["code"]) == ("refused", "moved")
-    assert "FRR runs the change no longer: FRR router bgp 65001 / timers bgp 1 3" in answer["error"]
+    assert "FRR no longer runs the change: FRR router bgp 65001 / timers bgp 1 3" in answer["error"]
     world.advance(60.0)
     assert world.call("status")["status"]["status"] == "reverted"
     assert is_restored(world)

@@ -52,7 +52,7 @@ def _recorded(fabric: Fabric, folder: Path) -> dict[str, RecordedSwitch]:
         except (OSError, UnicodeDecodeError, DocumentError) as fault:
             raise RailweaveError(f"{path}: {fault}: `show runningconfiguration all` prints what it must hold") from None
         if not running.is_whole:
-            raise RailweaveError(f"{path}: no whole configuration: `show runningconfiguration all` prints one")
+            raise RailweaveError(f"{path}: not a whole configuration: `show runningconfiguration all` prints one")
         switches[path.stem] = RecordedSwitch(running=running)
     if not switches:
         names = first_few(f"{name}.json" for name in fabric.switch_of)
