@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sources import Module, by_folder, nodes_of
 
-from railweave.sonic.delta.methods import RULES
+from railweave.sonic.delta.rules import RULES
 from railweave.sonic.ownership import OWNED
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,8 @@ from by_check import sampled
 
 from railweave.sonic.delta.change import Disruption, Edit, Method, Op
 from railweave.sonic.delta.delta import judged
-from railweave.sonic.delta.methods import RULES, classify, find_rule, settle
+from railweave.sonic.delta.methods import classify, treatments
+from railweave.sonic.delta.rules import RULES, find_rule
 from railweave.sonic.delta.steps import HdelStep, LoadStep, steps_of
 from railweave.sonic.document import running_from
 from railweave.sonic.neutral import instead_of_field, is_permanent
@@ -111,7 +112,7 @@ def test_a_change_goes_in_a_form_that_the_daemons_follow(table: str, field: str,
         case "crashes":
             assert is_permanent(table, edit.key)
             orphan = Edit(Op.REMOVE, table, "Ethernet0", None, {"action": "drop"}, None)
-            assert settle([orphan], {})[0].method is Method.RELOAD
+            assert treatments([orphan], {})[0].method is Method.RELOAD
         case "waits":
             assert goes_after_what_names_it(table)
         case "keeps" | "refuses":

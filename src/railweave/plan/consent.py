@@ -13,7 +13,7 @@ from railweave.sonic.delta.access import access_tables
 from railweave.sonic.delta.closing import ClosingPort, closing_ports
 from railweave.sonic.delta.conflicts import Conflict
 from railweave.sonic.delta.diff import DeviceDiff
-from railweave.sonic.delta.methods import lowers_mtu, mtu_bytes_after
+from railweave.sonic.delta.rules import lowers_mtu, mtu_bytes_after
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.wording import command_line, counted, first_few, natural_key
 

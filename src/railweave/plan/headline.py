@@ -12,7 +12,8 @@ from railweave.fabric.devices import TIER_NAMES
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
-from railweave.sonic.delta.methods import effect_is_unknown, is_of_the_cpu, lowers_mtu, sets_queues_anew
+from railweave.sonic.delta.methods import effect_is_unknown, is_of_the_cpu, sets_queues_anew
+from railweave.sonic.delta.rules import lowers_mtu
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.render.metadata import SONIC_TYPE
 from railweave.wording import compact, counted, listed

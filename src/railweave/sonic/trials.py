@@ -12,7 +12,8 @@ from railweave.sonic.delta.daemon_rows import leaves_rows
 from railweave.sonic.delta.delta import applied, inverse, judged
 from railweave.sonic.delta.edits import row_edits
 from railweave.sonic.delta.lossless import PFC_ENABLE
-from railweave.sonic.delta.methods import RULES, TreatmentRule, classify, find_rule
+from railweave.sonic.delta.methods import classify
+from railweave.sonic.delta.rules import RULES, TreatmentRule, find_rule
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.resolved import QOS_TABLES
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Row, Value, number

@@ -6,16 +6,8 @@ from hypothesis import strategies as st
 
 from railweave.sonic.delta.change import Change, Disruption, Edit, Method, Op
 from railweave.sonic.delta.leaf_words import field_names, has_field, is_modeled, modeled_tables
-from railweave.sonic.delta.methods import (
-    PATCH_EDITS_MAX,
-    RULES,
-    Treatment,
-    accepts_patches,
-    classify,
-    effect_is_unknown,
-    find_rule,
-    settle,
-)
+from railweave.sonic.delta.methods import PATCH_EDITS_MAX, accepts_patches, classify, effect_is_unknown, treatments
+from railweave.sonic.delta.rules import RULES, Treatment, find_rule
 from railweave.sonic.ownership import OWNED
 from railweave.sonic.rows import FRR_TABLE
 
@@ -153,7 +145,7 @@ def test_a_change_that_no_rule_knows_is_neither_a_reload_nor_without_disruption(
         return
     if find_rule(edit) is None:
         assert treatment == Treatment(FLAP, PATCH)
-    (settled,) = settle([edit], {"PORT": {"x": {}}})
+    (settled,) = treatments([edit], {"PORT": {"x": {}}})
     change = Change(
         edit.op, edit.table, edit.key, edit.field, edit.before, edit.after, settled.disruption, settled.method, ""
     )
@@ -162,20 +154,20 @@ def test_a_change_that_no_rule_knows_is_neither_a_reload_nor_without_disruption(
 
 def test_one_reload_makes_all_changes_of_the_device_a_reload() -> None:
     edits = [field("PORT", "mtu"), field("PORT", "lanes"), frr(Op.ADD, "", "ip nht resolve-via-default")]
-    assert set(settle(edits, {})) == {Treatment(RELOAD, Method.RELOAD)}
+    assert set(treatments(edits, {})) == {Treatment(RELOAD, Method.RELOAD)}
 
 
 def test_more_patches_than_are_quick_are_written() -> None:
     few = [field("PORT", "mtu", key=f"Ethernet{number}") for number in range(PATCH_EDITS_MAX)]
-    assert {one.method for one in settle(few, {})} == {PATCH}
+    assert {one.method for one in treatments(few, {})} == {PATCH}
     many = [*few, field("PORT", "mtu", key="Ethernet200"), frr(Op.ADD, "", "ip nht resolve-via-default")]
-    assert [one.method for one in settle(many, {})] == [WRITE] * (PATCH_EDITS_MAX + 1) + [Method.FRR]
+    assert [one.method for one in treatments(many, {})] == [WRITE] * (PATCH_EDITS_MAX + 1) + [Method.FRR]
 
 
 def test_a_model_whose_ports_share_a_lane_is_never_patched() -> None:
     ports = {"PORT": {"Ethernet0": {"lanes": "1,2"}, "Ethernet1": {"lanes": "2, 3"}}}
     assert not accepts_patches(ports)
-    assert settle([field("PORT", "mtu")], ports) == (Treatment(NONE, WRITE),)
+    assert treatments([field("PORT", "mtu")], ports) == (Treatment(NONE, WRITE),)
     assert accepts_patches({"PORT": {"Ethernet0": {"lanes": "1,2"}, "Ethernet1": {"lanes": "3"}}})
 
 
@@ -190,7 +182,7 @@ def test_a_new_neighbor_has_no_session_to_lose() -> None:
         frr(Op.ADD, "router bgp 1 / address-family ipv4 unicast", "neighbor 10.0.0.1 activate"),
         frr(Op.ADD, "router bgp 1", "neighbor 10.0.0.3 timers 3 9"),
     ]
-    assert [one.disruption for one in settle(edits, {})] == [NONE, NONE, NONE, SESSION]
+    assert [one.disruption for one in treatments(edits, {})] == [NONE, NONE, NONE, SESSION]
 
 
 def test_a_neighbor_with_another_as_number_loses_its_session() -> None:
@@ -198,7 +190,7 @@ def test_a_neighbor_with_another_as_number_loses_its_session() -> None:
         frr(Op.REMOVE, "router bgp 1", "neighbor 10.0.0.1 remote-as 2"),
         frr(Op.ADD, "router bgp 1", "neighbor 10.0.0.1 remote-as 3"),
     ]
-    assert [one.disruption for one in settle(edits, {})] == [SESSION, SESSION]
+    assert [one.disruption for one in treatments(edits, {})] == [SESSION, SESSION]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from railweave.report.plan_parts import remarks
 from railweave.sonic.delta.change import Change, Edit, Op
 from railweave.sonic.delta.edits import removal_edits
 from railweave.sonic.delta.kept import Kept
-from railweave.sonic.delta.methods import ROW, RULES, TreatmentRule, find_rule
+from railweave.sonic.delta.rules import ROW, RULES, TreatmentRule, find_rule
 from railweave.sonic.neutral import WITHOUT_ROW
 
 PERMANENT = dict(WITHOUT_ROW)

@@ -20,7 +20,7 @@ from railweave.plan.selftest import (
 from railweave.sonic.chosen_words import names_in
 from railweave.sonic.delta.change import Delta, Disruption
 from railweave.sonic.delta.delta import applied, inverse
-from railweave.sonic.delta.methods import RULES
+from railweave.sonic.delta.rules import RULES
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.rows import FRR_TABLE
 from railweave.sonic.trials import Trial, class_trial, trials_of

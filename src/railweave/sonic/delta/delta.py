@@ -11,7 +11,8 @@ from operator import is_
 
 from railweave.sonic.delta.change import Change, Delta, Disruption, Edit, Method, Op
 from railweave.sonic.delta.edits import removal_edits
-from railweave.sonic.delta.methods import Treatment, classify, settle, written
+from railweave.sonic.delta.methods import classify, treatments, written
+from railweave.sonic.delta.rules import Treatment
 from railweave.sonic.delta.tables import tables_after
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.frr import FrrEntry, with_lines
@@ -22,7 +23,7 @@ NO_REASON = ""
 
 def judged(edits: Sequence[Edit], config_db: ConfigDb, reason: str = NO_REASON) -> Delta:
     """Return ``edits`` with disruption and method, given the running tables; all are made for the same reason."""
-    return treated(edits, settle(edits, config_db), [reason] * len(edits))
+    return treated(edits, treatments(edits, config_db), [reason] * len(edits))
 
 
 def treated(edits: Iterable[Edit], treatments: Iterable[Treatment], reasons: Iterable[str]) -> Delta:

@@ -12,7 +12,8 @@ from railweave.sonic.delta.delta import Sharing, lines_of, treated
 from railweave.sonic.delta.digest import running_sha256
 from railweave.sonic.delta.edits import frr_edits, row_edits
 from railweave.sonic.delta.kept import Kept, unstated_rows
-from railweave.sonic.delta.methods import RELOADED, Treatment, settle
+from railweave.sonic.delta.methods import RELOADED, treatments
+from railweave.sonic.delta.rules import Treatment
 from railweave.sonic.delta.spans import SPANNED, span_edits
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.frr import FrrDocument, frr_difference, with_lines
@@ -263,7 +264,7 @@ def _shuts_port(edit: Edit) -> bool:
 def _treatments(edits: Sequence[Edit], running: RunningConfig, unprovisioned: bool) -> tuple[Treatment, ...]:
     if unprovisioned:
         return (RELOADED,) * len(edits)
-    return settle(edits, running.config_db)
+    return treatments(edits, running.config_db)
 
 
 class _Reasons:

@@ -12,7 +12,7 @@ from railweave.secrets import shown_key
 from railweave.sonic.delta.change import Edit, Op
 from railweave.sonic.delta.edits import removal_edits
 from railweave.sonic.delta.merge import MergeDocument, RowMerge, parse_merge
-from railweave.sonic.delta.methods import find_rule
+from railweave.sonic.delta.rules import find_rule
 from railweave.sonic.neutral import WITHOUT_ROW, goes_on
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 

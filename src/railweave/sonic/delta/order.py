@@ -6,7 +6,7 @@ from itertools import chain
 
 from railweave.sonic.delta.change import Edit, Method, Op
 from railweave.sonic.delta.lossless import LosslessChange, narrows, widened
-from railweave.sonic.delta.methods import MEMBERSHIPS, PROFILE_LISTS
+from railweave.sonic.delta.rules import MEMBERSHIPS, PROFILE_LISTS
 from railweave.sonic.neutral import SWITCH_HASH
 from railweave.sonic.qos_maps import CLASS_MAPS
 

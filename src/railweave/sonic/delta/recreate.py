@@ -12,8 +12,8 @@ from itertools import chain
 from railweave.sonic.delta.change import Edit
 from railweave.sonic.delta.daemon_rows import made_between
 from railweave.sonic.delta.lossless import LosslessChange, lossless_change
-from railweave.sonic.delta.methods import RULES, find_rule
 from railweave.sonic.delta.order import ChangePhase
+from railweave.sonic.delta.rules import RULES, find_rule
 from railweave.sonic.delta.spans import SPANNED, cleared_rows
 from railweave.sonic.ownership import PRIORITY_GROUPS, port_of
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
