@@ -53,6 +53,13 @@ MOVED = {
 }
 """The modules that now hold the names of each earlier module."""
 
+RENAMED = {
+    "deploying": {"state_told": "report_ended_state"},
+    "phased_removal": {"take_out": "drain_leaving"},
+    "rolling_back": {"free": "revert_unconfirmed"},
+}
+"""Functions of earlier modules that have another name today: earlier name to today's."""
+
 
 class OldModules:
     """Finds the earlier modules for Python's import statement, after every finder of real files, and loads them.
@@ -84,8 +91,10 @@ class OldModules:
         )
         if len(homes) == 1:
             # Python takes what is in sys.modules after this call, so both paths are one module.
-            sys.modules[name] = import_module(homes[0])
-            return
-        for home in homes:
-            values = vars(import_module(home))
-            vars(module).update({key: value for key, value in values.items() if not key.startswith("_")})
+            module = sys.modules[name] = import_module(homes[0])
+        else:
+            for home in homes:
+                values = vars(import_module(home))
+                vars(module).update({key: value for key, value in values.items() if not key.startswith("_")})
+        for earlier, today in RENAMED.get(name.removeprefix(_PACKAGE), {}).items():
+            vars(module)[earlier] = vars(module)[today]

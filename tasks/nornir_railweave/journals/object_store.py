@@ -46,7 +46,7 @@ class ObjectStore:
         """List the objects."""
         import obstore
 
-        with _told():
+        with _as_store_errors():
             # The bucket is listed in pages.
             return sorted(entry["path"] for page in obstore.list(self._bucket, folder or None) for entry in page)
 
@@ -62,19 +62,19 @@ class ObjectStore:
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         try:
-            with _told(AlreadyExistsError, PreconditionError):
+            with _as_store_errors(AlreadyExistsError, PreconditionError):
                 obstore.put(self._bucket, name, data, mode="create")
         except (AlreadyExistsError, PreconditionError):
             # It may be this very one, whose answer was lost: the library asks again by itself.
             if self._content(name) != data:
                 return False
         if later_than(name, self.names(name.rpartition("/")[0])):
-            with _told():
+            with _as_store_errors():
                 obstore.delete(self._bucket, name)
             return False
         if removing:
             # A record that stays is known to be replaced by the one that was created.
-            with suppress(StoreError), _told():
+            with suppress(StoreError), _as_store_errors():
                 obstore.delete(self._bucket, list(removing))
         return True
 
@@ -83,14 +83,14 @@ class ObjectStore:
         from obstore.exceptions import NotFoundError
 
         try:
-            with _told(NotFoundError, FileNotFoundError):
+            with _as_store_errors(NotFoundError, FileNotFoundError):
                 return bytes(obstore.get(self._bucket, name).bytes())
         except (NotFoundError, FileNotFoundError):
             return None
 
 
 @contextmanager
-def _told(*passed: type[BaseException]) -> Iterator[None]:
+def _as_store_errors(*passed: type[BaseException]) -> Iterator[None]:
     """Turn what obstore raises into StoreError, but for what is ``passed`` on."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""Carrying on a rollout whose process was lost, or which stopped: free its devices, and see what is left.
+"""Carrying on a rollout whose process was lost, or which stopped: revert its unconfirmed commits, and see what is left.
 
 Nothing is concluded from the journal about what a device holds; the journal tells whose the commits are that wait on
 the devices, what was planned, and in which order. The devices tell the rest.
@@ -53,7 +53,7 @@ def newer_change(folder: Path, rollout: Rollout) -> Rollout | None:
     return None
 
 
-def free_devices(
+def revert_pending(
     nr: Nornir, rollout: Rollout, intended: IntendedConfig, *, reconnect_s: float, announce: Events
 ) -> dict[str, str]:
     """Restore what devices held before the commits of ``rollout`` that wait on them; return why that failed, by device.
@@ -67,7 +67,7 @@ def free_devices(
         if record.step and record.outcome != "new" and name in nr.inventory.hosts
     ]
     results = run_on(
-        nr, names, free_device, rollout=rollout, intended=intended, reconnect_s=reconnect_s, announce=announce
+        nr, names, revert_pending_commit, rollout=rollout, intended=intended, reconnect_s=reconnect_s, announce=announce
     )
     return {name: str(why) for name, why in results.items() if why}
 
@@ -104,7 +104,7 @@ class _Ownership:
             raise ForestalledError(last)
 
 
-def free_device(
+def revert_pending_commit(
     task: Task, rollout: Rollout, intended: Callable[[str], DeviceConfig], reconnect_s: float, announce: Events
 ) -> Result:
     """Restore what the device held before its pending commit, and undrain it, if these are of ``rollout``.
@@ -122,7 +122,7 @@ def free_device(
             try:
                 if attempt:
                     device.reconnect()
-                missing = _freed(device, owned, intended)
+                missing = _revert_or_undrain(device, owned, intended)
             except DEVICE_ERRORS as fault:
                 why = error_text(fault)
                 device.say(Step.LOST, why)
@@ -132,7 +132,9 @@ def free_device(
     return Result(host=task.host, result=why, failed=True)
 
 
-def _freed(device: ReachedDevice, owned: _Ownership, intended: Callable[[str], DeviceConfig]) -> tuple[str, ...]:
+def _revert_or_undrain(
+    device: ReachedDevice, owned: _Ownership, intended: Callable[[str], DeviceConfig]
+) -> tuple[str, ...]:
     """Restore what a device held where a commit of the rollout waits, else undrain; return what is missing then."""
     last = device.last_commit()
     if last.pending and owned.made(last):

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from by_check import sampled
 
-from railweave.api.deployment.rollout import state_told
+from railweave.api.deployment.rollout import report_ended_state
 from railweave.api.operator import Operator
 from railweave.api.project import JOURNALS, Project
 
@@ -68,7 +68,7 @@ def test_the_state_of_a_rollout_that_is_ended_at_once_is_told(tmp_path: Path, mo
     operator = Listening()
     target = SimpleNamespace(name="sim", rollout=SimpleNamespace(revert_in_s=900))
     fabric = SimpleNamespace(designed=SimpleNamespace(fabric=SimpleNamespace(name="lab-4")), target=target)
-    with pytest.raises(KeyboardInterrupt), state_told(Project(Path("x"), operator), cast("Any", fabric)):
+    with pytest.raises(KeyboardInterrupt), report_ended_state(Project(Path("x"), operator), cast("Any", fabric)):
         raise KeyboardInterrupt
     (told,) = operator.told
     assert "1 of 3 devices committed; changing leaf2. A switch" in told

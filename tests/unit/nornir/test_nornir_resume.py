@@ -16,7 +16,7 @@ from napalm.base.exceptions import CommitError, ConnectTimeoutError
 from nornir_railweave.events import Announcer, Step
 from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.last_rollout import last_rollout
-from nornir_railweave.rollout.resuming import free_devices, newer_change, newest_unfinished, write_down_done
+from nornir_railweave.rollout.resuming import newer_change, newest_unfinished, revert_pending, write_down_done
 from nornir_railweave.rollout.rolling_back import newer_than, newest_change, plan_rollback, roll_back
 from nornir_railweave.rollout.rollouts import read_rollout, rollouts
 from nornir_railweave.target.policy import Policy
@@ -282,7 +282,7 @@ def test_a_lost_rollout_is_freed_and_carried_on(changed: Any, step: Step) -> Non
     nr = changed.nornir()
     with closing(Journal.reopen(lost.path, "lab", "fake", RolloutMetadata())) as journal:
         announce = Announcer([journal])
-        assert free_devices(nr, lost, changed.world.intended, reconnect_s=0.05, announce=announce) == {}
+        assert revert_pending(nr, lost, changed.world.intended, reconnect_s=0.05, announce=announce) == {}
         assert changed.world.switches[last].running.config_db == changed.before[last].config_db
         plan = changed.plan()
         assert differing(lost, plan) == ()
@@ -368,7 +368,7 @@ def test_a_commit_of_somebody_else_is_left_alone(changed: Any) -> None:
     switch.pending = True
     changed.keepers.commits[last][-1] = Kept("foreign", "by hand", {})
     held = switch.running
-    free_devices(changed.nornir(), lost, changed.world.intended, reconnect_s=0.05, announce=changed.events.append)
+    revert_pending(changed.nornir(), lost, changed.world.intended, reconnect_s=0.05, announce=changed.events.append)
     assert (switch.pending, switch.running) == (True, held)
 
 
@@ -377,7 +377,7 @@ def test_a_device_that_cannot_be_freed_is_named(changed: Any, unreachable: Conne
     lost = cut(changed, Step.APPLYING, last)
     for switch in changed.world.switches.values():
         switch.faults["open"] = unreachable
-    failed = free_devices(
+    failed = revert_pending(
         changed.nornir(), lost, changed.world.intended, reconnect_s=0.05, announce=changed.events.append
     )
     assert failed == {last: "no route to host"}, "those that ended new need nothing"

@@ -164,7 +164,7 @@ class _PhasedRun:
         project.operator.tell(f"phase {phase.number} of {len(phases)}: {phase.title}")
         if phase.is_drain:
             if not self.options.remove_live:
-                yield take_out(self.live, phase)
+                yield drain_leaving(self.live, phase)
         elif phase.is_of_nodes and not self.manages_nodes:
             rest = phases[phase.number - 1 :]
             of_nodes = tuple(takewhile(lambda phase: phase.is_of_nodes, rest))
@@ -304,7 +304,7 @@ def _refuse_unread(run: HostsRun) -> None:
     raise RefusedError([error("RW518", text, devices=names, fix="restore access to it, then try again")])
 
 
-def take_out(phases: LivePhases, phase: Phase) -> PhaseStep | Waiting:
+def drain_leaving(phases: LivePhases, phase: Phase) -> PhaseStep | Waiting:
     """Drain what leaves, nodes by the target's hook and switches by graceful shutdown, and prove that it is unused.
 
     Raises RefusedError where the remaining paths do not suffice.

@@ -6,8 +6,8 @@ from dataclasses import replace
 from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.resuming import newer_change, newest_unfinished, write_down_done
 from nornir_railweave.rollout.rollouts import named_rollout
-from railweave.api.deployment.rollback import free, phases_of, reopened, resume_rollback
-from railweave.api.deployment.rollout import agreed_for, policy_of, state_told
+from railweave.api.deployment.rollback import phases_of, reopened, resume_rollback, revert_unconfirmed
+from railweave.api.deployment.rollout import agreed_for, policy_of, report_ended_state
 from railweave.api.journal.audit import audited
 from railweave.api.journal.folder import fetched_journals, journal_folder, refuse_while_held
 from railweave.api.plan_files import check_resumed
@@ -66,7 +66,7 @@ def _check(rollout: Rollout, fabric: LiveFabric) -> None:
 def _resume(
     project: Project, fabric: LiveFabric, rollout: Rollout, journal: Journal, options: DeployOptions, signer: str
 ) -> DeployResult | None:
-    free(fabric, rollout, journal)
+    revert_unconfirmed(fabric, rollout, journal)
     with fabric.shown:
         plan = fabric.plan(remove_conflicting=rollout.metadata.remove_conflicting, limit=rollout.metadata.limit)
     if diagnostics := differing(rollout, plan):
@@ -76,7 +76,7 @@ def _resume(
         return None
     policy = policy_of(replace(options, remove_conflicting=rollout.metadata.remove_conflicting), fabric.target)
     command = f"deploy --resume {rollout.name}"
-    with state_told(project, fabric), audited(command, plan, signed_by=signer) as record, fabric.shown:
+    with report_ended_state(project, fabric), audited(command, plan, signed_by=signer) as record, fabric.shown:
         # A rollback of this rollout needs every committed switch in the journal, also one whose record was lost.
         write_down_done(rollout, plan, journal)
         result = fabric.deploy(plan, policy, journal=journal)

@@ -11,10 +11,10 @@ from nornir_railweave.events import Announcer
 from nornir_railweave.rollout import last_rollout
 from nornir_railweave.rollout.control import GO_ON, ask
 from nornir_railweave.rollout.journal import Journal
-from nornir_railweave.rollout.resuming import free_devices
+from nornir_railweave.rollout.resuming import revert_pending
 from nornir_railweave.rollout.rolling_back import newer_than, newest_change, plan_rollback, roll_back
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout
-from railweave.api.deployment.rollout import policy_of, state_told
+from railweave.api.deployment.rollout import policy_of, report_ended_state
 from railweave.api.journal.audit import audited
 from railweave.api.journal.folder import (
     fetched_journals,
@@ -66,7 +66,7 @@ def rollback(
     refuse_while_rolling_out(undone.fabric, undone.target)
     fabric = fabric_of(undone, fabric, project)
     with fabric.connected():
-        return _roll_back(fabric, _freed(fabric, undone, project), options, project, ordered)
+        return _roll_back(fabric, _without_pending(fabric, undone, project), options, project, ordered)
 
 
 def rollback_last(
@@ -84,7 +84,7 @@ def rollback_last(
             rollout = _last(fabric)
             ordered = _ordered(fabric, rollout.name, order)
             reconnect_s = fabric.target.timeouts.reconnect_s
-            free_devices(fabric.nornir, rollout, fabric.intended, reconnect_s=reconnect_s, announce=fabric.shown)
+            revert_pending(fabric.nornir, rollout, fabric.intended, reconnect_s=reconnect_s, announce=fabric.shown)
             # Switches that had an unconfirmed commit of it have now reverted it, and are not part of it any more.
             rollout = _last(fabric, rollout.name)
         return _roll_back(fabric, rollout, options, project, ordered)
@@ -107,7 +107,7 @@ def resume_rollback(
     """Resume a rollback that was not finished, ordered by ``signer``; raises RefusedError if that is impossible."""
     project = replace(project, intent=Path(rollback.metadata.intent))
     with closing(reopened(rollback, project)) as journal, fabric.connected():
-        free(fabric, rollback, journal)
+        revert_unconfirmed(fabric, rollback, journal)
         name = rollback.metadata.of
         has_journal = any(path.stem == name for path in journals(journal_folder(), rollback.fabric))
         # `rollback_last` needs no journal of what it rolls back: then the switches know what they changed.
@@ -170,12 +170,12 @@ def _report_skipped(project: Project, undone: Rollout) -> None:
         )
 
 
-def _freed(fabric: LiveFabric, rollout: Rollout, project: Project) -> Rollout:
+def _without_pending(fabric: LiveFabric, rollout: Rollout, project: Project) -> Rollout:
     """Return the rollout after its unconfirmed commits were reverted, as its journal has it then."""
     if rollout.finished:
         return rollout
     with closing(reopened(rollout, project)) as journal:
-        free(fabric, rollout, journal)
+        revert_unconfirmed(fabric, rollout, journal)
     return read_rollout(rollout.path)
 
 
@@ -206,7 +206,7 @@ def _roll_back(
             metadata = _metadata(rollout, project, order)
             opened = Journal(journal_folder(), designed.name, plan.target, metadata, shared_journals())
             journal = stack.enter_context(closing(opened))
-        stack.enter_context(state_told(project, fabric))
+        stack.enter_context(report_ended_state(project, fabric))
         record = stack.enter_context(audited(f"rollback {rollout.name}", plan, signed_by=signer))
         stack.enter_context(fabric.shown)
         result = roll_back(fabric.nornir, designed, planned, policy=policy, events=fabric.shown, journal=journal)
@@ -261,10 +261,10 @@ def reopened(rollout: Rollout, project: Project) -> Journal:
     return journal
 
 
-def free(fabric: LiveFabric, rollout: Rollout, journal: Journal) -> None:
+def revert_unconfirmed(fabric: LiveFabric, rollout: Rollout, journal: Journal) -> None:
     """Revert at once what the rollout left unconfirmed on its devices, and record it in its journal."""
     with fabric.shown:
-        free_devices(
+        revert_pending(
             fabric.nornir,
             rollout,
             fabric.intended,

@@ -131,7 +131,7 @@ def agree(
 def carry_out(project: Project, fabric: LiveFabric, agreed: AgreedPlan, options: DeployOptions) -> DeployResult:
     """Roll out a plan that was agreed to; a switch refuses what was planned for another state of it."""
     with (
-        state_told(project, fabric),
+        report_ended_state(project, fabric),
         audited(agreed.command, agreed.plan, signed_by=agreed.signer) as record,
         fabric.shown,
     ):
@@ -167,7 +167,7 @@ def _metadata(project: Project, fabric: LiveFabric, options: DeployOptions, sign
 
 
 @contextmanager
-def state_told(project: Project, fabric: LiveFabric) -> Iterator[None]:
+def report_ended_state(project: Project, fabric: LiveFabric) -> Iterator[None]:
     """Tell the operator, if a second signal ends a rollout at once, in which state it is left."""
     try:
         yield
