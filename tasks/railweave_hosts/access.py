@@ -198,19 +198,26 @@ def _variables(access: HostAccess, host: Host, fabric: str) -> dict[str, Any] | 
     }
     if access.connection is Connection.LOCAL:
         return variables | {"ansible_connection": "local"}
-    address = own.host
-    if address is None and access.address is not None:
-        address = fill_pattern(access.address, host, fabric)
+    address = _address(access, own, host, fabric)
     if address is None:
         return None
     if access.connection is Connection.CONTAINER:
         # ansible-core has no connection to containers; the interpreter enters the container (runner._interpreted).
         return variables | {"ansible_connection": "local", CONTAINER_VARIABLE: address}
-    login = access.login
-    variables |= {
+    return variables | _ssh_variables(access.login, address, own.port)
+
+
+def _address(access: HostAccess, own: NodeAddress, host: Host, fabric: str) -> str | None:
+    if own.host is not None or access.address is None:
+        return own.host
+    return fill_pattern(access.address, host, fabric)
+
+
+def _ssh_variables(login: NodeLogin, address: str, own_port: int | None) -> dict[str, Any]:
+    variables: dict[str, Any] = {
         "ansible_connection": "ssh",
         "ansible_host": address,
-        "ansible_port": own.port or login.port,
+        "ansible_port": own_port or login.port,
         "ansible_user": login.username,
         "ansible_ssh_common_args": " ".join(_ssh_words(login)),
     }

@@ -86,27 +86,33 @@ def judged(readings: Sequence[NodeReading], ends: Mapping[str, dict[str, Any]], 
     A rail that carries less than ``least_percent`` of its link's rate fails the test.
     """
     answers = {reading.name: reading.facts or {"problem": reading.error} for reading in readings}
+    problems: list[str] = []
     for name, answer in answers.items():
         if answer.get("missing"):
             return Tested(f"RDMA not tested: on {name}, {answer['missing']}")
-    problems = [f"{name} {answer['problem']}" for name, answer in answers.items() if answer.get("problem")]
+        if answer.get("problem"):
+            problems.append(f"{name} {answer['problem']}")
     between = " and ".join(answers)
     if problems:
         return Tested(f"the RDMA test between {between} failed: {'; '.join(problems)}", failed=True)
     # The client measures; it is the last of the readings.
     client = readings[-1].name
-    results = answers[client]["rails"]
-    link_gbps = {rail["name"]: rail["link_gbps"] for rail in ends[client]["rails"]}
-    slow = [
-        f"{result['rail']} carried {result['gbps']:g} of {link_gbps[result['rail']]} Gb/s"
-        for result in results
-        if result["gbps"] * 100 < link_gbps[result["rail"]] * least_percent
-    ]
+    return _judged_rails(answers[client]["rails"], ends[client]["rails"], between, least_percent)
+
+
+def _judged_rails(
+    results: Sequence[Mapping[str, Any]], rails_of_end: Sequence[Mapping[str, Any]], between: str, least_percent: int
+) -> Tested:
+    link_gbps = {rail["name"]: rail["link_gbps"] for rail in rails_of_end}
+    rails: list[str] = []
+    slow: list[str] = []
+    for result in results:
+        rail = result["rail"]
+        gbps = result["gbps"]
+        rails.append(f"{rail} {gbps:g} Gb/s, {result['latency_us']:g} µs (99 %: {result['p99_us']:g} µs)")
+        if gbps * 100 < link_gbps[rail] * least_percent:
+            slow.append(f"{rail} carried {gbps:g} of {link_gbps[rail]} Gb/s")
     if slow:
         limit = f"less than {least_percent} % of the link (hosts.batches.rdma_percent)"
         return Tested(f"the RDMA test between {between} failed: {', '.join(slow)}: {limit}", failed=True)
-    rails = ", ".join(
-        f"{result['rail']} {result['gbps']:g} Gb/s, {result['latency_us']:g} µs (99 %: {result['p99_us']:g} µs)"
-        for result in results
-    )
-    return Tested(f"RDMA tested between {between} in the lossless class: {rails}")
+    return Tested(f"RDMA tested between {between} in the lossless class: {', '.join(rails)}")

@@ -1,6 +1,6 @@
 """Bring the nodes of a fabric in line with the intent: a dry run on all of them, or a change batch by batch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,19 +68,24 @@ class HostRollout:
     def _change(self, batch: "_Batch", report: Report | None, *, confirm: bool = True) -> dict[str, HostResult]:
         """Change the nodes of a batch; if the RDMA test of the first batch fails, roll its changed nodes back."""
         changes = self._run(batch.hosts, batch.part, check=False, confirm=confirm, report=report)
-        results = {result.name: result for result in changes}
+        results = _by_name(changes)
         changed = [host for host in batch.hosts if results[host.name].state is HostState.CHANGED]
         if not batch.is_first or not changed or not self._access.nic_settings:
             return results
         test = self._rdma_test(changed)
         batch.tested = test.text
-        if not test.failed:
-            return results
-        for result in self._run(changed, "rollback", check=False):
+        if test.failed:
+            results |= self._rolled_back(changed, test.text)
+        return results
+
+    def _rolled_back(self, hosts: Sequence[Host], why: str) -> dict[str, HostResult]:
+        """Roll nodes back to their snapshots; all of them failed, ``why`` says by what."""
+        results: dict[str, HostResult] = {}
+        for result in self._run(hosts, "rollback", check=False):
             outcome = "rolled back to its snapshot"
             if result.error:
                 outcome = f"its rollback failed: {result.error}"
-            results[result.name] = HostResult(result.name, HostState.FAILED, (), f"{test.text}; {outcome}")
+            results[result.name] = HostResult(result.name, HostState.FAILED, (), f"{why}; {outcome}")
         return results
 
     def _rdma_test(self, hosts: Sequence[Host]) -> Tested:
@@ -100,21 +105,24 @@ class HostRollout:
 
         A node's snapshot stays open until it is resumed, so that the next run continues one that ended in between.
         """
-        results = {result.name: result for result in self._checked(batch.hosts, batch.part)}
+        results = _by_name(self._checked(batch.hosts, batch.part))
         waiting = [host for host in batch.hosts if results[host.name].changes == (_RESUMED,)]
         results |= self._resumed(waiting, results)
         touched = [host for host in batch.hosts if host not in waiting and _will_change(results[host.name])]
-        drain_errors = {name: error for name, error in self._hooks.drain(touched).items() if error}
-        for name, error in drain_errors.items():
-            results[name] = HostResult(name, HostState.FAILED, (), f"not drained, and not changed: {error}")
-        drained = [host for host in touched if host.name not in drain_errors]
-        batch.hosts = drained
+        not_drained = self._drained(touched)
+        batch.hosts = [host for host in touched if host.name not in not_drained]
         changed = self._change(batch, report, confirm=False)
         for name, result in changed.items():
-            results[name] = result
-            if result.state not in _FINE:
-                results[name] = replace(result, error=f"{result.error}; it stays drained")
-        return results | self._resumed(drained, changed)
+            results[name] = _left_drained(result)
+        return results | not_drained | self._resumed(batch.hosts, changed)
+
+    def _drained(self, hosts: Sequence[Host]) -> dict[str, HostResult]:
+        """Drain nodes; return the results of those that could not be drained."""
+        results: dict[str, HostResult] = {}
+        for name, error in self._hooks.drain(hosts).items():
+            if error:
+                results[name] = HostResult(name, HostState.FAILED, (), f"not drained, and not changed: {error}")
+        return results
 
     def _checked(self, hosts: Sequence[Host], part: str, report: Report | None = None) -> tuple[HostResult, ...]:
         """Return what would change; to resume a node that an earlier run left drained is a change as well."""
@@ -198,9 +206,20 @@ def _part(rollback: bool) -> str:
     return "change"
 
 
+def _by_name(results: Iterable[HostResult]) -> dict[str, HostResult]:
+    return {result.name: result for result in results}
+
+
 def _will_change(result: HostResult) -> bool:
     # An interrupted run left a snapshot open, which only another change or a rollback closes.
     return result.state is HostState.CHANGED or (result.state is HostState.UNCHANGED and result.interrupted)
+
+
+def _left_drained(result: HostResult) -> HostResult:
+    """Return the result of a change on a drained node: after a failure jobs stay away from it."""
+    if result.state in _FINE:
+        return result
+    return replace(result, error=f"{result.error}; it stays drained")
 
 
 def _reason(failures: Sequence[HostResult], allowed: int) -> str:

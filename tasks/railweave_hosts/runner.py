@@ -316,9 +316,15 @@ def _take(event: Mapping[str, Any], nodes: Mapping[str, _NodeEvents], report: Re
     data = event.get("event_data", {})
     name = data.get("host")
     kind = event.get("event", "")
-    if name not in nodes or not kind.startswith("runner_on_"):
-        return True
-    node = nodes[name]
+    if name in nodes and kind.startswith("runner_on_"):
+        node = nodes[name]
+        _take_answer(node, kind, data)
+        if report and (node.done or node.error):
+            report(name, node.result(name).state)
+    return True
+
+
+def _take_answer(node: _NodeEvents, kind: str, data: Mapping[str, Any]) -> None:
     answer = data.get("res") or {}
     part = (answer.get("invocation") or {}).get("module_args", {}).get("part", "")
     _take_results(node, answer, part)
@@ -329,9 +335,6 @@ def _take(event: Mapping[str, Any], nodes: Mapping[str, _NodeEvents], report: Re
         node.error = _in_a_line(answer.get("msg"))
         # With a password Ansible reports a wrong host key as a failure of the task, which never ran.
         node.unreachable = _WRONG_HOST_KEY in node.error
-    if report and (node.done or node.error):
-        report(name, node.result(name).state)
-    return True
 
 
 def _take_results(node: _NodeEvents, answer: Mapping[str, Any], part: str) -> None:

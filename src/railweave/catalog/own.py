@@ -54,20 +54,20 @@ def switch_faults(model: SwitchModel) -> Faults:
     if not model.hwskus or not model.cages:
         yield (), "a switch has at least one cage and one HWSKU"
         return
-    if model.asic.slices and not 1 <= model.asic.slices.of_port <= model.asic.slices.total:
+    slices = model.asic.slices
+    if slices and not 1 <= slices.of_port <= slices.total:
         yield ("asic", "slices"), "a port uses at least one slice of the buffer and at most all"
     yield from _cage_faults(model)
     unparsed = list(_unparsed_modes(model))
-    yield from unparsed
     if unparsed:
+        yield from unparsed
         return
     for index, mode in enumerate(model.breakout_modes):
         yield from _at(("breakout_modes", index), _mode_faults(mode, model.cage_type.lanes))
     for index, hwsku in enumerate(model.hwskus):
         yield from _at(("hwskus", index), _hwsku_faults(hwsku, model))
         yield from _at(("hwskus", index, "buffers"), _buffer_faults(hwsku))
-    # Without a speed of the base HWSKU the switch has to boot at one that all cages can run.
-    if model.hwskus[0].speed_gbps is None and not any(_all_cages_run(model, speed) for speed in speeds(model)):
+    if not _has_boot_speed(model):
         yield ("breakout_modes",), "no speed runs on all cages"
 
 
@@ -76,25 +76,38 @@ def _at(place: Place, messages: Iterator[str]) -> Faults:
         yield place, message
 
 
+def _has_boot_speed(model: SwitchModel) -> bool:
+    """Tell whether the base HWSKU has a speed, or all cages can run one: the switch boots at it."""
+    if model.hwskus[0].speed_gbps is not None:
+        return True
+    return any(_all_cages_run(model, speed) for speed in speeds(model))
+
+
 def _cage_faults(model: SwitchModel) -> Faults:
-    lanes = model.cage_type.lanes
-    uses = Counter(chain.from_iterable(cage.lanes for cage in model.cages))
-    uses.update(chain.from_iterable(port.lanes for port in model.service_ports))
     names = Counter(cage.name for cage in model.cages)
+    repeated = _repeated_lanes(model)
     for index, cage in enumerate(model.cages):
         place = ("cages", index)
         if cage.number != index + 1:
             yield place, f"cage {cage.number} is row {index + 1}; cages count from 1 without a gap"
         if _PORT.fullmatch(cage.name) is None or names[cage.name] > 1:
             yield place, f"`{cage.name}` is not the name of one port, like Ethernet0"
-        if len(cage.lanes) != lanes:
-            yield place, f"the cage has {len(cage.lanes)} lanes, all cages have {lanes}"
-        # The cards of a chassis number the lanes of their own chips.
-        if model.duplicate_lanes or model.chassis:
-            continue
-        repeated = [lane for lane in cage.lanes if uses[lane] > 1]
-        if repeated:
-            yield place, f"lane {repeated[0]} is used twice"
+        if len(cage.lanes) != model.cage_type.lanes:
+            yield place, f"the cage has {len(cage.lanes)} lanes, all cages have {model.cage_type.lanes}"
+        for lane in cage.lanes:
+            if lane in repeated:
+                yield place, f"lane {lane} is used twice"
+                break
+
+
+def _repeated_lanes(model: SwitchModel) -> set[int]:
+    """Return the lanes that more than one port of a switch has, where lanes are numbered once for all ports."""
+    # The cards of a chassis number the lanes of their own chips.
+    if model.duplicate_lanes or model.chassis:
+        return set()
+    uses = Counter(chain.from_iterable(cage.lanes for cage in model.cages))
+    uses.update(chain.from_iterable(port.lanes for port in model.service_ports))
+    return {lane for lane, count in uses.items() if count > 1}
 
 
 def _unparsed_modes(model: SwitchModel) -> Faults:
@@ -107,15 +120,25 @@ def _unparsed_modes(model: SwitchModel) -> Faults:
 
 def _mode_faults(mode: BreakoutMode, lanes: int) -> Iterator[str]:
     children = sum(part.count for part in mode.parts)
-    part_lanes = [part.lanes or lanes for part in mode.parts]
     if len(mode.aliases) != children:
         yield f"{mode.text} has {children} ports and {len(mode.aliases)} aliases"
-    if sum(part_lanes) > lanes or any(
-        of_part % part.count for of_part, part in zip(part_lanes, mode.parts, strict=True)
-    ):
+    if not _divides(mode, lanes):
         yield f"{mode.text} does not divide the {lanes} lanes of a cage"
-    if any({"{", "}"} & set(_ALIAS_FIELDS.sub("", alias)) for alias in mode.aliases):
+    # Braces that are left belong to other fields.
+    others = "".join(_ALIAS_FIELDS.sub("", alias) for alias in mode.aliases)
+    if "{" in others or "}" in others:
         yield "an alias knows {cage}, {index} and {port} only"
+
+
+def _divides(mode: BreakoutMode, lanes: int) -> bool:
+    """Tell whether each part of a mode has the same lanes for each of its ports, within those of the cage."""
+    left = lanes
+    for part in mode.parts:
+        part_lanes = part.lanes or lanes
+        left -= part_lanes
+        if left < 0 or part_lanes % part.count:
+            return False
+    return True
 
 
 def _hwsku_faults(hwsku: Hwsku, model: SwitchModel) -> Iterator[str]:

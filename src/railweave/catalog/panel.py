@@ -4,7 +4,7 @@ The breakout rule is SONiC's (portconfig.py): a child is named after the parent'
 offset; it has the next slice of the parent's lanes, the mode's alias at its position, and its position as subport.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from itertools import count
@@ -85,6 +85,18 @@ def _merged(groups: Sequence[PortGroup]) -> tuple[PortGroup, ...]:
     return tuple(merged)
 
 
+def _cage_plan(model: SwitchModel, groups: Iterable[PortGroup]) -> list[tuple[Cage, CageUse]] | Blocker:
+    """Return the cages that the groups take, in order, each with its use."""
+    plan: list[tuple[Cage, CageUse]] = []
+    for group in groups:
+        use = cage_use(model, group.speed_gbps)
+        if use is None:
+            return no_such_speed(model, group.speed_gbps)
+        cages = model.cages[len(plan) : len(plan) + group.cages]
+        plan += [(cage, use) for cage in cages]
+    return plan
+
+
 @lru_cache(maxsize=1024)
 def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker:
     needed = sum(group.cages for group in groups)
@@ -93,13 +105,9 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker
             f"{model.title} has {len(model.cages)} cages and {needed} are needed",
             "use fewer ports of each switch, more switches, or a model with more cages",
         )
-    plan: list[tuple[Cage, CageUse]] = []
-    cages = iter(model.cages)
-    for group in groups:
-        use = cage_use(model, group.speed_gbps)
-        if use is None:
-            return no_such_speed(model, group.speed_gbps)
-        plan += [(next(cages), use) for _ in range(group.cages)]
+    plan = _cage_plan(model, groups)
+    if isinstance(plan, Blocker):
+        return plan
     blocker = _plan_blocker(model, plan)
     if blocker is not None:
         return blocker

@@ -6,18 +6,20 @@ What the intent says of nodes, classes, shape and ratio stays; the models of its
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import yaml
 
 from railweave.catalog.load import Catalog
-from railweave.checks.capability import CatalogCapability
+from railweave.catalog.nics import NicPorts
+from railweave.checks.capability import CatalogCapability, SwitchCapability
 from railweave.comparison.nic_choices import nic_choices
 from railweave.design.build import calculate
 from railweave.errors import UsageError
 from railweave.fabric.sizing import Sizing
 from railweave.intent.load import load_intent_text
-from railweave.intent.model import Intent
+from railweave.intent.model import Intent, Nics
 
 _KEPT = ("shape", "rails", "planes", "oversubscription")
 """What of the topology is a wish of the user and no consequence of switch models."""
@@ -125,12 +127,20 @@ def _variants(intent: Intent, document: Mapping[str, Any], catalog: Catalog) -> 
     speeds = frozenset(nodes.nics.speed_gbps for nodes in intent.nodes if nodes.leaf is None)
     yield _Variant(document, speeds, intent.topology.planes or 1)
     nics = intent.nodes[0].nics
-    if len(intent.nodes) > 1 or nics.model is None or intent.topology.planes not in {None, nics.ports}:
+    # Planes that do not follow from the ports of a NIC are stated for a reason that another mode would not meet.
+    if len(intent.nodes) > 1 or intent.topology.planes not in {None, nics.ports}:
+        return
+    for mode in _modes_of_same_bandwidth(nics, catalog):
+        changed = {"ports": mode.ports, "speed": f"{mode.speed_gbps}G"}
+        yield _with_nics(document, changed, mode.speed_gbps, mode.ports)
+
+
+def _modes_of_same_bandwidth(nics: Nics, catalog: Catalog) -> Iterator[NicPorts]:
+    if nics.model is None:
         return
     for mode in catalog.nic(nics.model).combinations:
         if mode.ports != nics.ports and mode.ports * mode.speed_gbps == nics.ports * nics.speed_gbps:
-            changed = {"ports": mode.ports, "speed": f"{mode.speed_gbps}G"}
-            yield _with_nics(document, changed, mode.speed_gbps, mode.ports)
+            yield mode
 
 
 def _nic_variants(intent: Intent, document: Mapping[str, Any], catalog: Catalog) -> Iterator[_Variant]:
@@ -160,14 +170,22 @@ def _with_nics(document: Mapping[str, Any], nics: Mapping[str, Any], speed_gbps:
 
 def _pairs(speeds_gbps: Collection[int], models: CatalogCapability, *, lossless: bool) -> Iterator[tuple[str, str]]:
     """Yield leaf and spine models: those that carry the nodes' ports, without loss where a class asks for it."""
-    able: dict[str, int] = {}
+    most_ports: dict[str, int] = {}
     for switch in models.switches:
-        carried = {use.speed_gbps: use.ports for use in switch.speeds if use.lossless_m is not None or not lossless}
-        if carried.keys() >= set(speeds_gbps) and switch.model.id not in _VIRTUAL:
-            able[switch.model.id] = max(carried.values())
-    # A spine with fewer ports than the leaf would need more of them than the leaf has uplinks.
-    for leaf, least in able.items():
-        yield from ((leaf, spine) for spine, ports in able.items() if ports >= least)
+        ports = _ports_by_speed(switch, lossless=lossless)
+        if ports.keys() >= set(speeds_gbps) and switch.model.id not in _VIRTUAL:
+            most_ports[switch.model.id] = max(ports.values())
+    for leaf, spine in product(most_ports, most_ports):
+        # A spine with fewer ports than the leaf would need more of them than the leaf has uplinks.
+        if most_ports[spine] >= most_ports[leaf]:
+            yield leaf, spine
+
+
+def _ports_by_speed(switch: SwitchCapability, *, lossless: bool) -> dict[int, int]:
+    uses = switch.speeds
+    if lossless:
+        uses = tuple(use for use in uses if use.lossless_m is not None)
+    return {use.speed_gbps: use.ports for use in uses}
 
 
 def _text(variant: _Variant, leaf: str, spine: str, *, super_spine: bool) -> str:

@@ -45,9 +45,7 @@ def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Dia
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         return (), [error(CODE, "the file is not UTF-8 text", Where(file), fix="save the table as CSV in UTF-8")]
-    header: list[str] = []
-    if lines:
-        header = [name.strip() for name in lines[0].split(",")]
+    header = [name.strip() for name in "".join(lines[:1]).split(",")]
     missing = [name for name in _NEEDED if name not in header]
     if missing:
         message = f"the first line names no column {', '.join(missing)}"

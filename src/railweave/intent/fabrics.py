@@ -33,6 +33,17 @@ class _Projection:
         self.places: dict[str, Where] = {}
         self.keys: dict[str, Where] = {}
 
+    def set_name(self, fabric: str, where: Where) -> None:
+        """Set the name that the names of devices begin with: that of the file, with the fabric's own behind it."""
+        if "fabric" not in self._document.value:
+            return
+        name = self._document.value["fabric"]
+        if isinstance(name, str):
+            self.value["fabric"] = f"{name}-{fabric}"
+            self.places["fabric"] = where
+        else:
+            self.value["fabric"] = self.take(name, "fabric", "fabric")
+
     def take(self, value: Value, source: str, path: str) -> Value:
         """Return ``value``, which is at ``source`` in the file, and record its places under ``path``."""
         _copy_places(self._document.places, source, self.places, path)
@@ -87,18 +98,27 @@ def _structure(document: Document) -> Iterator[Diagnostic]:
         return
     for name in fabrics:
         yield from _section_structure(document, name, fabrics[name])
-    for key in _KEYS_OF_FABRIC:
-        if key in document.value:
-            fix = f"`{key}` belongs in each of `fabrics`"
-            yield error("RW010", f"unknown key `{key}` beside `fabrics`", document.keys[key], fix=fix)
+    yield from _keys_beside_fabrics(document)
     used: set[str] = set()
     wrong_entries: list[Diagnostic] = []
     for index, entry in enumerate(_entries(document)):
         wrong_entries += _entry_structure(document, index, entry, list(fabrics), used)
-    yield from wrong_entries
-    # A wrong group may mean any of the fabrics.
-    unused = [] if wrong_entries else [name for name in fabrics if name not in used]
-    for name in unused:
+    if wrong_entries:
+        # A wrong group may mean any of the fabrics, so none is reported as unused.
+        yield from wrong_entries
+        return
+    yield from _unused(document, [name for name in fabrics if name not in used])
+
+
+def _keys_beside_fabrics(document: Document) -> Iterator[Diagnostic]:
+    for key in _KEYS_OF_FABRIC:
+        if key in document.value:
+            fix = f"`{key}` belongs in each of `fabrics`"
+            yield error("RW010", f"unknown key `{key}` beside `fabrics`", document.keys[key], fix=fix)
+
+
+def _unused(document: Document, names: list[str]) -> Iterator[Diagnostic]:
+    for name in names:
         fix = f"add a group `{{fabric: {name}, …}}` to the `nics` of a node, or leave the fabric out"
         yield error("RW016", f"fabric `{name}` has no nodes", document.places[child("fabrics", name)], fix=fix)
 
@@ -177,13 +197,7 @@ def _project(document: Document, name: str, section: Mapping[str, Value]) -> Doc
     """Return the document of one fabric: its own keys, those of the top level, and its part of the nodes."""
     projection = _Projection(document)
     path = child("fabrics", name)
-    top = document.value.get("fabric")
-    if isinstance(top, str):
-        # The names of devices begin with it.
-        projection.value["fabric"] = f"{top}-{name}"
-        projection.places["fabric"] = document.places[path]
-    elif "fabric" in document.value:
-        projection.value["fabric"] = projection.take(top, "fabric", "fabric")
+    projection.set_name(name, document.places[path])
     entries = _nodes(document, name, projection)
     has_all_nodes = len(entries) == len(_entries(document))
     for key, value in document.value.items():
@@ -191,7 +205,8 @@ def _project(document: Document, name: str, section: Mapping[str, Value]) -> Doc
             projection.value[key] = entries or value
         elif key not in {"fabric", "fabrics", *section}:
             projection.value[key] = projection.take(value, key, key)
-    if not has_all_nodes and "workload" not in section and "workload" in document.value:
+    shared_keys = document.value.keys() - section.keys()
+    if "workload" in shared_keys and not has_all_nodes:
         projection.value["workload"] = _without_gpus(document.value["workload"])
     if "addressing" not in section:
         # The default pools overlap those of other fabrics, which is reported at the fabric.

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -159,20 +160,27 @@ def _as_parts(intents: "dict[str, Intent]", orders: Mapping[str, tuple[str, ...]
     from railweave.fabric.devices import NodeRole
     from railweave.intent.model import Part
 
-    entries = {name: {entry.name: entry for entry in intent.nodes} for name, intent in intents.items()}
-    first_ports = {name: dict.fromkeys(entries[name], 0) for name in intents}
-    collectives: dict[str, set[str]] = {name: set() for name in intents}
-    for entry_name, fabrics in orders.items():
-        first_port = 0
-        for name in fabrics:
-            first_ports[name][entry_name] = first_port
-            nics = entries[name][entry_name].nics
-            first_port += nics.count * nics.ports
-        # GPUs meet over the NICs that are listed first.
-        if entries[fabrics[0]][entry_name].role is NodeRole.GPU:
-            collectives[fabrics[0]].add(entry_name)
-    parts = {name: Part(name, first_ports[name], frozenset(collectives[name])) for name in intents}
-    return {name: replace(intent, part=parts[name]) for name, intent in intents.items()}
+    result: dict[str, Intent] = {}
+    for name, intent in intents.items():
+        first_ports: dict[str, int] = {}
+        collectives: set[str] = set()
+        for entry in intent.nodes:
+            fabrics = orders.get(entry.name, ())
+            first_ports[entry.name] = _ports_before(name, entry.name, fabrics, intents)
+            # GPUs meet over the NICs that are listed first.
+            if entry.role is NodeRole.GPU and fabrics[:1] == (name,):
+                collectives.add(entry.name)
+        result[name] = replace(intent, part=Part(name, first_ports, frozenset(collectives)))
+    return result
+
+
+def _ports_before(fabric: str, entry_name: str, fabrics: Sequence[str], intents: "Mapping[str, Intent]") -> int:
+    """Return how many NIC ports of a node's entry belong to the fabrics that its ``nics`` list before ``fabric``."""
+    ports = 0
+    for name in takewhile(lambda name: name != fabric, fabrics):
+        nics = next(entry.nics for entry in intents[name].nodes if entry.name == entry_name)
+        ports += nics.count * nics.ports
+    return ports
 
 
 def _chosen(intents: "dict[str, Intent]", file: str, name: str) -> "Intent":
@@ -265,32 +273,30 @@ def _other_file(path: Path) -> str:
     if path.parent == Path():
         # Where `railweave init` puts them.
         folders.insert(0, Path("intent"))
-    names_by_folder = {folder: _intents_in(folder) for folder in folders}
-    files: dict[str, Path] = {}
-    for folder, names in names_by_folder.items():
-        for name in names:
-            files.setdefault(name, folder / name)
-    near = get_close_matches(path.name, files, 1) or get_close_matches(f"{path.name}.yml", files, 1)
+    files = [*chain.from_iterable(map(_intents_in, folders))]
+    if not files:
+        return _EXAMPLE
+    # Of two files with one name the first counts.
+    by_name = {file.name: file for file in reversed(files)}
+    near = get_close_matches(path.name, by_name, 1) or get_close_matches(f"{path.name}.yml", by_name, 1)
     if near:
-        return f"did you mean {files[near[0]]}?"
-    for folder, names in names_by_folder.items():
-        if names:
-            return f"name an intent file: {', '.join(str(folder / name) for name in names)}"
-    return _EXAMPLE
+        return f"did you mean {by_name[near[0]]}?"
+    in_first_folder = [str(file) for file in files if file.parent == files[0].parent]
+    return f"name an intent file: {', '.join(in_first_folder)}"
 
 
 def _file_within(path: Path) -> str:
-    names = _intents_in(path)
+    names = [file.name for file in _intents_in(path)]
     if not names:
         return _EXAMPLE
     return f"name one of its files: {', '.join(names)}"
 
 
-def _intents_in(folder: Path) -> list[str]:
-    """Return the names of the intent files in a folder, at most ten."""
+def _intents_in(folder: Path) -> list[Path]:
+    """Return the intent files in a folder, at most ten."""
     try:
         # A link to nowhere is in its folder too.
         files = [path for path in folder.glob("[!.]*") if path.suffix in {".yml", ".yaml"} and path.exists()]
-        return sorted(path.name for path in files)[:10]
+        return sorted(files)[:10]
     except (OSError, ValueError):
         return []

@@ -245,22 +245,27 @@ class _Reader:
 
     def _value(self, node: _Node, path: str, key: Any = None) -> Value:
         event = node.target.event
-        is_leaf = isinstance(event, _LEAF)
+        if isinstance(event, _LEAF):
+            return self._leaf(node, path, key)
+        # A mapping or list below its key is reported at the key.
+        self.places[path] = self._where(key or node.event, path)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self.mapping(node.target, path)
+        return [self._value(item, child(path, index)) for index, item in enumerate(node.target.children)]
+
+    def _leaf(self, node: _Node, path: str, key: Any) -> Value:
+        event = node.target.event
         value: Value = getattr(event, "value", None)
         if _is_plain(event):
             value = plain_value(event.value)
         place = node.event
-        # A mapping or list below its key, and a key without a value, are reported at the key.
-        if key is not None and value is None and not (is_leaf and isinstance(place, yaml.AliasEvent)):
+        # A key without a value is reported at the key.
+        if key is not None and value is None and not isinstance(place, yaml.AliasEvent):
             place = key
         self.places[path] = self._where(place, path)
-        if is_leaf:
-            if isinstance(value, str) and _is_plain(event) and _BASE_60.fullmatch(value):
-                self._report_base_60(value, path)
-            return value
-        if isinstance(event, yaml.MappingStartEvent):
-            return self.mapping(node.target, path)
-        return [self._value(item, child(path, index)) for index, item in enumerate(node.target.children)]
+        if isinstance(value, str) and _is_plain(event) and _BASE_60.fullmatch(value):
+            self._report_base_60(value, path)
+        return value
 
     def _report_base_60(self, value: str, path: str) -> None:
         written = f"`{value}`"
@@ -284,14 +289,9 @@ class _Reader:
             scalar = key.target.event
             text = scalar.value if isinstance(scalar, yaml.ScalarEvent) else None
             if not text:
-                wrong = "a key is missing before the `:`" if text == "" else "expected a key, got a list or mapping"
-                self.report("RW012", wrong, event, "write the key as plain text; put a template's `{{ … }}` in quotes")
+                self._report_key(text, event)
             elif text in entries:
-                first = entries[text][0].start_mark.line + 1
-                # The key of a row in overrides may be a secret.
-                shown = shown_key(path.rpartition(".")[2], text)
-                message = f"key `{shown}` is duplicated in this mapping"
-                self.report("RW004", message, event, f"keep one of them; the first is in line {first}")
+                self._report_duplicate(text, event, entries[text][0], path)
             elif text == _MERGE and _is_plain(event):
                 merges.append((event, value))
             else:
@@ -300,6 +300,19 @@ class _Reader:
             self._merge(entries, event, value, path)
         self._entries_of[node] = entries
         return entries
+
+    def _report_key(self, text: str | None, event: Any) -> None:
+        message = "expected a key, got a list or mapping"
+        if text == "":
+            message = "a key is missing before the `:`"
+        self.report("RW012", message, event, "write the key as plain text; put a template's `{{ … }}` in quotes")
+
+    def _report_duplicate(self, text: str, event: Any, first: Any, path: str) -> None:
+        # The key of a row in overrides may be a secret.
+        shown = shown_key(path.rpartition(".")[2], text)
+        message = f"key `{shown}` is duplicated in this mapping"
+        fix = f"keep one of them; the first is in line {first.start_mark.line + 1}"
+        self.report("RW004", message, event, fix)
 
     def _merge(self, entries: _Entries, event: Any, value: _Node, path: str) -> None:
         """Add the entries of a mapping, or list of mappings, after ``<<`` (https://yaml.org/type/merge.html)."""

@@ -3,7 +3,7 @@
 They check the document as read, not validated values, so that their errors are reported together with all others.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.policy import ClassRole
@@ -73,19 +73,21 @@ def _tier_models(document: Document, file: str) -> Iterator[Diagnostic]:
         return
     for name in _TIERS:
         tier = topology.get(name)
-        if not isinstance(tier, dict):
-            continue
-        path = f"topology.{name}"
-        inline = [key for key in ("ports", "speed") if key in tier]
-        if "model" in tier and inline:
-            place = place_of(document.keys, f"{path}.{inline[0]}", file)
-            message = f"`{path}` has a model, and {either([f'`{key}`' for key in inline])} beside it"
-            fix = "keep `model`, which knows its ports, or for sizing only `ports` and `speed`"
-            yield error("RW016", message, place, fix=fix)
-        elif "model" not in tier and len(inline) < 2:
-            missing, fix = _missing_in_tier(inline)
-            place = place_of(document.places, f"{path}.{missing}", file)
-            yield error("RW011", f"key `{missing}` is missing in `{path}`", place, fix=fix)
+        if isinstance(tier, dict):
+            yield from _tier_model(document, f"topology.{name}", tier, file)
+
+
+def _tier_model(document: Document, path: str, tier: Mapping[str, Value], file: str) -> Iterator[Diagnostic]:
+    inline = [key for key in ("ports", "speed") if key in tier]
+    if "model" in tier and inline:
+        place = place_of(document.keys, f"{path}.{inline[0]}", file)
+        message = f"`{path}` has a model, and {either([f'`{key}`' for key in inline])} beside it"
+        fix = "keep `model`, which knows its ports, or for sizing only `ports` and `speed`"
+        yield error("RW016", message, place, fix=fix)
+    elif "model" not in tier and len(inline) < 2:
+        missing, fix = _missing_in_tier(inline)
+        place = place_of(document.places, f"{path}.{missing}", file)
+        yield error("RW011", f"key `{missing}` is missing in `{path}`", place, fix=fix)
 
 
 def _missing_in_tier(inline: Sequence[str]) -> tuple[str, str]:

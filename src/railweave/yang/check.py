@@ -59,30 +59,41 @@ def violations(tables: ConfigDb, models: ReleaseModels, translator: Translator |
     """
     translator = translator or Translator()
     translation = translator.translate(tables, models.index)
-    rest: dict[str, dict[str, Fields]] = {table: dict(rows) for table, rows in tables.items()}
-    result = _grouped(translation.refused)
-    reported = {(violation.place.table, violation.place.key) for violation in translation.refused}
-    # Rows of the document that are not in the tree: references to them are not wrong.
-    missing_keys = {violation.place.key for violation in translation.refused if not violation.place.field}
+    search = _Search(tables, translation.refused)
     for _ in range(MOST_VIOLATIONS):
         failure = models.first_failure(translation.xml)
         if failure is None:
             break
-        place = place_of(failure, translation, rest, models.index)
-        target = _missing_target(failure)
-        value = _value(rest, place)
-        removed = _remove(rest, place, target)
-        is_new = removed.fields_only or (place.table, place.key) not in reported
-        if is_new and target not in missing_keys:
-            result.append(Violation(place, failure.words, value, max(1, len(removed.keys))))
-        if not removed.keys:
-            # Without a row from libyang nothing can be removed, and the same failure would come again.
+        place = place_of(failure, translation, search.rest, models.index)
+        # Without a row from libyang nothing can be removed, and the same failure would come again.
+        if not search.take(failure, place):
             break
-        reported |= {(place.table, key) for key in removed.keys}
+        translation = translator.translate(search.rest, models.index)
+    return tuple(search.violations)
+
+
+class _Search:
+    """The violations so far, and the ``rest`` of the document: libyang reports one failure, so its rows are removed."""
+
+    def __init__(self, tables: ConfigDb, refused: Sequence[Violation]) -> None:
+        self.rest: dict[str, dict[str, Fields]] = {table: dict(rows) for table, rows in tables.items()}
+        self.violations = _grouped(refused)
+        self._reported = {(violation.place.table, violation.place.key) for violation in refused}
+        # Rows of the document that are not in the tree: references to them are not wrong.
+        self._missing_keys = {violation.place.key for violation in refused if not violation.place.field}
+
+    def take(self, failure: Failure, place: ConfigPlace) -> bool:
+        """Record a failure and remove the faulty part from ``rest``; tell whether there was any."""
+        target = _missing_target(failure)
+        value = _value(self.rest, place)
+        removed = _remove(self.rest, place, target)
+        is_new = removed.fields_only or (place.table, place.key) not in self._reported
+        if is_new and target not in self._missing_keys:
+            self.violations.append(Violation(place, failure.words, value, max(1, len(removed.keys))))
+        self._reported |= {(place.table, key) for key in removed.keys}
         if not removed.fields_only and target is None:
-            missing_keys |= set(removed.keys)
-        translation = translator.translate(rest, models.index)
-    return tuple(result)
+            self._missing_keys |= set(removed.keys)
+        return bool(removed.keys)
 
 
 def _missing_target(failure: Failure) -> str | None:
@@ -111,16 +122,20 @@ def _remove(tables: dict[str, dict[str, Fields]], place: ConfigPlace, target: st
     if fields is None:
         return _Removed(())
     if place.field in fields:
-        value = fields[place.field]
-        keys = tuple(key for key, other in rows.items() if other.get(place.field) == value)
-        for key in keys:
-            # A copy: the fields are those of the caller's document.
-            rows[key] = {name: other for name, other in rows[key].items() if name != place.field}
-        return _Removed(keys, fields_only=True)
+        return _remove_field(rows, place.field, fields[place.field])
     keys = tuple(key for key in rows if _has_same_fault(key, rows[key], place, target))
     for key in keys:
         del rows[key]
     return _Removed(keys)
+
+
+def _remove_field(rows: dict[str, Fields], field: str, value: object) -> _Removed:
+    """Remove a field from every row in which it has ``value``."""
+    keys = tuple(key for key, fields in rows.items() if fields.get(field) == value)
+    for key in keys:
+        # A copy: the fields are those of the caller's document.
+        rows[key] = {name: other for name, other in rows[key].items() if name != field}
+    return _Removed(keys, fields_only=True)
 
 
 def _has_same_fault(key: str, fields: Fields, place: ConfigPlace, target: str | None) -> bool:
