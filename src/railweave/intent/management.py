@@ -4,7 +4,8 @@ from typing import Annotated
 
 from railweave.fabric.policy import Pool
 from railweave.intent.keys import Keys, default, key, section
-from railweave.intent.kinds import Prefix, Text, Whole
+from railweave.intent.kinds import Text, Whole
+from railweave.intent.notations import Prefix
 
 # Linux allows 15 characters for an interface.
 _PORT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,14})"

@@ -18,9 +18,11 @@ from railweave.diagnostics import Where
 from railweave.fabric.devices import NodeRole
 from railweave.fabric.policy import Policies, Pool
 from railweave.intent.as_built import AsBuilt
+from railweave.intent.cabling import Cabling
 from railweave.intent.keys import Keys, default, key, section, unset
-from railweave.intent.kinds import Ratio, Speed, Text, Whole, Word
+from railweave.intent.kinds import Text, Whole, Word
 from railweave.intent.management import ManagementKeys
+from railweave.intent.notations import Ratio, Speed
 from railweave.intent.paths import parent
 from railweave.intent.racks import Racks
 
@@ -35,24 +37,12 @@ SwitchId = Annotated[
 ]
 NicId = Annotated[str | None, Text(what="a NIC model id", example="connectx-7", ids=lambda: load_catalog().nic_ids())]
 PcieId = Annotated[str | None, Text(what="a PCIe slot id", example="gen5x16", ids=lambda: load_catalog().pcie_ids())]
-MediaId = Annotated[
-    str | None, Text(what="a media id", auto=True, ids=lambda: [medium.id for medium in load_catalog().media()])
-]
 PciAddress = Annotated[
     str, Text(what="a PCI address", pattern=r"[0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]", example="0000:1a:00.0")
 ]
 RdmaDevice = Annotated[str, Text(what="an RDMA device", pattern=r"[A-Za-z][A-Za-z0-9_-]{0,62}", example="mlx5_0")]
 AutoCount = Annotated[int | None, Whole(least=1, most=4096, auto=True)]
 AutoSpeed = Annotated[int | None, Speed(auto=True)]
-AsBuiltFile = Annotated[
-    str,
-    Text(
-        what="a CSV file beside the intent",
-        pattern=r"(?:[A-Za-z0-9_][A-Za-z0-9._-]*/)*[A-Za-z0-9_][A-Za-z0-9._-]*\.csv",
-        example="as-built.csv",
-    ),
-]
-LengthM = Annotated[int, Whole(least=1, most=10_000)]
 
 
 class WorkloadKind(StrEnum):
@@ -290,44 +280,6 @@ class Topology(Keys):
     def asks_for_pods(self) -> bool:
         """Tell whether it states anything about a third tier, so that its pool and AS numbers have to be valid."""
         return self.tiers == 3 or self.super_spine is not None or self.reserve.pods is not None
-
-
-class Cable(Keys):
-    """The cables between nodes and leaves: their longest length in metres, and their media id (None: the cheapest)."""
-
-    length_m: LengthM = default(20, "longest cable in metres")
-    media: MediaId = default("auto", "media id of the catalog; auto is the cheapest that fits")
-
-
-class LeafSpineCable(Cable):
-    """The cables between leaves and spines."""
-
-    length_m: LengthM = default(30, "longest cable in metres")
-
-
-class SpineSuperSpineCable(Cable):
-    """The cables between spines and super-spines."""
-
-    length_m: LengthM = default(100, "longest cable in metres")
-
-
-class Cabling(Keys):
-    """Lengths and media of the cables."""
-
-    host: Cable = section(Cable, "cables between nodes and leaves")
-    leaf_spine: LeafSpineCable = section(LeafSpineCable, "cables between leaves and spines")
-    spine_super_spine: SpineSuperSpineCable = section(
-        SpineSuperSpineCable, "cables between spines and super-spines, in three tiers"
-    )
-
-    as_built: AsBuiltFile | None = unset(
-        "CSV beside the intent with lengths as they were measured: cables.csv with its own length_m"
-    )
-
-    @property
-    def by_level(self) -> Mapping[str, Cable]:
-        """Return the cables by their key, in the order of the level of their upper ends."""
-        return {"host": self.host, "leaf_spine": self.leaf_spine, "spine_super_spine": self.spine_super_spine}
 
 
 MANAGEMENT = "management"

@@ -34,12 +34,14 @@ from railweave.fabric.policy import (
     WatchdogPolicy,
 )
 from railweave.fabric.releases import DEFAULT_RELEASE, RELEASES
+from railweave.intent.cabling import Cabling
 from railweave.intent.fabric_keys import with_fabrics
 from railweave.intent.floors import FailureKeys
 from railweave.intent.keys import Keys, default, key, section, unset
-from railweave.intent.kinds import CodePoints, Entry, FieldValue, Flag, Ipv6Prefix, Prefix, Release, Text, Whole, Word
+from railweave.intent.kinds import CodePoints, Entry, FieldValue, Flag, Text, Whole, Word
 from railweave.intent.management import ManagementKeys
-from railweave.intent.model import Cabling, ClassName, FabricName, Intent, Nodes, Topology, Workload
+from railweave.intent.model import ClassName, FabricName, Intent, Nodes, Topology, Workload
+from railweave.intent.notations import Ipv6Prefix, Prefix, Release
 from railweave.intent.presets import PresetName, marking_of, preset_classes
 from railweave.intent.racks import Racks
 

@@ -12,7 +12,7 @@ from railweave.design.build import design
 from railweave.design.document import fabric_json
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
-from railweave.lab.topology import network_script
+from railweave.lab.node_network import network_script
 from railweave.plan.capacity import capacity
 from railweave.plan.expectation import expect
 from railweave.plan.manual_drain import check_drain, choose
