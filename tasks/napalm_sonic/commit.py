@@ -6,31 +6,30 @@
 The switch refuses a change of rows that differ from the reading, and reverts a failed one by itself.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from napalm.base.exceptions import CommitConfirmException, CommitError
 
 from napalm_sonic.candidate import Candidate
 from napalm_sonic.codec import error_of, some
-from napalm_sonic.drain import TemporaryDrain, Traffic, check_revert_in
+from napalm_sonic.drain import TemporaryDrain
+from napalm_sonic.frr_lines_left import changes_frr, frr_unmet, lines_left
 from napalm_sonic.lock import who
-from napalm_sonic.program import SwitchProgram, new_id, rejected_of
-from napalm_sonic.reading import Reading, status_of
+from napalm_sonic.program import SwitchProgram, new_id
+from napalm_sonic.reading import Reading
+from napalm_sonic.refused_change import ending_text, raise_unsaved, rejected_rows_text
+from napalm_sonic.work import Work, part_of, rollback_of, step_document, with_rows_set_again
 from railweave.printable import printable
 from railweave.secrets import secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Change, Delta, Method
-from railweave.sonic.delta.delta import applied, inverse, lines_of
-from railweave.sonic.delta.kept import with_removals
-from railweave.sonic.delta.merge import MergeDocument, merge_document
+from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.delta.methods import classify
-from railweave.sonic.delta.recreate import set_again
-from railweave.sonic.delta.rejected import REMEDY, rejected_place, unasked
-from railweave.sonic.delta.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
-from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
-from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_difference, parse_frr
+from railweave.sonic.delta.rejected import REMEDY, unasked
+from railweave.sonic.delta.steps import steps_of
+from railweave.sonic.document import BGPRAW, DocumentError
+from railweave.sonic.frr import FrrDocument, delta_text, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.rows import FRR_TABLE
 from railweave.switch_driver import AppliedChange, CommitStatus, ObserveRequest
@@ -43,21 +42,6 @@ UNATTENDED_S = 300.0
 
 AMENDMENTS = 3
 """How often missing FRR lines are sent after a reload, at most."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """A commit: the reading before it, the delta and its steps."""
-
-    commit_id: str
-    before: Reading
-    delta: Delta
-    steps: tuple[Step, ...]
-
-    @cached_property
-    def after(self) -> RunningConfig:
-        """Return the intended configuration."""
-        return applied(self.delta, self.before.running)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +229,12 @@ class Committer:
     ) -> dict[str, Any]:
         """Return the transaction of a commit, as the switch's program reads it (``railweave_switch.transaction``)."""
         before = work.before.running
-        checked = _with_rows_set_again(merge_document(work.delta), work.delta, before, work.after)
+        checked = with_rows_set_again(merge_document(work.delta), work.delta, before, work.after)
         supersedes = ""
         if drain is not None:
             supersedes = drain.commit_id
         frr_before = ""
-        if _changes_frr(work.delta):
+        if changes_frr(work.delta):
             frr_before = work.before.frr_digest
         return {
             **self._head(work, revert_in_s),
@@ -259,12 +243,12 @@ class Committer:
             "last": work.before.status.commit_id,
             "generation": dict(generation or {}),
             "supersedes": supersedes,
-            "before": _part(checked, before),
+            "before": part_of(checked, before),
             "frr_before": frr_before,
             "frr_ignored": never_compared(before.frr_document, work.after.frr_document),
             "steps": [step_document(step) for step in work.steps],
-            "after": _part(checked, work.after),
-            "rollback": _rollback_of(work, drain),
+            "after": part_of(checked, work.after),
+            "rollback": rollback_of(work, drain),
         }
 
     def _amendment(self, work: Work, text: str, revert_in_s: int | None) -> dict[str, Any]:
@@ -274,7 +258,7 @@ class Committer:
             "last": work.commit_id,
             "steps": [{"kind": "vtysh", "text": text}],
             "before": {},
-            "after": _part(merge_document(work.delta), work.after),
+            "after": part_of(merge_document(work.delta), work.after),
             "rollback": {},
         }
 
@@ -296,7 +280,7 @@ class Committer:
 
         Return the answer, or that of a revert if lines are missing.
         """
-        if answer.get("outcome") != "applied" or (not _changes_frr(work.delta) and not work.delta.reloads):
+        if answer.get("outcome") != "applied" or (not changes_frr(work.delta) and not work.delta.reloads):
             return answer
         if work.delta.reloads:
             answer = self._amended(work, answer, revert_in_s, request)
@@ -320,7 +304,7 @@ class Committer:
             now = self._frr_of(answer)
             if wanted is None or now is None:
                 return answer
-            text = delta_text(*_left(work.delta, now, wanted))
+            text = delta_text(*lines_left(work.delta, now, wanted))
             if not text:
                 return answer
             answer = self.program.amend(self._amendment(work, text, revert_in_s), request)
@@ -345,43 +329,14 @@ class Committer:
         secrets = _secrets(work)
         reason = error_of(answer, secrets)
         if answer.get("code") == "invalid":
-            reason = _invalid(answer, secrets)
+            reason = rejected_rows_text(answer, secrets)
         elif answer.get("code") == "unasked":
             reason = f"{unasked(reason)} ({REMEDY})"
-        fault = CommitError(f"{self.hostname}: {reason}; {_ending(answer, secrets)}")
+        fault = CommitError(f"{self.hostname}: {reason}; {ending_text(answer, secrets)}")
         quote = (answer.get("refused") or {}).get("said")
         if quote:
             fault.add_note(printable(shown_text(str(quote), secrets)))
         raise fault
-
-
-def _ending(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
-    """Describe what runs on the switch after a change that was not applied."""
-    status = answer.get("status")
-    if answer.get("outcome") == "reverted":
-        return _restored(status)
-    if answer.get("outcome") == "failed" and answer.get("missing"):
-        missing = some([shown_text(str(place), secrets) for place in answer["missing"]])
-        return f"the earlier configuration could not be restored, missing: {missing}; rollback() tries again"
-    if status and status_of(status).pending and answer.get("code") == "pending":
-        return "confirm_commit() keeps it, rollback() undoes it"
-    return "nothing was applied"
-
-
-def _restored(status: Mapping[str, Any] | None) -> str:
-    """Describe a switch whose change was reverted, with the daemons that the change ended."""
-    broken = ""
-    if status:
-        broken = status_of(status).broken
-    if broken:
-        return f"the earlier configuration is restored, but {broken}"
-    return "the earlier configuration is restored"
-
-
-def _invalid(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
-    """Describe the rows that the switch's YANG models reject, without ``secrets``."""
-    places = [f"{rejected_place(rejected)}: {shown_text(rejected[3], secrets)}" for rejected in rejected_of(answer)]
-    return f"the switch's YANG models refuse {some(places)}"
 
 
 def _reloading_rows(delta: Delta) -> list[str]:
@@ -405,171 +360,9 @@ def _secrets(work: Work) -> frozenset[str]:
     return secret_values(merge_document(work.delta)) | secret_values({**before.config_db, BGPRAW: before.frr or ""})
 
 
-class Changes:
-    """Applies planned changes: ``driver.changes``, beside NAPALM's own methods."""
-
-    def __init__(self, program: SwitchProgram, traffic: Traffic) -> None:
-        self._program = program
-        self._traffic = traffic
-
-    @property
-    def committer(self) -> Committer:
-        """Return what a commit needs, under the temporary drain of this session if it has one."""
-        return Committer(self._program, self._traffic.temporary)
-
-    def apply(
-        self,
-        delta: Delta,
-        *,
-        message: str = "",
-        revert_in: int | None,
-        request: ObserveRequest | None = None,
-        generation: Mapping[str, Any] | None = None,
-        restores: bool = False,
-        commit_id: str = "",
-    ) -> AppliedChange:
-        """Apply exactly this delta, which was made for the last reading of this session.
-
-        Nothing is read or compared before: the switch refuses the delta if the rows that it changes differ from that
-        reading, or if its generation is not ``generation["was"]``; it stores ``generation["now"]`` with the
-        confirmation. ``commit_id``, made by ``new_id``, names the commit even if its answer is lost; ``request``
-        selects the observations in the answer. The switch's YANG models are checked first, unless the delta
-        ``restores`` an earlier state. Raises what ``commit_config`` raises.
-        """
-        check_revert_in(revert_in)
-        return self.committer.execute_planned(
-            delta, message, revert_in, request, generation, restores=restores, commit_id=commit_id
-        )
-
-    def confirm(self, commit_id: str, *, only: Reading | None = None) -> bool:
-        """Confirm and save this pending commit; raises what ``confirm_commit`` raises.
-
-        With ``only`` it is confirmed only while exactly that reading is running; otherwise nothing is done and False
-        is returned.
-        """
-        answer = self._program.confirm(commit_id, only)
-        if answer.get("code") == "moved":
-            return False
-        raise_unsaved(self._program.hostname, answer)
-        return True
-
-    def revert(self, commit_id: str, *, pending: bool) -> None:
-        """Revert this commit while it is ``pending``, or roll it back as the last confirmed one.
-
-        Raises CommitError if another commit came since; the switch does nothing then.
-        """
-        if pending:
-            self._program.revert(commit_id=commit_id)
-        else:
-            self._program.revert(commit=commit_id, last=commit_id)
-
-    def save(self) -> None:
-        """Save the running configuration; raises CommitError if a commit is pending, or if saving fails."""
-        self._program.save()
-
-    def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
-        """Return the merge document that undoes a confirmed commit, with its secrets.
-
-        ``revert_timer.status().commit_id`` names the last commit. Raises CommitError if the switch no longer has the
-        document.
-        """
-        return self._program.rollback_document(commit_id)
-
-
 def _came_after(made: str, status: CommitStatus) -> str:
     """Describe the transaction that came after the commit of this session."""
     return (
         f"{status.kind or 'transaction'} {status.commit_id or 'none'} by {status.by or 'another session'} came after "
         f"this session's commit {made}, which is over"
     )
-
-
-def raise_unsaved(hostname: str, answer: Mapping[str, Any]) -> None:
-    """Raise CommitError if a confirmed commit could not be saved."""
-    if answer.get("error"):
-        raise CommitError(f"{hostname}: the new configuration runs but could not be saved: {error_of(answer)}")
-
-
-def _changes_frr(delta: Delta) -> bool:
-    return any(change.table == FRR_TABLE for change in delta)
-
-
-def frr_unmet(delta: Delta, now: FrrDocument | None, wanted: FrrDocument | None) -> list[str]:
-    """Describe the FRR lines that differ from ``delta``; lines that others changed meanwhile do not count."""
-    if now is None or wanted is None:
-        return ["FRR (no answer)"]
-    surplus, missing = _left(delta, now, wanted)
-    lines = [f"FRR {entry.context} / {entry.shown}" for entry in missing]
-    return lines + [f"FRR {entry.context} / {entry.shown} (too much)" for entry in surplus]
-
-
-def _left(delta: Delta, now: FrrDocument, wanted: FrrDocument) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
-    """Return the lines that ``delta`` removes and FRR still has, and those that it adds and FRR lacks.
-
-    A reload boots FRR's file, so after it all lines of the file must be there.
-    """
-    removed, added = map(frozenset, lines_of(delta))
-    surplus, missing = frr_difference(now, wanted)
-    return (
-        tuple(entry for entry in surplus if entry in removed),
-        tuple(entry for entry in missing if delta.reloads or entry in added),
-    )
-
-
-def step_document(step: Step) -> dict[str, Any]:
-    """Return a step as the switch's program reads it."""
-    if isinstance(step, PatchStep):
-        return {"kind": "patch", "operations": [dict(operation) for operation in step.operations]}
-    return dict(rollback_document([step])["steps"][0])
-
-
-def _rollback_of(work: Work, drain: TemporaryDrain | None) -> dict[str, Any]:
-    """Return the rollback of a transaction: the steps back, the rows after them, and the merge document for people."""
-    before = work.before.running
-    reverse = inverse(work.delta)
-    undo = merge_document(reverse)
-    undrained = before
-    if drain is not None and before.frr_document is not None:
-        # A reload in a revert boots FRR's file, so the file must not have the lines of the drain.
-        undrained = before.with_frr(before.config_db, replace(before.frr_document, drain=drain.before))
-    # A reload restores the rows as they were, a live rollback keeps those that must not be deleted.
-    restored = before
-    if not work.delta.reloads:
-        restored = applied(reverse, work.after)
-    return {
-        "steps": [step_document(step) for step in undo_steps_of(work.delta, undrained, reverse)],
-        "rows": _part(_with_rows_set_again(undo, reverse, work.after, before), restored),
-        "undo": with_removals(undo, work.delta),
-    }
-
-
-def _with_rows_set_again(
-    document: MergeDocument, delta: Delta, before: RunningConfig, after: RunningConfig
-) -> MergeDocument:
-    """Return a merge document that also has the rows that are deleted and set again to apply its changes."""
-    named = {table: dict(rows) for table, rows in document.items() if table != BGPRAW}
-    if delta.reloads:
-        return named
-    for table, key, fields in set_again(delta, before.config_db, after.config_db):
-        row = named.setdefault(table, {}).setdefault(key, {})
-        if row is not None:
-            named[table][key] = {**fields, **row}
-    return named
-
-
-def _part(document: MergeDocument, running: RunningConfig) -> dict[str, Any]:
-    """Return the rows and fields of a merge document with their running values, null if they do not exist."""
-    return {
-        table: {key: _fields_of(running.config_db.get(table, {}).get(key), fields) for key, fields in rows.items()}
-        for table, rows in document.items()
-        if table != BGPRAW and rows
-    }
-
-
-def _fields_of(row: Mapping[str, Any] | None, fields: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return those ``fields`` of a row, all of them where the merge document deletes the row (None)."""
-    if row is None:
-        return None
-    if fields is None:
-        return dict(row)
-    return {name: row.get(name) for name in fields}

@@ -15,7 +15,7 @@ from napalm_sonic import (
 )
 from napalm_sonic.calling import Caller
 from napalm_sonic.candidate import Candidate, CandidateKind, read_candidate
-from napalm_sonic.commit import Changes
+from napalm_sonic.changes import Changes
 from napalm_sonic.compare import difference
 from napalm_sonic.drain import Drainer, Traffic, check_revert_in
 from napalm_sonic.lock import Lock

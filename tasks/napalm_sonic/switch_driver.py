@@ -22,7 +22,7 @@ from railweave.switch_driver import (
 )
 
 if TYPE_CHECKING:
-    from napalm_sonic.commit import Changes
+    from napalm_sonic.changes import Changes
     from napalm_sonic.drain import Traffic
     from napalm_sonic.program import SwitchProgram
     from napalm_sonic.session import Session
