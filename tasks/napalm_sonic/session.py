@@ -6,11 +6,9 @@ All errors of the layers below are raised as NAPALM's exceptions.
 """
 
 import functools
-import io
 import logging
 import threading
 import time
-from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +21,8 @@ from napalm.base.exceptions import (
     ConnectionException,
 )
 
-from napalm_sonic.bounds import LONGEST_ANSWER_BYTES, TooLargeError, refuse_wide
+from napalm_sonic.bounds import TooLargeError, refuse_wide
+from napalm_sonic.channel import answered_within, read_to_end
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from napalm_sonic.host_check import check_host_key
 from napalm_sonic.host_keys import known_name
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
     import paramiko
 
-_CHUNK_BYTES = 65536
 _MOST_SAID_CHARACTERS = 65536
 _SHOWN_CHARACTERS = 200
 # A command that prints nothing.
@@ -162,7 +160,7 @@ class Session:
                     channel.settimeout(self.command_timeout_s)
                     channel.sendall(data)
                 channel.shutdown_write()
-                stdout, stderr = _drain(channel, deadline, f"{self.hostname}: {command!r}")
+                stdout, stderr = read_to_end(channel, deadline, f"{self.hostname}: {command!r}")
                 exit_status = self._exit_status(channel, deadline, command)
             finally:
                 channel.close()
@@ -218,7 +216,7 @@ class Session:
         """Start a command and return its open channel."""
         with self._errors(command):
             channel = self._transport().open_session(timeout=self.timeout_s)
-            with _answered_within(channel, self.timeout_s):
+            with answered_within(channel, self.timeout_s):
                 channel.exec_command(command)
         return channel
 
@@ -277,67 +275,6 @@ def _noise_text(noise: str) -> str:
         f'the login prints text before answers, so that none can be read: "{text}"; let the shell of this login print '
         f"it in interactive sessions only, or let sshd do so by Banner"
     )
-
-
-@contextmanager
-def _answered_within(channel: "paramiko.Channel", timeout_s: float) -> "Iterator[None]":
-    """Limit the wait for the answer to a channel request, which paramiko does not. Raises TimeoutError."""
-    private: Any = channel
-    wait = private._wait_for_event
-
-    def bounded() -> None:
-        if not channel.event.wait(timeout_s):
-            channel.close()
-            raise TimeoutError("the request is not answered")
-        wait()
-
-    private._wait_for_event = bounded
-    try:
-        yield
-    finally:
-        # To set the method again would make the channel refer to itself, and keep it until the garbage collector runs.
-        del private._wait_for_event
-
-
-class _Arrived(threading.Event):
-    """Set when a stream of a channel has data or ends.
-
-    Used in place of ``select``, for which paramiko writes to a pipe from its own thread: the pipe is closed with the
-    channel, and a later write ends the whole session, or goes to another file with the same number.
-    """
-
-    def clear(self) -> None:
-        """Do nothing: paramiko calls this when one stream is empty, while the other may have data."""
-
-    def take(self) -> None:
-        """Clear the event."""
-        super().clear()
-
-
-def _drain(channel: "paramiko.Channel", deadline: float, command: str) -> tuple[bytes, bytes]:
-    """Read both streams until the device closes them. They share a flow window, so both have to be read at once."""
-    stdout = io.BytesIO()
-    stderr = io.BytesIO()
-    arrived = _Arrived()
-    channel.in_buffer.set_event(arrived)
-    channel.in_stderr_buffer.set_event(arrived)
-    while True:
-        if not arrived.wait(max(0.0, deadline - time.monotonic())):
-            raise CommandTimeoutException(f"{command} did not end in time")
-        arrived.take()
-        # Before the streams are read: data that came before the end is read in any case.
-        ended = channel.eof_received or channel.closed
-        _move(channel.recv_ready, channel.recv, stdout)
-        _move(channel.recv_stderr_ready, channel.recv_stderr, stderr)
-        if stdout.tell() + stderr.tell() > LONGEST_ANSWER_BYTES:
-            raise CommandErrorException(f"{command} answers more than {LONGEST_ANSWER_BYTES:,} bytes: refused")
-        if ended:
-            return stdout.getvalue(), stderr.getvalue()
-
-
-def _move(ready: Callable[[], bool], receive: Callable[[int], bytes], sink: io.BytesIO) -> None:
-    while ready():
-        sink.write(receive(_CHUNK_BYTES))
 
 
 def _connect(session: Session) -> Any:

@@ -10,8 +10,9 @@ from typing import Any
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Hash, SwitchHost
 from railweave_switch.restart import settle
 from railweave_switch.rows import changed, digest
-from railweave_switch.state import Stage, State, read_state, report
+from railweave_switch.state import Stage, State, read_state
 from railweave_switch.state_forms import DamagedError, VersionError
+from railweave_switch.status_report import report
 from railweave_switch.steps import StepError, frr_text
 
 Answer = dict[str, Any]

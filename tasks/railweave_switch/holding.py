@@ -13,7 +13,8 @@ from typing import Any
 
 from railweave_switch.answers import Answer, RequestRefusedError, locked
 from railweave_switch.host import SwitchHost
-from railweave_switch.state import Hold, held, remove, report, write
+from railweave_switch.state import Hold, held, remove, write
+from railweave_switch.status_report import report
 
 AT_WORK_S = 600.0
 """Minimum duration of a hold once its drain has begun: the time limit for the lines of a drain."""

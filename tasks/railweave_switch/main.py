@@ -21,8 +21,9 @@ from railweave_switch.host import Process, SwitchHost
 from railweave_switch.probing import probe
 from railweave_switch.reading import UnreadableError, observations, read, towards
 from railweave_switch.restart import settle_if_free
-from railweave_switch.state import OPEN, Stage, path, report, write
+from railweave_switch.state import OPEN, Stage, path, write
 from railweave_switch.state_forms import DamagedError, VersionError
+from railweave_switch.status_report import report
 from railweave_switch.validating import verdict
 
 EXIT_OK = 0

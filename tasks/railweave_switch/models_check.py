@@ -21,6 +21,8 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
+from railweave_switch.model_messages import UNPARSED, Rejected, Tables, message_words, places_named, reason_of
+
 YANG_MODELS = "/usr/local/yang-models"
 MOST = 10
 """Failures that are looked for."""
@@ -28,20 +30,7 @@ NO_MODEL = "the table has no YANG model"
 TOO_SLOW = "the models could not be loaded and asked in the time that the check may take"
 """The fault of a check that ran out of time."""
 
-Tables = Mapping[str, Mapping[str, Any]]
-Rejected = tuple[str, str, str, str]
-"""Table, key, field and SONiC's words; an empty field is the whole row, an empty key the whole table."""
 
-# libyang 1 prints the path in brackets, libyang 3 (202605) has it in the error, with a line number where it was still
-# reading the entry.
-_PATH = re.compile(
-    r"(?:\(path|: Data path): /[^/]+/(?P<table>[^/\[]+)/(?P<form>[^/\[]+)(?P<keys>(?:\[[^=]+='.*?'\])*)(?P<below>/.*?)?"
-    r"(?:\)|(?P<reading> \(line \d+\)))?$"
-)
-_AROUND = re.compile(r"^failed to parse data tree: |\s*: Data path: \S.*$")
-_KEY = re.compile(r"\[[^=]+='(.*?)'\]")
-_UNPARSED = re.compile(r"All Keys are not parsed in (\S+)\ndict_keys\(\[(.*)\]\)\nexceptionList:(.*)")
-_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _LACKS = re.compile(r"Missing required element|Mandatory node|andatory .*(?:missing|not exist)")
 NEEDED = "the row needs this field"
 _DANGLING = re.compile(r"""value "([^"]*)" (?:points to a non-existing|in ".*" element|- no target instance)""")
@@ -160,17 +149,17 @@ class _Search:
         said, printed = self.checker.failure(self.remaining)
         if not said:
             return False
-        places = _places(said, printed, self.remaining) or _searched(said, self.remaining, self.checker)
+        places = places_named(said, printed, self.remaining) or _searched(said, self.remaining, self.checker)
         for fault in places:
-            self._note(fault, fits_no_list=_UNPARSED.search(said) is not None)
+            self._note(fault, fits_no_list=UNPARSED.search(said) is not None)
         if not places:
-            self.faults.append(("", "", "", _words(said)))
+            self.faults.append(("", "", "", message_words(said)))
         return bool(places)
 
     def _note(self, fault: Rejected, *, fits_no_list: bool) -> None:
         """Add a fault and remove its field; without a field, or if the field is noted already, remove the row.
 
-        ``fits_no_list``: the row fits no list of its table's model (``_UNPARSED``).
+        ``fits_no_list``: the row fits no list of its table's model (``UNPARSED``).
         """
         table, key, field, _ = fault
         if self._is_new(fault):
@@ -228,98 +217,15 @@ def _is_mandatory(fault: Rejected, faults: list[Rejected], config_db: Tables, ch
     return _LACKS.search(said) is not None and f'"{field}"' in said
 
 
-def _places(said: str, printed: str, tables: Tables) -> list[Rejected]:
-    """Return the rows or fields that the messages of a failure name, with SONiC's words; none if they name none."""
-    unparsed = _UNPARSED.search(said)
-    if unparsed:
-        return _unparsed_places(unparsed, tables)
-    lines = (printed or said).splitlines()
-    if not lines:
-        return []
-    # libyang prints the path in its last message.
-    path = _PATH.search(lines[-1])
-    if path is None:
-        return []
-    return _places_at(path, tables.get(path["table"], {}), _AROUND.sub("", _words(said)))
-
-
-def _places_at(path: re.Match[str], rows: Mapping[str, Any], words: str) -> list[Rejected]:
-    """Return the row, or its field, to which a path of libyang (``_PATH``) leads; none if that is unclear."""
-    keys = _keys_at(path, rows)
-    if not keys:
-        return []
-    key = keys[0]
-    field = _field_at(path["below"] or "", rows[key])
-    if not field and len(keys) > 1 and path["reading"]:
-        # The entry that libyang was reading may be any of these rows.
-        return []
-    return [(path["table"], key, field, words)]
-
-
-def _keys_at(path: re.Match[str], rows: Mapping[str, Any]) -> list[str]:
-    """Return the keys of the rows to which a path may lead, the most likely one first."""
-    # A container, such as PFC_WD/GLOBAL, has no keys, and its name is the key of the row.
-    named_key = "|".join(_KEY.findall(path["keys"])) or path["form"]
-    # libyang knows only the first keys of an entry that it is still reading.
-    longer_keys = [key for key in rows if key.startswith(f"{named_key}|")]
-    if named_key in rows:
-        return [named_key, *longer_keys]
-    return longer_keys
-
-
-def _field_at(below: str, row: Mapping[str, Any]) -> str:
-    """Return the field of a row in the part of a path below the row; empty if there is none."""
-    # A field is a node of the path, or the key of a list inside the row.
-    names = (*re.findall(r"/([^/\[]+)", below), *_KEY.findall(below))
-    return next((name for name in names if name in row), "")
-
-
-def _unparsed_places(unparsed: re.Match[str], tables: Tables) -> list[Rejected]:
-    """Return the places of rows or fields that fit no list of their table."""
-    table, quoted, reasons = unparsed.groups()
-    names = ["".join(parts) for parts in _QUOTED.findall(quoted)]
-    words = f"the YANG model of its table has no list or field for it {reasons}".removesuffix(" []")
-    # sonic_yang names a list row by key, and the field only in a KeyError.
-    fields = ["".join(parts) for parts in _QUOTED.findall(reasons)]
-    places: list[Rejected] = []
-    for key, row in tables[table].items():
-        for name in names:
-            if name == key:
-                places.append((table, key, _named_field(row, fields), words))
-            elif key not in names and name in row:
-                places.append((table, key, name, words))
-    return places
-
-
-def _named_field(row: Mapping[str, Any], reasons: list[str]) -> str:
-    """Return the field of a row that the reasons name, or whose value they quote; empty if there is none."""
-    for reason in reasons:
-        if reason.strip("'") in row:
-            return reason.strip("'")
-    for name, value in row.items():
-        if any(f"'{value}'" in reason for reason in reasons):
-            return name
-    return ""
-
-
 def _searched(said: str, tables: Tables, checker: ModelsChecker) -> list[Rejected]:
     """Return the first row that fails by itself with the same words, for failures without a place."""
     for table, rows in tables.items():
         if checker.failure({table: rows})[0] == said:
             for key in rows:
                 if checker.failure({table: {key: rows[key]}})[0] == said:
-                    return [(table, key, "", _AROUND.sub("", _words(said)))]
+                    return [(table, key, "", reason_of(said))]
             return []
     return []
-
-
-_HEADINGS = ("Data Loading Failed", "Failed to validate", "Yang Models Load failed")
-
-
-def _words(said: str) -> str:
-    """Return SONiC's message without its headings."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return " ".join(line for line in lines if not line.startswith(_HEADINGS)) or said
 
 
 class SonicYang:
@@ -368,7 +274,7 @@ def _loaded() -> Any:
                 said = "loadYangModel failed"
         except Exception as error:
             # sonic_yang raises plain exceptions of many kinds.
-            said = _words(str(error) or repr(error))
+            said = message_words(str(error) or repr(error))
     if said:
         first = next((f" ({line})" for line in lines if line.startswith("libyang")), "")
         raise UnavailableError(f"sonic_yang does not load {YANG_MODELS}: {said}{first}")

@@ -14,8 +14,9 @@ from railweave_switch.daemons import applied_and_unseen
 from railweave_switch.host import CommandError, DatabaseError, Hash, SwitchHost
 from railweave_switch.rows import digest, tables_of
 from railweave_switch.sessions import TIMERS
-from railweave_switch.state import path, read_document, report
+from railweave_switch.state import path, read_document
 from railweave_switch.state_forms import DamagedError
+from railweave_switch.status_report import report
 from railweave_switch.steps import READ_S, frr_lost, frr_text
 
 ADDRESSES = ("ip", "-j", "addr", "show")

@@ -11,18 +11,9 @@ from railweave_switch.host import SwitchHost
 from railweave_switch.restart import settle
 from railweave_switch.reverting import revert_to
 from railweave_switch.saving import finish, save
-from railweave_switch.state import (
-    RollbackDocument,
-    Stage,
-    State,
-    guarded,
-    read_document,
-    read_state,
-    remove,
-    report,
-    stand_in,
-)
+from railweave_switch.state import RollbackDocument, Stage, State, guarded, read_document, read_state, remove, stand_in
 from railweave_switch.state_forms import DamagedError, VersionError
+from railweave_switch.status_report import report
 
 HEALTHY = frozenset({Stage.NONE, Stage.CONFIRMED, Stage.REVERTED})
 

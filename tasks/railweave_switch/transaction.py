@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,10 +27,10 @@ from railweave_switch.answers import (
     refuse_unless_last,
     sha256,
 )
+from railweave_switch.carrying_out import FRR_LOADS_S, TOO_LATE, ended_by, failure_of_steps, time_left_s
 from railweave_switch.confirming import confirm_commit, frr_lines_changed
 from railweave_switch.holding import end, take_up
-from railweave_switch.host import CommandError, DatabaseError, Hash, SwitchHost
-from railweave_switch.lasting import ended, ends_soon
+from railweave_switch.host import Hash, SwitchHost
 from railweave_switch.restoring import settled
 from railweave_switch.reverting import revert_to
 from railweave_switch.rows import unmet
@@ -42,43 +42,30 @@ from railweave_switch.state import (
     RollbackDocument,
     Stage,
     State,
-    Step,
     TransactionKind,
     guarded,
     path,
     prepare_disk,
     read_document,
     remove,
-    still_broken,
     write,
 )
 from railweave_switch.state_forms import VERSION, DamagedError
+from railweave_switch.status_report import still_broken
 from railweave_switch.steps import (
     KINDS,
-    OF_FRR,
     StepError,
     content_of,
-    equip_bgpd,
     frr_away,
     frr_text,
     refuse_hanging_reload,
     refuse_losing_mode,
-    run_step,
 )
 from railweave_switch.validating import refuse_invalid
 
 GUARD_STARTS_S = 60.0
 """Time limit for the start of the guard; long, as a slow start costs only time but a refusal the whole change."""
-STEP_LIMIT_S = 1800.0
-"""Time limit of a step, unless the transaction has its own."""
-READ_BACK_S = 1.5
-READ_BACK_PAUSE_S = 0.5
-RELOAD_SETTLES_S = 180.0
-"""Time limit for services after a reload."""
-FRR_LOADS_S = 2.0
-"""Pause between two readings of FRR, which must be equal: its daemons load their boot configuration after the start."""
 Rows = Mapping[str, Hash]
-TOO_LATE = "the time until the revert passed while the change was applied"
 
 
 def loaded(text: str) -> dict[str, Any]:
@@ -158,14 +145,7 @@ def _await_daemons(host: SwitchHost, request: Mapping[str, Any], state: State) -
     for step in request["steps"]:
         if step["kind"] == "vtysh":
             lines += frr.lines_of(step["text"], "")
-    settled(host, lambda: frr_away(host, lines, frr_text(host)), _time_left_s(host, state), FRR_LOADS_S)
-
-
-def _time_left_s(host: SwitchHost, state: State) -> float:
-    """Return how long to wait for services, at most until the revert."""
-    if state.ends_s is None:
-        return RELOAD_SETTLES_S
-    return min(RELOAD_SETTLES_S, state.ends_s - host.now_s())
+    settled(host, lambda: frr_away(host, lines, frr_text(host)), time_left_s(host, state), FRR_LOADS_S)
 
 
 def _earlier(host: SwitchHost, request: Mapping[str, Any]) -> State:
@@ -337,7 +317,7 @@ def _carry_out(
     host: SwitchHost, request: Mapping[str, Any], state: State, document: RollbackDocument, rows: Rows
 ) -> Answer:
     """Carry out the steps of an armed transaction, which found ``rows``; whatever fails reverts it at once."""
-    failure, complaint = _failure_of_steps(host, request, state)
+    failure, complaint = failure_of_steps(host, request, state)
     if not failure and state.over(host):
         failure = {"error": TOO_LATE}
     if not failure:
@@ -350,112 +330,6 @@ def _carry_out(
         except DEVICE_ERRORS as error:
             failure = {"error": f"the change could not be kept under its timer: {error}"}
     return {**revert_to(host, state, document, str(failure["error"])), **failure}
-
-
-def ended_by(host: SwitchHost, request: Mapping[str, Any], state: State) -> list[str]:
-    """Return the daemons that the change ended; none after a reload, which restarts all of them."""
-    if _reloads(request):
-        return []
-    if request.get("lasting"):
-        # A change that is confirmed at once is not checked again later, so wait until they would have ended.
-        return ends_soon(host, state)
-    return ended(host, state)
-
-
-def _failure_of_steps(host: SwitchHost, request: Mapping[str, Any], state: State) -> tuple[Answer, Answer]:
-    """Run the steps and read back; return the failure, and the error of the last step if the rows are there anyway.
-
-    A command may report an error although its rows were written; then the transaction has not failed. A reload may
-    have left services stopped in that case, so its error goes with the answer.
-    """
-    failure: Answer = {}
-    steps = request["steps"]
-    limit_s = float(request.get("step_timeout_s") or STEP_LIMIT_S)
-    for number in range(len(steps)):
-        if state.over(host):
-            return {"error": TOO_LATE}, {}
-        failure = _failure_of_step(host, steps, number, limit_s)
-        if failure and not _shows_in_rows(steps, number):
-            return failure, {}
-    left = _left_after_steps(host, request, state, failure)
-    if left:
-        return {"error": f"not as intended when read back: {listed(left)}", **failure, "unmet": left}, {}
-    if _reloads(request) and "refused" in failure:
-        return {}, {"refused": failure["refused"]}
-    return {}, {}
-
-
-def _failure_of_step(host: SwitchHost, steps: Sequence[Step], number: int, limit_s: float) -> Answer:
-    """Run a step; return the failure as fields of an answer, empty for success."""
-    try:
-        run_step(host, steps[number], limit_s)
-    except StepError as error:
-        return {"error": str(error), "refused": {"command": error.command, "said": error.said}}
-    except (CommandError, DatabaseError, OSError) as error:
-        return {"error": f"step {number + 1}: {error}"}
-    return {}
-
-
-def _shows_in_rows(steps: Sequence[Step], number: int) -> bool:
-    """Tell whether the rows after a step, whose command failed, show whether it was carried out."""
-    # A step before the last may write rows that later ones change, and a step of FRR writes none.
-    return number == len(steps) - 1 and steps[number]["kind"] not in OF_FRR
-
-
-def _left_after_steps(host: SwitchHost, request: Mapping[str, Any], state: State, failure: Answer) -> list[str]:
-    """Read back after the steps; return what is not as intended. After a ``failure`` of the last step do not wait."""
-    if failure:
-        return _unmet(host, request)
-    if _reloads(request):
-        return _settled_after_reload(host, request, state)
-    return settled(host, lambda: _unmet(host, request), READ_BACK_S, READ_BACK_PAUSE_S)
-
-
-def _reloads(request: Mapping[str, Any]) -> bool:
-    return any(step["kind"] == "reload" for step in request["steps"])
-
-
-def _unmet(host: SwitchHost, request: Mapping[str, Any]) -> list[str]:
-    try:
-        return unmet(request["after"], host.rows("CONFIG_DB"))
-    except (DatabaseError, OSError) as error:
-        return [f"CONFIG_DB ({error})"]
-
-
-def _settled_after_reload(host: SwitchHost, request: Mapping[str, Any], state: State) -> list[str]:
-    """Wait until the rows are there, and daemons run and have loaded their boot configuration; return what is missing.
-
-    Of FRR's daemons only those matter that the intended lines belong to; the client sends missing lines afterwards. Of
-    SONiC's daemons all matter that ran before the reload, which restarts them.
-    """
-    text = next(step.get("frr") or "" for step in request["steps"] if step["kind"] == "reload")
-    intended = frr.lines_of(text, request.get("frr_ignored") or "")
-    last_text: str | None = None
-
-    def missing() -> list[str]:
-        nonlocal last_text
-        left = _unmet(host, request) or [f"{name} (it does not run)" for name in ended(host, state)]
-        if left:
-            return left
-        text = frr_text(host)
-        faults = frr_away(host, intended, text)
-        # FRR has loaded its boot configuration when two readings are equal, whichever lines it lacks.
-        if not faults and text != last_text and not _has_lines(text or "", intended):
-            faults = ["it still loads its configuration"]
-        last_text = text
-        return [f"FRR ({fault})" for fault in faults]
-
-    left = settled(host, missing, _time_left_s(host, state), FRR_LOADS_S)
-    try:
-        if not left:
-            equip_bgpd(host)
-    except DEVICE_ERRORS as error:
-        return [f"FRR ({error})"]
-    return left
-
-
-def _has_lines(text: str, lines: Iterable[frr.Line]) -> bool:
-    return frr.lines_of(text, "").keys() >= set(lines)
 
 
 def _held(host: SwitchHost, state: State, document: RollbackDocument, rows: Rows) -> Answer:

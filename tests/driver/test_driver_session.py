@@ -24,7 +24,7 @@ from napalm.base.exceptions import (
 )
 from tests.driver.conftest import SshFront
 
-from napalm_sonic import session
+from napalm_sonic import channel, session
 from napalm_sonic.driver import SonicDriver
 
 
@@ -187,7 +187,7 @@ def test_a_second_login_shows_who_gets_in_now(driver: SonicDriver, monkeypatch: 
 def test_an_answer_that_is_too_long_is_refused_and_names_the_switch(
     driver: SonicDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "LONGEST_ANSWER_BYTES", 1_000_000)
+    monkeypatch.setattr(channel, "LONGEST_ANSWER_BYTES", 1_000_000)
     with pytest.raises(CommandErrorException, match=r"127\.0\.0\.1: .*more than 1,000,000 bytes: refused"):
         driver.device.run("noise 4000000")
     assert driver.cli(["echo on"]) == {"echo on": "on\n"}
@@ -214,7 +214,7 @@ def test_an_answer_of_the_switch_program_that_is_none_is_refused_and_names_the_s
     driver: SonicDriver, switch: Any, answer: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither is taken for a lost session, after which the answer would be asked for again and again."""
-    monkeypatch.setattr(session, "LONGEST_ANSWER_BYTES", 1_000_000)
+    monkeypatch.setattr(channel, "LONGEST_ANSWER_BYTES", 1_000_000)
     driver.revert_timer.read()
     switch.refuse["/usr/local/bin/railweave-switch"] = (0, answer, "")
     for ask in (driver.revert_timer.read, driver.revert_timer.status, driver.changes.save):
@@ -238,7 +238,7 @@ class Frozen:
 
 def test_a_request_that_is_never_answered_does_not_hold_a_worker() -> None:
     frozen: Any = Frozen()
-    with pytest.raises(TimeoutError), session._answered_within(frozen, 0.05):
+    with pytest.raises(TimeoutError), channel.answered_within(frozen, 0.05):
         frozen._wait_for_event()
     assert frozen.closed
 
@@ -247,7 +247,7 @@ def test_a_channel_is_gone_with_its_last_reference_and_waits_for_no_garbage_sear
     """A wave makes hundreds of channels, which would keep their buffers until then."""
     answered: Any = Frozen()
     answered.event.set()
-    with session._answered_within(answered, 5):
+    with channel.answered_within(answered, 5):
         answered._wait_for_event()
     kept = weakref.ref(answered)
     del answered

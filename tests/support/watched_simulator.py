@@ -42,7 +42,7 @@ from process_trees import stop
 from napalm_sonic.program import new_id
 from railweave_switch import main as main_of_switch
 from railweave_switch.host import Done
-from railweave_switch.state import report
+from railweave_switch.status_report import report
 from sonic_sim import server
 from sonic_sim.bgp.sessions import sessions_of
 from sonic_sim.clock import Clock

@@ -13,16 +13,9 @@ import yaml
 
 import sonic_sim
 from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
+from nornir_railweave.lab.folder import LabFolder
 from nornir_railweave.lab.growing import grow, refuse_obstacles, refuse_unable, running_topology
-from nornir_railweave.lab.laboratory import (
-    LabFolder,
-    ensure_image,
-    has_image,
-    one_at_a_time,
-    running_nodes,
-    start,
-    stop,
-)
+from nornir_railweave.lab.laboratory import ensure_image, has_image, one_at_a_time, running_nodes, start, stop
 from railweave.api.design.intent import Designed, design_text, load_configurable
 from railweave.api.project import STATE, Project
 from railweave.api.simulator.sim import simulator_spec

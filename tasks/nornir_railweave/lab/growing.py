@@ -11,18 +11,9 @@ import yaml
 
 from nornir_railweave.lab.cable_ends import connect, isolate, remove
 from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError, ContainerNode
-from nornir_railweave.lab.laboratory import (
-    MORE,
-    RUNNING,
-    LabFolder,
-    await_boot,
-    docker,
-    host_keys,
-    note_endpoints,
-    public_key,
-    refuse_used_ports,
-    waiting_ends,
-)
+from nornir_railweave.lab.folder import MORE, RUNNING, LabFolder
+from nornir_railweave.lab.keys import host_keys, public_key
+from nornir_railweave.lab.laboratory import await_boot, docker, note_endpoints, refuse_used_ports, waiting_ends
 from railweave.lab.cables import EXTERNAL_KIND, LabTopology, container_name, read_record, record
 from railweave.lab.growth import LabGrowth
 from railweave.wording import command_line, first_few, listed

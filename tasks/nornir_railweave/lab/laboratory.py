@@ -8,20 +8,21 @@ What is added to a running lab is a Containerlab lab of its own, ``more-2.clab.y
 import contextlib
 import fcntl
 import hashlib
-import os
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
 
 from nornir_railweave.lab.cable_ends import isolate, remove
-from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
+from nornir_railweave.lab.containerlab import ContainerlabError
+from nornir_railweave.lab.folder import HOST_ADDRESS, RUNNING, TOPOLOGY, LabFolder
+from nornir_railweave.lab.keys import write_keys
 from nornir_railweave.target.endpoints import (
     ENDPOINTS,
     Endpoints,
@@ -32,57 +33,13 @@ from nornir_railweave.target.endpoints import (
 from railweave.codec import CodecError
 from railweave.lab.cables import LabTopology, record, waiting_end
 
-TOPOLOGY = "topology.clab.yml"
-RUNNING = "running.json"
-MORE = "more-{}.clab.yml"
 _TAKEN_DOWN = "the lab is taken down again"
-HOST_ADDRESS = "127.0.0.1"
 _IMAGE = "railweave-lab-node"
 _SOURCES = ("lab_node", "sonic_sim")
 _BUILD_S = 1800.0
 _POLL_S = 0.2
 # How long switches may take to boot, by kind.
 _BOOT_S = {"sonic-vs": 120.0, "sonic-vm": 900.0}
-
-
-@dataclass(frozen=True, slots=True)
-class LabFolder:
-    """A rendered lab of switches of one kind."""
-
-    folder: Path
-    name: str
-    # On 127.0.0.1, by switch.
-    ssh_ports: Mapping[str, int]
-    # The switches are our node image, into which the lab's key pair is written.
-    own_image: bool
-    # The switches that are reached by `docker exec`; none where SSH is the way.
-    containers: tuple[str, ...] = ()
-    # Containerlab's name of the kind of node.
-    kind: str = "sonic-vs"
-
-    def part(self, names: Collection[str]) -> "LabFolder":
-        """Return the same with these switches alone."""
-        ports = {name: port for name, port in self.ssh_ports.items() if name in names}
-        return replace(self, ssh_ports=ports, containers=tuple(name for name in self.containers if name in names))
-
-    @property
-    def containerlab(self) -> Containerlab:
-        """Containerlab on this folder's topology."""
-        return Containerlab((self.folder / TOPOLOGY).resolve(), self.name)
-
-    @property
-    def further(self) -> list[Containerlab]:
-        """The labs of what was added to this one, in the order of their files."""
-        return [self.beside(path) for path in sorted(self.folder.resolve().glob(MORE.format("*")))]
-
-    def beside(self, topology: Path) -> Containerlab:
-        """Return the lab of a file of what was added; fabrics have no `_` in their names."""
-        number = topology.name.removesuffix(".clab.yml").rpartition("-")[2]
-        return Containerlab(topology, f"{self.name}_{number}")
-
-    def container(self, node: str) -> str:
-        """Return the container of a node that this lab or a further one starts."""
-        return f"clab-{self.name}-{node}"
 
 
 def image_tag(sources: Path) -> str:
@@ -339,51 +296,6 @@ def _greets(port: int) -> bool:
             return connection.recv(4) == b"SSH-"
     except OSError:
         return False
-
-
-def write_keys(lab: LabFolder) -> None:
-    """Make the lab's own key pair and a host key for every switch, for our node image."""
-    if not lab.own_image:
-        return
-    private, public = _new_key()
-    _write_private(lab.folder / "id_ed25519", private)
-    (lab.folder / "known_hosts").write_text(host_keys(lab, public), encoding="utf-8")
-
-
-def host_keys(lab: LabFolder, public: str) -> str:
-    """Make a host key for every switch, which lets the lab's public key in; return their lines of known_hosts."""
-    known_hosts: list[str] = []
-    for name, port in lab.ssh_ports.items():
-        host_private, host_public = _new_key()
-        folder = lab.folder / "nodes" / name
-        _write_private(folder / "ssh_host_ed25519_key", host_private)
-        (folder / "authorized_keys").write_text(public + "\n", encoding="utf-8")
-        known_hosts.append(f"[{HOST_ADDRESS}]:{port} {host_public}\n")
-    return "".join(known_hosts)
-
-
-def public_key(lab: LabFolder) -> str:
-    """Return the lab's public key."""
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_ssh_private_key
-
-    key = load_ssh_private_key((lab.folder / "id_ed25519").read_bytes(), None)
-    return key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
-
-
-def _new_key() -> tuple[bytes, str]:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-
-    key = Ed25519PrivateKey.generate()
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
-    return private, key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    path.unlink(missing_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
 
 
 def note_endpoints(lab: LabFolder) -> None:

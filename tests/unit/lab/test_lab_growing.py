@@ -11,7 +11,8 @@ import yaml
 
 from nornir_railweave.lab import growing, laboratory
 from nornir_railweave.lab.containerlab import ContainerlabError
-from nornir_railweave.lab.laboratory import LabFolder
+from nornir_railweave.lab.folder import LabFolder
+from nornir_railweave.lab.keys import write_keys
 from railweave.lab.cables import LabCable, LabTopology, read_record, record, waiting_end
 from railweave.lab.growth import LabGrowth
 
@@ -117,7 +118,7 @@ def told(tmp_path: Path) -> list[str]:
 
 def test_what_is_added_is_a_lab_beside_the_first_and_its_cables_are_connected(programs: Any, tmp_path: Path) -> None:
     lab = programs(*NODES)
-    laboratory.write_keys(lab)
+    write_keys(lab)
     growing.grow(lab, GROWTH, lambda: None, {"gpu1": ("ip route add 10.0.0.0/26 via 10.0.0.0",)})
     file = lab.folder / "more-2.clab.yml"
     assert yaml.safe_load(file.read_text()) == {**DOCUMENT, "name": "lab_2"}
@@ -140,7 +141,7 @@ def test_a_new_switch_gets_a_host_key_and_those_that_run_keep_theirs(programs: A
     port = listening(b"SSH-2.0-OpenSSH")
     lab = programs(*NODES, ports={"lab-leaf1": 1})
     (lab.folder / "nodes" / "lab-leaf1").mkdir(parents=True)
-    laboratory.write_keys(lab)
+    write_keys(lab)
     laboratory.note_endpoints(lab)
     known, key = ((lab.folder / name).read_text() for name in ("known_hosts", "id_ed25519"))
     grown = replace(lab, ssh_ports={"lab-leaf1": 1, "lab-leaf2": port})
@@ -159,7 +160,7 @@ def test_a_new_switch_gets_a_host_key_and_those_that_run_keep_theirs(programs: A
 
 def test_what_cannot_be_added_is_removed_and_the_rest_runs_on(programs: Any, tmp_path: Path) -> None:
     lab = programs(*NODES, deploy=(1, "", "Error: could not create link"))
-    laboratory.write_keys(lab)
+    write_keys(lab)
     (lab.folder / "running.json").write_bytes(record(RUNNING))
     (lab.folder / "nodes").mkdir()
     with pytest.raises(ContainerlabError, match="could not create link"):
@@ -174,7 +175,7 @@ def test_what_cannot_be_added_is_removed_and_the_rest_runs_on(programs: Any, tmp
 
 def test_a_lab_goes_down_with_what_was_added_to_it(programs: Any, tmp_path: Path) -> None:
     lab = programs(*NODES)
-    laboratory.write_keys(lab)
+    write_keys(lab)
     (lab.folder / "topology.clab.yml").write_text("topology: {nodes: {}, links: []}\n")
     growing.grow(lab, GROWTH, lambda: None, {})
     (tmp_path / "calls").unlink()
@@ -204,7 +205,7 @@ def test_a_network_that_others_use_is_named(programs: Any, tmp_path: Path) -> No
 @pytest.mark.slow
 def test_what_a_killed_process_has_left_is_removed_by_the_next(programs: Any, tmp_path: Path) -> None:
     lab = programs(*NODES)
-    laboratory.write_keys(lab)
+    write_keys(lab)
     growing.grow(lab, GROWTH, lambda: None, {})
     growing.grow(lab, replace(GROWTH, document={**DOCUMENT, "name": "x"}, topology=WITH_GPU2), lambda: None, {})
     (lab.folder / "more-2.clab.yml").unlink()
@@ -217,7 +218,7 @@ def test_what_a_killed_process_has_left_is_removed_by_the_next(programs: Any, tm
 
 def test_ends_that_cannot_be_connected_are_named_and_what_was_added_goes(programs: Any, tmp_path: Path) -> None:
     lab = programs(*NODES)
-    laboratory.write_keys(lab)
+    write_keys(lab)
     (tmp_path / "bin" / "tc").write_text(
         '#!/bin/sh\n[ "$1" = qdisc ] || { echo "Error: TC classifier not found." >&2; exit 2; }\n'
     )
@@ -228,7 +229,7 @@ def test_ends_that_cannot_be_connected_are_named_and_what_was_added_goes(program
 
 def test_routes_that_a_node_does_not_take_are_told(programs: Any, docker: Any, tmp_path: Path) -> None:
     lab = programs(*NODES)
-    laboratory.write_keys(lab)
+    write_keys(lab)
     (tmp_path / "bin" / "docker").write_text('#!/bin/sh\necho "RTNETLINK answers: File exists" >&2; exit 2\n')
     with pytest.raises(ContainerlabError, match="gpu1 does not take its new routes:\n  RTNETLINK answers: File exists"):
         growing.grow(lab, GROWTH, lambda: None, {"gpu1": ("ip route add 10.0.0.0/26 via 10.0.0.0",)})

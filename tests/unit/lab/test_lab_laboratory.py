@@ -9,7 +9,8 @@ import pytest
 
 from nornir_railweave.lab import laboratory
 from nornir_railweave.lab.containerlab import ContainerlabError
-from nornir_railweave.lab.laboratory import LabFolder
+from nornir_railweave.lab.folder import LabFolder
+from nornir_railweave.lab.keys import write_keys
 from nornir_railweave.target.reach import resolve
 from nornir_railweave.target.target_file import load_target
 from railweave.api.design.intent import load_designed
@@ -56,7 +57,7 @@ def test_a_switch_behind_a_proxy_that_says_nothing_is_not_ready(tmp_path: Path, 
 
 def test_private_keys_are_for_their_owner_and_every_switch_has_its_own_host_key(tmp_path: Path) -> None:
     lab = lab_of(tmp_path, dict.fromkeys(SWITCHES[:2], 20001) | {"lab-leaf2": 20002})
-    laboratory.write_keys(lab)
+    write_keys(lab)
     keys = [tmp_path / "id_ed25519", *(tmp_path / "nodes" / name / "ssh_host_ed25519_key" for name in lab.ssh_ports)]
     assert {stat.S_IMODE(os.stat(key).st_mode) for key in keys} == {0o600}
     assert len({key.read_bytes() for key in keys}) == 3

@@ -1,0 +1,152 @@
+"""Carry out the steps of an armed transaction, and read back whether the switch is as intended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from railweave_switch import frr
+from railweave_switch.answers import (
+    DEVICE_ERRORS,
+    Answer,
+    listed,
+)
+from railweave_switch.host import CommandError, DatabaseError, SwitchHost
+from railweave_switch.lasting import ended, ends_soon
+from railweave_switch.restoring import settled
+from railweave_switch.rows import unmet
+from railweave_switch.state import (
+    State,
+    Step,
+)
+from railweave_switch.steps import (
+    OF_FRR,
+    StepError,
+    equip_bgpd,
+    frr_away,
+    frr_text,
+    run_step,
+)
+
+STEP_LIMIT_S = 1800.0
+"""Time limit of a step, unless the transaction has its own."""
+READ_BACK_S = 1.5
+READ_BACK_PAUSE_S = 0.5
+RELOAD_SETTLES_S = 180.0
+"""Time limit for services after a reload."""
+FRR_LOADS_S = 2.0
+"""Pause between two readings of FRR, which must be equal: its daemons load their boot configuration after the start."""
+TOO_LATE = "the time until the revert passed while the change was applied"
+
+
+def time_left_s(host: SwitchHost, state: State) -> float:
+    """Return how long to wait for services, at most until the revert."""
+    if state.ends_s is None:
+        return RELOAD_SETTLES_S
+    return min(RELOAD_SETTLES_S, state.ends_s - host.now_s())
+
+
+def ended_by(host: SwitchHost, request: Mapping[str, Any], state: State) -> list[str]:
+    """Return the daemons that the change ended; none after a reload, which restarts all of them."""
+    if _reloads(request):
+        return []
+    if request.get("lasting"):
+        # A change that is confirmed at once is not checked again later, so wait until they would have ended.
+        return ends_soon(host, state)
+    return ended(host, state)
+
+
+def failure_of_steps(host: SwitchHost, request: Mapping[str, Any], state: State) -> tuple[Answer, Answer]:
+    """Run the steps and read back; return the failure, and the error of the last step if the rows are there anyway.
+
+    A command may report an error although its rows were written; then the transaction has not failed. A reload may
+    have left services stopped in that case, so its error goes with the answer.
+    """
+    failure: Answer = {}
+    steps = request["steps"]
+    limit_s = float(request.get("step_timeout_s") or STEP_LIMIT_S)
+    for number in range(len(steps)):
+        if state.over(host):
+            return {"error": TOO_LATE}, {}
+        failure = _failure_of_step(host, steps, number, limit_s)
+        if failure and not _shows_in_rows(steps, number):
+            return failure, {}
+    left = _left_after_steps(host, request, state, failure)
+    if left:
+        return {"error": f"not as intended when read back: {listed(left)}", **failure, "unmet": left}, {}
+    if _reloads(request) and "refused" in failure:
+        return {}, {"refused": failure["refused"]}
+    return {}, {}
+
+
+def _failure_of_step(host: SwitchHost, steps: Sequence[Step], number: int, limit_s: float) -> Answer:
+    """Run a step; return the failure as fields of an answer, empty for success."""
+    try:
+        run_step(host, steps[number], limit_s)
+    except StepError as error:
+        return {"error": str(error), "refused": {"command": error.command, "said": error.said}}
+    except (CommandError, DatabaseError, OSError) as error:
+        return {"error": f"step {number + 1}: {error}"}
+    return {}
+
+
+def _shows_in_rows(steps: Sequence[Step], number: int) -> bool:
+    """Tell whether the rows after a step, whose command failed, show whether it was carried out."""
+    # A step before the last may write rows that later ones change, and a step of FRR writes none.
+    return number == len(steps) - 1 and steps[number]["kind"] not in OF_FRR
+
+
+def _left_after_steps(host: SwitchHost, request: Mapping[str, Any], state: State, failure: Answer) -> list[str]:
+    """Read back after the steps; return what is not as intended. After a ``failure`` of the last step do not wait."""
+    if failure:
+        return _unmet(host, request)
+    if _reloads(request):
+        return _settled_after_reload(host, request, state)
+    return settled(host, lambda: _unmet(host, request), READ_BACK_S, READ_BACK_PAUSE_S)
+
+
+def _reloads(request: Mapping[str, Any]) -> bool:
+    return any(step["kind"] == "reload" for step in request["steps"])
+
+
+def _unmet(host: SwitchHost, request: Mapping[str, Any]) -> list[str]:
+    try:
+        return unmet(request["after"], host.rows("CONFIG_DB"))
+    except (DatabaseError, OSError) as error:
+        return [f"CONFIG_DB ({error})"]
+
+
+def _settled_after_reload(host: SwitchHost, request: Mapping[str, Any], state: State) -> list[str]:
+    """Wait until the rows are there, and daemons run and have loaded their boot configuration; return what is missing.
+
+    Of FRR's daemons only those matter that the intended lines belong to; the client sends missing lines afterwards. Of
+    SONiC's daemons all matter that ran before the reload, which restarts them.
+    """
+    text = next(step.get("frr") or "" for step in request["steps"] if step["kind"] == "reload")
+    intended = frr.lines_of(text, request.get("frr_ignored") or "")
+    last_text: str | None = None
+
+    def missing() -> list[str]:
+        nonlocal last_text
+        left = _unmet(host, request) or [f"{name} (it does not run)" for name in ended(host, state)]
+        if left:
+            return left
+        text = frr_text(host)
+        faults = frr_away(host, intended, text)
+        # FRR has loaded its boot configuration when two readings are equal, whichever lines it lacks.
+        if not faults and text != last_text and not _has_lines(text or "", intended):
+            faults = ["it still loads its configuration"]
+        last_text = text
+        return [f"FRR ({fault})" for fault in faults]
+
+    left = settled(host, missing, time_left_s(host, state), FRR_LOADS_S)
+    try:
+        if not left:
+            equip_bgpd(host)
+    except DEVICE_ERRORS as error:
+        return [f"FRR ({error})"]
+    return left
+
+
+def _has_lines(text: str, lines: Iterable[frr.Line]) -> bool:
+    return frr.lines_of(text, "").keys() >= set(lines)

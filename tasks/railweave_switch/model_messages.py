@@ -1,0 +1,110 @@
+"""The rows and fields that messages of sonic_yang and libyang name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+Tables = Mapping[str, Mapping[str, Any]]
+Rejected = tuple[str, str, str, str]
+"""Table, key, field and SONiC's words; an empty field is the whole row, an empty key the whole table."""
+
+# libyang 1 prints the path in brackets, libyang 3 (202605) has it in the error, with a line number where it was still
+# reading the entry.
+_PATH = re.compile(
+    r"(?:\(path|: Data path): /[^/]+/(?P<table>[^/\[]+)/(?P<form>[^/\[]+)(?P<keys>(?:\[[^=]+='.*?'\])*)(?P<below>/.*?)?"
+    r"(?:\)|(?P<reading> \(line \d+\)))?$"
+)
+_AROUND = re.compile(r"^failed to parse data tree: |\s*: Data path: \S.*$")
+_KEY = re.compile(r"\[[^=]+='(.*?)'\]")
+UNPARSED = re.compile(r"All Keys are not parsed in (\S+)\ndict_keys\(\[(.*)\]\)\nexceptionList:(.*)")
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+
+
+def places_named(said: str, printed: str, tables: Tables) -> list[Rejected]:
+    """Return the rows or fields that the messages of a failure name, with SONiC's words; none if they name none."""
+    unparsed = UNPARSED.search(said)
+    if unparsed:
+        return _unparsed_places(unparsed, tables)
+    lines = (printed or said).splitlines()
+    if not lines:
+        return []
+    # libyang prints the path in its last message.
+    path = _PATH.search(lines[-1])
+    if path is None:
+        return []
+    return _places_at(path, tables.get(path["table"], {}), reason_of(said))
+
+
+def _places_at(path: re.Match[str], rows: Mapping[str, Any], words: str) -> list[Rejected]:
+    """Return the row, or its field, to which a path of libyang (``_PATH``) leads; none if that is unclear."""
+    keys = _keys_at(path, rows)
+    if not keys:
+        return []
+    key = keys[0]
+    field = _field_at(path["below"] or "", rows[key])
+    if not field and len(keys) > 1 and path["reading"]:
+        # The entry that libyang was reading may be any of these rows.
+        return []
+    return [(path["table"], key, field, words)]
+
+
+def _keys_at(path: re.Match[str], rows: Mapping[str, Any]) -> list[str]:
+    """Return the keys of the rows to which a path may lead, the most likely one first."""
+    # A container, such as PFC_WD/GLOBAL, has no keys, and its name is the key of the row.
+    named_key = "|".join(_KEY.findall(path["keys"])) or path["form"]
+    # libyang knows only the first keys of an entry that it is still reading.
+    longer_keys = [key for key in rows if key.startswith(f"{named_key}|")]
+    if named_key in rows:
+        return [named_key, *longer_keys]
+    return longer_keys
+
+
+def _field_at(below: str, row: Mapping[str, Any]) -> str:
+    """Return the field of a row in the part of a path below the row; empty if there is none."""
+    # A field is a node of the path, or the key of a list inside the row.
+    names = (*re.findall(r"/([^/\[]+)", below), *_KEY.findall(below))
+    return next((name for name in names if name in row), "")
+
+
+def _unparsed_places(unparsed: re.Match[str], tables: Tables) -> list[Rejected]:
+    """Return the places of rows or fields that fit no list of their table."""
+    table, quoted, reasons = unparsed.groups()
+    names = ["".join(parts) for parts in _QUOTED.findall(quoted)]
+    words = f"the YANG model of its table has no list or field for it {reasons}".removesuffix(" []")
+    # sonic_yang names a list row by key, and the field only in a KeyError.
+    fields = ["".join(parts) for parts in _QUOTED.findall(reasons)]
+    places: list[Rejected] = []
+    for key, row in tables[table].items():
+        for name in names:
+            if name == key:
+                places.append((table, key, _named_field(row, fields), words))
+            elif key not in names and name in row:
+                places.append((table, key, name, words))
+    return places
+
+
+def _named_field(row: Mapping[str, Any], reasons: list[str]) -> str:
+    """Return the field of a row that the reasons name, or whose value they quote; empty if there is none."""
+    for reason in reasons:
+        if reason.strip("'") in row:
+            return reason.strip("'")
+    for name, value in row.items():
+        if any(f"'{value}'" in reason for reason in reasons):
+            return name
+    return ""
+
+
+_HEADINGS = ("Data Loading Failed", "Failed to validate", "Yang Models Load failed")
+
+
+def reason_of(said: str) -> str:
+    """Return SONiC's words in a message, without the path that is reported as the place."""
+    return _AROUND.sub("", message_words(said))
+
+
+def message_words(said: str) -> str:
+    """Return SONiC's message without its headings."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return " ".join(line for line in lines if not line.startswith(_HEADINGS)) or said
