@@ -43,11 +43,14 @@ def _joint(bundles: Sequence[Bundle], upper: Sequence[DeviceBlock], lower: Seque
     upper_keys = {block.key for block in upper}
     lower_keys = {block.key for block in lower}
     between = [bundle for bundle in bundles if bundle.upper in upper_keys and bundle.lower in lower_keys]
-    titles = sorted({bundle.title for bundle in between})
-    if len(titles) > 1 or not between:
-        text = counted(sum(bundle.cables for bundle in between), "cable")
-    elif len(between) > 1:
-        text = f"{len(between)} pairs, each {titles[0]}"
-    else:
-        text = titles[0]
-    yield f"{'':{_BAND_WIDTH}}  │ {text}"
+    yield f"{'':{_BAND_WIDTH}}  │ {_cables_text(between)}"
+
+
+def _cables_text(bundles: Sequence[Bundle]) -> str:
+    titles = {bundle.title for bundle in bundles}
+    if len(titles) != 1:
+        return counted(sum(bundle.cables for bundle in bundles), "cable")
+    (title,) = titles
+    if len(bundles) > 1:
+        return f"{len(bundles)} pairs, each {title}"
+    return title

@@ -98,15 +98,20 @@ class _Views:
         for place, column in enumerate(columns):
             in_band = self._in_band(column, self._band(row[0]))
             devices = in_band[column.numbers[0]]
-            if len(column.numbers) > 1:
-                if any(in_band.values()):
-                    yield self._block_of_parts(in_band, place, column)
-            elif len(row) <= self.most:
-                for device in devices:
-                    yield self._block([device], place)
-            else:
-                for alike in _alike(devices, by_rail=len(columns) == 1):
-                    yield self._block(alike, place, column)
+            if len(column.numbers) == 1:
+                yield from self._blocks_of_part(devices, row, place, column, by_rail=len(columns) == 1)
+            elif any(in_band.values()):
+                yield self._block_of_parts(in_band, place, column)
+
+    def _blocks_of_part(
+        self, devices: Sequence[Device], row: Sequence[Device], place: int, column: _PartColumn, *, by_rail: bool
+    ) -> Iterator[DeviceBlock]:
+        if len(row) <= self.most:
+            for device in devices:
+                yield self._block([device], place)
+        else:
+            for alike in _alike(devices, by_rail=by_rail):
+                yield self._block(alike, place, column)
 
     def _in_band(self, column: _PartColumn, band: int) -> dict[int, list[Device]]:
         """Return the devices of a band in each stripe or pod of a column."""
@@ -236,13 +241,7 @@ def device_scene(fabric: Fabric, name: str, most: int = MOST_DRAWN) -> Scene:
 
     Raises UsageError for an unknown device, with the nearest name.
     """
-    device: Device | None = fabric.switch_of.get(name) or fabric.host_of.get(name)
-    if device is None:
-        message = f"no device {name!r} in fabric {fabric.name}"
-        near = nearest(name, list(fabric.ports_of))
-        if near:
-            message += f"; did you mean {near}?"
-        raise UsageError(message)
+    device = _device(fabric, name)
     above = [fabric.switch_of[upper] for upper in sorted(fabric.above(name), key=natural_key)]
     lower_names = sorted({link.lower for link in fabric.downlinks_of[name]}, key=natural_key)
     below = [fabric.switch_of.get(lower) or fabric.host_of[lower] for lower in lower_names]
@@ -251,15 +250,30 @@ def device_scene(fabric: Fabric, name: str, most: int = MOST_DRAWN) -> Scene:
     return _Views(fabric, most).scene(f"device-{name}", name, about, rows, "stripe")
 
 
+def _device(fabric: Fabric, name: str) -> Device:
+    device: Device | None = fabric.switch_of.get(name) or fabric.host_of.get(name)
+    if device is not None:
+        return device
+    message = f"no device {name!r} in fabric {fabric.name}"
+    near = nearest(name, list(fabric.ports_of))
+    if near:
+        message += f"; did you mean {near}?"
+    raise UsageError(message)
+
+
 def part_keys(fabric: Fabric) -> tuple[str, ...]:
     """Return the keys of the pictures of pods and stripes; one stripe that the whole shows in full has none."""
-    pods = sorted({switch.pod for switch in fabric.switches if switch.pod is not None})
-    keys = [f"pod-{pod}" for pod in pods]
-    stripes = sorted({switch.stripe for switch in fabric.switches if switch.stripe is not None})
+    keys = [f"pod-{pod}" for pod in _numbers(fabric, "pod")]
+    stripes = _numbers(fabric, "stripe")
     is_whole_in_full = all(len(band) <= MOST_DRAWN for band in (*fabric.tier_switches, fabric.hosts))
     if len(stripes) > 1 or not is_whole_in_full:
         keys += (f"stripe-{stripe}" for stripe in stripes)
     return tuple(keys)
+
+
+def _numbers(fabric: Fabric, kind: str) -> list[int]:
+    """Return the numbers of the pods or stripes of a fabric."""
+    return sorted({getattr(switch, kind) for switch in fabric.switches} - {None})
 
 
 def scene_of(fabric: Fabric, key: str, most: int = MOST_DRAWN) -> Scene:
@@ -270,12 +284,9 @@ def scene_of(fabric: Fabric, key: str, most: int = MOST_DRAWN) -> Scene:
     if key == FABRIC:
         return fabric_scene(fabric, most)
     kind, _, number = key.partition("-")
-    if kind in ("pod", "stripe") and number.isdecimal():
-        has = {getattr(switch, kind) for switch in fabric.switches} - {None}
-        if int(number) not in has:
-            parts = compact(f"{kind}-{part}" for part in has) if has else f"no {plural(kind)}"
-            raise UsageError(f"no {kind} {number} in fabric {fabric.name}: it has {parts}")
-        make_scene = pod_scene if kind == "pod" else stripe_scene
+    make_scene = {"pod": pod_scene, "stripe": stripe_scene}.get(kind)
+    if make_scene is not None and number.isdecimal():
+        _require_part(fabric, kind, int(number))
         return make_scene(fabric, int(number), most)
     # A device may be called `device-1` itself.
     if key in fabric.ports_of:
@@ -283,17 +294,22 @@ def scene_of(fabric: Fabric, key: str, most: int = MOST_DRAWN) -> Scene:
     return device_scene(fabric, key.removeprefix("device-"), most)
 
 
+def _require_part(fabric: Fabric, kind: str, number: int) -> None:
+    """Raise UsageError for a pod or stripe that the fabric does not have."""
+    numbers = _numbers(fabric, kind)
+    if number in numbers:
+        return
+    parts = f"no {plural(kind)}"
+    if numbers:
+        parts = compact(f"{kind}-{part}" for part in numbers)
+    raise UsageError(f"no {kind} {number} in fabric {fabric.name}: it has {parts}")
+
+
 def _part_scene(
     fabric: Fabric, key: str, title: str, switches: Sequence[Switch], hosts: Sequence[Host], most: int
 ) -> Scene:
     """Return the picture of some switches and nodes, and of the switches outside that their highest tier leads to."""
-    highest = max(switch.tier.level for switch in switches)
-    names = {switch.name for switch in switches}
-    above_names: set[str] = set()
-    for switch in switches:
-        if switch.tier.level == highest:
-            above_names.update(fabric.above(switch.name))
-    above = [fabric.switch_of[name] for name in sorted(above_names - names, key=natural_key)]
+    above = _outside_above(fabric, switches)
     by_level: dict[int, list[Switch]] = {}
     for switch in switches:
         by_level.setdefault(switch.tier.level, []).append(switch)
@@ -338,6 +354,17 @@ def _models(devices: Iterable[Device]) -> str:
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{count:,} × {model}" for model, count in counts.most_common())
+
+
+def _outside_above(fabric: Fabric, switches: Sequence[Switch]) -> list[Switch]:
+    """Return the switches outside to which the highest tier of ``switches`` leads."""
+    highest = max(switch.tier.level for switch in switches)
+    above: set[str] = set()
+    for switch in switches:
+        if switch.tier.level == highest:
+            above.update(fabric.above(switch.name))
+    above.difference_update(switch.name for switch in switches)
+    return [fabric.switch_of[name] for name in sorted(above, key=natural_key)]
 
 
 def _noun(device: Device) -> str:

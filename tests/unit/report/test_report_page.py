@@ -29,9 +29,10 @@ from railweave.plan.model import Plan
 from railweave.plan.outcome import CheckKind, VerifyCheck, VerifyResult
 from railweave.plan.rollout import DeviceRecord, JournalLine, Rollout
 from railweave.report.documents import versioned
-from railweave.report.page.change_sections import drift_section, plan_section, rollout_section, verification_section
+from railweave.report.page.change_sections import drift_section, rollout_section, verification_section
 from railweave.report.page.content import Drawing, Grid, Section, Sentences, Words
 from railweave.report.page.evidence import Drifted, Verified
+from railweave.report.page.plan_section import plan_section
 from railweave.report.verification import verify_json
 
 INTENTS = Path(__file__).resolve().parents[3] / "intent"

@@ -18,13 +18,7 @@ from railweave.files import cannot_write, write_private
 from railweave.plan.document import parse_plan
 from railweave.plan.model import Plan
 from railweave.qos.summary import switch_buffers
-from railweave.report.page.change_sections import (
-    MarkedSection,
-    drift_section,
-    plan_section,
-    rollout_section,
-    verification_section,
-)
+from railweave.report.page.change_sections import MarkedSection, drift_section, rollout_section, verification_section
 from railweave.report.page.content import Section
 from railweave.report.page.design_sections import (
     bill_section,
@@ -38,6 +32,7 @@ from railweave.report.page.design_sections import (
 )
 from railweave.report.page.evidence import read_drifted, read_verified
 from railweave.report.page.page import Page, page_html
+from railweave.report.page.plan_section import plan_section
 from railweave.wording import command_line, first_few, listed
 
 _READABLE = 0o644

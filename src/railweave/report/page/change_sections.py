@@ -1,34 +1,22 @@
-"""The sections about changes of a fabric, with their marks for the pictures: plan, verification, drift, rollout."""
+"""The sections about what was read or done on switches, with their marks: verification, drift, rollout."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from railweave.drawing.leaving import Leaving
 from railweave.drawing.marks import Mark, MarkKind, Marks
-from railweave.drawing.timeline import WaveSlot, timeline
 from railweave.fabric.model import Fabric
-from railweave.plan.cables import CableChange, changed_cables
-from railweave.plan.capacity import Capacity, capacity
-from railweave.plan.drain_planner import WHOLE
-from railweave.plan.grouping import first_provisioning, group_changes, shown_changes
-from railweave.plan.headline import disruption_label, headline, unprotected
-from railweave.plan.model import DeviceState, Plan
+from railweave.plan.model import DeviceState
 from railweave.plan.outcome import outcome_text
 from railweave.plan.rollout import Rollout
-from railweave.report.changes import FIRST, GLYPHS, devices, effect, provisioned, subject
-from railweave.report.page.content import Cell, Drawing, Grid, Part, Section, Sentences, Tone, Words, linked
+from railweave.report.page.content import Cell, Grid, Part, Section, Sentences, Tone, Words, linked
 from railweave.report.page.evidence import Drifted, DriftedRow, Verified, VerifiedCheck
-from railweave.report.plan_parts import disruption_by_role, remarks
 from railweave.report.rollouts import IN_DOUBT
-from railweave.sonic.delta.change import Disruption, Op
-from railweave.wording import compact, counted, percent_text
+from railweave.wording import compact, counted
 
 # Rows of a table. A large fabric has a quarter of a million cables and more checks; the JSON documents have them all.
-_MOST_ROWS = 200
-_OPS = {Op.ADD: Tone.GOOD, Op.UPDATE: Tone.WARNING, Op.REMOVE: Tone.BAD}
-_DISRUPTIONS = {Disruption.NONE: Tone.DIM, Disruption.SESSION: Tone.WARNING}
+MOST_ROWS = 200
 
 
 class MarkedSection(NamedTuple):
@@ -40,226 +28,6 @@ class MarkedSection(NamedTuple):
     section: Section
     marks: Marks
     leaving: Leaving = ()
-
-
-def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> MarkedSection:
-    """Return the changes of a plan wave by wave, with the capacity left during each.
-
-    ``rehearsals`` are the documents of rehearsals of this plan.
-    """
-    rehearsals = tuple(rehearsals)
-    device_marks = _plan_marks(plan)
-    parts: list[Part] = [Sentences(tuple(_plan_sentences(plan, rehearsals)))]
-    if plan.deltas:
-        parts += [
-            _impact(plan),
-            *_timeline(fabric, plan, Marks(device_marks), rehearsals),
-            _waves(fabric, plan),
-            *_changes(plan),
-        ]
-    cables = changed_cables(plan)
-    if cables:
-        parts.append(_cables(cables))
-    leaving = tuple(pair for pair in map(_ends, cables) if not _has_both(fabric, pair))
-    for name in chain.from_iterable(leaving):
-        if name not in fabric.ports_of:
-            device_marks[name] = (Mark(MarkKind.REMOVED, "no longer in the intent"),)
-    marks = Marks(device_marks, _cable_marks(fabric, cables))
-    return MarkedSection(Section("plan", "Plan", tuple(parts)), marks, leaving)
-
-
-def _plan_sentences(plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> Iterator[Words]:
-    yield Words(headline(plan))
-    for rehearsal in rehearsals:
-        yield Words(f"{rehearsal.get('line')} ({rehearsal.get('at')})", Tone.DIM)
-    for remark in remarks(plan, 0):
-        yield Words(remark.text, Tone.WARNING)
-
-
-def _impact(plan: Plan) -> Grid:
-    rows: list[tuple[Cell, ...]] = []
-    for role in disruption_by_role(plan):
-        tone = _disruption_tone(role.disruption)
-        # Before its first provisioning a device carries no traffic to disturb.
-        if role.fresh:
-            tone = Tone.DIM
-        methods = ", ".join(method.value for method in role.methods)
-        rows.append((role.role, compact(role.devices), f"{role.changes:,}", Words(role.words, tone), methods))
-    columns = ("role", "devices", "changes", "worst-case impact", "methods")
-    return Grid("What is disturbed", columns, tuple(rows), frozenset({2}))
-
-
-def _disruption_tone(disruption: Disruption) -> Tone:
-    return _DISRUPTIONS.get(disruption, Tone.BAD)
-
-
-def _timeline(fabric: Fabric, plan: Plan, marks: Marks, rehearsals: Sequence[Mapping[str, Any]]) -> Iterator[Drawing]:
-    """Yield the picture of the waves, with the times of a rehearsal that went through all of them."""
-    if not plan.waves:
-        return
-    seconds = _rehearsed_seconds(plan, rehearsals)
-    if seconds is None:
-        caption = "Waves, in their order"
-    else:
-        caption = "Waves, as long as each took on simulated switches"
-    slots = []
-    for number, wave in enumerate(plan.waves):
-        percent: float = 100
-        left = _capacity_left(fabric, plan, wave)
-        if left is not None:
-            percent = left.least_uplink_percent
-        slots.append(WaveSlot(wave, percent, seconds[number] if seconds else None))
-    yield Drawing(caption, timeline(fabric, slots, marks))
-
-
-def _rehearsed_seconds(plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> list[float] | None:
-    """Return the duration of each wave in the first rehearsal with the same waves; None without one."""
-    planned = [list(wave) for wave in plan.waves]
-    for rehearsal in rehearsals:
-        waves = rehearsal.get("waves", ())
-        if [wave["devices"] for wave in waves] == planned:
-            return [wave["elapsed_s"] for wave in waves]
-    return None
-
-
-def _out_of_service(fabric: Fabric, plan: Plan, wave: Sequence[str]) -> list[str]:
-    """Return the switches of a wave that are out of service for a while."""
-    return [name for name in wave if plan.devices[name].disruptive and name in fabric.switch_of]
-
-
-def _capacity_left(fabric: Fabric, plan: Plan, wave: Sequence[str]) -> Capacity | None:
-    """Return the capacity left during a wave, None if no switch is out of service."""
-    out = _out_of_service(fabric, plan, wave)
-    if not out:
-        return None
-    return capacity(fabric, out, unprovisioned=plan.unprovisioned)
-
-
-def _waves(fabric: Fabric, plan: Plan) -> Grid:
-    rows = [_wave_row(fabric, plan, number, wave) for number, wave in enumerate(plan.waves, start=1)]
-    columns = (
-        "wave",
-        "devices",
-        "changes",
-        "out of service",
-        "drained first",
-        "uplinks left",
-        "paths left",
-        "rails out",
-    )
-    return _clipped("Waves, and what is left of the fabric in each", columns, rows, frozenset({0, 2, 5, 6, 7}))
-
-
-def _wave_row(fabric: Fabric, plan: Plan, number: int, wave: Sequence[str]) -> tuple[Cell, ...]:
-    devices: Cell = compact(wave)
-    if len(wave) == 1:
-        devices = linked(wave[0])
-    changes = sum(len(shown_changes(plan, name)) for name in wave if name in plan.deltas)
-    drained = [name for name in wave if plan.devices[name].drain == WHOLE]
-    drained_text = ""
-    if drained:
-        drained_text = counted(len(drained), "switch")
-    out = _out_of_service(fabric, plan, wave)
-    left = _capacity_left(fabric, plan, wave)
-    if left is None:
-        return str(number), devices, f"{changes:,}", Words("none", Tone.DIM), drained_text, "", "", ""
-    return (
-        str(number),
-        devices,
-        f"{changes:,}",
-        Words(counted(len(out), "switch"), Tone.BAD),
-        drained_text,
-        percent_text(left.least_uplink_percent),
-        "" if left.least_paths is None else str(left.least_paths),
-        str(left.rails_out),
-    )
-
-
-def _changes(plan: Plan) -> Iterator[Part]:
-    first = first_provisioning(plan)
-    if first is not None:
-        yield Sentences((Words(f"{FIRST} of {compact(first.devices)}: {provisioned(first)}"),))
-    rows: list[tuple[Cell, ...]] = []
-    for group in group_changes(plan):
-        change = Words(f"{GLYPHS[group.op]} {subject(group)}", _OPS[group.op])
-        label = disruption_label(group.samples[0], group.disruption)
-        disruption = Words(label, _disruption_tone(group.disruption))
-        rows.append((change, effect(group), devices(group), disruption, group.method.value, group.reason))
-    columns = ("change", "result", "devices", "disruption", "method", "why")
-    if rows:
-        yield _clipped("Changes; equal ones of several devices once", columns, rows)
-
-
-def _cables(cables: tuple[CableChange, ...]) -> Grid:
-    verbs = {Op.ADD: "add", Op.UPDATE: "move", Op.REMOVE: "remove"}
-    rows: list[tuple[Cell, ...]] = [
-        (Words(verbs[cable.op], _OPS[cable.op]), cable.lower_shown, cable.before, cable.after) for cable in cables
-    ]
-    return _clipped("Cables", ("do", "end nearer to the GPUs", "from", "to"), rows)
-
-
-def _plan_marks(plan: Plan) -> dict[str, tuple[Mark, ...]]:
-    waves: dict[str, int] = {}
-    for number, wave in enumerate(plan.waves, start=1):
-        waves.update(dict.fromkeys(wave, number))
-    marks: dict[str, tuple[Mark, ...]] = {}
-    for name, device in plan.devices.items():
-        if name in plan.deltas:
-            marks[name] = (_change_mark(plan, name, waves.get(name)),)
-        elif device.state is DeviceState.UNREACHABLE:
-            marks[name] = (Mark(MarkKind.UNREACHABLE, device.error or "not reachable"),)
-    return marks
-
-
-def _change_mark(plan: Plan, name: str, wave: int | None) -> Mark:
-    """Return the mark of a device with changes; ``wave`` is None for one that no wave includes."""
-    device = plan.devices[name]
-    when = ""
-    if wave is not None:
-        when = f" in wave {wave}"
-    if device.difference.unprovisioned:
-        return Mark(MarkKind.ADDED, f"provisioned for the first time{when}")
-    changes = counted(len(shown_changes(plan, name)), "change")
-    if device.disruptive:
-        return Mark(MarkKind.DISTURBED, f"{changes}{when}, out of service for a while")
-    disruption = unprotected(plan, (name,)) or "without disruption"
-    return Mark(MarkKind.CHANGED, f"{changes}{when}, {disruption}")
-
-
-_CableMarks = dict[tuple[str, str], tuple[Mark, ...]]
-_CABLE_MARKS = {
-    Op.ADD: (MarkKind.ADDED, "added"),
-    Op.UPDATE: (MarkKind.CHANGED, "moved"),
-    Op.REMOVE: (MarkKind.REMOVED, "removed"),
-}
-
-
-def _cable_marks(fabric: Fabric, cables: Iterable[CableChange]) -> _CableMarks:
-    # Two devices have one line in a picture, however many cables join them.
-    counts: Counter[tuple[str, str, Op]] = Counter()
-    for cable in cables:
-        lower, upper = _ends(cable)
-        # The pictures have no line to a device that the fabric lacks, unless the cable is one that it loses.
-        if cable.op is Op.REMOVE or _has_both(fabric, (lower, upper)):
-            counts[upper, lower, cable.op] += 1
-    marks: _CableMarks = {}
-    for (upper, lower, op), count in counts.items():
-        kind, verb = _CABLE_MARKS[op]
-        mark = Mark(kind, f"{counted(count, 'cable')} {verb}")
-        marks[upper, lower] = (*marks.get((upper, lower), ()), mark)
-    return marks
-
-
-def _has_both(fabric: Fabric, ends: tuple[str, str]) -> bool:
-    lower, upper = ends
-    return lower in fabric.ports_of and upper in fabric.ports_of
-
-
-def _ends(cable: CableChange) -> tuple[str, str]:
-    """Return the devices at the lower and the upper end of a cable, after the change unless it removes the cable."""
-    lower, _, _ = (cable.lower_after or cable.lower).rpartition(":")
-    upper, _, _ = (cable.after or cable.before).rpartition(":")
-    return lower, upper
 
 
 def verification_section(fabric: Fabric, verified: Verified) -> MarkedSection:
@@ -284,7 +52,7 @@ def _failed_checks(failed: Iterable[VerifiedCheck]) -> Grid:
         (linked(check.device), check.kind, check.subject, check.expected, Words(check.actual, Tone.BAD))
         for check in failed
     ]
-    return _clipped("Checks that failed", ("device", "check", "subject", "expected", "found"), rows)
+    return clipped("Checks that failed", ("device", "check", "subject", "expected", "found"), rows)
 
 
 def _checks_by_kind(checks: Sequence[VerifiedCheck]) -> Grid:
@@ -341,7 +109,7 @@ def drift_section(drifted: Drifted) -> MarkedSection:
     if drifted.changes:
         rows = [_drifted_row(row) for row in drifted.changes]
         columns = ("device", "row", "field", "runs", "intent", "disruption of its repair")
-        parts.append(_clipped("Differences", columns, rows))
+        parts.append(clipped("Differences", columns, rows))
     return MarkedSection(Section("drift", "Drift", tuple(parts)), _drift_marks(drifted, counts))
 
 
@@ -400,7 +168,7 @@ def _outcomes(rollout: Rollout) -> Grid:
         # A device has no outcome if the journal ends while it is being changed.
         outcome = outcome_text(record.outcome) or IN_DOUBT
         rows.append((str(record.wave or ""), linked(name), outcome, record.step, record.error))
-    return _clipped("Devices", ("wave", "device", "outcome", "last step", "error"), rows, frozenset({0}))
+    return clipped("Devices", ("wave", "device", "outcome", "last step", "error"), rows, frozenset({0}))
 
 
 def _journal(rollout: Rollout) -> Grid:
@@ -410,7 +178,7 @@ def _journal(rollout: Rollout) -> Grid:
         time = entry.at.replace("T", " ")[: len("2000-01-01 00:00:00")]
         device: Cell = linked(entry.device) if entry.device else ""
         rows.append((time, entry.step, device, entry.text))
-    return _clipped("Journal", ("time (UTC)", "step", "device", "what happened"), rows)
+    return clipped("Journal", ("time (UTC)", "step", "device", "what happened"), rows)
 
 
 def _outcome_marks(rollout: Rollout) -> dict[str, tuple[Mark, ...]]:
@@ -425,11 +193,11 @@ def _outcome_marks(rollout: Rollout) -> dict[str, tuple[Mark, ...]]:
     return marks
 
 
-def _clipped(
+def clipped(
     caption: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]], numeric: frozenset[int] = frozenset()
 ) -> Grid:
     """Return a table of the first rows: the changes of a large fabric would make a page that no browser scrolls."""
     more = ""
-    if len(rows) > _MOST_ROWS:
-        more = f"and {len(rows) - _MOST_ROWS:,} more"
-    return Grid(caption, columns, tuple(rows[:_MOST_ROWS]), numeric, more)
+    if len(rows) > MOST_ROWS:
+        more = f"and {len(rows) - MOST_ROWS:,} more"
+    return Grid(caption, columns, tuple(rows[:MOST_ROWS]), numeric, more)
