@@ -41,7 +41,7 @@ class TemporaryDrain:
 class _Lines:
     """FRR lines that drain or undrain, as text for vtysh."""
 
-    # The word of messages, "drain" or "undrain".
+    # Used in messages: "drain" or "undrain".
     what: str
     before: FrrDocument
     text: str

@@ -205,12 +205,13 @@ def _of_buffers(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterat
 
 
 def _row_differences(key: str, row: Hash, applied: Hash) -> Iterator[Unapplied]:
-    for name in sorted(row.keys() | applied.keys()):
+    """Yield the fields that daemons hold with another value than the row; ``NULL`` only marks an empty row."""
+    for name in sorted((row.keys() | applied.keys()) - {"NULL"}):
         value = row.get(name)
         applied_value = applied.get(name)
-        if applied_value == value or name == "NULL":
-            continue
-        if value is not None or applied_value not in UNSET:
+        # A field that is not set may be held as its default.
+        is_default = value is None and applied_value in UNSET
+        if applied_value != value and not is_default:
             yield key, name, applied_value or "none", value or "none"
 
 

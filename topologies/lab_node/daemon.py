@@ -22,7 +22,7 @@ from sonic_sim.device import CONFIG_FILE, INIT_FILE, VERSION_FILE
 _TICK_S = 1.0
 _IDLE_TICK_S = 5.0
 
-# How long lldpd may not tell of neighbors after the watch began.
+# How long lldpd may report no neighbor after the watch began.
 _LLDP_STARTS_S = 3.0
 # After so long it is asked though it reported nothing.
 _LLDP_ANYWAY_S = 30.0

@@ -106,7 +106,7 @@ class VendorPack(NamedTuple):
     firmware: tuple[str, ...]
     # The command that shows these settings.
     firmware_query: tuple[str, ...]
-    # The start of the command with which a person changes one.
+    # The start of the command that changes such a setting; people run it, railweave never does.
     firmware_set: str
     steps: tuple[Step, ...]
     # Further names for use in the steps, each read on the node.

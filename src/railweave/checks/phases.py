@@ -45,7 +45,7 @@ def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[
 
 
 def _errors(phase: Phase, of_head: Collection[tuple[str, str]], place: Where) -> Iterator[Diagnostic]:
-    """Yield the errors of a phase that the head does not have too."""
+    """Yield the errors in a phase that head does not have as well."""
     during = "while both markings are served" if "marking" in phase.values else phase.title
     for finding in buffer_findings(phase.fabric, lambda _: place):
         if finding.severity is Severity.ERROR and (finding.code, finding.message) not in of_head:

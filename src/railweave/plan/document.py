@@ -244,7 +244,7 @@ def parse_plan(text: str, file: str) -> Plan:
         raise _refused(f"this plan is incomplete: {type(exc).__name__} {exc}", file) from None
     # A digest can be made for any document: one with further keys would show a reviewer what nothing carries out.
     if not whole:
-        raise _refused("this plan holds what no plan holds", file)
+        raise _refused("this plan has keys that a plan does not have", file)
     return plan
 
 

@@ -22,7 +22,7 @@ class WaveOrder:
 
     # Nornir logs the arguments of a task whenever it begins, so the representation is short.
     jobs: Mapping[str, DeviceJob] = field(repr=False)
-    # The devices that already stand in their new state: of the others nothing is expected.
+    # The devices already in their target state: nothing is expected of the others.
     settled: frozenset[str]
     # How many prefixes may be absent because other devices change beside each one, or have failed.
     missing: int

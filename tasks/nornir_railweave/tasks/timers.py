@@ -28,7 +28,7 @@ def wait_for_timers(nr: Nornir, devices: Collection[str], announce: Events, cloc
 def revert_expired_commit(task: Task, announce: Events) -> Result:
     """Restore what was there before a commit whose deadline has passed; return whether there was such a commit.
 
-    A commit whose deadline has not passed may be somebody's who is at work, and is left alone. Drivers without a
+    A commit whose deadline has not passed is left alone: another session may still confirm it. Drivers without a
     timer on the device have nothing to revert.
     """
     with session(task) as opened:

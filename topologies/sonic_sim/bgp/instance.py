@@ -45,7 +45,7 @@ class Neighbor:
     # Configured timers in seconds; those in force are agreed on as the session opens.
     keepalive_s: int = DEFAULT_KEEPALIVE_S
     hold_s: int = DEFAULT_HOLD_S
-    # The lines with whose change FRR resets the session.
+    # Lines whose change makes FRR reset the session.
     resets: list[str] = field(default_factory=list)
     # By IP version.
     exchanges: dict[int, Exchange] = field(default_factory=lambda: {version: Exchange() for version in FAMILIES})

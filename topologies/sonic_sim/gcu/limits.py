@@ -190,7 +190,11 @@ def _keeps_row(
     before: Mapping[str, Any] | None, row: Mapping[str, Any], goal: Mapping[str, Any], fields: tuple[str, ...]
 ) -> bool:
     """Tell whether a row keeps its create-only fields, or has those of its goal where it is new."""
-    names = {*(before or {}), *row, *goal} if fields == ("*",) else set(fields)
+    if before is row:
+        return True
+    names = set(fields)
+    if fields == ("*",):
+        names = {*(before or {}), *row, *goal}
     if before is None:
         return all((name in row) == (name in goal) for name in names)
-    return before is row or all(before.get(name) == row.get(name) for name in names)
+    return all(before.get(name) == row.get(name) for name in names)

@@ -294,7 +294,7 @@ def _lines_in_the_way(merged: Collection[Slot], added: Sequence[FrrEntry]) -> Ca
         # A list line that the list has under another number is ignored (FRR 8.4).
         if list_entry(entry.line) in list_entries:
             return True
-        # What a group loses its members lose, also what they are to have themselves.
+        # With a line of a peer group its members lose that line, even one that they are to have themselves.
         if _of_group(entry.line) and (entry.context, _without_name(entry.line)) in of_neighbors:
             return True
         route = route_prefix(entry.line)
