@@ -41,10 +41,10 @@ def changes(rows: Rows, present: Sequence[Interface]) -> list[str]:
     by_name = {interface["ifname"]: interface for interface in present}
     wanted = wanted_addresses(rows)
     commands: list[str] = []
-    for name in sorted({key.split("|")[1] for key in rows if key.startswith("LOOPBACK_INTERFACE|")}):
-        if name not in by_name:
-            commands += [f"link add {name} type veth peer name {name}{FAR}", f"link set dev {name}{FAR} up"]
-            commands.append(f"link set dev {name} up")
+    loopbacks = {key.split("|")[1] for key in rows if key.startswith("LOOPBACK_INTERFACE|")}
+    for name in sorted(loopbacks - by_name.keys()):
+        commands += [f"link add {name} type veth peer name {name}{FAR}", f"link set dev {name}{FAR} up"]
+        commands.append(f"link set dev {name} up")
     # Addresses go before others come: one may move from port to port.
     for name, interface in by_name.items():
         if name.startswith(("Ethernet", "Loopback")) and not name.endswith(FAR):

@@ -42,11 +42,9 @@ def _made_links(device: Device) -> dict[str, dict[str, Any]]:
     return links
 
 
-def _add_links_of_daemons(device: Device, links: dict[str, dict[str, Any]]) -> None:
-    """Add the interfaces that SONiC's daemons make: ports, loopbacks, VLANs and port channels."""
-    net = device.network
-    for port in net.ports(device).values():
-        up = net.link_up(device, port.name)
+def _add_ports(device: Device, links: dict[str, dict[str, Any]]) -> None:
+    for port in device.network.ports(device).values():
+        up = device.network.link_up(device, port.name)
         hand = device.by_hand.get(port.name, ByHand())
         mtu = port.mtu
         # What somebody set by hand holds until the row is written again.
@@ -54,6 +52,12 @@ def _add_links_of_daemons(device: Device, links: dict[str, dict[str, Any]]) -> N
             mtu = hand.mtu
         links[port.name] = _entry(port.name, mtu, _state(up), _mac(device), _flags(port.admin_up, up))
         links[port.name]["addr_info"] += map(_address, hand.addresses)
+
+
+def _add_links_of_daemons(device: Device, links: dict[str, dict[str, Any]]) -> None:
+    """Add the interfaces that SONiC's daemons make: ports, loopbacks, VLANs and port channels."""
+    net = device.network
+    _add_ports(device, links)
     for table, mtu in (("LOOPBACK_INTERFACE", 65536), ("VLAN", 9100), ("PORTCHANNEL", 9100)):
         for key in device.db.table(table):
             name = key.partition("|")[0]

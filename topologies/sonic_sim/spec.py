@@ -28,9 +28,12 @@ class SimDevice:
 
     def lanes(self) -> frozenset[str]:
         """All SerDes lanes of the switch: they belong to the hardware, whatever the breakout."""
-        rows = self.factory.get("PORT", {}).values()
-        texts = (row.get("lanes", "") for row in rows)
-        return frozenset(lane for text in texts if isinstance(text, str) for lane in text.split(",") if lane)
+        lanes: set[str] = set()
+        for row in self.factory.get("PORT", {}).values():
+            text = row.get("lanes", "")
+            if isinstance(text, str):
+                lanes.update(text.split(","))
+        return frozenset(lanes - {""})
 
 
 @dataclass(frozen=True, slots=True)

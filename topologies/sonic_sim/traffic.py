@@ -1,11 +1,12 @@
 """Traffic of the ports of a simulated fabric: every node talks to every other, over all equally good paths.
 
 Traffic goes between the switches that announce networks of hosts and have a host that is on, hop by hop by the routes
-that BGP chose. A port on
-such a path carries ``USED_PACKETS_PER_S`` each way, any other that is up its keepalives alone. Counters follow on the
-clock from one reading to the next: a change between two readings counts from the later one.
+that BGP chose. A port on such a path carries ``USED_PACKETS_PER_S`` each way, any other that is up its keepalives
+alone. Counters follow on the clock from one reading to the next: a change between two readings counts from the later
+one.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -94,19 +95,11 @@ def _follow(net: Fabric, ribs: dict[str, Rib]) -> Used:
         prefix = _host_network(rib)
         if prefix and _host_ports(net, name):
             targets[name] = prefix
-    wanted = frozenset(targets.values())
-    paths = {name: _paths(net, rib, wanted, ribs) for name, rib in ribs.items()}
+    prefixes = frozenset(targets.values())
+    paths = {name: _paths(net, rib, prefixes, ribs) for name, rib in ribs.items()}
     taken: set[_Hops] = set()
     for target, prefix in targets.items():
-        seen = {name for name in targets if name != target}
-        ahead = list(seen)
-        while ahead:
-            hops = paths[ahead.pop()].get(prefix)
-            if hops is not None:
-                taken.add(hops)
-                further = hops.remotes - seen
-                seen |= further
-                ahead += further
+        taken |= _hops_towards(prefix, targets.keys() - {target}, paths)
     used: dict[str, set[str]] = {name: set() for name in ribs}
     for hops in taken:
         for name, port in hops.ends:
@@ -124,6 +117,21 @@ class _Hops:
     # All prefixes with the same paths share one object, as most have in a large fabric, so it is compared by identity.
     ends: tuple[tuple[str, str], ...]
     remotes: frozenset[str]
+
+
+def _hops_towards(prefix: str, starts: Iterable[str], paths: Mapping[str, Mapping[str, _Hops]]) -> set[_Hops]:
+    """Return the hops that traffic to a prefix takes from the switches where it starts."""
+    taken: set[_Hops] = set()
+    seen = set(starts)
+    ahead = list(seen)
+    while ahead:
+        hops = paths[ahead.pop()].get(prefix)
+        if hops is not None:
+            taken.add(hops)
+            further = hops.remotes - seen
+            seen |= further
+            ahead += further
+    return taken
 
 
 def _paths(net: Fabric, rib: Rib, prefixes: frozenset[str], ribs: dict[str, Rib]) -> dict[str, _Hops]:

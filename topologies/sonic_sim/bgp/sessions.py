@@ -77,14 +77,20 @@ def clear_sessions(device: Device, words: list[str]) -> str:
             return f"Can't find BGP instance {vrf}\n"
     if instance is None or not plain or plain[-1] in ("in", "out", "soft"):
         return ""
-    if plain[0] != "*" and plain[0] not in instance.neighbors:
-        if re.match(r"[0-9a-f]*[.:]", plain[0]):
-            return f'% BGP: Unknown neighbor - "{plain[0]}"\n'
-        return f"Malformed address or name: {plain[0]}\n"
-    peers = list(instance.neighbors) if plain[0] == "*" else plain[:1]
+    peers = plain[:1]
+    if peers == ["*"]:
+        peers = list(instance.neighbors)
+    elif peers[0] not in instance.neighbors:
+        return _unknown_neighbor(peers[0])
     device.frr.cleared.update(dict.fromkeys(peers, device.clock.now()))
     device.frr.changed()
     return ""
+
+
+def _unknown_neighbor(name: str) -> str:
+    if re.match(r"[0-9a-f]*[.:]", name):
+        return f'% BGP: Unknown neighbor - "{name}"\n'
+    return f"Malformed address or name: {name}\n"
 
 
 def session_with(device: Device, instance: Instance, neighbor: Neighbor) -> Session:

@@ -66,26 +66,33 @@ def _change(call: Call, words: list[str]) -> Result:
     name = rest[0] if rest else ""
     if "dev" in words[:-1]:
         name = words[words.index("dev") + 1]
-    links = call.device.links
-    of_link = "link".startswith(kind)
-    if of_link and verb == "add":
+    is_link = "link".startswith(kind)
+    if is_link and verb == "add":
         # ``type veth peer name PEER``
         peer = words[words.index("peer") + 2] if "peer" in words[:-2] else ""
         result = _make_link(call, name, peer)
-    elif name not in links and (of_link or name != "eth0"):
+    elif name not in call.device.links and (is_link or name != "eth0"):
         result = Result(1, err=f'Cannot find device "{name}"\n')
-    elif not of_link:
-        result = _change_address(call, verb, rest[0], name)
+    elif is_link:
+        result = _change_link(call, verb, words, name)
     else:
-        result = Result()
-        if verb == "set":
-            links[name].up = "up" in words or (links[name].up and "down" not in words)
-        else:
-            # Both ends of a veth pair go together.
-            links.pop(links.pop(name).peer, None)
+        result = _change_address(call, verb, rest[0], name)
     if not result.exit:
         call.device.network.version += 1
     return result
+
+
+def _change_link(call: Call, verb: str, words: list[str], name: str) -> Result:
+    """Set an interface up or down, or remove it."""
+    links = call.device.links
+    if verb != "set":
+        # Both ends of a veth pair go together.
+        links.pop(links.pop(name).peer, None)
+    elif "up" in words:
+        links[name].up = True
+    elif "down" in words:
+        links[name].up = False
+    return Result()
 
 
 def _make_link(call: Call, name: str, peer: str) -> Result:

@@ -210,13 +210,14 @@ class Shell:
                 text += " ".join((await self._substituted(part)).split())
             elif quote == "'":
                 text += part
-            else:
+            elif quote == "":
                 expanded = _VARIABLE.sub(self._value, part)
-                if quote == "":
-                    has_pattern = has_pattern or any(char in expanded for char in "*?[")
-                    if not text and (expanded == "~" or expanded.startswith("~/")):
-                        expanded = home_of(self.user) + expanded[1:]
+                has_pattern = has_pattern or any(char in expanded for char in "*?[")
+                if not text and (expanded == "~" or expanded.startswith("~/")):
+                    expanded = home_of(self.user) + expanded[1:]
                 text += expanded
+            else:
+                text += _VARIABLE.sub(self._value, part)
         # Only a substitution that is a word of its own is split into several.
         if len(word.parts) == 1 and word.parts[0][1] == "$":
             return text.split()

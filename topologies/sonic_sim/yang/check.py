@@ -5,7 +5,7 @@ leafrefs, tries unions and conditions in order, and last looks for mandatory lea
 it, except that the leafrefs are tried in several rounds.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sonic_sim.yang.model import Condition, Form, Model, Target, models
@@ -36,12 +36,16 @@ class Checker:
         for row in rows:
             for must, value in row.later:
                 self._try(must, value, document)
+        self._check_missing(rows, document)
+        _check_numbers(document)
+        self._check_defaults(rows, document)
+
+    def _check_missing(self, rows: Iterable[Row], document: Document) -> None:
+        """Raise YangError for the first field that a row lacks while its conditions hold."""
         for row in rows:
             for fault, whens in row.missing:
                 if all(self._holds(condition, value, document) for condition, value in whens):
                     raise fault
-        _check_numbers(document)
-        self._check_defaults(rows, document)
 
     def _check_whens(self, rows: list[Row], document: Document) -> None:
         for row in rows:

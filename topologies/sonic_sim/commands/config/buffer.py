@@ -101,9 +101,12 @@ def _check_ids(run: Run, table: str, port: str, text: str, is_new: bool) -> None
         return
     for other in sorted(run.db.table(table)):
         name, _, held = other.partition("|")
-        taken = _bounds(held)
-        if name == port and taken is not None and taken[1] >= bounds[0] and taken[0] <= bounds[1]:
+        if name == port and _overlap(_bounds(held), bounds):
             run.fail(f"Buffer {thing} {text} overlaps with existing {thing} {held}")
+
+
+def _overlap(taken: tuple[int, int] | None, bounds: tuple[int, int]) -> bool:
+    return taken is not None and taken[1] >= bounds[0] and taken[0] <= bounds[1]
 
 
 def _check_profile(run: Run, table: str, name: str | None) -> None:

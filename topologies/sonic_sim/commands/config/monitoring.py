@@ -1,6 +1,7 @@
 """``config mirror_session`` and ``config watermark``."""
 
 import ipaddress
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -47,6 +48,14 @@ erspan = mirror.branch("erspan", "ERSPAN mirror_session")
 span = mirror.branch("span", "SPAN mirror session")
 
 
+def _check_sources(run: Run, sources: Iterable[str], destination: str | None) -> None:
+    for name in sources:
+        if not is_interface(run, name):
+            run.fail(f"Error: Source Interface {name} is invalid")
+        if name == destination:
+            run.fail("Error: Destination Interface cant be same as Source Interface")
+
+
 def _add_session(run: Run, session_name: str, kind: str, **values: Any) -> None:
     port = values.get("dst_port")
     sources = [name for name in (values.get("src_port") or "").split(",") if name]
@@ -55,16 +64,14 @@ def _add_session(run: Run, session_name: str, kind: str, **values: Any) -> None:
         run.stop(f"Error: {session_name} already exists", 0)
     if port:
         _check_destination(run, port)
-    for name in sources:
-        if not is_interface(run, name):
-            run.fail(f"Error: Source Interface {name} is invalid")
-        if port == name:
-            run.fail("Error: Destination Interface cant be same as Source Interface")
+    _check_sources(run, sources, port)
     _check_other_sessions(run, port, sources, direction)
     if direction and direction not in ("rx", "tx", "both"):
         run.fail(f"Error: Direction {direction} is invalid")
     # Without a source an access list decides what is mirrored, and there is no direction.
-    values["direction"] = (direction or "both").upper() if sources else None
+    values["direction"] = None
+    if sources:
+        values["direction"] = (direction or "both").upper()
     row = {name: str(value) for name, value in values.items() if value is not None}
     run.db.put(f"MIRROR_SESSION|{session_name}", {"type": kind, **row})
 

@@ -1,7 +1,7 @@
 """``config route``: static routes in CONFIG_DB (config/main.py, cli_sroute_to_config)."""
 
 import ipaddress
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from sonic_sim.commands.click7 import Run, argument
 from sonic_sim.commands.config.names import vrf_exists
@@ -27,25 +27,32 @@ def _read(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, di
         raise ProgramError(f"IndexError: {error}") from error
 
 
+def _target(run: Run, words: tuple[str, ...]) -> tuple[str, str]:
+    """Return the VRF and the prefix of the words before the next hop."""
+    if "prefix" not in words:
+        run.fail("prefix is not in pattern!")
+    # The words are read by their place, so another order ends in an IndexError or a refused address.
+    if "vrf" not in words:
+        return "default", words[1]
+    vrf = words[2]
+    prefix = words[3]
+    if not vrf_exists(run.db, vrf):
+        run.fail(f"VRF {vrf} does not exist!")
+    return vrf, prefix
+
+
 def _parsed(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, dict[str, str]]:
     if not 2 <= len(words) <= 10:
         run.fail(f"argument is not in pattern {_FORM}                  {_HOPS}!")
-    for word in ("prefix", "nexthop") if needs_hop else ("prefix",):
-        if word not in words:
-            run.fail(f"argument is incomplete, {word} not found!")
-    place = words.index("nexthop") if "nexthop" in words else len(words)
-    target = words[:place]
-    if "prefix" not in target:
-        run.fail("prefix is not in pattern!")
-    # The words are read by their place, so another order ends in an IndexError or a refused address.
-    vrf = "default"
-    prefix = target[1]
-    if "vrf" in target:
-        vrf = target[2]
-        prefix = target[3]
-        if not vrf_exists(run.db, vrf):
-            run.fail(f"VRF {vrf} does not exist!")
-    fields = _hops(run, words[place + 1 :]) if place < len(words) else {}
+    if "prefix" not in words:
+        run.fail("argument is incomplete, prefix not found!")
+    if needs_hop and "nexthop" not in words:
+        run.fail("argument is incomplete, nexthop not found!")
+    target = tuple(takewhile(lambda word: word != "nexthop", words))
+    vrf, prefix = _target(run, target)
+    fields: dict[str, str] = {}
+    if len(target) < len(words):
+        fields = _hops(run, words[len(target) + 1 :])
     try:
         ipaddress.ip_network(prefix)
         for hop in _listed(fields, "nexthop"):
@@ -130,13 +137,18 @@ def remove(run: Run, command_str: tuple[str, ...]) -> None:
         return
     if any("," in value for value in fields.values()):
         run.fail("Only one nexthop can be deleted at a time")
+    named = tuple(fields.get(field, "") for field in _FIELDS[:3])
+    _remove_hop(run, key, named)
+
+
+def _remove_hop(run: Run, key: str, named: tuple[str, ...]) -> None:
+    """Remove one next hop from a route, and the route with its last one."""
     row = run.db.get(key)
     lists = [row.get(field, "").split(",") for field in _FIELDS]
-    wanted = tuple(fields.get(field, "") for field in _FIELDS[:3])
-    held = list(zip_longest(*lists[:3], fillvalue=""))
-    if wanted not in held:
-        run.fail(f"Not found {wanted} in {name}")
-    place = held.index(wanted)
+    hops = list(zip_longest(*lists[:3], fillvalue=""))
+    if named not in hops:
+        run.fail(f"Not found {named} in {key.removeprefix('STATIC_ROUTE|')}")
+    place = hops.index(named)
     left = [values[:place] + values[place + 1 :] for values in lists]
     if all(values in ([], [""]) for values in (left[0], left[2])):
         run.db.delete(key)

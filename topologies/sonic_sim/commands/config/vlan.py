@@ -1,6 +1,6 @@
 """``config vlan`` and its members."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from sonic_sim.commands.click7 import Choice, Integer, Run, argument, flag
 from sonic_sim.commands.config.names import interface_table, port_channel_of, vlans_of
@@ -213,6 +213,13 @@ def member_del(run: Run, vid: str, port: str, multiple: bool, except_flag: bool)
 switchport = config.branch("switchport", "Switchport mode configuration tasks")
 
 
+def _refuse_members(run: Run, port: str, tagging: Container[str]) -> None:
+    if "tagged" in tagging:
+        run.fail(f"{port} has tagged member(s). \nRemove them to change mode to routed")
+    if "untagged" in tagging:
+        run.fail(f"{port} has untagged member. \nRemove it to change mode to routed")
+
+
 @switchport.leaf(
     "mode", "switchport mode help commands.Mode_type can be access or trunk or routed",
     argument("kind", metavar="<mode_type>", type=Choice(["access", "trunk", "routed"])),
@@ -226,12 +233,10 @@ def switchport_mode(run: Run, kind: str, port: str) -> None:
         run.fail(f"{port} is part of portchannel!")
     held = db.get(f"{table}|{port}").get("mode")
     tagging = _tagging(run, port)
-    if kind != "routed" and f"{interface_table(port)}|{port}" in db.rows:
+    if kind == "routed":
+        _refuse_members(run, port, tagging)
+    elif f"{interface_table(port)}|{port}" in db.rows:
         run.fail(f"Remove IP from {port} to change mode!")
-    if kind == "routed" and "tagged" in tagging:
-        run.fail(f"{port} has tagged member(s). \nRemove them to change mode to {kind}")
-    if kind == "routed" and "untagged" in tagging:
-        run.fail(f"{port} has untagged member. \nRemove it to change mode to {kind}")
     if held == kind:
         run.fail(f"{port} is already in {kind} mode")
     if held == "trunk" and kind == "access" and "tagged" in tagging:

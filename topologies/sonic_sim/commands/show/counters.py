@@ -3,7 +3,7 @@
 All of them read COUNTERS_DB by the maps of names in it (watermarkstat, queuestat, pg-drop, pfcstat of sonic-utilities).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sonic_sim.commands.click7 import Choice, Group, Run, argument, flag, option
@@ -162,24 +162,38 @@ def queue_counters(run: Run, interfacename: str | None, nonzero: bool, **others:
     counters = Counters(run)
     if interfacename is not None and interfacename not in counters.ports:
         run.stop(f"Port doesn't exist! {interfacename}")
-    columns = [name for name in _QUEUE_COLUMNS if name != "Trim/pkts"]
-    if others["all"]:
-        columns = list(_QUEUE_COLUMNS)
-    elif others["trim"]:
-        columns = ["Trim/pkts"]
+    columns = _queue_columns(whole=others["all"], trimmed=others["trim"])
+    ports = list(counters.ports)
+    if interfacename:
+        ports = [interfacename]
     queues = counters.objects("")
-    for port in [interfacename] if interfacename else counters.ports:
-        rows = []
-        for name in sorted(queues[port], key=natural_key):
-            oid = queues[port][name]
-            values = counters.rows.get(f"COUNTERS:{oid}", {})
-            cells = [values.get(f"SAI_QUEUE_STAT_{_QUEUE_COLUMNS[column]}", _NOT_AVAILABLE) for column in columns]
-            # As queuestat names it: ``UC3``.
-            tag = _TYPES.get(counters.map("QUEUE_TYPE").get(oid, ""), "") + counters.map("QUEUE_INDEX").get(oid, "")
-            if not nonzero or any(cell != "0" for cell in cells):
-                rows.append([port, tag, *cells])
+    for port in ports:
+        rows = _queue_rows(counters, port, queues[port], columns)
+        if nonzero:
+            rows = [row for row in rows if any(cell != "0" for cell in row[2:])]
         if rows:
             run.say(f"For namespace :\n{table(['Port', 'TxQ', *columns], rows, right=True)}\n")
+
+
+def _queue_columns(*, whole: bool, trimmed: bool) -> list[str]:
+    if whole:
+        return list(_QUEUE_COLUMNS)
+    if trimmed:
+        return ["Trim/pkts"]
+    return [name for name in _QUEUE_COLUMNS if name != "Trim/pkts"]
+
+
+def _queue_rows(counters: Counters, port: str, queues: Mapping[str, str], columns: Sequence[str]) -> list[list[str]]:
+    """Return port, queue and counters of each queue of a port; ``queues`` are its object ids by name."""
+    rows: list[list[str]] = []
+    for name in sorted(queues, key=natural_key):
+        oid = queues[name]
+        values = counters.rows.get(f"COUNTERS:{oid}", {})
+        cells = [values.get(f"SAI_QUEUE_STAT_{_QUEUE_COLUMNS[column]}", _NOT_AVAILABLE) for column in columns]
+        # As queuestat names it: ``UC3``.
+        tag = _TYPES.get(counters.map("QUEUE_TYPE").get(oid, ""), "") + counters.map("QUEUE_INDEX").get(oid, "")
+        rows.append([port, tag, *cells])
+    return rows
 
 
 @pfc.leaf("counters", "Show pfc counters", *NAMESPACE, VERBOSE)

@@ -142,15 +142,19 @@ def ipv6_route(run: Run, args: tuple[str, ...], verbose: bool) -> None:
     _routes(run, "ipv6", args)
 
 
+def _routes_of_frr(run: Run, version: str, args: tuple[str, ...]) -> None:
+    if view(run.device, " ".join((f"show {version} route", *args))) is None:
+        run.stop(f"% Unknown command: show {version} route {' '.join(args)} ")
+    run.say(":")
+    _ask(run, f"show {version} route", *args)
+    run.say()
+
+
 def _routes(run: Run, version: str, args: tuple[str, ...]) -> None:
     """Print routes as SONiC makes them of FRR's JSON (show/bgp_common.py); other arguments go to FRR as they are."""
     networks = [arg for arg in args if _is_network(arg)]
     if any(arg != "json" and arg not in networks for arg in args):
-        if view(run.device, " ".join((f"show {version} route", *args))) is None:
-            run.stop(f"% Unknown command: show {version} route {' '.join(args)} ")
-        run.say(":")
-        _ask(run, f"show {version} route", *args)
-        run.say()
+        _routes_of_frr(run, version, args)
         return
     if not run.device.frr_answers():
         run.leave("Exiting: failed to connect to any daemons.")
