@@ -78,11 +78,12 @@ def database_rows(text: str, command: str) -> dict[str, dict[str, str]]:
     dumped = first_json(text, command)
     if not isinstance(dumped, Mapping):
         raise CommandErrorException(f"{command!r} printed no object of keys")
-    return {
-        key: {str(name): str(value) for name, value in entry["value"].items()}
-        for key, entry in dumped.items()
-        if isinstance(entry, Mapping) and isinstance(entry.get("value"), Mapping)
-    }
+    rows: dict[str, dict[str, str]] = {}
+    for key, entry in dumped.items():
+        value = entry.get("value") if isinstance(entry, Mapping) else None
+        if isinstance(value, Mapping):
+            rows[key] = {str(name): str(text) for name, text in value.items()}
+    return rows
 
 
 def labeled(text: str) -> dict[str, str]:

@@ -294,12 +294,12 @@ def refusals(driver: CheckedDriver, needed: Sequence[Capability]) -> list[str]:
     if not all(driver.can(capability) for capability in needed):
         return [lacking(driver.name, [capability for capability in NEEDED_TO_DEPLOY if not driver.can(capability)])]
     implementation = driver.implementation
-    return [
-        f"the driver {driver.name} states the capability {capability} and has no method `{method}`"
-        for capability in sorted(driver.capabilities)
-        for method in METHODS[capability]
-        if not _implements(implementation, method)
-    ]
+    lies: list[str] = []
+    for capability in sorted(driver.capabilities):
+        missing = [method for method in METHODS[capability] if not _implements(implementation, method)]
+        stated = f"the driver {driver.name} states the capability {capability}"
+        lies += (f"{stated} and has no method `{method}`" for method in missing)
+    return lies
 
 
 def _implements(driver: SwitchDriver, method: str) -> bool:

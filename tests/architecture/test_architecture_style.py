@@ -15,20 +15,23 @@ LEFT_OUT = "src/railweave/design/"
 """A package whose concepts are not settled yet."""
 
 VAGUE = ("one", "found", "known", "told")
-MOST_PER_1000_LINES = {
-    "src": {"conditional expressions": 8, "parallel assignments": 0.2, "vague names": 0.2},
-    "tasks": {"conditional expressions": 9, "parallel assignments": 0.7, "vague names": 0.2},
-    "topologies": {"conditional expressions": 20, "parallel assignments": 0.2, "vague names": 0.2},
+MOST_PER_1000_LINES: dict[str, dict[str, float]] = {
+    "conditional expressions": {"src": 8, "tasks": 6, "topologies": 20},
+    "parallel assignments": {"src": 0.2, "tasks": 0.2, "topologies": 0.2},
+    "vague names": {"src": 0.2, "tasks": 0.2, "topologies": 0.2},
+    "branches in comprehensions": {"src": 0.2, "tasks": 0.2, "topologies": 0.3},
 }
 """What each folder has reached, with a small margin: a bound goes down with the code, never up."""
 LEAST_COMMENTS_PER_100_LINES = {"src": 3.5, "tasks": 3, "topologies": 3}
 
 SHORT = (
-    *("src/railweave/api/", "src/railweave/checks/", "src/railweave/cli/", "src/railweave/hosts/"),
+    *("src/railweave/api/", "src/railweave/catalog/", "src/railweave/checks/", "src/railweave/cli/"),
+    *("src/railweave/comparison/", "src/railweave/drawing/", "src/railweave/hosts/", "src/railweave/intent/"),
     *("src/railweave/lab/", "src/railweave/plan/", "src/railweave/report/", "src/railweave/sonic/delta/"),
-    *("tasks/napalm_sonic/", "tasks/nornir_railweave/", "tasks/railweave_switch/"),
+    *("src/railweave/yang/", "tasks/"),
 )
 """Packages in which each function is seen at a glance."""
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 COMMANDS = "src/railweave/cli/"
 """Where a function has a parameter for each option: its lines are counted from the first statement."""
 MOST_LINES = 40
@@ -74,6 +77,8 @@ def count_module(counted: Figures, name: str, path: Path) -> None:
 
 def packed(node: ast.AST) -> str:
     """Return what a node packs into its line, empty for nothing."""
+    if isinstance(node, COMPREHENSIONS):
+        return "branches in comprehensions" if any(isinstance(part, ast.IfExp) for part in ast.walk(node)) else ""
     if isinstance(node, ast.IfExp):
         return "conditional expressions"
     if isinstance(node, ast.Assign):
@@ -112,9 +117,9 @@ def decisions(function: ast.AST) -> int:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_branch_is_a_statement_and_a_name_says_what_a_thing_is(folder: str) -> None:
     counted = figures(folder)
-    for what, most in MOST_PER_1000_LINES[folder].items():
+    for what, most in MOST_PER_1000_LINES.items():
         places = counted.places[what]
-        assert 1000 * len(places) <= most * counted.code_lines, f"{what}: {', '.join(places[:20])}"
+        assert 1000 * len(places) <= most[folder] * counted.code_lines, f"{what}: {', '.join(places[:20])}"
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

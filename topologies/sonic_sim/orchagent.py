@@ -349,12 +349,11 @@ def _numbers(key: str) -> Iterable[str]:
 def _is_named(key: str, rows: Rows) -> bool:
     """Tell whether a row names an object."""
     table, _, name = key.partition("|")
-    return any(
-        name in dict(row).get(reference, "").split(",")
-        for user, reference in _NAMED_BY.get(table, ())
-        for other, row in rows.items()
-        if other.startswith(f"{user}|")
-    )
+    for user, reference in _NAMED_BY.get(table, ()):
+        for other, row in rows.items():
+            if other.startswith(f"{user}|") and name in dict(row).get(reference, "").split(","):
+                return True
+    return False
 
 
 def _place(key: str) -> str:

@@ -163,9 +163,10 @@ def check_around(
     """Return why ``targets`` must not be drained, given the state of the switches ``around`` them."""
     unreachable = [name for name, state in around.items() if state.error]
     # Peers that somebody is about to drain count as drained already; the diagnostic names who that is.
-    soon = {
-        name: state.held_by for name, state in around.items() if state.held and not state.withheld and not state.after
-    }
+    soon = {}
+    for name, state in around.items():
+        if state.held and not state.withheld and not state.after:
+            soon[name] = state.held_by
     drained = drained_peers_of(around)
     return check_drain(limits.fabric, targets, drained, unreachable, several=limits.several, soon=soon)
 

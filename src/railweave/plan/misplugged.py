@@ -116,9 +116,8 @@ def _cable(a: End, b: End) -> tuple[End, End]:
 
 def _port_names(fabric: Fabric, devices: set[str]) -> Mapping[str, str]:
     """Return the ends of these switches by alias: SONiC's LLDP sends the alias of a port, the plan has its name."""
-    return {
-        f"{name} {port.alias}": f"{name} {port.name}"
-        for name in devices
-        if name in fabric.switch_of
-        for port in fabric.switch_of[name].panel.ports
-    }
+    names: dict[str, str] = {}
+    for device in devices & fabric.switch_of.keys():
+        for port in fabric.switch_of[device].panel.ports:
+            names[f"{device} {port.alias}"] = f"{device} {port.name}"
+    return names

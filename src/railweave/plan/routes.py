@@ -69,11 +69,11 @@ def session_routes(
     those that it accepted from other switches: to a switch above those from below, to one below those from above as
     well. Both are lower bounds: what several neighbors bring, which may be the same, counts once.
     """
-    established = [
-        (session, seen.bgp[session.peer])
-        for session in expectation.sessions
-        if session.device in settled and session.peer in seen.bgp and seen.bgp[session.peer].established
-    ]
+    established = []
+    for session in expectation.sessions:
+        state = seen.bgp.get(session.peer)
+        if state is not None and state.established and session.device in settled:
+            established.append((session, state))
     below, above = _accepted(established)
     from_below = sum(below.values())
     routes: list[SessionRoutes] = []

@@ -95,13 +95,12 @@ def _nic_of(fabric: Fabric, link: Link) -> tuple[Host, HostPort]:
 def _end_leaves(fabric: Fabric, start: Switch, node: str) -> Iterator[Switch]:
     """Yield the switches with nodes other than ``node`` in the network of ``start``: those of other pods first, then
     those of other stripes."""
-    leaves = [
-        leaf
-        for leaf in fabric.tier_switches[0]
-        if leaf.name != start.name
-        and fabric.network_of(leaf) == fabric.network_of(start)
-        and any(name != node for name in fabric.nodes_on(leaf.name))
-    ]
+    leaves: list[Switch] = []
+    for leaf in fabric.tier_switches[0]:
+        if leaf.name == start.name or fabric.network_of(leaf) != fabric.network_of(start):
+            continue
+        if any(name != node for name in fabric.nodes_on(leaf.name)):
+            leaves.append(leaf)
     yield from sorted(leaves, key=lambda leaf: (leaf.pod == start.pod, leaf.stripe == start.stripe, leaf.number))
 
 
@@ -114,13 +113,20 @@ def _path_to(fabric: Fabric, first: Link, start: Switch, end: Switch) -> NicPath
         if down is not None:
             return NicPath((first, up, down, last), (start, fabric.switch_of[spine], end))
         for higher in fabric.uplinks_of[spine]:
-            super_spine = higher.upper
-            for end_spine in fabric.above(end.name):
-                lower = _downlink(fabric, super_spine, end_spine)
-                down = _downlink(fabric, end_spine, end.name)
-                if lower is not None and down is not None:
-                    middle = tuple(fabric.switch_of[name] for name in (spine, super_spine, end_spine))
-                    return NicPath((first, up, higher, lower, down, last), (start, *middle, end))
+            links = _links_down(fabric, higher.upper, end)
+            if links is not None:
+                middle = tuple(fabric.switch_of[name] for name in (spine, higher.upper, links[0].lower))
+                return NicPath((first, up, higher, *links, last), (start, *middle, end))
+    return None
+
+
+def _links_down(fabric: Fabric, super_spine: str, leaf: Switch) -> tuple[Link, Link] | None:
+    """Return the links from a super-spine over a spine to a leaf, None if they are not connected."""
+    for spine in fabric.above(leaf.name):
+        to_spine = _downlink(fabric, super_spine, spine)
+        to_leaf = _downlink(fabric, spine, leaf.name)
+        if to_spine is not None and to_leaf is not None:
+            return to_spine, to_leaf
     return None
 
 

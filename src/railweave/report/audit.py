@@ -156,10 +156,10 @@ def _are_outcomes(devices: object) -> bool:
     """Whether a value read from a log maps devices to texts, as in an entry."""
     if not isinstance(devices, dict):
         return False
-    return all(
-        isinstance(outcome, dict) and all(isinstance(text, str) for text in outcome.values())
-        for outcome in devices.values()
-    )
+    for outcome in devices.values():
+        if not isinstance(outcome, dict) or not all(isinstance(text, str) for text in outcome.values()):
+            return False
+    return True
 
 
 def audit_json(log: AuditLog) -> dict[str, Any]:

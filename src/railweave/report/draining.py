@@ -117,15 +117,16 @@ def _undrain_line(result: DrainResult) -> Text:
     return Text(f"{result.device}: was not drained")
 
 
+def _result_json(result: DrainResult) -> dict[str, Any]:
+    quiet = None
+    if result.waited:
+        quiet = not result.flows
+    return {**members(result, "before", "after", "changed", "flows", "error"), "quiet": quiet}
+
+
 def draining_json(results: Sequence[DrainResult], verification: VerifyResult | None = None) -> dict[str, Any]:
     """Return the document of ``drain --json`` and ``undrain --json``; ``quiet`` is null if no counters were read."""
-    devices = {
-        result.device: {
-            **members(result, "before", "after", "changed", "flows", "error"),
-            "quiet": not result.flows if result.waited else None,
-        }
-        for result in results
-    }
+    devices = {result.device: _result_json(result) for result in results}
     drained = all(result.ok for result in results)
     if verification is None:
         return {"ok": drained, "devices": devices}

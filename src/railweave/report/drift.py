@@ -97,15 +97,15 @@ def _limits(drift: Drift, unknown: Sequence[str]) -> str:
 def _differences(drift: Drift) -> str:
     """Return the numbers of differences and of devices with any, among those that could be read."""
     devices = drift.plan.devices
-    drifted = [
-        name
-        for name, device in devices.items()
-        if device.difference.conflicts or device.reading.unapplied or device.state is DeviceState.CHANGED
-    ]
+    drifted = 0
     # The summary counts edits; a conflict or a value that daemons do not apply has none.
     count = shown_summary(drift.plan).total
-    count += sum(len(device.difference.conflicts) + len(device.reading.unapplied) for device in devices.values())
-    return f"drift, {counted(count, 'difference')} on {len(drifted)} of {len(devices) - len(drift.unread)} devices"
+    for device in devices.values():
+        further = len(device.difference.conflicts) + len(device.reading.unapplied)
+        count += further
+        if further or device.state is DeviceState.CHANGED:
+            drifted += 1
+    return f"drift, {counted(count, 'difference')} on {drifted} of {len(devices) - len(drift.unread)} devices"
 
 
 def drift_view(drift: Drift) -> RenderableType:

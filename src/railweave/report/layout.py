@@ -16,9 +16,15 @@ LIMIT_CHARS = 65_536
 
 def table(*columns: str, rows: Iterable[Sequence[str | Text]], narrow: Narrow = Narrow.RECORDS) -> FittingTable:
     """Return a table. ``narrow`` is its layout on a screen that is too narrow for the words of its columns."""
-    # As Text, so that rich does not read brackets in a cell as markup.
-    cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
+    cells = [[_text(cell) for cell in row] for row in rows]
     return FittingTable(columns, cells, narrow)
+
+
+def _text(cell: str | Text) -> Text:
+    if isinstance(cell, Text):
+        return cell
+    # Rich reads brackets in a plain string as markup.
+    return Text(cell)
 
 
 def paragraphs(*parts: RenderableType | Sequence[RenderableType] | None) -> Group:

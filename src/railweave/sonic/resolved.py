@@ -27,10 +27,11 @@ _SAI_PROBABILITY = 100
 """The percentage of a WRED profile that states none (sonic-swss orchagent/qosorch.cpp)."""
 
 QOS_TABLES = frozenset(
-    table
-    for table, owned in OWNED.items()
-    if owned.buffers or owned.definition or table in ("PORT_QOS_MAP", "QUEUE", "PFC_WD")
-) | {CABLE_LENGTH}
+    {
+        *(table for table, owned in OWNED.items() if owned.buffers or owned.definition),
+        *("PORT_QOS_MAP", "QUEUE", "PFC_WD", CABLE_LENGTH),
+    }
+)
 """The tables that decide how traffic classes are treated."""
 
 _ASIC_DEFAULT = 0
@@ -120,7 +121,8 @@ class ResolvedTables:
 
     def __init__(self, tables: ConfigDb) -> None:
         """Resolve the tables."""
-        self.tables: ConfigDb = {name: _plain(rows) if name in QOS_TABLES else rows for name, rows in tables.items()}
+        of_qos = {name: _plain(tables[name]) for name in QOS_TABLES & tables.keys()}
+        self.tables: ConfigDb = {**tables, **of_qos}
         self.conflicts: list[tuple[str, str]] = []
         self._rows = {name: self._by_port(name) for name in ("QUEUE", "BUFFER_QUEUE", PRIORITY_GROUPS)}
         self._profiles = self._read_profiles()

@@ -75,7 +75,7 @@ def violations(tables: ConfigDb, models: ReleaseModels, translator: Translator |
 class _Search:
     """The violations so far, and the ``rest`` of the document: libyang reports one failure, so its rows are removed."""
 
-    def __init__(self, tables: ConfigDb, refused: Sequence[Violation]) -> None:
+    def __init__(self, tables: ConfigDb, refused: tuple[Violation, ...]) -> None:
         self.rest: dict[str, dict[str, Fields]] = {table: dict(rows) for table, rows in tables.items()}
         self.violations = _grouped(refused)
         self._reported = {(violation.place.table, violation.place.key) for violation in refused}

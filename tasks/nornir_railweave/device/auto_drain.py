@@ -66,12 +66,10 @@ def undrain(device: Device) -> Seen | None:
 
 def ports_of(device: Device, peers: tuple[str, ...]) -> tuple[str, ...]:
     """Return the ports that must become quiet: those of the sessions with ``peers``."""
-    ports = [
-        session.port
-        for session in device.job.expectation.sessions
-        if session.port and (peers == WHOLE or session.peer in peers)
-    ]
-    return tuple(dict.fromkeys(ports))
+    sessions = [session for session in device.job.expectation.sessions if session.port]
+    if peers != WHOLE:
+        sessions = [session for session in sessions if session.peer in peers]
+    return tuple(dict.fromkeys(session.port for session in sessions))
 
 
 def shown_peers(peers: tuple[str, ...]) -> str:

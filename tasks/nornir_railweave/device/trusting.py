@@ -143,8 +143,10 @@ def _fetch(sock: Any, kinds: list[str], timeout_s: float) -> "paramiko.PKey":
     transport = paramiko.Transport(sock)
     try:
         options = transport.get_security_options()
-        wanted = [name for kind in kinds for name in _ALGORITHMS.get(kind, (kind,)) if name in options.key_types]
-        options.key_types = [*dict.fromkeys((*wanted, *options.key_types))]
+        preferred: list[str] = []
+        for kind in kinds:
+            preferred += (name for name in _ALGORITHMS.get(kind, (kind,)) if name in options.key_types)
+        options.key_types = [*dict.fromkeys((*preferred, *options.key_types))]
         transport.start_client(timeout=timeout_s)
         return transport.get_remote_server_key()
     finally:

@@ -54,7 +54,14 @@ def ports_towards(task: Task, *, prefixes: Mapping[str, str]) -> Result:
 
 def _away(fabric: Fabric, results: Sequence[DrainResult]) -> Away:
     """Return what some switches do not carry; a driver that cannot drain says nothing of it."""
-    drains = [result for result in results if not result.unable]
-    away = {result.device: WHOLE if result.error else result.away for result in drains}
-    ends = [result.ends_in_s for result in drains if result.ends_in_s is not None]
+    away: dict[str, tuple[str, ...]] = {}
+    ends: list[float] = []
+    for result in results:
+        if result.unable:
+            continue
+        away[result.device] = result.away
+        if result.error:
+            away[result.device] = WHOLE
+        if result.ends_in_s is not None:
+            ends.append(result.ends_in_s)
     return away_of(fabric, away, max(ends, default=None))

@@ -53,8 +53,12 @@ def layout_of(number: int) -> Mapping[str, Any]:
 
 def rows_of(tables: Mapping[str, int | None]) -> dict[str, Any]:
     """Return tables with their rows, which the data list by number."""
-    rows = _document()["rows"]
-    return {table: None if place is None else rows[place] for table, place in tables.items()}
+    rows_by_number = _document()["rows"]
+    rows: dict[str, Any] = dict.fromkeys(tables)
+    for table, number in tables.items():
+        if number is not None:
+            rows[table] = rows_by_number[number]
+    return rows
 
 
 def undefined(text: str) -> ProgramError:

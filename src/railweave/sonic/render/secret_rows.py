@@ -46,7 +46,7 @@ _InPlace = Callable[[str, tuple[str, str, str]], str]
 
 
 def _replaced(config: DeviceConfig, value_of: _InPlace) -> DeviceConfig:
-    rows = tuple(_row(row, value_of) if _refers(row) else row for row in config.rows)
+    rows = tuple(_row(row, value_of) for row in config.rows)
     frr = config.frr
     if "{secret:" in frr:
         frr = "".join(_line(line, value_of) for line in frr.splitlines(keepends=True))
@@ -58,6 +58,9 @@ def _refers(row: Row) -> bool:
 
 
 def _row(row: Row, value_of: _InPlace) -> Row:
+    # Most rows have no secrets and stay the same object.
+    if not _refers(row):
+        return row
     fields: Fields = {name: _field(row, name, value, value_of) for name, value in row.fields.items()}
     return Row(row.table, row.key, fields, row.why, row.about)
 
