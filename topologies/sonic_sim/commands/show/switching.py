@@ -1,4 +1,4 @@
-"""``show vlan``, ``vrf``, ``lldp``, ``subinterfaces``, ``acl`` and ``sflow``."""
+"""``show vlan``, ``vrf``, ``lldp``, ``subinterfaces`` and ``acl``."""
 
 from sonic_sim.commands.click7 import Run, argument, run
 from sonic_sim.commands.config.root import not_simulated
