@@ -95,13 +95,13 @@ def _nic_of(fabric: Fabric, link: Link) -> tuple[Host, HostPort]:
 def _end_leaves(fabric: Fabric, start: Switch, node: str) -> Iterator[Switch]:
     """Yield the switches with nodes other than ``node`` in the network of ``start``: those of other pods first, then
     those of other stripes."""
-    leaves: list[Switch] = []
+    candidates: list[Switch] = []
     for leaf in fabric.tier_switches[0]:
         if leaf.name == start.name or fabric.network_of(leaf) != fabric.network_of(start):
             continue
         if any(name != node for name in fabric.nodes_on(leaf.name)):
-            leaves.append(leaf)
-    yield from sorted(leaves, key=lambda leaf: (leaf.pod == start.pod, leaf.stripe == start.stripe, leaf.number))
+            candidates.append(leaf)
+    yield from sorted(candidates, key=lambda leaf: (leaf.pod == start.pod, leaf.stripe == start.stripe, leaf.number))
 
 
 def _path_to(fabric: Fabric, first: Link, start: Switch, end: Switch) -> NicPath | None:
