@@ -134,3 +134,79 @@ def test_commands_that_people_type_are_understood(command: str, gone: set[str]) 
     )
     after = apply_delta(command, running)
     assert {entry.line for entry in running.entries} - {entry.line for entry in after.entries} == gone
+
+
+IN_ROUTER = "router bgp 65001\n neighbor 10.0.0.1 remote-as 65002\n {}\n"
+IN_FAMILY = "router bgp 65001\n address-family ipv4 unicast\n  {}\n exit-address-family\n"
+IN_ROUTE_MAP = "route-map R permit 10\n {}\n"
+
+
+@pytest.mark.parametrize(
+    ("block", "before", "after"),
+    [
+        (IN_ROUTER, "bgp bestpath as-path multipath-relax as-set", "bgp bestpath as-path multipath-relax"),
+        (IN_ROUTER, "bgp bestpath bandwidth ignore", "bgp bestpath bandwidth skip-missing"),
+        (IN_ROUTER, "bgp minimum-holdtime 3", "bgp minimum-holdtime 6"),
+        (IN_ROUTER, "bgp graceful-restart", "bgp graceful-restart-disable"),
+        (IN_ROUTER, "bgp shutdown message planned", "bgp shutdown"),
+        (IN_ROUTER, "neighbor 10.0.0.1 graceful-restart-helper", "neighbor 10.0.0.1 graceful-restart"),
+        (IN_ROUTER, "neighbor 10.0.0.1 local-role customer", "neighbor 10.0.0.1 local-role provider strict-mode"),
+        (IN_ROUTER, "neighbor 10.0.0.1 tcp-mss 1000", "neighbor 10.0.0.1 tcp-mss 1200"),
+        (IN_ROUTER, "read-quanta 5", "read-quanta 6"),
+        (IN_FAMILY, "table-map A", "table-map B"),
+        (IN_FAMILY, "neighbor 10.0.0.1 addpath-tx-all-paths", "neighbor 10.0.0.1 addpath-tx-bestpath-per-AS"),
+        (IN_ROUTE_MAP, "set originator-id 10.0.0.1", "set originator-id 10.0.0.2"),
+        (IN_ROUTE_MAP, "set comm-list A delete", "set comm-list B delete"),
+        (IN_ROUTE_MAP, "match origin igp", "match origin egp"),
+        (IN_ROUTE_MAP, "match local-preference 5", "match local-preference 6"),
+        ("{}\n", "ip router-id 10.0.0.1", "ip router-id 10.0.0.2"),
+        ("{}\n", "zebra nexthop-group keep 2", "zebra nexthop-group keep 1"),
+        ("{}\n", "ip route 10.1.0.0/16 10.0.0.1", "ip route 10.1.0.0/16 10.0.0.1 bfd profile fast"),
+    ],
+)
+def test_the_new_value_of_a_setting_is_not_removed_with_the_old_one(block: str, before: str, after: str) -> None:
+    """FRR 8.4.4 and 10.3 overwrite the value, and remove whatever is set with the `no` form of another one (run)."""
+    commands = [line.strip() for line in delta(block.format(before), block.format(after))]
+    assert after in commands
+    assert not [command for command in commands if command.startswith("no ")]
+
+
+@pytest.mark.parametrize(
+    ("block", "before", "after"),
+    [
+        (IN_ROUTER, "neighbor 10.0.0.1 ebgp-multihop 2", "neighbor 10.0.0.1 ttl-security hops 2"),
+        (IN_ROUTER, "neighbor 10.0.0.1 ttl-security hops 2", "neighbor 10.0.0.1 ebgp-multihop 2"),
+        (IN_ROUTER, "bgp confederation peers 65002 65003", "bgp confederation peers 65002"),
+        (IN_ROUTER, "neighbor 10.0.0.1 something-new 1", "neighbor 10.0.0.1 something-new 2"),
+        (IN_FAMILY, "neighbor 10.0.0.1 advertise-map A exist-map B", "neighbor 10.0.0.1 advertise-map C exist-map B"),
+        (IN_FAMILY, "rd vpn export 1:1", "rd vpn export 1:2"),
+        (IN_ROUTE_MAP, "match ipv6 next-hop A", "match ipv6 next-hop prefix-list A"),
+        ("{}\n", "ip prefix-list A description b", "ip prefix-list A description a"),
+        ("{}\n", "ip mroute 10.1.0.0/16 10.0.0.1 6", "ip mroute 10.1.0.0/16 10.0.0.1 5"),
+        ("{}\n", "ip route 10.1.0.0/16 blackhole", "ip route 10.1.0.0/16 reject"),
+        ("{}\n", "ip route 10.1.0.0/16 blackhole", "ip route 10.1.0.0/16 10.0.0.1"),
+        ("{}\n", "bgp community alias 1:1 b", "bgp community alias 1:1 a"),
+    ],
+)
+def test_a_line_that_frr_loses_with_another_comes_after_its_removal(block: str, before: str, after: str) -> None:
+    commands = [line.strip() for line in delta(block.format(before), block.format(after))]
+    assert commands.index(f"no {before}") < commands.index(after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("set ip next-hop 10.0.0.1", "set ip next-hop peer-address"),
+        ("set ip next-hop unchanged", "set ip next-hop 10.0.0.1"),
+    ],
+)
+def test_two_actions_of_one_command_are_two_lines(before: str, after: str) -> None:
+    assert f" no {before}" in delta(IN_ROUTE_MAP.format(before), IN_ROUTE_MAP.format(after))
+
+
+@pytest.mark.parametrize("option", ["onlink", "nexthop-vrf RED", "table 5"])
+def test_a_route_with_another_next_hop_replaces_the_old_one_by_its_removal(option: str) -> None:
+    """Both run beside each other (run on FRR 8.4.4 and 10.3)."""
+    route = "ip route 10.1.0.0/16 10.0.0.1"
+    assert delta(route, f"{route} {option}") == [f"{route} {option}", f"no {route}"]
+    assert delta(f"{route} 5 {option}", f"{route} 6 {option}") == [f"{route} 6 {option}"]

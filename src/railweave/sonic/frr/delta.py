@@ -16,6 +16,7 @@ from railweave.sonic.frr.document import FrrDocument, without_implied
 from railweave.sonic.frr.lines import (
     CLEARED_FIRST,
     FrrEntry,
+    command_of,
     defined_neighbor,
     is_group,
     is_interface_peer,
@@ -286,10 +287,11 @@ def _lines_in_the_way(merged: Collection[Slot], added: Sequence[FrrEntry]) -> Ca
     list_entries = {list_entry(entry.line) for entry in added} - {None}
     routes = {(entry.context, route_prefix(entry.line)) for entry in added}
     of_neighbors = {(entry.context, _without_name(entry.line)) for entry in added}
+    commands = {(entry.context, command_of(entry.line)) for entry in added if command_of(entry.line)}
 
     def in_the_way(entry: FrrEntry) -> bool:
         # A list line under a taken number keeps parts of the old one.
-        if (entry.context, slot(entry.line)) in slots:
+        if (entry.context, slot(entry.line)) in slots or (entry.context, command_of(entry.line)) in commands:
             return True
         # A list line that the list has under another number is ignored (FRR 8.4).
         if list_entry(entry.line) in list_entries:
@@ -300,9 +302,10 @@ def _lines_in_the_way(merged: Collection[Slot], added: Sequence[FrrEntry]) -> Ca
         route = route_prefix(entry.line)
         if route is None:
             return False
-        # A blackhole is refused beside a next hop, and a next hop beside a blackhole.
+        # A blackhole is refused beside a next hop, and a next hop beside a blackhole; `reject` and `blackhole` are
+        # one route.
         prefix, drops = route
-        return (entry.context, (prefix, not drops)) in routes
+        return (entry.context, (prefix, not drops)) in routes or (drops and (entry.context, route) in routes)
 
     return in_the_way
 
@@ -335,11 +338,22 @@ def _no(entry: FrrEntry) -> FrrEntry:
 def _forward(entry: FrrEntry) -> tuple[object, ...]:
     """Order additions: kinds, then blocks by name, plain lines before inner contexts, then by meaning."""
     kind, depth, meaning = rank(entry)
-    block = (*entry.path, entry.line)[0]
+    return kind, natural_key(_block(entry)), depth, natural_key(entry.context), meaning
+
+
+def _block(entry: FrrEntry) -> str:
+    """Return the name of the block of a line; one for all lines of which FRR keeps one, or that exclude each other."""
+    if entry.context:
+        return entry.path[0]
     numbered = list_entry(entry.line)
     if numbered:
-        block = numbered.name
-    return kind, natural_key(block), depth, natural_key(entry.context), meaning
+        return numbered.name
+    route = route_prefix(entry.line)
+    if route:
+        return route[0]
+    if entry.line.startswith("route-map "):
+        return entry.line
+    return command_of(entry.line) or slot(entry.line)
 
 
 def _backward(entry: FrrEntry) -> tuple[object, ...]:

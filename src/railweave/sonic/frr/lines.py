@@ -20,14 +20,21 @@ SINGLE_VALUED = tuple(
         r"(?P<slot>bgp (router-id|cluster-id|confederation identifier)) ",
         r"(?P<slot>bgp graceful-restart (restart-time|select-defer-time|stalepath-time|rib-stale-time)) ",
         r"(?P<slot>bgp (default local-preference|listen limit|update-delay|session-dscp|route-map delay-timer)) ",
-        r"(?P<slot>bgp (max-med (on-startup|administrative)|dampening|bestpath med))( |$)",
+        r"(?P<slot>bgp (max-med (on-startup|administrative)|dampening|bestpath med|shutdown))( |$)",
+        r"(?P<slot>bgp (bestpath as-path multipath-relax|bestpath bandwidth))( |$)",
+        r"(?P<slot>bgp (minimum-holdtime|conditional-advertisement timer|tcp-keepalive)) ",
+        r"(?P<slot>bgp (long-lived-graceful-restart stale-time|input-queue-limit|output-queue-limit)) ",
+        r"(?P<slot>bgp graceful-restart)(-disable)?$",
         r"(?P<slot>bgp listen range \S+) ",
-        r"(?P<slot>timers bgp|coalesce-time) ",
+        r"(?P<slot>timers bgp|coalesce-time|read-quanta|write-quanta|table-map) ",
         r"(?P<slot>maximum-paths( ibgp)?) \d",
         r"(?P<slot>distance bgp) ",
         r"(?P<slot>neighbor \S+ (remote-as|local-as|timers connect|description|update-source|ebgp-multihop))( |$)",
         r"(?P<slot>neighbor \S+ (ttl-security hops|advertisement-interval|password|port|delayopen|weight)) ",
         r"(?P<slot>neighbor \S+ (allowas-in|default-originate|maximum-prefix|maximum-prefix-out))( |$)",
+        r"(?P<slot>neighbor \S+ (tcp-mss|local-role|soo)) ",
+        r"(?P<slot>neighbor \S+ graceful-restart)(-helper|-disable)?$",
+        r"(?P<slot>neighbor \S+ addpath-tx)-(all-paths|bestpath-per-AS|best-selected)( |$)",
         r"(?P<slot>neighbor \S+ timers) \d",
         r"(?P<slot>neighbor \S+ peer-group) \S",
         r"(?P<slot>neighbor \S+ interface)( |$)",
@@ -38,7 +45,8 @@ SINGLE_VALUED = tuple(
         r"(?P<slot>neighbor \S+ shutdown)( message |$)",
         r"(?P<slot>network \S+)( |$)",
         r"(?P<slot>redistribute \S+)( |$)",
-        r"(?P<slot>(ip|ipv6) route \S+ \S+( (?!tag |nexthop-vrf |table |onlink|label |color )[A-Za-z]\S*)?)( |$)",
+        r"(?P<slot>(ip|ipv6) route \S+ \S+( (?!tag |nexthop-vrf |vrf |table |onlink|label |color |bfd)[A-Za-z]\S*)?)"
+        r"( tag \d+)?( \d+)?(?P<way>( nexthop-vrf \S+)?( vrf \S+)?( table \S+)?( onlink)?)( |$)",
         r"(?P<slot>aggregate-address \S+)( |$)",
         r"(?P<slot>(ip|ipv6) prefix-list \S+ seq \d+) ",
         r"(?P<slot>(ip |ipv6 )?access-list \S+ seq \d+) ",
@@ -48,9 +56,17 @@ SINGLE_VALUED = tuple(
         r"(?P<slot>(ip|ipv6) prefix-list \S+ description) ",
         r"(?P<slot>match (ip|ipv6) (address|next-hop|route-source)( prefix-list| prefix-len| address| type)?)( |$)",
         r"(?P<slot>match (as-path|community|large-community|extcommunity|interface|metric|tag|peer|source-protocol)) ",
+        r"(?P<slot>match (alias|local-preference|mac address|origin|probability|rpki|route-type)) ",
+        r"(?P<slot>match (source-instance|source-vrf|evpn (rd|route-type|vni))) ",
         r"(?P<slot>set (community|large-community|as-path prepend|as-path exclude|local-preference|metric|origin)) ",
         r"(?P<slot>set extcommunity (rt|soo|bandwidth)) ",
-        r"(?P<slot>set (src|tag|weight|ip next-hop|ipv6 next-hop global|table|distance)) ",
+        r"(?P<slot>set (src|tag|weight|ipv6 next-hop global|table|distance)) ",
+        # An address, and a word such as ``unchanged``, are two actions of FRR's.
+        r"(?P<slot>set ip next-hop) \d",
+        r"(?P<slot>set ip next-hop (?=[a-z]))",
+        r"(?P<slot>set (aggregator as|(large-|extended-)?comm-list|label-index|max-metric|metric-type|min-metric)) ",
+        r"(?P<slot>set (originator-id|sr-te color)) ",
+        r"(?P<slot>(ip router-id|zebra nexthop-group keep|zebra route-map delay-timer)) ",
         r"(?P<slot>(on-match|call|continue|description))( |$)",
         r"(?P<slot>(echo )?(transmit|receive)-interval|detect-multiplier|minimum-ttl) ",
     )
@@ -76,10 +92,13 @@ DEFAULT_ON = tuple(
         r"neighbor \S+ capability (fqdn|software-version)$",
         r"(zebra nexthop kernel enable|fpm use-next-hop-groups|fpm use-route-replace)$",
         r"(ip|ipv6) forwarding$",
+        r"link-detect$",
     )
 )
 """Features that are on in FRR's traditional profile: FRR prints only their ``no`` form."""
 
+_BLOCK = re.compile(r"(router|address-family|route-map|interface|vrf|bfd|line vty|key chain|segment-routing|no)( |$)")
+"""Lines that open a block, and those that turn something off."""
 _DEFINES = re.compile(r"neighbor (?P<name>\S+) (remote-as \S+|peer-group( \S+)?|interface( .*)?)$")
 _NEIGHBOR = re.compile(r"(no )?neighbor (?P<name>\S+)( |$)")
 _GROUP = re.compile(r"neighbor \S+ peer-group$")
@@ -186,11 +205,40 @@ def list_entry(line: str) -> ListEntry | None:
 @lru_cache(maxsize=4096)
 def slot(line: str) -> str:
     """Return the setting that ``line`` makes: of two lines of one context and slot the later replaces the other."""
+    return _known_slot(line) or line
+
+
+@lru_cache(maxsize=4096)
+def _known_slot(line: str) -> str:
+    """Return the slot of ``SINGLE_VALUED`` that a line is in, empty if it is in none."""
     for pattern in SINGLE_VALUED:
         match = pattern.match(line)
         if match:
             return match["slot"] + (match.groupdict().get("way") or "")
-    return line
+    return ""
+
+
+_EXCLUSIVE = re.compile(r"(?P<command>neighbor \S+) (ebgp-multihop|ttl-security) |match (?P<hop>ipv6 next-hop) ")
+"""Settings of different slots of which FRR takes one: it refuses the second, or loses it with the first (run)."""
+
+
+@lru_cache(maxsize=4096)
+def command_of(line: str) -> str:
+    """Return the command of a line that no slot is known of: its first words, by which FRR's ``no`` may take all values
+    along; empty for a line with a slot, unless another slot excludes it.
+
+    Lines of these commands go before a line of the same command comes: with the value that is removed afterwards FRR
+    8.4.4 and 10.3 also forget the new one (run).
+    """
+    exclusive = _EXCLUSIVE.match(line)
+    if exclusive:
+        return f"{exclusive['command'] or exclusive['hop']} (one of several)"
+    if _known_slot(line) or _BLOCK.match(line) or _DEFINES.match(line):
+        return ""
+    words = line.split(" ", 3)
+    if words[0] == "neighbor":
+        return " ".join(words[:3])
+    return " ".join(words[:2])
 
 
 @lru_cache(maxsize=8192)
