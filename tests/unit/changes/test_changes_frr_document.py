@@ -260,3 +260,71 @@ def test_a_written_file_keeps_the_system_s_lines_but_not_the_old_host_name() -> 
 def test_a_secret_is_never_shown() -> None:
     entry = FrrEntry("router bgp 1", "neighbor 10.0.0.1 password s3cret with spaces")
     assert entry.shown == "neighbor 10.0.0.1 password (hidden)"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("router-id 10.0.0.1", "ip router-id 10.0.0.1"),
+        ("ip mroute 10.1.2.3/16 10.0.0.1 1", "ip mroute 10.1.0.0/16 10.0.0.1"),
+        (
+            "ip route 10.1.0.0/16 10.0.0.1 bfd profile p 20 tag 7",
+            "ip route 10.1.0.0/16 10.0.0.1 tag 7 20 bfd profile p",
+        ),
+        (
+            "ip route 10.1.0.0/16 10.0.0.1 bfd source 10.0.0.2 profile p multi-hop",
+            "ip route 10.1.0.0/16 10.0.0.1 bfd multi-hop source 10.0.0.2 profile p",
+        ),
+        (
+            "vrf RED\n ip route 10.1.0.0/16 10.0.0.1 nexthop-vrf RED table 5",
+            "vrf RED\n ip route 10.1.0.0/16 10.0.0.1 table 5",
+        ),
+        ("ip route 10.1.0.0/16 10.0.0.1 vrf RED nexthop-vrf RED", "vrf RED\n ip route 10.1.0.0/16 10.0.0.1"),
+        (
+            "bfd\n peer 10.0.0.1 interface Ethernet0 local-address 10.0.0.0 vrf default",
+            "bfd\n peer 10.0.0.1 local-address 10.0.0.0 interface Ethernet0",
+        ),
+        ("zebra nexthop-group keep 180", ""),
+        ("zebra route-map delay-timer 5", ""),
+        ("interface Ethernet0\n link-detect\n ipv6 nd ra-interval 600", ""),
+        ("router bgp 65001\n coalesce-time 1000\n read-quanta 10\n write-quanta 064", "router bgp 65001"),
+        (
+            "router bgp 65001\n neighbor 10.0.0.1 ttl-security hops 01",
+            "router bgp 65001\n neighbor 10.0.0.1 ttl-security hops 1",
+        ),
+        (
+            "router bgp 65001\n neighbor G peer-group\n neighbor G ttl-security hops 1\n neighbor G solo\n"
+            " neighbor 10.0.0.1 peer-group G\n neighbor 10.0.0.1 ttl-security hops 1\n neighbor 10.0.0.1 solo",
+            "router bgp 65001\n neighbor G peer-group\n neighbor G ttl-security hops 1\n neighbor G solo\n"
+            " neighbor 10.0.0.1 peer-group G",
+        ),
+    ],
+)
+def test_other_spellings_are_what_frr_prints(written: str, shown: str) -> None:
+    """Run on FRR 8.4.4 and 10.3."""
+    assert set(parse_frr(written).entries) == set(parse_frr(shown).entries)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("interface\n neighbor Ethernet0 remote-as external", "interface remote-as external"),
+        ("interface v6only\n neighbor Ethernet0 peer-group G", "interface v6only peer-group G"),
+        (
+            "interface remote-as external\n neighbor Ethernet0 capability extended-nexthop",
+            "interface remote-as external",
+        ),
+        (
+            "interface remote-as external\n neighbor Ethernet0 peer-group G",
+            "interface peer-group G\n neighbor Ethernet0 remote-as external",
+        ),
+        (
+            "interface\n neighbor Ethernet0 peer-group G\n neighbor Ethernet0 remote-as external",
+            "interface peer-group G\n neighbor Ethernet0 remote-as external",
+        ),
+    ],
+)
+def test_an_unnumbered_neighbor_is_defined_in_one_line(written: str, shown: str) -> None:
+    """In two lines it was removed and added again by every deployment (run on FRR 8.4.4 and 10.3)."""
+    router = "router bgp 65001\n neighbor G peer-group\n neighbor Ethernet0 {}\n"
+    assert set(parse_frr(router.format(written)).entries) == set(parse_frr(router.format(shown)).entries)

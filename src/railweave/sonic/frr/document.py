@@ -23,6 +23,7 @@ from railweave.sonic.frr.lines import (
 from railweave.sonic.frr.maintenance import maintenance_pattern, separate_maintenance
 from railweave.sonic.frr.reading import FIRST_FAMILY, read_lines
 from railweave.sonic.frr.spelling import beside, has_more_beside, is_default_value
+from railweave.sonic.frr.unnumbered import with_whole_definitions
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:
@@ -192,7 +193,7 @@ def _is_system_block(top: str) -> bool:
 
 def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
     """Return the lines as FRR would print them: lists numbered, defaults left out, each line once."""
-    numbered = dict.fromkeys(_numbered(_complete(entries)))
+    numbered = dict.fromkeys(_numbered(_complete(with_whole_definitions(tuple(entries)))))
     quiet = {entry.path[:1] for entry in numbered if entry.line == _NO_DEFAULT_ACTIVE}
     groups = _groups(numbered)
     numbers = _numbers_of_groups(numbered) if groups else {}
@@ -260,7 +261,8 @@ def _numbers_of_groups(entries: Iterable[FrrEntry]) -> _Groups:
 
 _INHERITED = re.compile(
     r"neighbor (?P<peer>\S+) "
-    r"(?P<setting>activate|local-as .+|ebgp-multihop \d+|remote-as \S+|(route-map|filter-list|unsuppress-map) .+)$"
+    r"(?P<setting>activate|solo|local-as .+|ebgp-multihop \d+|ttl-security hops \d+|remote-as \S+"
+    r"|(route-map|filter-list|unsuppress-map) .+)$"
 )
 """Lines of a member that FRR does not print where its group has the same (run on FRR 8.4.4 and 10.3); an AS number is
 the group's wherever it has one."""

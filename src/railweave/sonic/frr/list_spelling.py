@@ -7,7 +7,7 @@ from railweave.sonic.frr.words import address, communities, is_mask, masked_netw
 
 def route_words(words: list[str]) -> list[str]:
     """Return a static route: tag before distance, then the other options in FRR's order, defaults left out."""
-    if words[1:2] != ["route"] or len(words) < 4:
+    if words[1:2] not in (["route"], ["mroute"]) or len(words) < 4:
         return _list_or_protocol(words)
     prefix = network(words[2])
     rest = words[3:]
@@ -25,7 +25,9 @@ def route_words(words: list[str]) -> list[str]:
     return [*words[:2], prefix, *nexthop, *_route_options(rest)]
 
 
-_ROUTE_OPTIONS = ("tag", "distance", "nexthop-vrf", "vrf", "table", "onlink", "label", "color")
+_ROUTE_OPTIONS = ("tag", "distance", "nexthop-vrf", "vrf", "table", "onlink", "label", "color", "bfd")
+_BFD_OPTIONS = {"multi-hop": 1, "source": 2, "profile": 2}
+"""The words after ``bfd`` that belong to it, in FRR's order, and how many words each takes."""
 _ROUTE_DEFAULTS = (["1"], ["nexthop-vrf", "default"], ["vrf", "default"])
 
 
@@ -38,14 +40,38 @@ def _route_options(words: list[str]) -> list[str]:
         name = "distance" if rest[0].isdigit() else rest[0]
         if name not in _ROUTE_OPTIONS:
             break
-        length = 1 if name in ("distance", "onlink") else 2
-        options[name] = [number(word) for word in rest[:length]]
+        length = _option_length(name, rest)
+        options[name] = _option(name, rest[:length])
         rest = rest[length:]
     ordered: list[str] = []
     for name in _ROUTE_OPTIONS:
         if name in options and options[name] not in _ROUTE_DEFAULTS:
             ordered += options[name]
     return [*ordered, *rest]
+
+
+def _option(name: str, words: list[str]) -> list[str]:
+    """Return the words of an option of a route as FRR prints them."""
+    if name != "bfd":
+        return [number(word) for word in words]
+    ordered = words[:1]
+    for option, length in _BFD_OPTIONS.items():
+        if option in words:
+            at = words.index(option)
+            ordered += words[at : at + length]
+    return ordered
+
+
+def _option_length(name: str, words: list[str]) -> int:
+    """Return how many of the words belong to the option of a route that they begin with."""
+    if name in ("distance", "onlink"):
+        return 1
+    if name != "bfd":
+        return 2
+    length = 1
+    while length < len(words) and words[length] in _BFD_OPTIONS:
+        length += _BFD_OPTIONS[words[length]]
+    return length
 
 
 def _list_or_protocol(words: list[str]) -> list[str]:

@@ -91,6 +91,7 @@ _NEIGHBOR: dict[str, Respell] = {
     "interface": _interface,
     "timers": lambda words: [*words[:3], *numbers(words[3:])],
     "advertisement-interval": lambda words: [*words[:3], *numbers(words[3:])],
+    "ttl-security": lambda words: [*words[:3], *numbers(words[3:])],
     "weight": lambda words: [*words[:3], *numbers(words[3:])],
     "ebgp-multihop": _multihop,
     "bfd": _bfd,

@@ -76,10 +76,20 @@ def _entry(context: str, line: str) -> FrrEntry:
     if not context:
         in_vrf = _ROUTE_IN_VRF.match(line)
         if in_vrf:
-            return FrrEntry(f"vrf {in_vrf['vrf']}", f"{in_vrf['route']}{in_vrf['rest']}")
+            return _entry(f"vrf {in_vrf['vrf']}", f"{in_vrf['route']}{in_vrf['rest']}")
+    elif context.startswith("vrf "):
+        return FrrEntry(context, _without_own_vrf(context, line))
     elif context.startswith("router bgp ") and JOIN not in context and _is_of_family(line):
         return FrrEntry(f"{context}{JOIN}{FIRST_FAMILY}", line)
     return FrrEntry(context, line)
+
+
+def _without_own_vrf(vrf: str, line: str) -> str:
+    """Return a route of ``vrf`` without the VRF of its next hop if that is the same, which FRR does not print."""
+    own = f" nexthop-{vrf}"
+    if line.endswith(own):
+        return line.removesuffix(own)
+    return line.replace(f"{own} ", " ")
 
 
 FIRST_FAMILY = "address-family ipv4 unicast"

@@ -31,7 +31,9 @@ _DEFAULT_VALUES = re.compile(
     r"bgp graceful-restart (restart-time 120|stalepath-time 360|select-defer-time 360|rib-stale-time 500)$|"
     r"bgp (session-dscp 48|route-map delay-timer 5)$|neighbor \S+ (ebgp-multihop 1|port 179)$|"
     r"(transmit-interval|receive-interval) 300$|detect-multiplier 3$|minimum-ttl 254$|"
-    r"no (echo-mode|passive-mode|shutdown)$|echo (transmit-interval|receive-interval) 50$"
+    r"no (echo-mode|passive-mode|shutdown)$|echo (transmit-interval|receive-interval) 50$|"
+    r"coalesce-time 1000$|read-quanta 10$|write-quanta 64$|bgp default subgroup-pkt-queue-max 40$|"
+    r"zebra (nexthop-group keep 180|route-map delay-timer 5)$|ipv6 nd ra-interval 600$"
 )
 """Values that FRR has without a line and prints none for."""
 
@@ -151,6 +153,26 @@ def _router(words: list[str]) -> list[str]:
     return words
 
 
+# The options of a BFD session in FRR's order, and how many words each takes (bfdd/bfdd_cli.c).
+_SESSION_OPTIONS = {"multihop": 1, "local-address": 2, "vrf": 2, "interface": 2}
+
+
+def _session(words: list[str]) -> list[str]:
+    # ``peer`` opens a session of BFD.
+    rest = words[2:]
+    ordered: list[str] = []
+    for option, length in _SESSION_OPTIONS.items():
+        if option in rest:
+            at = rest.index(option)
+            ordered += rest[at : at + length]
+    if len(ordered) != len(rest):
+        return words
+    if ordered[-4:-2] == ["vrf", "default"] or ordered[-2:] == ["vrf", "default"]:
+        at = ordered.index("vrf")
+        del ordered[at : at + 2]
+    return ["peer", address(words[1]), *map(address, ordered)]
+
+
 def _route_map(words: list[str]) -> list[str]:
     return [*words[:3], *map(number, words[3:])]
 
@@ -182,6 +204,7 @@ _WRITTEN: dict[str, Respell] = {
     "ip": route_words,
     "ipv6": lambda words: access_list(words) if words[1:2] == ["access-list"] else route_words(words),
     "access-list": access_list,
+    "router-id": lambda words: ["ip", *words],
     "bgp": bgp_words,
     "network": announced_network,
     "aggregate-address": aggregate_address,
@@ -198,6 +221,9 @@ _WRITTEN: dict[str, Respell] = {
     "minimum-ttl": numbers,
     "echo": numbers,
     "coalesce-time": numbers,
+    "read-quanta": numbers,
+    "write-quanta": numbers,
+    "peer": _session,
     "router": _router,
     "route-map": _route_map,
     "continue": _continue,

@@ -1,0 +1,80 @@
+"""Unnumbered neighbors as FRR prints them: with their AS number or group in the line that defines them.
+
+FRR takes ``neighbor Ethernet0 interface`` and ``neighbor Ethernet0 remote-as external`` one after the other and prints
+``neighbor Ethernet0 interface remote-as external``; extended next hops are their default (bgpd/bgp_vty.c,
+bgp_config_write_peer_global).
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from railweave.sonic.frr.lines import FrrEntry
+
+_DEFINITION = re.compile(
+    r"(?P<defines>neighbor (?P<name>\S+) interface( v6only)?)( peer-group (?P<group>\S+)| remote-as (?P<asn>\S+))?$"
+)
+_SETTING = re.compile(
+    r"neighbor (?P<name>\S+) (peer-group (?P<group>\S+)|remote-as (?P<asn>\S+)|capability extended-nexthop)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Peer:
+    """What defines an unnumbered neighbor; ``group`` and ``asn`` are empty if it has none."""
+
+    defines: str
+    group: str = ""
+    asn: str = ""
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines that FRR prints."""
+        if self.group:
+            yield f"{self.defines} peer-group {self.group}"
+        elif self.asn:
+            yield f"{self.defines} remote-as {self.asn}"
+        else:
+            yield self.defines
+        if self.group and self.asn:
+            yield f"{self.defines.removesuffix(' v6only').removesuffix(' interface')} remote-as {self.asn}"
+
+
+_Peers = Mapping[tuple[str, str], _Peer]
+"""The unnumbered neighbors by their context and name."""
+
+
+def with_whole_definitions(entries: Sequence[FrrEntry]) -> Sequence[FrrEntry]:
+    """Return the lines with one line for what defines an unnumbered neighbor."""
+    # Most switches have numbered links, and a substring is found faster than a pattern.
+    if not any(" interface" in entry.line for entry in entries):
+        return entries
+    peers = _peers(entries)
+    if not peers:
+        return entries
+    return [other for entry in entries for other in _printed(entry, peers)]
+
+
+def _peers(entries: Sequence[FrrEntry]) -> _Peers:
+    peers: dict[tuple[str, str], _Peer] = {}
+    for entry in entries:
+        match = _DEFINITION.match(entry.line)
+        if match:
+            peers[entry.context, match["name"]] = _Peer(match["defines"], match["group"] or "", match["asn"] or "")
+    for entry in entries:
+        match = _SETTING.match(entry.line)
+        if match and (entry.context, match["name"]) in peers:
+            peer = peers[entry.context, match["name"]]
+            group = match["group"] or peer.group
+            peers[entry.context, match["name"]] = replace(peer, group=group, asn=match["asn"] or peer.asn)
+    return peers
+
+
+def _printed(entry: FrrEntry, peers: _Peers) -> Iterator[FrrEntry]:
+    """Yield the lines that FRR prints for a line: none if the definition of its neighbor has it."""
+    definition = _DEFINITION.match(entry.line)
+    if definition:
+        yield from (FrrEntry(entry.context, line) for line in peers[entry.context, definition["name"]].lines())
+        return
+    setting = _SETTING.match(entry.line)
+    if setting is None or (entry.context, setting["name"]) not in peers:
+        yield entry
