@@ -5,6 +5,7 @@ orchagent/aclorch.cpp); a packet that no rule matches is forwarded. A rule that 
 addresses, is left out: it may match or not.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -35,7 +36,10 @@ _OF_TYPE = {
     "NON_IPV6": {IPV4},
 }
 """The families of packets that a rule with an IP_TYPE matches (aclorch.h, sonic-types.yang); other types match none."""
+_ETHER_TYPE = {IPV4: {"ETHER_TYPE": 0x0800}, IPV6: {"ETHER_TYPE": 0x86DD}}
 _DECIDES_NOTHING = frozenset({"PRIORITY", "RULE_DESCRIPTION"})
+_RANGE = "_RANGE"
+"""What the names of matches end with that take all values from one to another."""
 _ACTION = "_ACTION"
 """What the names of a rule's actions end with; all other fields are matches (aclorch.h)."""
 REWRITE = "DSCP_ACTION"
@@ -51,19 +55,30 @@ Packet = Mapping[str, int]
 def roce_packet(dscp: int, family: int = IPV4) -> Packet:
     """Return a packet of RoCE; congestion notifications are such packets too."""
     protocol = "IP_PROTOCOL" if family == IPV4 else "NEXT_HEADER"
-    return {"IP_TYPE": family, protocol: UDP, "L4_DST_PORT": ROCE_PORT, "DSCP": dscp}
+    return {"IP_TYPE": family, **_ETHER_TYPE[family], protocol: UDP, "L4_DST_PORT": ROCE_PORT, "DSCP": dscp}
 
 
 def bgp_packets(dscp: int) -> tuple[Packet, ...]:
     """Return packets of both ends of a BGP session."""
-    return tuple({"IP_PROTOCOL": TCP, f"L4_{way}_PORT": BGP_PORT, "DSCP": dscp} for way in ("DST", "SRC"))
+    common = {**_ETHER_TYPE[IPV4], "IP_PROTOCOL": TCP, "DSCP": dscp}
+    return tuple({**common, f"L4_{way}_PORT": BGP_PORT} for way in ("DST", "SRC"))
 
 
 class Dropped(NamedTuple):
-    """A rule (``TABLE|rule``) that drops a packet on the ports of its table."""
+    """A rule (``TABLE|rule``) that drops a packet on the ports of its table, or sends it ``elsewhere`` than its route:
+    to a port or a next hop.
+    """
 
     rule: str
     ports: frozenset[str]
+    elsewhere: str = ""
+
+    @property
+    def deed(self) -> str:
+        """Return the words for what it does with packets, before the packets and after them, joined by ``{}``."""
+        if self.elsewhere:
+            return f"sends {{}} to {self.elsewhere}, past their route"
+        return "drops {}"
 
 
 class Rewritten(NamedTuple):
@@ -76,17 +91,27 @@ class Rewritten(NamedTuple):
 
 
 def dropping(read: ResolvedTables, packet: Packet) -> Iterator[Dropped]:
-    """Yield the rules of data-plane ACLs that drop ``packet``."""
+    """Yield the rules of data-plane ACLs that drop ``packet`` or redirect it."""
     for table, rules in _tables(read):
         first = next(((key, row) for key, row in rules if _matches(row, packet)), None)
         if first is None:
             continue
         key, row = first
-        if (text(row.get("PACKET_ACTION")) or "").upper() == "DROP":
+        action = text(row.get("PACKET_ACTION")) or ""
+        elsewhere = _redirected(action, row)
+        if action.upper() == "DROP" or elsewhere:
             ports = table.get("ports", ())
             if isinstance(ports, str):
                 ports = tuple(ports.split(","))
-            yield Dropped(key, frozenset(ports))
+            yield Dropped(key, frozenset(ports), elsewhere)
+
+
+def _redirected(action: str, rule: Fields) -> str:
+    """Return where a rule redirects packets to, empty if it does not: by ``PACKET_ACTION``, or an action of its own."""
+    verb, _, target = action.partition(":")
+    if verb.upper() == "REDIRECT":
+        return target
+    return text(rule.get("REDIRECT_ACTION")) or ""
 
 
 def rewriting(read: ResolvedTables, packet: Packet) -> Iterator[Rewritten]:
@@ -117,14 +142,50 @@ def _matches(rule: Fields, packet: Packet) -> bool:
     """Tell whether a rule matches every packet of the kind."""
     if not _is_of_type(rule, packet):
         return False
-    return all(number(value) == packet.get(name, -1) for name, value in _matches_of(rule).items())
+    return all(_takes(name, value, packet) is True for name, value in _matches_of(rule).items())
 
 
 def _may_match(rule: Fields, packet: Packet) -> bool:
     """Tell whether a rule matches some packet of the kind."""
     if not _is_of_type(rule, packet):
         return False
-    return all(name not in packet or number(value) in (None, packet[name]) for name, value in _matches_of(rule).items())
+    return all(_takes(name, value, packet) is not False for name, value in _matches_of(rule).items())
+
+
+def _takes(name: str, value: Value, packet: Packet) -> bool | None:
+    """Tell whether a match takes a packet; None if the packet may have any value, or the match cannot be read.
+
+    SONiC takes decimal and hexadecimal numbers, with a mask behind a slash, and ranges (aclorch.cpp
+    validateAddMatch).
+    """
+    field = name.removesuffix(_RANGE)
+    if field not in packet:
+        return None
+    actual = packet[field]
+    if field != name:
+        return _is_within((text(value) or "").partition("-"), actual)
+    stated, _, mask = (text(value) or "").partition("/")
+    expected = _whole(stated)
+    bits = _whole(mask or "0xffffffff")
+    if expected is None or bits is None:
+        return None
+    return expected & bits == actual & bits
+
+
+def _is_within(bounds: tuple[str, str, str], actual: int) -> bool | None:
+    """Tell whether a number is within bounds with a hyphen between them; None if they are not numbers."""
+    least = number(bounds[0])
+    most = number(bounds[2])
+    if least is None or most is None:
+        return None
+    return least <= actual <= most
+
+
+def _whole(word: str) -> int | None:
+    """Return a number, decimal or hexadecimal with 0x; None for another word."""
+    if re.fullmatch(r"0[xX][0-9a-fA-F]+", word):
+        return int(word, 16)
+    return number(word)
 
 
 def _matches_of(rule: Fields) -> Mapping[str, Value]:

@@ -75,6 +75,40 @@ def test_an_acl_that_drops_notifications_is_found(findings: Findings, rule: str,
 
 
 @pytest.mark.parametrize(
+    ("rest", "deed"),
+    [
+        ({"DSCP": "0x30"}, "drops RoCE packets with DSCP 48 of cnp"),
+        ({"DSCP": "48/0x3f"}, "drops RoCE packets with DSCP 48 of cnp"),
+        ({"DSCP": "0x3f/0x20"}, "drops RoCE packets with DSCP 48 of cnp"),
+        ({"ETHER_TYPE": "0x0800"}, "drops RoCE packets with DSCP 48 of cnp"),
+        ({"ETHER_TYPE": "2048", "IP_PROTOCOL": "0x11"}, "drops RoCE packets with DSCP 48 of cnp"),
+        ({"L4_DST_PORT_RANGE": "4700-4800"}, "drops RoCE packets with DSCP 48 of cnp"),
+        (
+            {"PACKET_ACTION": "REDIRECT:Ethernet8"},
+            "sends RoCE packets with DSCP 48 of cnp to Ethernet8, past their route",
+        ),
+        (
+            {"PACKET_ACTION": "", "REDIRECT_ACTION": "10.0.0.1"},
+            "sends RoCE packets with DSCP 48 of cnp to 10.0.0.1, past their route",
+        ),
+    ],
+)
+def test_numbers_in_any_form_and_redirections_are_found(findings: Findings, rest: dict[str, str], deed: str) -> None:
+    overrides = operators_acl()
+    del overrides["overrides"]["leaf"]["ACL_RULE"]["EDGE|roce"]
+    overrides["overrides"]["leaf"]["ACL_RULE"]["EDGE|rest"].update(rest)
+    assert {one.message for one in told(findings, overrides)} >= {f"rule EDGE|rest of pod-leaf1 {deed}"}
+
+
+@pytest.mark.parametrize("rest", [{"L4_DST_PORT_RANGE": "1-4790"}, {"DSCP": "0x8/0x3f"}, {"ETHER_TYPE": "0x86dd"}])
+def test_ranges_and_masks_of_other_packets_are_not_told(findings: Findings, rest: dict[str, str]) -> None:
+    overrides = operators_acl()
+    del overrides["overrides"]["leaf"]["ACL_RULE"]["EDGE|roce"]
+    overrides["overrides"]["leaf"]["ACL_RULE"]["EDGE|rest"].update(rest)
+    assert not [one for one in told(findings, overrides) if "RoCE" in one.message]
+
+
+@pytest.mark.parametrize(
     "fields", [{"SRC_IP": "10.0.0.0/8"}, {"DSCP": "8"}, {"PACKET_ACTION": "FORWARD"}, {"L4_DST_PORT": "22"}]
 )
 def test_a_rule_that_drops_other_packets_is_not_told(findings: Findings, fields: dict[str, str]) -> None:

@@ -1,7 +1,10 @@
 """An ACL at the edge keeps other traffic out of the strict queue of notifications by its DSCP. Where it drops the
 notifications too, which have that DSCP and are RoCE packets themselves, no sender slows down before PFC pauses it.
-Where it drops BGP between switches, the link carries nothing. Where it sets another DSCP at egress, every switch behind
-it sorts the packet into another class."""
+Where it redirects packets, they leave the lossless path that routing gives them. Where it drops BGP between switches,
+the link carries nothing. Where it sets another DSCP at egress, every switch behind it sorts the packet into another
+class."""
+
+from typing import TYPE_CHECKING
 
 from railweave.checks.registry import Breach, Breaches, SwitchRead, rule
 from railweave.diagnostics import Severity
@@ -9,9 +12,12 @@ from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.qos.mapping import control_dscp
 from railweave.wording import natural_key
 
+if TYPE_CHECKING:
+    from railweave.sonic.acl import Dropped
+
 RULE = rule(
     "Q-7",
-    "no ACL drops RDMA, its notifications or BGP, or sets another DSCP in them",
+    "no ACL drops or redirects RDMA, its notifications or BGP, or sets another DSCP in them",
     __doc__,
     "overrides: {leaf: {ACL_RULE: {'EDGE|drop': {PRIORITY: '10', DSCP: '48', PACKET_ACTION: DROP}}}}",
 )
@@ -28,23 +34,25 @@ def filtering(switch: SwitchRead) -> Breaches:
     # A code point that two classes list counts for the later one.
     names = {dscp: traffic_class.name for traffic_class in classes for dscp in traffic_class.dscp}
     for dscp, name in names.items():
-        for rule_name in _dropping_roce(switch, dscp):
-            message = f"rule {rule_name} of {switch.name} drops RoCE packets with DSCP {dscp} of {name}"
+        for match in _dropping_roce(switch, dscp):
+            deed = match.deed.format(f"RoCE packets with DSCP {dscp} of {name}")
+            message = f"rule {match.rule} of {switch.name} {deed}"
             fix = f"let UDP port {ROCE_PORT} pass by a rule of higher priority"
             yield Breach("", message, fix, devices=(switch.name,))
-    for rule_name, ports in _dropping_bgp(switch).items():
-        message = f"rule {rule_name} of {switch.name} drops BGP packets on {ports}, which lead to switches"
+    for match, ports in _dropping_bgp(switch).items():
+        deed = match.deed.format(f"BGP packets on {ports}, which lead to switches")
+        message = f"rule {match.rule} of {switch.name} {deed}"
         fix = "take these ports out of its ACL_TABLE, or let TCP port 179 pass both ways by rules of higher priority"
         yield Breach("", message, fix, devices=(switch.name,))
 
 
-def _dropping_roce(switch: SwitchRead, dscp: int) -> list[str]:
-    """Return the rules that drop RoCE packets with a code point, of any family that the nodes have."""
+def _dropping_roce(switch: SwitchRead, dscp: int) -> "list[Dropped]":
+    """Return the rules that drop or redirect RoCE packets with a code point, of any family that the nodes have."""
     from railweave.sonic.acl import dropping, roce_packet
 
-    rules: dict[str, None] = {}
+    rules: dict[Dropped, None] = {}
     for pool in switch.fabric.policies.addressing.host_pools.values():
-        rules.update((match.rule, None) for match in dropping(switch.read, roce_packet(dscp, pool.version)))
+        rules.update(dict.fromkeys(dropping(switch.read, roce_packet(dscp, pool.version))))
     return list(rules)
 
 
@@ -79,16 +87,16 @@ def _rewriting(switch: SwitchRead, traffic_class: TrafficClass, dscp: int) -> Br
         yield Breach("", message, fix, severity, devices=(switch.name,))
 
 
-def _dropping_bgp(switch: SwitchRead) -> dict[str, str]:
-    """Return the rules that drop BGP on fabric ports, with these ports."""
+def _dropping_bgp(switch: SwitchRead) -> "dict[Dropped, str]":
+    """Return the rules that drop or redirect BGP on fabric ports, with these ports."""
     from railweave.sonic.acl import bgp_packets, dropping
 
     own = switch.fabric.switch_of[switch.name].panel.ports
     links = {own[link.port_of(switch.name)].name for link in switch.fabric.fabric_links_of(switch.name)}
-    ports_of = {}
+    ports_of: dict[Dropped, str] = {}
     for packet in bgp_packets(control_dscp(switch.fabric.policies.classes)):
         for match in dropping(switch.read, packet):
             ports = match.ports & links
             if ports:
-                ports_of[match.rule] = ", ".join(sorted(ports, key=natural_key))
+                ports_of[match] = ", ".join(sorted(ports, key=natural_key))
     return ports_of

@@ -45,7 +45,7 @@ def _open_ports(switch: SwitchRead, ports: Collection[str], dscp: int) -> set[st
         if pool.version == IPV4:
             protocol = "IP_PROTOCOL"
         matches = dropping(switch.read, {**packet, "IP_TYPE": pool.version, protocol: _TCP})
-        open_ports.update(set(ports).difference(*(match.ports for match in matches)))
+        open_ports.update(set(ports).difference(*(match.ports for match in matches if not match.elsewhere)))
     return open_ports
 
 
