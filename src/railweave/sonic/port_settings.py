@@ -103,6 +103,8 @@ class PortSettings(NamedTuple):
     is_asymmetric: bool = False
     # The switch has no such port.
     is_missing: bool = False
+    # The port is down by configuration.
+    is_shut: bool = False
 
     def __str__(self) -> str:
         """Return ``device:port``."""
@@ -157,6 +159,8 @@ def switch_port(device: str, read: ResolvedTables, port: str, lanes_intended: in
             mtu_bytes=number(row.get("mtu", _DEFAULT_MTU)),
             fec=text(row.get("fec")) or "none",
             autoneg=text(row.get("autoneg")) or "off",
+            # A port is down without the field (sonic-port.yang).
+            is_shut=row.get("admin_status") != "up",
         )
     if not read.knows("PORT_QOS_MAP"):
         return settings

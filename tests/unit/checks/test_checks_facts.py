@@ -410,6 +410,26 @@ def test_facts_keep_the_counter_groups_of_a_switch(pod: Pod) -> None:
     assert "W-1" in {finding.code for finding in found(pod(), pod_leaf1=switch_facts(json.dumps(leaf)))}
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("admin_status", "down", "pod-leaf1:Ethernet0 towards gpu1:rail0 is shut down (admin_status)"),
+        ("admin_status", None, "pod-leaf1:Ethernet0 towards gpu1:rail0 is shut down (admin_status)"),
+        ("fec", "none", "pod-leaf1:Ethernet0 has FEC none towards gpu1:rail0, by design rs"),
+        ("fec", None, "pod-leaf1:Ethernet0 has FEC none towards gpu1:rail0, by design rs"),
+    ],
+)
+def test_a_port_that_can_carry_nothing_is_found_without_its_far_end(
+    pod: Pod, field: str, value: str | None, message: str
+) -> None:
+    fabric = pod()
+    leaf = running(fabric, "pod-leaf1")
+    leaf["PORT"]["Ethernet0"][field] = value
+    if value is None:
+        del leaf["PORT"]["Ethernet0"][field]
+    assert [finding.message for finding in found(fabric, pod_leaf1=leaf)] == [message]
+
+
 def test_ends_that_agree_on_another_speed_than_designed_are_found(pod: Pod) -> None:
     leaf = running(pod(), "pod-leaf1")
     leaf["PORT"]["Ethernet0"] |= {"speed": "200000", "autoneg": "on"}

@@ -56,6 +56,15 @@ def missing(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
+def shut(link: LinkEnds) -> LinkBreaches:
+    """Look for links that end at a port which a switch holds down."""
+    for end in link.switches:
+        if end.is_shut and not link.design(end).is_shut:
+            message = f"{end} towards {link.far(end)} is shut down (admin_status)"
+            yield LinkBreach(end, "shut", message, f"sudo config interface startup {end.port}")
+
+
+@RULE.on_link
 def lanes(link: LinkEnds) -> LinkBreaches:
     """Compare the lanes of a port with those of its breakout."""
     for end in link.switches:

@@ -1,6 +1,6 @@
 """Forward error correction is part of the signal: a port understands its own mode only."""
 
-from railweave.checks.registry import LinkBreaches, LinkEnds, rule, unlike
+from railweave.checks.registry import LinkBreach, LinkBreaches, LinkEnds, rule, unlike
 
 RULE = rule(
     "P-5", "FEC modes match at both ends of a link", __doc__, "PORT|Ethernet0|fec rs on one end, none on the other"
@@ -11,3 +11,16 @@ RULE = rule(
 def fec(link: LinkEnds) -> LinkBreaches:
     """Compare both ends."""
     yield from unlike(link, "FEC", link.lower.fec, link.upper.fec)
+
+
+@RULE.on_link
+def as_designed(link: LinkEnds) -> LinkBreaches:
+    """Look for ports with another mode than the designed one, where the far end was not read or has the same."""
+    for end in link.switches:
+        designed = link.design(end).fec
+        # A port that chooses by itself may choose the designed one.
+        if end.fec in (None, "auto", designed) or designed is None:
+            continue
+        if link.far(end).fec in (None, end.fec):
+            message = f"{end} has FEC {end.fec} towards {link.far(end)}, by design {designed}"
+            yield LinkBreach(end, "designed FEC", message, f"set PORT|{end.port}|fec of {end.device} to {designed}")
