@@ -37,6 +37,8 @@ def intent_with(overrides: str) -> Intent:
             "`dorp` is not a valid",
         ),
         ("{SCHEDULER: {b: {weight: '500'}}}", "overrides.leaf.SCHEDULER.b.weight", "`500` is not a valid value"),
+        ("{SCHEDULER: {b: {weight: '1_0'}}}", "overrides.leaf.SCHEDULER.b.weight", "`1_0` is not a valid value"),
+        ("{SCHEDULER: {b: {weight: ' 5'}}}", "overrides.leaf.SCHEDULER.b.weight", "` 5` is not a valid value"),
         ("{SCHEDULER: {b: {wieght: '5'}}}", "overrides.leaf.SCHEDULER.b.wieght", "has no field `wieght`"),
         ("{QUEUE: {'Ethernet20|abc': {}}}", 'overrides.leaf.QUEUE["Ethernet20|abc"]', "names no priority group"),
         ("{DSCP_TO_TC_MAP: {a: {'9': '300'}}}", "overrides.leaf.DSCP_TO_TC_MAP.a.9", "`300` is not a valid value"),

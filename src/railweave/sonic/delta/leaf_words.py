@@ -5,6 +5,7 @@ without libyang: fields that no release has, words outside an enumeration, numbe
 patterns and conditions need the models themselves.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from railweave.sonic.rows import Value
 Words = tuple[str, ...]
 """The values that a field accepts: words, and ranges of numbers as ``1..100``; empty for any text."""
 
+_NUMBER = re.compile(r"[+-]?[0-9]+")
 # The file's entries for tables such as DSCP_TO_TC_MAP, whose field names are values too.
 _MAP_NAMES = "*"
 _MAP_VALUES = "*="
@@ -62,11 +64,11 @@ def _takes(words: Words, value: str) -> bool:
 
 
 def _is_in(value: str, numbers: str) -> bool:
-    least, _, most = numbers.partition("..")
-    try:
-        return int(least) <= int(value) <= int(most)
-    except ValueError:
+    # Python reads more as a number than libyang and SONiC's daemons: blanks, underscores, digits of other scripts.
+    if not _NUMBER.fullmatch(value):
         return False
+    least, _, most = numbers.partition("..")
+    return int(least) <= int(value) <= int(most)
 
 
 @cache
