@@ -5,8 +5,9 @@ import io
 import re
 from collections.abc import Iterable
 
-# What spreadsheets take for the beginning of a formula (OWASP, CSV Injection; also in full width).
-_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+# What spreadsheets take for the beginning of a formula (OWASP, CSV Injection; also in full width, and behind characters
+# without width).
+_FORMULA = re.compile(r"[\s\x00\u200b-\u200f\u2060\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 

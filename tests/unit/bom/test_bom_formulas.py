@@ -13,7 +13,7 @@ from railweave.csv_text import csv_text
 from railweave.report.bom import bom_csv
 from railweave.report.labels import labels_csv
 
-FORMULAS = ["=1+1", "+1+1", "-1+cmd|'/c calc'!A0", "@SUM(A1)", "\t=1", " =1", "\r=1", "\uff1d1"]
+FORMULAS = ["=1+1", "+1+1", "-1+cmd|'/c calc'!A0", "@SUM(A1)", "\t=1", " =1", "\r=1", "\uff1d1", "\ufeff=1", "\u200b+1"]
 
 
 def cells(data: bytes) -> list[str]:
