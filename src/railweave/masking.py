@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from html.entities import codepoint2name
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 T = TypeVar("T")
@@ -24,10 +24,20 @@ SHORTEST = 6
 _REFERENCE = r"\{secret:\s?[A-Za-z_][\w.-]*\}"
 # What no encoding but base64 alters. Searching for a value's longest run is much cheaper than for its pattern.
 _BARE_RUN = re.compile(r"[A-Za-z0-9]+")
+_BLANKS = re.compile(r"(\s{2,})")
 _LINE_END = re.compile(r"\\?\r?\n[ \t]*")
 # Programs wrap what is too long, also within a value.
 _BREAK = rf"(?:{_LINE_END.pattern})?"
 _HEX = re.compile(r"[0-9A-Fa-f]+")
+# Octets apart, as in 68:75:6e, "68 75 6e" or 0x68, 0x75, 0x6e; of a value of the shortest length.
+_BETWEEN_OCTETS = r"[:\-,\s]+(?:0x)?"
+_OCTETS_APART = re.compile(rf"(?:[0-9a-f]{{2}}{_BETWEEN_OCTETS}){{{SHORTEST - 1}}}")
+# Escapes of letters and digits, which no encoder needs and some write: %68, \x68, \u0068, \150, &#104;
+_ESCAPED_LETTER = re.compile(
+    r"(?:%(?:25)*|\\+x|\\+u00|\\+U000000)(?P<hex>[3-7][0-9a-f])|\\+(?P<octal>[01][0-7]{2})"
+    r"|&(?:amp;)*#(?:x0*(?P<entity_hex>[3-7][0-9a-f])|0*(?P<entity>[0-9]{2,3}));",
+    re.IGNORECASE,
+)
 # Base64 encodes groups of three octets (RFC 4648). By the number of octets before a value in its first group: how many
 # characters they influence.
 _BASE64_SHARED = (0, 2, 3)
@@ -46,10 +56,11 @@ class Mask:
         if "\n" in text:
             one_line = _LINE_END.sub("", text)
         lower = one_line.lower()
+        searched = _Searched(text, one_line, lower, _with_plain_letters(one_line), _joined_octets(text.lower()))
         groups = []
         shown_by_group = {}
         for number, (value, shown) in enumerate(self._values):
-            pattern = _pattern_in(text, one_line, lower, value)
+            pattern = _pattern_in(searched, value)
             if pattern:
                 groups.append(f"(?P<v{number}>{pattern})")
                 shown_by_group[f"v{number}"] = shown
@@ -118,24 +129,74 @@ def _masked(value: Any, mask: Mask) -> Any:
     return value
 
 
-def _pattern_in(text: str, one_line: str, lower: str, value: str) -> str:
-    """Return a pattern for the forms of a value that may occur in a text, empty if none can.
+class _Searched(NamedTuple):
+    """A text in the forms in which values are searched for."""
 
-    ``one_line`` is the text without line ends, ``lower`` is ``one_line`` in lower case.
-    """
+    text: str
+    # Without line ends, and that in lower case.
+    one_line: str
+    lower: str
+    # Without line ends, and without escapes of letters and digits.
+    unescaped: str
+    # In lower case, octets that stand apart in hexadecimal digits joined; empty if it has none.
+    joined: str
+
+
+def _with_plain_letters(text: str) -> str:
+    """Return a text without escapes of letters and digits; the same object if it has none."""
+    # A substring is found faster than a pattern, and most texts have none of them.
+    if "%" not in text and "\\" not in text and "&" not in text:
+        return text
+    plain = _ESCAPED_LETTER.sub(_plain_letter, text)
+    if plain == text:
+        return text
+    return plain
+
+
+def _joined_octets(lower: str) -> str:
+    if _OCTETS_APART.search(lower) is None:
+        return ""
+    return re.sub(_BETWEEN_OCTETS, "", lower)
+
+
+def _plain_letter(match: re.Match[str]) -> str:
+    if match["octal"]:
+        code = int(match["octal"], 8)
+    elif match["entity"]:
+        code = int(match["entity"])
+    else:
+        code = int(match["hex"] or match["entity_hex"], 16)
+    letter = chr(code)
+    if letter.isascii() and letter.isalnum():
+        return letter
+    return match[0]
+
+
+def _pattern_in(searched: _Searched, value: str) -> str:
+    """Return a pattern for the forms of a value that may occur in a text, empty if none can."""
+    text, one_line, lower, unescaped, _ = searched
     run = _longest_run(value)
     if len(value) < SHORTEST:
         return _plain_pattern(value, is_wrapped=False) if run in text else ""
     is_wrapped = one_line is not text
     between = _BREAK if is_wrapped else ""
     patterns = []
-    if run in one_line or (_is_hex(value) and run.lower() in lower):
-        patterns.append(_plain_pattern(value, is_wrapped=is_wrapped))
-    digits = value.encode("utf-8", "surrogatepass").hex()
-    if digits in lower:
-        patterns.append(f"(?i:{between.join(digits)})")
+    if run in one_line or run in unescaped or (_is_hex(value) and run.lower() in lower):
+        patterns.append(_plain_pattern(value, is_wrapped=is_wrapped, is_escaped=unescaped is not one_line))
+    patterns += _hexadecimal_patterns(searched, value, between)
     patterns += [between.join(map(re.escape, form)) for form in _base64_forms(value) if form in one_line]
     return "|".join(patterns)
+
+
+def _hexadecimal_patterns(searched: _Searched, value: str, between: str) -> list[str]:
+    """Return the patterns of a value in hexadecimal digits that may occur, its octets together or apart."""
+    digits = value.encode("utf-8", "surrogatepass").hex()
+    if digits in searched.lower:
+        return [f"(?i:{between.join(digits)})"]
+    if digits in searched.joined:
+        octets = re.findall("..", digits)
+        return [f"(?i:{f'(?:{_BETWEEN_OCTETS})?'.join(octets)})"]
+    return []
 
 
 @lru_cache(maxsize=4096)
@@ -144,11 +205,22 @@ def _longest_run(value: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _plain_pattern(value: str, *, is_wrapped: bool) -> str:
-    """Return the pattern of a value as it is, quoted or escaped. A short one has to be a word of its own."""
-    characters = map(_character, value)
+def _plain_pattern(value: str, *, is_wrapped: bool, is_escaped: bool = False) -> str:
+    """Return the pattern of a value as it is, quoted or escaped. A short one has to be a word of its own.
+
+    ``is_escaped`` allows for letters and digits that are escaped, too.
+    """
     if len(value) < SHORTEST:
-        return rf"(?<!\w){''.join(characters)}(?!\w)"
+        return rf"(?<!\w){''.join(map(_character, value))}(?!\w)"
+    characters: list[str] = []
+    for part in _BLANKS.split(value):
+        if _BLANKS.fullmatch(part):
+            # Programs may write one blank for several.
+            characters.append(f"(?:{_character(part[0])}|\\s)+")
+        elif is_escaped:
+            characters += map(_escaped_character, part)
+        else:
+            characters += map(_character, part)
     between = _BREAK if is_wrapped else ""
     plain = between.join(characters)
     if _is_hex(value):
@@ -162,16 +234,29 @@ def _is_hex(value: str) -> bool:
 
 
 def _character(character: str) -> str:
-    """Return the pattern of a character as it is, escaped or quoted, also several times over."""
+    """Return the pattern of a character as it is, escaped or quoted; letters and digits as they are."""
     if character.isascii() and character.isalnum():
         return character
+    return _escaped_character(character)
+
+
+@lru_cache(maxsize=512)
+def _escaped_character(character: str) -> str:
+    """Return the pattern of a character as it is, escaped or quoted, also several times over."""
     code = ord(character)
     octets = character.encode("utf-8", "surrogatepass")
     units = character.encode("utf-16-be", "surrogatepass").hex()
+    # A letter is not escaped by a backslash alone, and its case counts.
+    plain = rf"\\*{re.escape(character)}\u200b?"
+    if character.isascii() and character.isalnum():
+        plain = f"(?-i:{character})"
     forms = [
-        rf"\\*{re.escape(character)}\u200b?",
+        plain,
         "".join(f"%(?:25)*{octet:02x}" for octet in octets),
         "".join(rf"\\+x{octet:02x}" for octet in octets),
+        "".join(rf"\\+{octet:03o}" for octet in octets),
+        # Quoted-printable (RFC 2045).
+        "".join(f"={octet:02x}" for octet in octets),
         # Beyond the basic plane JSON writes two such escapes, a surrogate pair (RFC 8259).
         "".join(rf"\\+u{units[start : start + 4]}" for start in range(0, len(units), 4)),
         rf"\\+U{code:08x}",

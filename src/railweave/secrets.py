@@ -29,7 +29,7 @@ _NOT_SECRET: Mapping[tuple[str, str], str] = {
 """Fields whose names look like a secret, with the reason why they hold none."""
 
 _SECRET_WORD = re.compile(
-    r"pass(w|phrase|code|key)|pwd|pswd|secret|psk|credential|token|communit|private|md5|"
+    r"pass(w|phrase|code|key)|pwd|pswd|secret|psk|credential|token|communit|private|md5|cookie|pword|pw(hash|enc)|"
     r"^(?!by|com|tres|sur|over|multi|single|under|bio)\w*pass\d*$|^\w*pw\d*$|^creds?\d*$|^(jwt|otp|totp|hmac|bearer)\d*$"
 )
 _KEY_WORD = re.compile(r"^key|keys?\d*$|^(cak|sak|kek)\d*$")

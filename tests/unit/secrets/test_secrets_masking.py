@@ -65,6 +65,20 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
 ENCODINGS |= {
     "hexadecimal": lambda text: text.encode().hex(),
     "upper hexadecimal": lambda text: text.encode().hex().upper(),
+    "hexadecimal with colons": lambda text: text.encode().hex(":"),
+    "hexadecimal with blanks": lambda text: text.encode().hex(" ").upper(),
+    "octets": lambda text: ", ".join(f"0x{octet:02x}" for octet in text.encode()),
+    "URL, every octet": lambda text: "".join(f"%{octet:02x}" for octet in text.encode()),
+    "JSON, every character": lambda text: "".join(f"\\u{ord(character):04X}" for character in text),
+    "a shell's octets": lambda text: "".join(f"\\x{octet:02x}" for octet in text.encode()),
+    "octal": lambda text: "".join(f"\\{octet:03o}" for octet in text.encode()),
+    "HTML, every character": lambda text: "".join(f"&#{ord(character)};" for character in text),
+    "HTML, every character in hexadecimal": lambda text: "".join(f"&#x{ord(character):X};" for character in text),
+    "quoted-printable": lambda text: "".join(
+        character if character.isascii() and character.isalnum() else f"={character.encode().hex('=').upper()}"
+        for character in text
+    ),
+    "one blank for several": lambda text: " ".join(text.split()),
     "wrapped": lambda text: f"{text[:3]}\n    {text[3:]}",
     "wrapped by CR LF": lambda text: f"{text[:-2]}\r\n{text[-2:]}",
     "wrapped for a shell": lambda text: f"{text[:4]}\\\n{text[4:]}",
