@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, repeat
 from operator import contains, methodcaller
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from railweave.secrets import shown_text
 from railweave.sonic.rows import ConfigDb, Fields, Value
@@ -112,10 +112,15 @@ def parse_running(text: str) -> RunningConfig:
     Raises DocumentError where the text is not a JSON object of tables of rows of texts and lists.
     """
     try:
-        loaded = json.loads(text)
+        loaded = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise DocumentError(f"not JSON: {error}") from error
     return running_from(loaded)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Raise ValueError for NaN and Infinity, which Python's decoder accepts although they are not JSON."""
+    raise ValueError(f"{name} is not JSON")
 
 
 def running_from(document: object) -> RunningConfig:

@@ -47,6 +47,8 @@ def test_the_text_of_a_running_configuration_is_not_in_its_repr() -> None:
         ('{"PORT": {"Ethernet0": {"mtu": null}}}', "PORT|Ethernet0|mtu"),
         ('{"PORT": {"Ethernet0": {"mtu": {"a": "b"}}}}', "PORT|Ethernet0|mtu"),
         ('{"PORT": {"Ethernet0": {"mtu": [["x"]]}}}', "PORT|Ethernet0|mtu"),
+        ('{"PORT": {"Ethernet0": {"mtu": NaN}}}', "NaN is not JSON"),
+        ('{"PORT": {"Ethernet0": {"mtu": -Infinity}}}', "-Infinity is not JSON"),
     ],
 )
 def test_a_wrong_document_is_refused_with_its_place(text: str, place: str) -> None:

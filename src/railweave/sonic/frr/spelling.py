@@ -167,9 +167,10 @@ def _session(words: list[str]) -> list[str]:
             ordered += rest[at : at + length]
     if len(ordered) != len(rest):
         return words
-    if ordered[-4:-2] == ["vrf", "default"] or ordered[-2:] == ["vrf", "default"]:
+    if "vrf" in ordered:
         at = ordered.index("vrf")
-        del ordered[at : at + 2]
+        if ordered[at : at + 2] == ["vrf", "default"]:
+            del ordered[at : at + 2]
     return ["peer", address(words[1]), *map(address, ordered)]
 
 
