@@ -10,7 +10,7 @@ from railweave.fabric.buffers import BufferPool
 from railweave.fabric.policy import BufferModel
 from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.resolved import BufferUse, ResolvedTables, Scheduler, Wred, text
-from railweave.sonic.rows import ConfigDb, Value, number
+from railweave.sonic.rows import ConfigDb, Fields, Value, number
 
 COUNTER_GROUPS = "FLEX_COUNTER_TABLE"
 _READ_BESIDE = frozenset(
@@ -105,6 +105,8 @@ class PortSettings(NamedTuple):
     is_missing: bool = False
     # The port is down by configuration.
     is_shut: bool = False
+    # All tables of the switch were read, so a field that its row lacks is not set.
+    is_read_whole: bool = False
 
     def __str__(self) -> str:
         """Return ``device:port``."""
@@ -159,8 +161,8 @@ def switch_port(device: str, read: ResolvedTables, port: str, lanes_intended: in
             mtu_bytes=number(row.get("mtu", _DEFAULT_MTU)),
             fec=text(row.get("fec")) or "none",
             autoneg=text(row.get("autoneg")) or "off",
-            # A port is down without the field (sonic-port.yang).
-            is_shut=row.get("admin_status") != "up",
+            is_read_whole=read.is_whole,
+            is_shut=_is_shut(row, is_whole=read.is_whole),
         )
     if not read.knows("PORT_QOS_MAP"):
         return settings
@@ -189,6 +191,14 @@ def _with_qos(settings: PortSettings, read: ResolvedTables) -> PortSettings:
         buffer_model=read.model,
         cable_m=_metres(read.row("CABLE_LENGTH", "AZURE").get(port)),
     )
+
+
+def _is_shut(row: Fields, *, is_whole: bool) -> bool:
+    """Tell whether a port is down by its row: without the field it is (sonic-port.yang)."""
+    status = row.get("admin_status")
+    if status is None:
+        return is_whole
+    return status != "up"
 
 
 def _sonic_type(read: ResolvedTables) -> str | None:

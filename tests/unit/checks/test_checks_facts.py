@@ -472,7 +472,7 @@ def test_an_acl_that_sets_another_code_point_is_found(pod: Pod, name: str) -> No
     assert not found(pod(), pod_leaf1=leaf)
 
 
-@pytest.mark.parametrize("match", [{"SRC_IP": "10.32.0.0/24"}, {"META_DATA": "1"}, {"DSCP": "26/63"}])
+@pytest.mark.parametrize("match", [{"SRC_IP": "10.32.0.0/24"}, {"META_DATA": "1"}, {"DSCP": "26/x"}])
 def test_an_acl_that_may_set_another_code_point_is_warned_of(pod: Pod, match: dict[str, str]) -> None:
     leaf = running(pod(), "pod-leaf1")
     leaf["ACL_TABLE"] = {"MARK": {"type": "EGR_SET_DSCP", "stage": "EGRESS", "ports": ["Ethernet0"]}}
