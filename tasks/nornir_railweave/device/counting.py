@@ -1,5 +1,8 @@
 """The counters of a device over a while."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from napalm_sonic.decoding import decoding
 from nornir_railweave.checked_driver import CheckedDriver
 from railweave.switch_driver import ObserveRequest, PortCounters
@@ -13,3 +16,14 @@ def count_over(driver: CheckedDriver, seconds: float) -> tuple[PortCounters, ...
     view = driver.observe(ObserveRequest(state=False, counters=True, over_s=seconds))
     with decoding("its counters"):
         return tuple(view.counted)
+
+
+def count_of(counters: Mapping[str, Any], name: str) -> int:
+    """Return a counter, UNKNOWN if the device does not have it: drivers leave it out, or write -1, None or NaN."""
+    value = counters.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return UNKNOWN
+    try:
+        return max(int(value), UNKNOWN)
+    except (OverflowError, ValueError):
+        return UNKNOWN

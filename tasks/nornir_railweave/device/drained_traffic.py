@@ -1,11 +1,12 @@
 """Waits until drained ports carry nothing but their control packets, by the switch's own counters."""
 
 from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.checked_driver import CheckedDriver
-from nornir_railweave.device.counting import UNKNOWN, count_over
+from nornir_railweave.device.counting import count_of, count_over
 from railweave.switch_driver import PortCounters
 from railweave.wording import first_few
 
@@ -61,7 +62,11 @@ def packet_rates(counted: tuple[PortCounters, ...], ports: Collection[str]) -> d
         return {}
     first = counted[0]
     last = counted[-1]
-    return _rates(_packets(first.ports, ports), _packets(last.ports, ports), max(last.at_s - first.at_s, _SHORTEST_S))
+    seconds = last.at_s - first.at_s
+    # A clock that shows no number: over an unknown time every rate is unknown.
+    if not isfinite(seconds):
+        return {}
+    return _rates(_packets(first.ports, ports), _packets(last.ports, ports), max(seconds, _SHORTEST_S))
 
 
 def _packets(counters: Mapping[str, Mapping[str, Any]], ports: Collection[str]) -> dict[str, tuple[int, int]]:
@@ -75,11 +80,11 @@ def _packets(counters: Mapping[str, Mapping[str, Any]], ports: Collection[str]) 
 
 def _is_counted(counters: Mapping[str, Any]) -> bool:
     """Tell whether unicast packets are counted both ways; what NAPALM does not know is -1."""
-    return all(int(counters.get(f"{way}_unicast_packets", UNKNOWN)) >= 0 for way in ("rx", "tx"))
+    return all(count_of(counters, f"{way}_unicast_packets") >= 0 for way in ("rx", "tx"))
 
 
 def _sum(counters: Mapping[str, Any], way: str) -> int:
-    return sum(max(0, int(counters.get(f"{way}_{kind}", UNKNOWN))) for kind in _PACKETS)
+    return sum(max(0, count_of(counters, f"{way}_{kind}")) for kind in _PACKETS)
 
 
 def _rates(

@@ -8,7 +8,7 @@ from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.decoding import decoding
 from nornir_railweave.checked_driver import CheckedDriver
-from nornir_railweave.device.counting import UNKNOWN
+from nornir_railweave.device.counting import UNKNOWN, count_of
 from railweave.fabric.releases import running_release
 from railweave.plan.health import LossWatch
 from railweave.plan.observation import Counters, LldpNeighbor, Observation, ObservedSession, PortState, SessionTimers
@@ -90,8 +90,8 @@ def _summed(counted: Mapping[str, Mapping[str, int]], what: str) -> dict[str, in
     rx = f"rx_{what}"
     tx = f"tx_{what}"
     for port, counters in counted.items():
-        received = counters.get(rx, UNKNOWN)
-        sent = counters.get(tx, UNKNOWN)
+        received = count_of(counters, rx)
+        sent = count_of(counters, tx)
         if received >= 0 or sent >= 0:
             sums[port] = max(received, 0) + max(sent, 0)
     return sums

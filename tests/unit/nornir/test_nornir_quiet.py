@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from nornir_railweave.checked_driver import CheckedDriver
-from nornir_railweave.device.drained_traffic import wait_until_drained
+from nornir_railweave.device.counting import count_of
+from nornir_railweave.device.drained_traffic import packet_rates, wait_until_drained
 from railweave.switch_driver import STATE, Capability, ObserveRequest, SwitchDriver, SwitchView
 
 KINDS = ("unicast", "multicast", "broadcast")
@@ -171,3 +173,18 @@ def test_a_counter_that_is_cleared_meanwhile_counts_from_nothing(
     found = driver.wait("Ethernet0", timeout_s=0)
     assert said in found
     assert bool(found) is bool(said)
+
+
+@pytest.mark.parametrize("unknown", [None, "N/A", "", float("nan"), float("inf"), True, [], -7])
+def test_a_counter_without_a_number_is_unknown(unknown: object) -> None:
+    assert count_of({"rx_unicast_packets": unknown}, "rx_unicast_packets") == -1
+    assert count_of({}, "rx_unicast_packets") == -1
+    assert count_of({"rx_unicast_packets": "12"}, "rx_unicast_packets") == 12
+    rows: dict[str, Any] = {"Ethernet0": {"rx_unicast_packets": unknown, "tx_unicast_packets": 5}}
+    assert packet_rates((Moment(1.0, rows), Moment(3.0, rows)), ("Ethernet0",)) == {}
+
+
+@pytest.mark.parametrize("at_s", [float("nan"), float("inf")])
+def test_over_an_unknown_time_no_rate_is_known(at_s: float) -> None:
+    rows = {"Ethernet0": {"rx_unicast_packets": 5, "tx_unicast_packets": 5}}
+    assert packet_rates((Moment(1.0, rows), Moment(at_s, rows)), ("Ethernet0",)) == {}
