@@ -258,7 +258,8 @@ class Plan:
         or changes take no effect."""
         return tuple(name for name, device in self.devices.items() if device.reading.broken)
 
-    @property
+    # Asked for at every device of a rollout.
+    @cached_property
     def unprovisioned(self) -> frozenset[str]:
         """Return the devices that are provisioned for the first time, so carry nothing yet."""
         return frozenset(name for name, device in self.devices.items() if device.difference.unprovisioned)

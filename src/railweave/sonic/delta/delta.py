@@ -16,7 +16,7 @@ from railweave.sonic.delta.rules import Treatment
 from railweave.sonic.delta.tables import tables_after
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.frr import FrrEntry, with_lines
-from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
+from railweave.sonic.rows import FRR_TABLE, ConfigDb
 
 NO_REASON = ""
 
@@ -96,13 +96,13 @@ def _identity(change: Change) -> Hashable:
     if not isinstance(change.before, dict) and not isinstance(change.after, dict):
         return change
     # A row's fields are a dict, which cannot be hashed.
-    before = _hashable(change.before)
-    after = _hashable(change.after)
+    before: Hashable = change.before
+    if isinstance(change.before, dict):
+        before = tuple(change.before.items())
+    after: Hashable = change.after
+    if isinstance(change.after, dict):
+        after = tuple(change.after.items())
     return (change.op, change.table, change.key, before, after, change.disruption, change.method, change.reason)
-
-
-def _hashable(value: Value | Fields | None) -> Hashable:
-    return tuple(value.items()) if isinstance(value, dict) else value
 
 
 def lines_of(edits: Iterable[Edit]) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
