@@ -26,6 +26,7 @@ _TITLE_CHAR = 7.2
 _SUBTITLE_CHAR = 6.0
 _LEAST_WIDTH = 76
 _FRAME = 10
+_LEGEND_HEIGHT = CELL + PADDING
 _LEAST_RISE = 64
 _MOST_RISE = 150
 
@@ -67,6 +68,16 @@ class Label(NamedTuple):
     y: float
 
 
+class SquareLabel(NamedTuple):
+    """A square with what the squares of blocks stand for: its top left corner."""
+
+    text: str
+    x: float
+    y: float
+    # Each square stands for a stripe or pod, otherwise for a device.
+    is_part: bool
+
+
 class Frame(NamedTuple):
     """The outline of a column with its title."""
 
@@ -87,6 +98,8 @@ class Picture(NamedTuple):
     bands: tuple[Label, ...]
     # Descriptions of the cables between two bands that are all alike.
     remarks: tuple[Label, ...]
+    # The meaning of the squares in blocks, below everything else.
+    squares: tuple[SquareLabel, ...]
     frames: tuple[Frame, ...]
     boxes: tuple[Box, ...]
     lines: tuple[Line, ...]
@@ -113,12 +126,16 @@ def lay_out(scene: Scene) -> Picture:
         # Blocks of a band are centered on one line.
         y = tops[block.band] + (_band_height(scene, sizes, block.band) - size.height) / 2
         boxes.append(Box(block, x, y, size.width, size.height, _cells(block, x, y, size.width)))
+    squares = _squares(scene, height - MARGIN + PADDING / 2)
+    if squares:
+        height += _LEGEND_HEIGHT
     return Picture(
         scene,
         width,
         height,
         tuple(Label(title, MARGIN, tops[band] + TITLE_HEIGHT) for band, title in enumerate(scene.bands)),
         tuple(_remarks(scene, tops, sizes)),
+        squares,
         tuple(_frames(scene, boxes)),
         tuple(boxes),
         tuple(_lines(scene.bundles, boxes)),
@@ -153,7 +170,7 @@ def _cells(block: DeviceBlock, x: float, y: float, width: float) -> tuple[Cell, 
         return ()
     in_row = _cells_in_row(count)
     left = x + (width - min(count, in_row) * CELL_STEP + CELL_STEP - CELL) / 2
-    top = y + PADDING + TITLE_HEIGHT + SUBTITLE_HEIGHT - PADDING / 2
+    top = y + PADDING + TITLE_HEIGHT + SUBTITLE_HEIGHT - 1
     cells = []
     for unit in range(count):
         row, place = divmod(unit, in_row)
@@ -240,6 +257,23 @@ def _remarks(scene: Scene, tops: Sequence[float], sizes: _Sizes) -> list[Label]:
         bottom = tops[upper] + _band_height(scene, sizes, upper)
         remarks.append(Label(text, MARGIN, (bottom + tops[lower]) / 2 + 4))
     return remarks
+
+
+def _squares(scene: Scene, top: float) -> tuple[SquareLabel, ...]:
+    """Return what the squares of blocks stand for, side by side from the left; ``top`` is their upper edge."""
+    parts: dict[str, None] = {}
+    for block in scene.blocks:
+        # A block of one unit has no squares.
+        if len(block.units) > 1:
+            parts.update(dict.fromkeys(unit.part for unit in block.units))
+    labels = []
+    x = float(MARGIN)
+    # Devices have no part, and come first.
+    for part in sorted(parts):
+        text = f"devices of one {part}" if part else "one device"
+        labels.append(SquareLabel(text, x, top, is_part=bool(part)))
+        x += CELL + len(text) * _SUBTITLE_CHAR + 2 * PADDING
+    return tuple(labels)
 
 
 def _frames(scene: Scene, boxes: Sequence[Box]) -> list[Frame]:

@@ -10,7 +10,10 @@ from typing import Final
 from railweave.drawing.marks import Mark, MarkKind, worst
 
 RAILS: Final = 8
-"""Colors of rails, one for each of the eight NICs of the usual GPU node; with more rails they repeat."""
+"""Colors of rails, one for each of the eight NICs of the usual GPU node; with more rails they repeat.
+
+They are blue, violet and magenta: green, yellow, orange, red and gray are the colors of marks.
+"""
 
 LIGHT: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -33,13 +36,13 @@ LIGHT: Final[Mapping[str, str]] = MappingProxyType(
         "mark-failed": "#cf222e",
         "mark-unreachable": "#6e7781",
         "rail-0": "#0b6bcb",
-        "rail-1": "#b35900",
-        "rail-2": "#197a3d",
-        "rail-3": "#a3158a",
-        "rail-4": "#00748a",
-        "rail-5": "#c02b38",
-        "rail-6": "#5e4fd1",
-        "rail-7": "#6b6a00",
+        "rail-1": "#b5179e",
+        "rail-2": "#0f5257",
+        "rail-3": "#7c3aed",
+        "rail-4": "#0092d0",
+        "rail-5": "#1f1b78",
+        "rail-6": "#e055b0",
+        "rail-7": "#6b0f4f",
     }
 )
 DARK: Final[Mapping[str, str]] = MappingProxyType(
@@ -63,13 +66,13 @@ DARK: Final[Mapping[str, str]] = MappingProxyType(
         "mark-failed": "#f85149",
         "mark-unreachable": "#8b949e",
         "rail-0": "#58a6ff",
-        "rail-1": "#f0883e",
-        "rail-2": "#56d364",
-        "rail-3": "#e287dd",
-        "rail-4": "#39c5cf",
-        "rail-5": "#ff7b72",
-        "rail-6": "#a99bff",
-        "rail-7": "#d6d03f",
+        "rail-1": "#f078e0",
+        "rail-2": "#4fe0d6",
+        "rail-3": "#9d6bff",
+        "rail-4": "#a9d3ff",
+        "rail-5": "#4a6fd8",
+        "rail-6": "#f4c6e4",
+        "rail-7": "#c2558f",
     }
 )
 """Colors by use: ``level-0`` and up are those of the tiers, ``level-node`` that of GPU nodes."""
@@ -109,6 +112,22 @@ def variables() -> str:
             f':root[data-theme="dark"] .picture {{ {_declared(DARK)} }}',
         )
     )
+
+
+def literal(sheet: str, colors: Mapping[str, str]) -> str:
+    """Return CSS rules with the colors themselves instead of variables, for renderers that know no variables."""
+    marks = [name for name in colors if name.startswith("mark-")]
+    lines: list[str] = []
+    for line in sheet.splitlines():
+        if "var(--mark)" in line:
+            # The variable `--mark` depends on the kind of mark, so each kind gets a rule of its own.
+            lines += (line.replace(".mark ", f".{name} ").replace("(--mark)", f"(--{name})") for name in marks)
+        elif "--mark:" not in line:
+            lines.append(line)
+    text = "\n".join(lines)
+    for name, color in colors.items():
+        text = text.replace(f"var(--{name})", color)
+    return text
 
 
 def rules() -> str:

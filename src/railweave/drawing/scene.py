@@ -22,6 +22,12 @@ class Unit(NamedTuple):
     opens: str
     devices: tuple[str, ...]
 
+    @property
+    def part(self) -> str:
+        """Return ``stripe`` or ``pod`` for the devices of one, empty for a device."""
+        kind = self.opens.partition("-")[0]
+        return kind if kind in ("stripe", "pod") else ""
+
 
 class DeviceBlock(NamedTuple):
     """Devices that are drawn as one."""

@@ -4,14 +4,29 @@ from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from xml.sax.saxutils import escape, quoteattr
 
-from railweave.drawing.layout import CELL, PADDING, SUBTITLE_HEIGHT, TITLE_HEIGHT, Box, Line, Picture, line_width
+from railweave.drawing.layout import (
+    CELL,
+    PADDING,
+    SUBTITLE_HEIGHT,
+    TITLE_HEIGHT,
+    Box,
+    Line,
+    Picture,
+    SquareLabel,
+    line_width,
+)
 from railweave.drawing.marks import NO_MARKS, Mark, Marks, summary
-from railweave.drawing.palette import level_color, mark_class, rail_color, rules, variables
+from railweave.drawing.palette import LIGHT, level_color, literal, mark_class, rail_color, rules, variables
 
 
 def svg(picture: Picture, marks: Marks = NO_MARKS) -> str:
     """Return the picture as an SVG file of its own."""
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{_svg(picture, marks, style(), linked=False)}\n'
+
+
+def svg_literal(picture: Picture, marks: Marks = NO_MARKS) -> str:
+    """Return the picture as an SVG file in light colors for renderers without CSS variables and media queries."""
+    return _svg(picture, marks, literal("\n".join(_sheets()), LIGHT), linked=False)
 
 
 def svg_element(picture: Picture, marks: Marks = NO_MARKS) -> str:
@@ -21,11 +36,16 @@ def svg_element(picture: Picture, marks: Marks = NO_MARKS) -> str:
 
 def style() -> str:
     """Return the style sheet of pictures."""
+    return "\n".join((variables(), *_sheets()))
+
+
+def _sheets() -> tuple[str, ...]:
+    """Return the rules of the style sheet, which name colors by variables."""
     sheets = files("railweave.drawing")
     picture = sheets.joinpath("picture.css").read_text(encoding="utf-8")
     marks = sheets.joinpath("marks.css").read_text(encoding="utf-8")
     # Marks come last: they override the stroke of a block or line of the same specificity.
-    return "\n".join((variables(), picture, rules(), marks))
+    return picture, rules(), marks
 
 
 def _svg(picture: Picture, marks: Marks, sheet: str, *, linked: bool) -> str:
@@ -71,6 +91,8 @@ class _Drawer:
             yield self._line(line)
         for box in self._picture.boxes:
             yield from self._box(box)
+        for label in self._picture.squares:
+            yield _square(label)
 
     def _line(self, line: Line) -> str:
         bundle = line.bundle
@@ -110,7 +132,8 @@ class _Drawer:
             unit_marks = self._marks.of_devices(unit.devices)
             title = ", ".join(part for part in (unit.name, summary(unit_marks)) if part)
             drawn = _rect("", cell.x, cell.y, CELL, CELL, 2) + f"<title>{escape(title)}</title>"
-            yield self._link(_classes("cell", level, unit_marks), unit.opens, drawn, title, block.rails, block.planes)
+            element = "cell part" if unit.part else "cell"
+            yield self._link(_classes(element, level, unit_marks), unit.opens, drawn, title, block.rails, block.planes)
 
     def _link(
         self,
@@ -141,6 +164,13 @@ class _Drawer:
 
 def _classes(element: str, color: str, marks: Iterable[Mark]) -> str:
     return f"{element} {color}{mark_class(marks)}"
+
+
+def _square(label: SquareLabel) -> str:
+    """Return a square as in a block, with its meaning beside it."""
+    classes = "cell part" if label.is_part else "cell"
+    square = f'<g class="{classes}">{_rect("", label.x, label.y, CELL, CELL, 2)}</g>'
+    return square + _text("remark", label.x + CELL + 6, label.y + CELL - 1.5, label.text)
 
 
 def _numbers(numbers: frozenset[int]) -> str:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from pictures import check_picture
 
 from railweave import api
 
@@ -25,3 +26,10 @@ def test_a_picture_is_written_as_before(intent: str, part: str, ending: str, tmp
     if os.environ.get("RAILWEAVE_UPDATE_GOLDEN"):
         kept.write_bytes(out.read_bytes())
     assert out.read_bytes() == kept.read_bytes()
+
+
+@pytest.mark.parametrize(("intent", "part"), DRAWN)
+def test_a_png_looks_as_before(intent: str, part: str, tmp_path: Path) -> None:
+    out = tmp_path / f"{intent}.{part}.png"
+    api.draw(api.open_project(INTENTS / f"{intent}.yml"), of=part, out=out)
+    check_picture(out.read_bytes(), HERE / out.name)

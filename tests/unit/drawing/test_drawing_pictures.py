@@ -1,8 +1,10 @@
 """What pictures say, what marks do to them, and what is refused."""
 
 import io
+import math
 import sys
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
@@ -16,10 +18,10 @@ from railweave.drawing.formats import FORMATS, written
 from railweave.drawing.layout import lay_out
 from railweave.drawing.marks import NO_MARKS, Mark, MarkKind, Marks, summary, worst
 from railweave.drawing.mermaid import mermaid
-from railweave.drawing.palette import DARK, LIGHT, mark_color
+from railweave.drawing.palette import DARK, LIGHT, RAILS, mark_color
 from railweave.drawing.png import png
-from railweave.drawing.scene import Scene
-from railweave.drawing.svg import svg, svg_element
+from railweave.drawing.scene import Scene, Unit
+from railweave.drawing.svg import svg, svg_element, svg_literal
 from railweave.drawing.text import text
 from railweave.errors import RailweaveError, UsageError
 from railweave.report.drawing import scene_view
@@ -100,6 +102,27 @@ def test_draw_io_joins_shapes_that_are_there() -> None:
     assert all(cells[edge.get(end)].get("vertex") for edge in edges for end in ("source", "target"))
 
 
+def test_renderers_without_variables_get_every_color_itself() -> None:
+    written = svg_literal(lay_out(scene()), MARKS)
+    assert "var(" not in written
+    assert "@media" not in written
+    failed = LIGHT[mark_color(MarkKind.FAILED)]
+    assert f".picture .line.mark-failed path {{ stroke: {failed}; stroke-width: 3.5; }}" in written
+
+
+def test_a_legend_says_what_squares_stand_for() -> None:
+    def squares(drawn: Scene) -> list[tuple[str, bool]]:
+        return [(label.text, label.is_part) for label in lay_out(drawn).squares]
+
+    assert squares(scene("lab-4")) == []
+    large = scene("pods-512")
+    assert squares(large) == [("one device", False)]
+    stripes = tuple(Unit(f"stripe {number}", f"stripe-{number}", (f"leaf{number}",)) for number in range(2))
+    large = large._replace(blocks=(*large.blocks[:-1], large.blocks[-1]._replace(units=stripes)))
+    assert squares(large) == [("one device", False), ("devices of one stripe", True)]
+    assert svg(lay_out(large)).count('class="cell part level-') == len(stripes)
+
+
 @pytest.mark.slow
 def test_png_shows_what_is_marked_in_its_color() -> None:
     plain, marked = (Image.open(io.BytesIO(png(lay_out(scene()), marks))).convert("RGB") for marks in (NO_MARKS, MARKS))
@@ -130,10 +153,39 @@ def contrast(one: str, other: str) -> float:
     return (bright + 0.05) / (dark + 0.05)
 
 
-def luminance(color: str) -> float:
+def linear(color: str) -> tuple[float, ...]:
+    """Return red, green and blue as shares of light, without sRGB's gamma."""
     parts = [part / 255 for part in bytes.fromhex(color[1:])]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return tuple(part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+
+
+def luminance(color: str) -> float:
+    red, green, blue = linear(color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+def test_rails_differ_from_each_other_and_from_states(colors: dict[str, str]) -> None:
+    rails = [color for name, color in colors.items() if name.startswith("rail-")]
+    states = [color for name, color in colors.items() if name.startswith("mark-")]
+    assert len(rails) == RAILS
+    # In OKLab 0.02 is a difference that can just be seen.
+    assert min(math.dist(oklab(one), oklab(other)) for one, other in combinations(rails, 2)) > 0.1
+    assert min(math.dist(oklab(rail), oklab(state)) for rail in rails for state in states) > 0.1
+    assert min(contrast(rail, colors[ground]) for rail in rails for ground in ("paper", "frame")) >= 3
+
+
+def oklab(color: str) -> tuple[float, ...]:
+    """Return a color in OKLab, where distances are those that people see (bottosson.github.io/posts/oklab)."""
+    red, green, blue = linear(color)
+    long = (0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue) ** (1 / 3)
+    medium = (0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue) ** (1 / 3)
+    short = (0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue) ** (1 / 3)
+    return (
+        0.2104542553 * long + 0.793617785 * medium - 0.0040720468 * short,
+        1.9779984951 * long - 2.428592205 * medium + 0.4505937099 * short,
+        0.0259040371 * long + 0.7827717662 * medium - 0.808675766 * short,
+    )
 
 
 def test_marks_are_ordered_and_said_once() -> None:
@@ -167,11 +219,11 @@ def test_an_unknown_ending_names_those_that_are_known(tmp_path: Path) -> None:
     assert {ending for ending in FORMATS if written(scene(), NO_MARKS, Path(f"fabric{ending}"))} == set(FORMATS)
 
 
-def test_png_without_pillow_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "PIL", None)
+def test_png_without_resvg_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(RailweaveError) as refused:
         png(lay_out(scene()))
-    assert str(refused.value) == "PNG needs Pillow: install railweave[png], or write SVG, which every browser shows"
+    assert str(refused.value) == "PNG needs resvg: install railweave[png], or write SVG, which every browser shows"
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from railweave.drawing.elevation import RACKS
 from railweave.drawing.layout import lay_out
 from railweave.drawing.leaving import Leaving, with_leaving
 from railweave.drawing.marks import Marks
+from railweave.drawing.palette import RAILS
 from railweave.drawing.svg import style, svg_element
 from railweave.drawing.views import FABRIC, part_keys, scene_of
 from railweave.fabric.model import Fabric
@@ -61,6 +62,7 @@ def page_html(page: Page) -> bytes:
         marked=page.marked,
         choices=choices,
         rails=_filter_values(fabric.rails),
+        rail_colors=RAILS,
         planes=_filter_values(fabric.planes),
         whole=svg_element(lay_out(whole), page.marks),
         kinds=_kinds(page.marks),
