@@ -50,6 +50,11 @@ class Figure(NamedTuple):
     name: str
     values: tuple[str, ...]
 
+    @property
+    def differs(self) -> bool:
+        """Return whether the designs differ in it."""
+        return len(set(self.values)) > 1
+
 
 def worst_single(fabric: Fabric) -> FailureClass | None:
     """Return the class of single failures that costs most."""
@@ -103,7 +108,7 @@ def _figures(design: Alternative, by_part: bool) -> Iterator[tuple[str, str]]:
     yield "links between switches", f"{links.leaf_spine + links.spine_super_spine:,}"
     yield from _parts(design.bill, by_part)
     yield "max. nodes without recabling", f"{sizing.limits.nodes:,} ({sizing.limits.first.replace('_', ' ')})"
-    yield from _worst(design.worst)
+    yield from _worst(design)
     yield from _cost(design.bill)
     for guideline in design.guidelines:
         yield guideline.name, _mark(guideline) + guideline.value
@@ -156,11 +161,14 @@ def _stated(total: int | None, missing: tuple[str, ...]) -> str:
     return text
 
 
-def _worst(worst: FailureClass | None) -> Iterator[tuple[str, str]]:
+def _worst(design: Alternative) -> Iterator[tuple[str, str]]:
+    worst = design.worst
     if worst is None:
         return
     cost = worst.cost
-    yield "worst single failure", f"{worst.example[0].name}, one of {worst.count:,}"
+    # Designs of different names would differ in every name of a device.
+    name = worst.example[0].name.removeprefix(f"{design.sizing.fabric}-")
+    yield "worst single failure", f"{name}, one of {worst.count:,}"
     yield "  nodes cut off", f"{cost.nodes_cut_off:,}"
     yield "  node ports left", percent_text(cost.injection_percent)
     yield "  worst rail left", percent_text(cost.rail_percent)

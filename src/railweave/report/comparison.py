@@ -7,11 +7,11 @@ from rich.console import RenderableType
 
 from railweave.bom.bill import Bill, PartKind
 from railweave.codec import members
-from railweave.comparison.alternative import Alternative, Comparison, figures, pieces
+from railweave.comparison.alternative import Alternative, Comparison, Figure, figures, pieces
 from railweave.failures.analysis import FailureClass
 from railweave.report.bom import amount
 from railweave.report.layout import cell, markdown_table, table
-from railweave.report.tables import Narrow
+from railweave.report.tables import DIFFERS, Narrow
 
 _SIZES = ("gpus", "nodes", "tiers", "planes", "rails", "leaves", "spines", "super_spines")
 
@@ -95,5 +95,11 @@ def designs_page(purposes: Mapping[str, str], comparison: Comparison) -> str:
 def comparison_view(comparison: Comparison) -> RenderableType:
     """Return a table with a column for every design, or several tables if the screen is too narrow for one."""
     names = [alternative.intent for alternative in comparison.alternatives]
-    rows = [(row.name, *row.values) for row in figures(comparison)]
+    rows = [(_marked(row), *row.values) for row in figures(comparison)]
     return table("", *names, rows=rows, narrow=Narrow.PARTS)
+
+
+def _marked(row: Figure) -> str:
+    """Return the name of a row, marked if the designs differ in it."""
+    mark = DIFFERS if row.differs else " "
+    return f"{mark} {row.name}"

@@ -16,6 +16,9 @@ _GAP = 3
 
 _INDENT = 2
 
+DIFFERS = "≠"
+"""Mark in front of the name of a row whose columns differ; it counts to the indent of the cell."""
+
 _WORDS = re.compile(r"^ +\S+|\S+(?: %\S*)?")
 """Text kept on one line: a word with the indent of its cell, a number with its percent sign."""
 
@@ -135,7 +138,7 @@ def _shrink_widest(widths: list[int], least: Sequence[int], shrinkable: Sequence
 
 def _wrapped(text: Text, width: int) -> Text:
     """Return a cell in lines of at most ``width`` if its words allow it; all lines have the indent of the first."""
-    indent = len(text.plain) - len(text.plain.lstrip(" "))
+    indent = len(text.plain) - len(text.plain.lstrip(f" {DIFFERS}"))
     begin = 0
     breaks: list[int] = []
     for word in _WORDS.finditer(text.plain):

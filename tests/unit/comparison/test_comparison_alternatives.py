@@ -1,15 +1,18 @@
 """Designs side by side: the figures of each are those of its own commands."""
 
+import io
 from pathlib import Path
 
 import pytest
 from by_check import sampled
+from rich.console import Console
 
 from railweave import api
 from railweave.bom.bill import PartKind
 from railweave.comparison.alternative import Comparison, figures, in_order
 from railweave.errors import RefusedError, UsageError
-from railweave.report.comparison import comparison_json
+from railweave.report.comparison import comparison_json, comparison_view
+from railweave.report.page.compare_page import comparison_html, rules
 
 INTENTS = Path(__file__).resolve().parents[3] / "intent"
 SIZED = """
@@ -81,7 +84,7 @@ def test_the_table_of_three_designs_whole(sized: Path) -> None:
         "fibers": ("128", "8,192", ""),
         "rack units of switches": ("12", "640", ""),
         "max. nodes without recabling": ("32 (spine ports)", "512 (spine ports)", "64 (spine ports)"),
-        "worst single failure": ("pod1-leaf1, one of 4", "pod 0, one of 4", ""),
+        "worst single failure": ("leaf1, one of 4", "pod 0, one of 4", ""),
         "  nodes cut off": ("0", "128", ""),
         "  node ports left": ("75 %", "75 %", ""),
         "  worst rail left": ("0 %", "75 %", ""),
@@ -139,3 +142,19 @@ def test_the_errors_of_all_designs_are_shown_together(tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as refused:
         compared(*faulty)
     assert {Path(one.where.file).name for one in refused.value.diagnostics if one.where} == {"a.yml", "b.yml"}
+
+
+def test_rows_in_which_designs_differ_are_marked() -> None:
+    found = compared(INTENTS / "pod-32.yml", INTENTS / "pod-32-wide.yml")
+    different = [row.name for row in figures(found) if row.differs]
+    assert different[:3] == ["  NVIDIA SN4700", "  Nokia 7220 IXR-H4-64D", "rack units of switches"]
+    screen = Console(width=120, file=io.StringIO())
+    with screen.capture() as captured:
+        screen.print(comparison_view(found))
+    marked = [line for line in captured.get().splitlines() if line.startswith("≠ ")]
+    assert [line[2:].startswith(name) for line, name in zip(marked, different, strict=True)] == [True] * len(different)
+    page = comparison_html(found).decode()
+    # The page has the rules of thumb in a table of their own too.
+    again = sum(row.differs for row in rules(found))
+    assert page.count('<tr class="differs">') == page.count('aria-label="differs"') == len(different) + again
+    assert page.startswith("<!doctype html>")

@@ -16,6 +16,11 @@ class GuidelineRow(NamedTuple):
     cells: tuple[Guideline | None, ...]
     source: str
 
+    @property
+    def differs(self) -> bool:
+        """Return whether the designs differ in it."""
+        return len({cell and (cell.value, cell.met) for cell in self.cells}) > 1
+
 
 def rules(comparison: Comparison) -> tuple[GuidelineRow, ...]:
     """Return the rules of thumb that apply to some design, each with the figures of all."""
