@@ -46,7 +46,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom docs pages wheels image fabric deploy diff verify test slow check lint types coverage e2e e2e-nightly faults fuzz chaos fuzz-chaos frozen properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs pages wheels image fabric deploy diff verify pictures test slow check lint types coverage e2e e2e-nightly faults fuzz chaos fuzz-chaos frozen properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -155,6 +155,11 @@ diff: fabric ## dry run: what a deployment would change
 
 verify: setup ## compare LLDP, BGP, MTU and links of the running fabric with the intent
 	@$(RAILWEAVE) verify $(INTENT) --target $(TARGET) $(PHASED)
+
+# The pages need Chromium; CONTRIBUTING.md says what to look for.
+pictures: setup ## the reference pictures anew: screens, drawings and pages, and those of the docs; needs Chromium
+	@RAILWEAVE_UPDATE_GOLDEN=1 $(PYTEST) tests/golden/drawing tests/golden/screens
+	@RAILWEAVE_UPDATE_GOLDEN=1 $(PYTEST) -m e2e tests/e2e/test_e2e_pictures.py
 
 # Every process would rewrite the assertions of all test modules to be able to explain one: those that failed run again for that.
 test: setup ## all tests that need only Python, except slow ones (`make check` runs these too)

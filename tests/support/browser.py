@@ -10,6 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+FONTS = Path(__file__).resolve().parents[2] / "src" / "railweave" / "drawing" / "fonts"
+ONLY_OWN_FONT = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+<include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+<dir>{fonts}</dir>
+<cachedir>{cache}</cachedir>
+<match target="pattern"><edit name="family" mode="assign" binding="strong"><string>Inter</string></edit></match>
+</fontconfig>
+"""
+"""The configuration of fontconfig with the font of railweave's pictures for every family. The fonts of the machine are
+left for the few signs that it lacks (the brackets of rounding)."""
+
 PROGRAM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
@@ -85,9 +98,14 @@ class Browser:
 
 
 @contextmanager
-def browser(profile: Path) -> Iterator[Browser]:
-    """Start a headless browser with a new profile, and end it."""
+def browser(profile: Path, *, own_font: bool = False) -> Iterator[Browser]:
+    """Start a headless browser with a new profile, and end it. ``own_font``: it writes in railweave's font."""
     assert PROGRAM, "no chromium here"
+    environment = dict(os.environ)
+    if own_font:
+        configuration = profile / "fonts.conf"
+        configuration.write_text(ONLY_OWN_FONT.format(fonts=FONTS, cache=profile / "fonts"), encoding="utf-8")
+        environment["FONTCONFIG_FILE"] = str(configuration)
     command_in, command_out = os.pipe()
     answer_in, answer_out = os.pipe()
     # The pipe's ends are 3 and 4 in the browser, whatever their numbers are here.
@@ -103,7 +121,10 @@ def browser(profile: Path) -> Iterator[Browser]:
         f"--user-data-dir={profile}",
     )
     with subprocess.Popen(
-        ["bash", "-c", script, "bash", *arguments], pass_fds=(command_in, answer_out), stderr=subprocess.DEVNULL
+        ["bash", "-c", script, "bash", *arguments],
+        pass_fds=(command_in, answer_out),
+        stderr=subprocess.DEVNULL,
+        env=environment,
     ) as process:
         os.close(command_in)
         os.close(answer_out)
