@@ -336,8 +336,9 @@ def test_a_scaffolded_repository_deploys_grows_and_goes_back_by_its_own_pipeline
     repository = Repository(tmp_path / "repository", hardware, tmp_path / "forge")
     runs = forge(repository)
     proposal, merged, nightly = forge.events
-    repository.git("init", "-q")
-    repository.commit("Start")
+    # `init` commits the files only where git knows the name of its user.
+    repository.git("add", "-A")
+    repository.git("commit", "-q", "--allow-empty", "-m", "Start")
 
     # The first fabric: a proposal with its plan, a merge that provisions.
     repository.describe_the_rack()
