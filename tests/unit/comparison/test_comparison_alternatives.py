@@ -148,7 +148,7 @@ def test_rows_in_which_designs_differ_are_marked() -> None:
     found = compared(INTENTS / "pod-32.yml", INTENTS / "pod-32-wide.yml")
     different = [row.name for row in figures(found) if row.differs]
     assert different[:3] == ["  NVIDIA SN4700", "  Nokia 7220 IXR-H4-64D", "rack units of switches"]
-    screen = Console(width=120, file=io.StringIO())
+    screen = Console(width=1000, file=io.StringIO())
     with screen.capture() as captured:
         screen.print(comparison_view(found))
     marked = [line for line in captured.get().splitlines() if line.startswith("≠ ")]
