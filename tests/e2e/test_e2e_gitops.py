@@ -325,7 +325,7 @@ def at_work(running: Any) -> Any:
     return {table: rows for table, rows in running.items() if table != "CABLE_LENGTH"}
 
 
-@pytest.mark.parametrize("forge", [GitHub, GitLab])
+@pytest.mark.parametrize("forge", [GitHub, pytest.param(GitLab, marks=pytest.mark.nightly)])
 def test_a_scaffolded_repository_deploys_grows_and_goes_back_by_its_own_pipeline(
     forge: Any, new_project: Any, tmp_path: Path
 ) -> None:

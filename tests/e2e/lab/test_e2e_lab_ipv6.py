@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.e2e
+# The simulator's scenarios of the same name run for every change.
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 LEAVES, SPINES = ("dual-leaf1", "dual-leaf2"), ("dual-spine1", "dual-spine2")
 UPLINKS = ("Ethernet116", "Ethernet120")

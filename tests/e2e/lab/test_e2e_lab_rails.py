@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.e2e
+# The simulator's scenarios of the same name run for every change.
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 OWN, OTHER = "10.32.0.128/26", "10.32.0.64/26"
 """The nodes of leaf 3, on rail 0 as leaf 1, and of leaf 2, on rail 1."""
