@@ -139,6 +139,7 @@ def test_a_site_takes_its_part_of_a_rollout_from_a_queue(site: SiteRig, broker: 
         assert site.project.plan()["changes"]
 
 
+@pytest.mark.nightly
 def test_a_worker_of_a_queue_that_is_killed_amid_a_change_is_named(site: SiteRig, broker: Broker) -> None:
     site.by_queue(broker.url, worker_s=12)
     site.slow_to_heal()
