@@ -3,7 +3,17 @@
 from ipaddress import IPv4Address, ip_address
 
 from railweave.sonic.frr.list_spelling import community_list, extended_list, path_list
-from railweave.sonic.frr.words import Respell, as_number, dscp, is_mask, masked_network, network, number, numbers
+from railweave.sonic.frr.words import (
+    Respell,
+    as_number,
+    dscp,
+    is_mask,
+    masked_network,
+    network,
+    number,
+    numbers,
+    ordered_options,
+)
 
 
 def bgp_words(words: list[str]) -> list[str]:
@@ -117,12 +127,8 @@ def aggregate_address(words: list[str]) -> list[str]:
     if rest and is_mask(rest[0]):
         prefix = masked_network(prefix, rest[0])
         rest = rest[1:]
-    options: list[str] = []
-    for name, length in _AGGREGATE_OPTIONS.items():
-        if name in rest:
-            at = rest.index(name)
-            options += rest[at : at + length]
-    if len(options) != len(rest):
+    options = ordered_options(rest, _AGGREGATE_OPTIONS)
+    if options is None:
         return words
     return ["aggregate-address", network(prefix), *options]
 

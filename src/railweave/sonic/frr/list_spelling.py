@@ -2,7 +2,16 @@
 
 from itertools import chain
 
-from railweave.sonic.frr.words import address, communities, is_mask, masked_network, network, number, route_target
+from railweave.sonic.frr.words import (
+    address,
+    communities,
+    is_mask,
+    masked_network,
+    network,
+    number,
+    ordered_options,
+    route_target,
+)
 
 
 def route_words(words: list[str]) -> list[str]:
@@ -54,12 +63,10 @@ def _option(name: str, words: list[str]) -> list[str]:
     """Return the words of an option of a route as FRR prints them."""
     if name != "bfd":
         return [number(word) for word in words]
-    ordered = words[:1]
-    for option, length in _BFD_OPTIONS.items():
-        if option in words:
-            at = words.index(option)
-            ordered += words[at : at + length]
-    return ordered
+    ordered = ordered_options(words[1:], _BFD_OPTIONS)
+    if ordered is None:
+        return words
+    return ["bfd", *ordered]
 
 
 def _option_length(name: str, words: list[str]) -> int:

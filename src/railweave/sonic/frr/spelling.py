@@ -23,6 +23,7 @@ from railweave.sonic.frr.words import (
     network,
     number,
     numbers,
+    ordered_options,
     signed_numbers,
 )
 
@@ -159,13 +160,8 @@ _SESSION_OPTIONS = {"multihop": 1, "local-address": 2, "vrf": 2, "interface": 2}
 
 def _session(words: list[str]) -> list[str]:
     # ``peer`` opens a session of BFD.
-    rest = words[2:]
-    ordered: list[str] = []
-    for option, length in _SESSION_OPTIONS.items():
-        if option in rest:
-            at = rest.index(option)
-            ordered += rest[at : at + length]
-    if len(ordered) != len(rest):
+    ordered = ordered_options(words[2:], _SESSION_OPTIONS)
+    if ordered is None:
         return words
     if "vrf" in ordered:
         at = ordered.index("vrf")

@@ -1,7 +1,7 @@
 """The words of FRR's lines as FRR prints them: numbers and addresses in their short form, communities by name."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 
@@ -160,3 +160,18 @@ def numbers(words: list[str]) -> list[str]:
 
 Respell = Callable[[list[str]], list[str]]
 """How a line of one family of commands is written: from its words to those that FRR prints."""
+
+
+def ordered_options(words: Sequence[str], lengths: Mapping[str, int]) -> list[str] | None:
+    """Return options in FRR's order, None where other words are among them.
+
+    ``lengths`` has the options in that order, and how many words each takes.
+    """
+    ordered: list[str] = []
+    for option, length in lengths.items():
+        if option in words:
+            at = words.index(option)
+            ordered += words[at : at + length]
+    if len(ordered) != len(words):
+        return None
+    return ordered
