@@ -1,6 +1,6 @@
 """Design an intent: sizing and fabric, or every reason why there is none."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -9,11 +9,13 @@ from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, build_panel
 from railweave.design.as_built import with_as_built
 from railweave.design.graph import Panels, build_fabric
-from railweave.design.hardware import Media, TierHardware, choose_hardware, choose_leaves, choose_media
+from railweave.design.hardware import TierHardware, choose_hardware
 from railweave.design.identity import host_block_size
 from railweave.design.layout import Layout
+from railweave.design.leaf_class import choose_leaf_classes
 from railweave.design.lengths import with_racks
 from railweave.design.management import with_management
+from railweave.design.media import Media, choose_media
 from railweave.design.nodes import distribute_ports
 from railweave.design.room import Designed
 from railweave.design.sizing import size
@@ -88,18 +90,17 @@ def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]
     hardware, diagnostics = choose_hardware(intent, catalog)
     if not hardware or node_ports is None:
         return None, Design(None, None, in_order(diagnostics))
-    own, diagnostics = choose_leaves(intent, hardware, catalog)
-    if own is None:
+    classes, diagnostics = choose_leaf_classes(intent, hardware, catalog)
+    if classes is None:
         return None, Design(None, None, in_order(diagnostics))
-    node_ports = tuple(one._replace(leaf=leaf) for one, leaf in zip(node_ports, own, strict=True))
-    layout, layout_diagnostics = lay_out(intent, node_ports, hardware)
+    layout, layout_diagnostics = lay_out(intent, node_ports, classes, hardware)
     built = hardware[: len(layout.tiers) if layout else intent.topology.tiers or 2]
-    media, media_diagnostics = choose_media(intent, built, own, catalog)
+    media, media_diagnostics = choose_media(intent, built, classes, node_ports, catalog)
     diagnostics = (*media_diagnostics, *layout_diagnostics)
     if layout is None:
         return None, Design(None, None, in_order(diagnostics))
     panels, panel_diagnostics = _panels(intent, layout, built)
-    sizing = size(Designed(intent, node_ports, hardware, layout), in_order((*diagnostics, *panel_diagnostics)))
+    sizing = size(Designed(intent, node_ports, classes, hardware, layout), in_order((*diagnostics, *panel_diagnostics)))
     found = in_order(sizing.diagnostics)
     sizing = sizing._replace(diagnostics=found)
     outcome = Design(None, sizing, found)
@@ -109,23 +110,17 @@ def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]
 
 
 def _panels(
-    intent: Intent, layout: Layout, hardware: Iterable[TierHardware]
+    intent: Intent, layout: Layout, hardware: Sequence[TierHardware]
 ) -> tuple[Panels | None, tuple[Diagnostic, ...]]:
-    tiers = [
-        _panel(intent, f"topology.{tier.name.replace('-', '_')}", tier.ports, one.model)
-        for tier, one in zip(layout.tiers, hardware, strict=True)
+    leaves = [_panel(intent, leaf.path, leaf.ports, leaf.hardware.model) for leaf in layout.classes]
+    above = [
+        _panel(intent, f"topology.{tier.name.replace('-', '_')}", tier.ports, switch.model)
+        for tier, switch in zip(layout.tiers[1:], hardware[1:], strict=True)
     ]
-    own = {
-        group.entry.name: _panel(intent, f"{group.path}.leaf", group.leaf.ports, group.leaf.hardware.model)
-        for group in layout.groups
-        if group.leaf
-    }
-    every = (*tiers, *own.values())
-    diagnostics = tuple(one for one in every if isinstance(one, Diagnostic))
-    if not all(isinstance(one, Panel) for one in every):
-        return None, diagnostics
-    of_entries = {name: one for name, one in own.items() if isinstance(one, Panel)}
-    return Panels(tuple(one for one in tiers if isinstance(one, Panel)), of_entries), ()
+    panels = [panel for panel in (*leaves, *above) if isinstance(panel, Panel)]
+    if len(panels) < len(leaves) + len(above):
+        return None, tuple(panel for panel in (*leaves, *above) if isinstance(panel, Diagnostic))
+    return Panels(tuple(panels[: len(leaves)]), tuple(panels[len(leaves) :])), ()
 
 
 def _panel(intent: Intent, path: str, ports: TierPorts, model: SwitchModel | None) -> Panel | Diagnostic | None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from railweave.design.hardware import Media
 from railweave.design.identity import (
     asn,
     device_name,
@@ -18,9 +17,11 @@ from railweave.design.identity import (
     nic_block,
     nic_block_size,
 )
-from railweave.design.layout import Layout, NodeGroup, OwnLeaf, TierLayout
+from railweave.design.layout import Layout, NodeGroup, TierLayout
+from railweave.design.leaf_class import LeafClass
+from railweave.design.media import Media
 from railweave.design.nodes import host_ports
-from railweave.design.wiring import Uplink, wire, wire_apart
+from railweave.design.wiring import Uplink, wire, wire_block
 from railweave.fabric.devices import RAIL, Host, HostPort, Switch, Tier
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
@@ -31,16 +32,10 @@ from railweave.intent.model import Intent, Part, Shape
 
 
 class Panels(NamedTuple):
-    """The panels of each tier, and by the name of an entry of nodes those of the leaves that it has for itself."""
+    """The panels of leaves by their class, and those of the tiers above."""
 
-    tiers: tuple[Panel, ...]
-    own_leaves: Mapping[str, Panel]
-
-    def of(self, layout: Layout, level: int, place: int) -> Panel:
-        """Return the panel of the switch of a tier at ``place``."""
-        if level or not self.own_leaves:
-            return self.tiers[level]
-        return self.own_leaves.get(layout.owner(place // layout.stripe_leaves).entry.name, self.tiers[0])
+    leaves: tuple[Panel, ...]
+    above: tuple[Panel, ...]
 
 
 def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, sizing: Sizing) -> Fabric:
@@ -77,64 +72,70 @@ def _nic_blocks(addressing: Addressing, layout: Layout, leaves: Iterable[Switch]
     return {one.name: Pool(nic_block(addressing, layout, one.place, one.plane), length) for one in leaves}
 
 
-def _switches(intent: Intent, layout: Layout, own: TierLayout, panels: Panels) -> Iterator[Switch]:
-    addressing, tiers = intent.policies.addressing, _tiers_of_entries(layout, own)
-    has_pods = layout.super_spines is not None
-    for place in own.places:
-        of_pod, _ = own.group_of(place)
-        joined, _ = own.joins(place)
-        tier = tiers[layout.owner(place // layout.stripe_leaves).entry.name] if len(tiers) > 1 else tiers[""]
-        panel = panels.of(layout, tier.level, place)
+def _switches(intent: Intent, layout: Layout, tier_layout: TierLayout, panels: Panels) -> Iterator[Switch]:
+    addressing, level = intent.policies.addressing, tier_layout.level
+    tiers = [tier_layout.tier]
+    panels_of_tier = [panels.above[level - 1]] if level else panels.leaves
+    if level == 0:
+        tiers = [_tier_of_class(tier_layout.tier, leaf) for leaf in layout.classes]
+    for place in tier_layout.places:
+        leaf = 0
+        if level == 0:
+            leaf = layout.owner(place // layout.stripe_leaves).leaf
+        pod, group = _pod_and_group(layout, tier_layout, place)
         for plane in range(layout.planes):
             number = device_number(place, plane, layout.planes)
             yield Switch(
-                name=device_name(layout.fabric, tier.name, number),
-                tier=tier,
+                name=device_name(layout.fabric, tier_layout.name, number),
+                tier=tiers[leaf],
                 number=number,
                 place=place,
                 plane=plane,
-                stripe=place // layout.stripe_leaves if tier.attaches_nodes else None,
-                rail=_rail(layout, own, place),
-                asn=asn(addressing, tier.level, number, plane, of_pod),
-                loopback=loopback(addressing, tier.level, number),
-                panel=panel,
-                pod=of_pod if has_pods and tier.level < 2 else None,
-                group=(of_pod if tier.level > 1 else joined) if has_pods and tier.level else None,
+                stripe=place // layout.stripe_leaves if level == 0 else None,
+                rail=_rail(layout, tier_layout, place),
+                asn=asn(addressing, level, number, plane, tier_layout.group_of(place)[0]),
+                loopback=loopback(addressing, level, number),
+                panel=panels_of_tier[leaf],
+                pod=pod,
+                group=group,
             )
 
 
-def _tiers_of_entries(layout: Layout, own: TierLayout) -> dict[str, Tier]:
-    """Return the tier by the name of the entry of nodes whose leaves have uplinks of their own; under "" that of all
-    others, which is alone where there are none."""
-    common = own.tier
-    apart = {group.entry.name: group for group in layout.groups if group.spine_block and not own.level}
-    if not apart:
-        return {"": common}
-    return (
-        {group.entry.name: common for group in layout.groups}
-        | {"": common}
-        | {
-            name: replace(
-                common,
-                ports_down=group.leaf.downlinks,
-                down_gbps=group.leaf.hardware.down.speed_gbps,
-                ports_up=layout.uplinks_of(group),
-                up_gbps=group.leaf.hardware.up.speed_gbps,
-                links_per_pair=group.leaf.block.pair,
-                entry=name,
-                path=f"{group.path}.leaf",
-            )
-            for name, group in apart.items()
-            if group.leaf and group.leaf.block
-        }
+def _pod_and_group(layout: Layout, tier_layout: TierLayout, place: int) -> tuple[int | None, int | None]:
+    """Return the pod of a leaf or spine, and the group of a spine or super-spine. Two tiers have neither."""
+    if layout.super_spines is None:
+        return None, None
+    pod, _ = tier_layout.group_of(place)
+    if tier_layout.level == 0:
+        return pod, None
+    if tier_layout.level == 1:
+        group, _ = tier_layout.joins(place)
+        return pod, group
+    # Super-spines serve every pod; what group_of counts for them is the group.
+    return None, pod
+
+
+def _tier_of_class(first: Tier, leaf: LeafClass) -> Tier:
+    """Return the tier of the leaves of a class: ``first``, or one of their own where their uplinks are others."""
+    if leaf.block is None:
+        return first
+    return replace(
+        first,
+        ports_down=leaf.down,
+        down_gbps=leaf.hardware.down.speed_gbps,
+        ports_up=leaf.uplinks,
+        up_gbps=leaf.hardware.up.speed_gbps,
+        links_per_pair=leaf.pair,
+        entry=leaf.name,
+        path=leaf.path,
     )
 
 
-def _rail(layout: Layout, own: TierLayout, place: int) -> int | None:
+def _rail(layout: Layout, tier_layout: TierLayout, place: int) -> int | None:
     """Return the rail that a switch serves: of a leaf where racks are not aligned, of a spine where rails are apart."""
-    if own.rails:
-        return own.group_of(place)[0]
-    return layout.leaf_role(place)[1] if own.level == 0 and layout.shape.has_rails else None
+    if tier_layout.rails:
+        return tier_layout.group_of(place)[0]
+    return layout.leaf_role(place)[1] if tier_layout.level == 0 and layout.shape.has_rails else None
 
 
 def _rdma_beside(intent: Intent) -> tuple[str, ...]:
@@ -217,7 +218,7 @@ class _AccessLinks:
         ports, per_node = self._ports[nodes[0].kind][switch.plane, rail, of_nic], group.ports_per_leaf
         block, plane, name = host_block(self._addressing, self._layout, switch.number), switch.plane, switch.name
         first, step = (0, 0) if block is None else (block, 2)
-        down = group.leaf.hardware.down if group.leaf else self._layout.lowest.down
+        down = self._layout.classes[group.leaf].hardware.down
         speed_gbps, length_m, medium = down.speed_gbps, self._length_m, self._media[nodes[0].kind]
         return [
             Link(
@@ -274,12 +275,11 @@ class _Uplinks:
         self._lower, self._above, self._level = *tiers, tiers[1].level
         self._length_m = (*intent.cabling.by_level.values(),)[self._level].length_m
         self._layout, lower = layout, self._lower
-        common = _Run(wire(*tiers), 0, lower.up.speed_gbps, media.uplinks[lower.level])
-        self._runs: dict[str | None, _Run] = {None: common} | {
-            group.entry.name: self._own(common, group.leaf, media.leaf_uplinks[group.entry.name])
-            for group in layout.groups
-            if group.leaf and not lower.level
-        }
+        first = _Run(wire(*tiers), 0, lower.up.speed_gbps, media.uplinks[lower.level][0])
+        self._runs = [first]
+        if lower.level == 0:
+            media_of_classes = zip(layout.classes, media.uplinks[0], strict=True)
+            self._runs = [self._run_of_class(first, leaf, medium) for leaf, medium in media_of_classes]
         self._upper = {(one.plane, one.place): one.name for one in uppers}
 
     def of(self, switch: Switch) -> list[Link]:
@@ -308,16 +308,17 @@ class _Uplinks:
         ]
 
     def _run(self, switch: Switch) -> _Run:
-        group = self._layout.owner(switch.stripe or 0) if len(self._runs) > 1 else None
-        return self._runs[group.entry.name if group and group.leaf else None]
+        if len(self._runs) == 1:
+            return self._runs[0]
+        return self._runs[self._layout.owner(switch.stripe or 0).leaf]
 
-    def _own(self, common: _Run, leaf: OwnLeaf, medium: str) -> _Run:
-        """Return the uplinks of leaves that an entry of nodes has for itself.
+    def _run_of_class(self, first: _Run, leaf: LeafClass, medium: str) -> _Run:
+        """Return the uplinks of the leaves of a class.
 
-        Their addresses are those of the same uplinks of the common leaves, so that no leaf of an entry needs more of
-        them; where number or speed differ, those of the first ports that a leaf has addresses for.
+        Their addresses are those of the same uplinks of the first class, so that no leaf needs more of them; where
+        number or speed differ, those of the first ports that a leaf has addresses for.
         """
         if leaf.block is None:
-            return common._replace(further=leaf.ports.block - self._lower.ports.block, medium=medium)
-        wires = wire_apart(leaf.block, self._above.group_size)
+            return first._replace(further=leaf.ports.block - self._lower.ports.block, medium=medium)
+        wires = wire_block(leaf.block, leaf.pair, self._above.group_size)
         return _Run(wires, leaf.ports.block, leaf.hardware.up.speed_gbps, medium)

@@ -8,48 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from railweave.design.hardware import TierHardware
+from railweave.design.leaf_class import LeafClass
 from railweave.design.split import NO_PORTS, NO_UPLINKS, Breakout, TierPorts
 from railweave.fabric.devices import Tier
 from railweave.intent.model import Nodes, Shape
-
-
-class SpineBlock(NamedTuple):
-    """Ports that every spine keeps apart for the leaves of an entry of nodes: ``cages`` in one breakout, from the port
-    ``first`` on, ``pair`` for each of ``leaves`` indexes. These count from ``base``, the first leaf of the entry among
-    those that a spine joins, so that neither other leaves nor the count of today moves a port."""
-
-    cages: int
-    breakout: Breakout
-    first: int
-    pair: int
-    base: int
-    leaves: int
-
-    @property
-    def ports(self) -> int:
-        """Return the logical ports of its cages."""
-        return self.cages * self.breakout.per_cage
-
-
-class OwnLeaf(NamedTuple):
-    """The leaves that an entry of nodes has for itself, with ``downlinks`` to its nodes; ``ports`` says where their
-    uplinks lie. These are like those of all leaves, as many, of one speed, in one order; or spines have a ``block`` of
-    ports for them, and speed and number are the entry's."""
-
-    hardware: TierHardware
-    downlinks: int
-    ports: TierPorts = NO_PORTS
-    block: SpineBlock | None = None
-
-    @property
-    def down_gbps(self) -> int:
-        """Return the bandwidth of the downlinks."""
-        return self.downlinks * self.hardware.down.speed_gbps
-
-    def pair_gbps(self, pair: int) -> int:
-        """Return the bandwidth of a leaf to a spine, where all leaves have ``pair`` links; a block has its own."""
-        return (self.block.pair if self.block else pair) * self.hardware.up.speed_gbps
 
 
 class NodeGroup(NamedTuple):
@@ -57,7 +19,7 @@ class NodeGroup(NamedTuple):
 
     ``ports_per_plane`` of a node are spread over rails, ``ports_per_leaf`` on each leaf. ``stripe_nodes`` nodes share
     a set of leaves; the group has ``stripes`` stripes from ``first_stripe`` on. ``path`` is its intent path, ``leaf``
-    None where its leaves are those of all.
+    the index of its leaf class.
     """
 
     entry: Nodes
@@ -67,17 +29,12 @@ class NodeGroup(NamedTuple):
     stripe_nodes: int
     first_stripe: int
     stripes: int
-    leaf: OwnLeaf | None = None
+    leaf: int
 
     @property
     def end_stripe(self) -> int:
         """Return the first stripe after the group."""
         return self.first_stripe + self.stripes
-
-    @property
-    def spine_block(self) -> SpineBlock | None:
-        """Return the ports that spines keep apart for its leaves, None where they have those of all leaves."""
-        return self.leaf.block if self.leaf else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +144,9 @@ class Layout(NamedTuple):
 
     ``stripe_leaves`` is the lowest tier's switches of one stripe (rails, or 1 where racks are aligned, each times
     ``leaves_per_nic``, the leaves that share the ports of a NIC: one of every rail, then the next); ``stripes`` are the
-    indexes of the stripes that have some. ``ratio`` is the oversubscription asked for, ``pod`` the stripes of a
-    pod, 0 where neither pods nor a reserve of them are laid out, ``most_pods`` what super-spines have ports for.
+    indexes of the stripes that have some, each of one of the leaf ``classes``. ``ratio`` is the oversubscription asked
+    for, ``pod`` the stripes of a pod, 0 where neither pods nor a reserve of them are laid out, ``most_pods`` what
+    super-spines have ports for.
     """
 
     fabric: str
@@ -197,6 +155,7 @@ class Layout(NamedTuple):
     rails: int
     stripe_leaves: int
     groups: tuple[NodeGroup, ...]
+    classes: tuple[LeafClass, ...]
     stripes: tuple[int, ...]
     ratio: Fraction
     tiers: tuple[TierLayout, ...]
@@ -244,60 +203,48 @@ class Layout(NamedTuple):
         """Return the fabrics of a plane that no cable joins: one a rail in a rail-only fabric."""
         return self.lowest.rails or 1
 
+    def leaf_class(self, stripe: int) -> LeafClass:
+        """Return the class of the leaves that a stripe has, or would have."""
+        return self.classes[self.owner(stripe).leaf]
+
     @property
     def joined_leaves(self) -> int:
-        """Return the leaf indexes that a spine has ports for: of its pod or rail, or of all. Leaves for which it keeps
-        ports apart are none of them."""
-        return self.pod_leaves or (self._common(self.stripes) + 1) * self.stripe_leaves // self.networks
+        """Return the leaf indexes of a pod, rail or plane that meet the ports of a spine which no class has alone."""
+        return self.pod_leaves or self._sharing_leaves(self.stripes)
 
     def reserved_leaves(self) -> int:
-        """Return the leaf indexes of the reserve that meet ports of a spine which are for all leaves."""
+        """Return the leaf indexes of the reserve that meet the ports of a spine which no class has alone."""
         if not self.spines.ports.apart:
             return self.lowest.reserve // self.networks
-        stripes = range(self.lowest.reserve // self.stripe_leaves)
-        return (self._common(stripes) + 1) * self.stripe_leaves // self.networks
+        return self._sharing_leaves(range(self.lowest.reserve // self.stripe_leaves))
 
-    def _common(self, stripes: Sequence[int]) -> int:
-        """Return the last of ``stripes`` whose leaves meet ports of a spine that are for all leaves."""
-        return next((one for one in reversed(stripes) if self.owner(one).spine_block is None), -1)
+    def _sharing_leaves(self, stripes: Sequence[int]) -> int:
+        last = next((stripe for stripe in reversed(stripes) if self.leaf_class(stripe).block is None), -1)
+        return (last + 1) * self.stripe_leaves // self.networks
 
     def has_spine_ports(self, stripe: int) -> bool:
-        """Tell whether spines have ports for the leaves of a stripe, where they keep some apart; else all have."""
+        """Tell whether spines that keep ports for a class have some for the leaves of a stripe; others always do."""
         if not self.spines.ports.apart:
             return True
-        block, each = self.owner(stripe).spine_block, self.stripe_leaves
-        end = (stripe + 1) * each // self.networks
+        block = self.leaf_class(stripe).block
+        end = (stripe + 1) * self.stripe_leaves // self.networks
         if block is not None:
             return end <= block.base + block.leaves
         return end * self.lowest.links_per_pair <= self.spines.ports.down
 
-    def uplinks_of(self, group: NodeGroup) -> int:
-        """Return the uplinks of a leaf of an entry of nodes."""
-        block = group.spine_block
-        return block.pair * self.spines.group_size if block else self.lowest.uplinks
-
-    def leaves_of(self, group: NodeGroup) -> int:
-        """Return the leaves of one plane that an entry of nodes has, with those of stripes that wait for its nodes."""
-        return sum(self.owner(stripe) is group for stripe in self.stripes) * self.stripe_leaves
-
-    def ratio_of(self, group: NodeGroup) -> Fraction:
-        """Return the oversubscription of a leaf for which spines keep ports apart, of others that of all."""
-        own = group.leaf
-        if own is None or own.block is None:
-            return self.lowest.ratio
-        return Fraction(own.down_gbps, self.spines.group_size * own.pair_gbps(0))
+    def leaves_of(self, leaf: LeafClass) -> int:
+        """Return the leaves of a class in one plane, with those of stripes that wait for nodes."""
+        return sum(self.leaf_class(stripe) is leaf for stripe in self.stripes) * self.stripe_leaves
 
     @property
     def worst_ratio(self) -> Fraction:
         """Return the highest oversubscription of a leaf, 0 where none has uplinks."""
-        return max(self.lowest.ratio, *map(self.ratio_of, self.groups))
+        return max(leaf.ratio for leaf in self.classes)
 
     @property
     def leaf_spine_links(self) -> int:
         """Return the links between leaves and spines of one plane."""
-        apart = [group for group in self.groups if group.spine_block]
-        others = self.lowest.count - sum(map(self.leaves_of, apart))
-        return others * self.lowest.uplinks + sum(self.leaves_of(one) * self.uplinks_of(one) for one in apart)
+        return sum(self.leaves_of(leaf) * leaf.uplinks for leaf in self.classes)
 
     @property
     def of_spines(self) -> str:
@@ -309,10 +256,7 @@ class Layout(NamedTuple):
     @property
     def spine_room(self) -> int:
         """Return the spines that every leaf has uplink ports for."""
-        pair = self.lowest.links_per_pair
-        own = [one.leaf for one in self.groups if one.leaf]
-        rooms = [one.ports.room // (one.block.pair if one.block else pair) for one in own]
-        return min(self.lowest.ports.room // pair, *rooms, 1 << 16)
+        return min(leaf.ports.room // leaf.pair for leaf in self.classes)
 
     @property
     def nodes(self) -> int:

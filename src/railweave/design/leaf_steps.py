@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, NodeGroup
+from railweave.design.leaf_class import LeafClass
 from railweave.design.ratios import bandwidth_text, ratio_text
 from railweave.design.split import TierPorts
 from railweave.fabric.sizing import SizingStep
@@ -46,20 +47,27 @@ def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
     else:
         formula = split_formula(hardware[0], layout.ratio)
     yield SizingStep("leaf port split", formula, f"{ports.down} down + {low.uplinks} up")
-    for group in layout.groups:
-        if group.leaf:
-            own, name, uplinks = group.leaf, group.entry.name, layout.uplinks_of(group)
-            yield panel_step(f"ports of a leaf of {name}", own.ports)
-            most = bandwidth_text(low.down_gbps)
-            formula = f"{low.uplinks} up as on every leaf; down ≤ {most} and the ports of topology.leaf"
-            if low.fixed_pair and intent.topology.stripe:
-                formula = f"stripe of {group.stripe_nodes} nodes"
-            elif own.block:
-                formula = f"split at {ratio_text(layout.ratio)}"
-            if own.block:
-                pair = counted(own.block.pair, "link")
-                formula += f"; {pair} a pair × {counted(top.group_size, 'spine')}"
-            yield SizingStep(f"leaf port split of {name}", formula, f"{own.downlinks} down + {uplinks} up")
+    for leaf in layout.classes[1:]:
+        yield panel_step(f"ports of a leaf of {leaf.name}", leaf.ports)
+        yield SizingStep(
+            f"leaf port split of {leaf.name}",
+            _class_formula(intent, layout, leaf),
+            f"{leaf.down} down + {leaf.uplinks} up",
+        )
+
+
+def _class_formula(intent: Intent, layout: Layout, leaf: LeafClass) -> str:
+    """Return the rule by which the ports of a class beside the first are split."""
+    low = layout.lowest
+    most = bandwidth_text(low.down_gbps)
+    formula = f"{low.uplinks} up as on every leaf; down ≤ {most} and the ports of topology.leaf"
+    if low.fixed_pair and intent.topology.stripe:
+        formula = f"stripe of {intent.topology.stripe} nodes"
+    elif leaf.block:
+        formula = f"split at {ratio_text(layout.ratio)}"
+    if leaf.block:
+        formula += f"; {counted(leaf.pair, 'link')} a pair × {counted(layout.spines.group_size, 'spine')}"
+    return formula
 
 
 def panel_step(name: str, ports: TierPorts) -> SizingStep:
@@ -84,27 +92,26 @@ def split_formula(hardware: TierHardware, ratio: Fraction) -> str:
 
 def stripe_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     """Yield the nodes of a stripe, the number of leaves, and the bandwidth of their uplinks."""
-    low = layout.lowest
     many = len(layout.groups) > 1
     for group in layout.groups:
         name = f" of {group.entry.name}" if many else ""
         if intent.topology.stripe:
             formula = "from the intent"
         else:
-            down = group.leaf.downlinks if group.leaf else low.ports.down
+            down = layout.classes[group.leaf].down
             formula = f"⌊{down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
         yield SizingStep(f"nodes in a stripe{name}", formula, str(group.stripe_nodes))
     yield _leaf_count_step(layout)
-    for one in (kinds := uplink_kinds(layout)):
-        yield SizingStep(
-            f"uplink of a leaf{one.of}", f"{one.uplinks} × {format_speed(one.speed_gbps)}", bandwidth_text(one.gbps)
-        )
-    formula = " + ".join(f"{one.leaves} × {bandwidth_text(one.gbps)}" for one in kinds)
-    yield SizingStep("uplink of all leaves", formula, bandwidth_text(sum(one.leaves * one.gbps for one in kinds)))
+    kinds = uplink_kinds(layout)
+    for kind in kinds:
+        uplinks = f"{kind.uplinks} × {format_speed(kind.speed_gbps)}"
+        yield SizingStep(f"uplink of a leaf{kind.of}", uplinks, bandwidth_text(kind.gbps))
+    formula = " + ".join(f"{kind.leaves} × {bandwidth_text(kind.gbps)}" for kind in kinds)
+    yield SizingStep("uplink of all leaves", formula, bandwidth_text(sum(kind.leaves * kind.gbps for kind in kinds)))
 
 
 class UplinkKind(NamedTuple):
-    """Leaves with uplinks of one number and speed, over all planes; ``of`` names the nodes whose they are."""
+    """Leaves with uplinks of one number and speed, over all planes; ``of`` names the nodes that give their class."""
 
     of: str
     leaves: int
@@ -118,20 +125,15 @@ class UplinkKind(NamedTuple):
 
 
 def uplink_kinds(layout: Layout) -> tuple[UplinkKind, ...]:
-    """Return the leaves of all, then those of every entry whose uplinks are its own."""
+    """Return the leaves with the uplinks of the first class, then those of each class with other uplinks."""
     low, planes = layout.lowest, layout.planes
-    own = tuple(
-        UplinkKind(
-            f" of {one.entry.name}",
-            layout.leaves_of(one) * planes,
-            layout.uplinks_of(one),
-            one.leaf.hardware.up.speed_gbps,
-        )
-        for one in layout.groups
-        if one.leaf and one.leaf.block
+    others = tuple(
+        UplinkKind(f" of {leaf.name}", layout.leaves_of(leaf) * planes, leaf.uplinks, leaf.hardware.up.speed_gbps)
+        for leaf in layout.classes
+        if leaf.block
     )
-    others = low.count * planes - sum(one.leaves for one in own)
-    return UplinkKind("", others, low.uplinks, low.up.speed_gbps), *own
+    alike = low.count * planes - sum(kind.leaves for kind in others)
+    return UplinkKind("", alike, low.uplinks, low.up.speed_gbps), *others
 
 
 def _leaf_count_step(layout: Layout) -> SizingStep:

@@ -1,18 +1,19 @@
 """The leaves: the split of their ports, and the stripes that have some. They are counted from the nodes."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import count as numbers
 from itertools import islice
 from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
-from railweave.design.layout import NodeGroup, OwnLeaf, SpineBlock, TierLayout, owner
+from railweave.design.layout import NodeGroup, TierLayout, owner
+from railweave.design.leaf_class import LeafClass
 from railweave.design.nodes import NodePorts, place_groups, rail_count
 from railweave.design.ratios import AUTOMATIC_RATIO, ratio_text
 from railweave.design.split import Split, TierPorts, automatic_split, downlink_room, place_ports
 from railweave.diagnostics import Diagnostic, error
-from railweave.intent.model import Intent, Nodes
+from railweave.intent.model import Intent
 from railweave.units import format_speed
 from railweave.wording import counted
 
@@ -20,12 +21,13 @@ Faults = tuple[Diagnostic, ...]
 
 
 class Leaves(NamedTuple):
-    """The leaves of a plane: their downlinks, the groups of nodes and the stripes that have leaves.
+    """The leaves of a plane: their classes, the groups of nodes and the stripes that have leaves.
 
-    ``uplinks`` are those of the automatic split, all of them connected, or None with ``links_per_pair`` given.
+    ``uplinks`` are those of the first class's automatic split, all of them connected, or None with ``links_per_pair``
+    given.
     """
 
-    down: int
+    classes: tuple[LeafClass, ...]
     uplinks: int | None
     groups: tuple[NodeGroup, ...]
     stripes: tuple[int, ...]
@@ -38,25 +40,18 @@ class Leaves(NamedTuple):
         return tuple(stripe * self.per_stripe + rail for stripe in self.stripes for rail in range(self.per_stripe))
 
     @property
-    def blocks(self) -> Iterator[tuple[NodeGroup, SpineBlock]]:
-        """Return the groups for whose leaves spines keep ports apart, with these."""
-        return ((one, one.spine_block) for one in self.groups if one.spine_block)
-
-    @property
     def indexes(self) -> int:
-        """Return the highest index + 1 of the leaves that meet ports of spines which are for all leaves."""
-        common = (one for one in reversed(self.stripes) if not _states_reserve(owner(self.groups, one)))
-        return (next(common, -1) + 1) * self.per_stripe
+        """Return the highest index + 1 of the leaves that meet the ports of a spine which no class has alone."""
+        sharing = (stripe for stripe in reversed(self.stripes) if self.leaf_class(stripe).reserve is None)
+        return (next(sharing, -1) + 1) * self.per_stripe
 
+    def leaf_class(self, stripe: int) -> LeafClass:
+        """Return the class of the leaves of a stripe."""
+        return self.classes[owner(self.groups, stripe).leaf]
 
-def _states_reserve(group: NodeGroup) -> bool:
-    return group.entry.leaf is not None and group.entry.leaf.reserve is not None
-
-
-def pair_of(intent: Intent, entry: Nodes) -> int:
-    """Return the links between a leaf of an entry of nodes and a spine, where these are given."""
-    own = entry.leaf.links_per_pair if entry.leaf else None
-    return own or intent.topology.links_per_pair or 1
+    def first_stripe(self, leaf: LeafClass) -> int:
+        """Return the first stripe of the entry of nodes that gives a class."""
+        return next(group.first_stripe for group in self.groups if group.entry.name == leaf.name)
 
 
 def asked_ratio(intent: Intent) -> Fraction:
@@ -66,115 +61,124 @@ def asked_ratio(intent: Intent) -> Fraction:
 
 
 def count_leaves(
-    intent: Intent, node_ports: tuple[NodePorts, ...], hardware: TierHardware
+    intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]
 ) -> tuple[Leaves | None, Faults]:
     """Return the leaves that the nodes need, or why there are none."""
-    split = automatic_split(hardware.cages, hardware.down, hardware.up, asked_ratio(intent))
-    down = split.down if split else 0
-    uplinks = split.up if split and intent.topology.links_per_pair is None else None
-    if intent.topology.links_per_pair is not None and intent.topology.stripe is not None:
-        down = intent.topology.stripe * max(node.per_leaf for node in node_ports if node.leaf is None)
-    if down == 0:
-        return None, (_no_split(intent, hardware),)
-    downlinks = [_own_downlinks(intent, node, down, hardware, split) for node in node_ports]
-    groups, diagnostics = place_groups(intent, node_ports, downlinks)
+    split = _automatic_split(intent, classes[0].hardware)
+    with_ports = _with_downlinks(intent, node_ports, classes, split)
+    if with_ports[0].down == 0:
+        return None, (_no_split(intent, classes[0].hardware),)
+    groups, diagnostics = place_groups(intent, node_ports, with_ports)
     if diagnostics:
         return None, diagnostics
     rails = rail_count(intent)
     per_stripe = (rails if intent.topology.shape.has_rails else 1) * intent.topology.leaves_per_nic
     stripes, diagnostics = _place_leaves(intent, groups, per_stripe)
-    return (None if diagnostics else Leaves(down, uplinks, groups, stripes, rails, per_stripe)), diagnostics
+    if diagnostics:
+        return None, diagnostics
+    uplinks = split.up if intent.topology.links_per_pair is None else None
+    return Leaves(with_ports, uplinks, groups, stripes, rails, per_stripe), ()
 
 
-def _own_downlinks(intent: Intent, node: NodePorts, down: int, common: TierHardware, split: Split | None) -> int:
-    """Return the downlinks of a leaf of an entry: ``down`` of the common leaves, or on its own as many as carry the
-    same bandwidth at another speed, where all leaves have the same uplinks, and no more than a leaf has addresses for.
-    Uplinks of its own divide it by themselves.
+def _automatic_split(intent: Intent, hardware: TierHardware) -> Split:
+    """Return the split of a leaf at the ratio asked for, without ports where there is none."""
+    return automatic_split(hardware.cages, hardware.down, hardware.up, asked_ratio(intent)) or Split(0, 0)
+
+
+def _with_downlinks(
+    intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass], split: Split
+) -> tuple[LeafClass, ...]:
+    """Return the classes with their ports for nodes; ``split`` is that of the first."""
+    topology = intent.topology
+    if topology.links_per_pair is None or topology.stripe is None:
+        first = classes[0]._replace(down=split.down)
+        return first, *(leaf._replace(down=_downlinks(intent, leaf, first, split.up)) for leaf in classes[1:])
+    per_leaf = [0] * len(classes)
+    for ports in node_ports:
+        per_leaf[ports.leaf] = max(per_leaf[ports.leaf], ports.per_leaf)
+    stripe = topology.stripe
+    return tuple(leaf._replace(down=stripe * ports) for leaf, ports in zip(classes, per_leaf, strict=True))
+
+
+def _downlinks(intent: Intent, leaf: LeafClass, first: LeafClass, uplinks: int) -> int:
+    """Return the ports for nodes of a class beside the first: as many as carry the same bandwidth at another speed
+    beside the same ``uplinks``, and no more than a leaf has addresses for. Uplinks of its own divide it by themselves.
     """
-    own, topology = node.leaf, intent.topology
-    if own is None:
-        return down
-    if topology.links_per_pair is not None and topology.stripe is not None:
-        return topology.stripe * node.per_leaf
-    up = split.up if split else 0
-    if node.entry.leaf is not None and node.entry.leaf.reserve is not None:
-        alone = automatic_split(own.cages, own.down, own.up, asked_ratio(intent))
-        return min(alone.down if alone else 0, down + up)
-    most = down * common.down.speed_gbps // own.down.speed_gbps
-    return min(most, downlink_room(own.cages, own.down, own.up, up), down + up)
+    hardware = leaf.hardware
+    addresses = first.down + uplinks
+    if leaf.reserve is not None:
+        return min(_automatic_split(intent, hardware).down, addresses)
+    room = downlink_room(hardware.cages, hardware.down, hardware.up, uplinks)
+    return min(first.down_gbps // hardware.down.speed_gbps, room, addresses)
 
 
-def place_own_leaves(
-    intent: Intent, groups: tuple[NodeGroup, ...], low: TierLayout
-) -> tuple[tuple[NodeGroup, ...], Faults]:
-    """Return the groups with the ports of the leaves that they have for themselves, beside ``low``, those of all."""
-    spines = low.ports.room // low.links_per_pair
-    reserved = low.fixed_pair and intent.topology.reserve.spines is not None
-    found: list[NodeGroup] = []
+def place_classes(intent: Intent, leaves: Leaves, low: TierLayout) -> tuple[tuple[LeafClass, ...], Faults]:
+    """Return the leaf classes with their uplinks and the places of their ports; ``low`` are leaves of the first."""
+    first, *others = leaves.classes
+    classes = [first._replace(ports=low.ports, uplinks=low.uplinks, pair=low.links_per_pair)]
     faults: list[Diagnostic] = []
-    for group in groups:
-        own = group.leaf
-        if own is None:
-            found.append(group)
-            continue
-        one, uplinks, room = own.hardware, low.uplinks, low.ports.room
-        if own.block is not None:
-            uplinks, room = low.uplinks // low.links_per_pair * own.block.pair, spines * own.block.pair
-        ports = place_ports(one.cages, one.down, one.up, own.downlinks, room if reserved else None)
+    reserved = low.fixed_pair and intent.topology.reserve.spines is not None
+    for leaf in others:
+        hardware = leaf.hardware
+        pair = leaf.pair if leaf.block else low.links_per_pair
+        uplinks = low.uplinks // low.links_per_pair * pair
+        room = low.ports.room
+        if leaf.block:
+            room = room // low.links_per_pair * pair
+        ports = place_ports(hardware.cages, hardware.down, hardware.up, leaf.down, room if reserved else None)
         if ports is None or ports.room < uplinks:
-            faults.append(_own_leaf_full(intent, group, own, room if reserved else uplinks))
-        elif own.block is not None and uplinks > low.ports.total:
-            faults.append(_uplinks_exceed_addresses(intent, group, uplinks, low))
-        elif own.downlinks > low.ports.total:
-            faults.append(_own_leaf_exceeds_block(intent, group, own, low))
+            faults.append(_leaf_full(intent, leaf, room if reserved else uplinks))
+        elif leaf.block and uplinks > low.ports.total:
+            faults.append(_uplinks_exceed_addresses(intent, leaf, uplinks, low))
+        elif leaf.down > low.ports.total:
+            faults.append(_downlinks_exceed_addresses(intent, leaves, leaf, low))
         else:
-            found.append(group._replace(leaf=own._replace(ports=ports)))
-    return tuple(found), tuple(faults)
+            classes.append(leaf._replace(ports=ports, uplinks=uplinks, pair=pair))
+    return tuple(classes), tuple(faults)
 
 
-def _own_leaf_full(intent: Intent, group: NodeGroup, own: OwnLeaf, uplinks: int) -> Diagnostic:
-    one = own.hardware
+def _leaf_full(intent: Intent, leaf: LeafClass, uplinks: int) -> Diagnostic:
+    hardware = leaf.hardware
     return error(
         "RW207",
-        f"{counted(own.downlinks, 'downlink')} of {format_speed(one.down.speed_gbps)} and {counted(uplinks, 'uplink')}"
-        f" of {format_speed(one.up.speed_gbps)} do not fit into the {counted(one.cages, 'cage')} of a leaf of"
-        f" {group.entry.name!r}",
-        intent.where(f"{group.path}.leaf"),
+        f"{counted(leaf.down, 'downlink')} of {format_speed(hardware.down.speed_gbps)} and"
+        f" {counted(uplinks, 'uplink')} of {format_speed(hardware.up.speed_gbps)} do not fit into the"
+        f" {counted(hardware.cages, 'cage')} of a leaf of {leaf.name!r}",
+        intent.where(leaf.path),
         fix="use a leaf with more ports for these nodes, fewer spines or links_per_pair, or a smaller stripe",
     )
 
 
-def _own_leaf_exceeds_block(intent: Intent, group: NodeGroup, own: OwnLeaf, low: TierLayout) -> Diagnostic:
+def _downlinks_exceed_addresses(intent: Intent, leaves: Leaves, leaf: LeafClass, low: TierLayout) -> Diagnostic:
+    per_leaf = next(group.ports_per_leaf for group in leaves.groups if group.entry.name == leaf.name)
     return error(
         "RW213",
-        f"a leaf of {group.entry.name!r} has {counted(own.downlinks, 'downlink')}; a leaf has addresses for nodes on"
+        f"a leaf of {leaf.name!r} has {counted(leaf.down, 'downlink')}; a leaf has addresses for nodes on"
         f" {low.ports.total}, the ports of topology.leaf",
-        intent.where(f"{group.path}.leaf"),
-        fix=f"use a stripe of at most {low.ports.total // group.ports_per_leaf} nodes, or a topology.leaf with at least"
-        f" {counted(own.downlinks, 'port')}",
+        intent.where(leaf.path),
+        fix=f"use a stripe of at most {low.ports.total // per_leaf} nodes, or a topology.leaf with at least"
+        f" {counted(leaf.down, 'port')}",
     )
 
 
-def _uplinks_exceed_addresses(intent: Intent, group: NodeGroup, uplinks: int, low: TierLayout) -> Diagnostic:
+def _uplinks_exceed_addresses(intent: Intent, leaf: LeafClass, uplinks: int, low: TierLayout) -> Diagnostic:
     return error(
         "RW213",
-        f"a leaf of {group.entry.name!r} has {counted(uplinks, 'uplink')}; a leaf has addresses for {low.ports.total},"
+        f"a leaf of {leaf.name!r} has {counted(uplinks, 'uplink')}; a leaf has addresses for {low.ports.total},"
         " the ports of topology.leaf",
-        intent.where(f"{group.path}.leaf"),
+        intent.where(leaf.path),
         fix="use fewer links_per_pair of a higher speed, fewer spines, or a topology.leaf with at least"
         f" {counted(uplinks, 'port')}",
     )
 
 
-def place_leaf_ports(
-    intent: Intent, hardware: TierHardware, leaves: Leaves, spines: int | None
-) -> TierPorts | Diagnostic:
-    """Return where the ports of a leaf lie; with given ``links_per_pair`` its uplinks have room for ``spines``."""
-    cages, down, up = hardware.cages, hardware.down, hardware.up
-    pair = intent.topology.links_per_pair
+def place_leaf_ports(intent: Intent, first: LeafClass, spines: int | None) -> TierPorts | Diagnostic:
+    """Return where the ports of a leaf of the first class lie; with given ``links_per_pair`` its uplinks have room for
+    ``spines``."""
+    hardware, pair = first.hardware, intent.topology.links_per_pair
     block = None if spines is None or pair is None else pair * spines
-    ports = place_ports(cages, down, up, leaves.down, block)
-    return _no_room(intent, hardware, leaves.down, block) if ports is None else ports
+    ports = place_ports(hardware.cages, hardware.down, hardware.up, first.down, block)
+    return _no_room(intent, hardware, first.down, block) if ports is None else ports
 
 
 def _no_split(intent: Intent, hardware: TierHardware) -> Diagnostic:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from railweave.design.hardware import TierHardware
-from railweave.design.layout import NodeGroup, OwnLeaf
+from railweave.design.layout import NodeGroup
+from railweave.design.leaf_class import LeafClass
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.devices import RAIL, HostPort
 from railweave.intent.model import Intent, Nodes, Shape
@@ -13,14 +13,14 @@ from railweave.wording import counted
 
 
 class NodePorts(NamedTuple):
-    """Ports of one node of an entry: in a plane, and of these on one leaf. ``path`` is the entry's intent path;
-    ``leaf`` are the leaves that it has for itself, None for those of all."""
+    """Ports of one node of an entry: in a plane, and of these on one leaf. ``path`` is the entry's intent path,
+    ``leaf`` the index of its leaf class."""
 
     entry: Nodes
     path: str
     per_plane: int
     per_leaf: int
-    leaf: TierHardware | None = None
+    leaf: int
 
 
 def rail_count(intent: Intent) -> int:
@@ -40,7 +40,10 @@ def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
         per_plane = entry.nics.count * (entry.nics.ports // planes)
         if entry.nics.ports % (planes * leaves) or per_plane % share or (leaves > 1 and entry.nics.count % groups):
             return None
-        found.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // share))
+        leaf = 0
+        if entry.leaf is not None:
+            leaf = sum(other.leaf is not None for other in intent.nodes[: index + 1])
+        found.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // share, leaf))
     return tuple(found)
 
 
@@ -79,12 +82,13 @@ def _at(texts: tuple[str, ...], index: int) -> str:
 
 
 def place_groups(
-    intent: Intent, node_ports: tuple[NodePorts, ...], downlinks: Sequence[int]
+    intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]
 ) -> tuple[tuple[NodeGroup, ...], tuple[Diagnostic, ...]]:
-    """Return the entries of nodes in their stripes; the leaves of each have ``downlinks`` ports for nodes."""
+    """Return the entries of nodes in their stripes, whose leaves are of ``classes``."""
     groups: list[NodeGroup] = []
     diagnostics: list[Diagnostic] = []
-    for ports, down in zip(node_ports, downlinks, strict=True):
+    for ports in node_ports:
+        down = classes[ports.leaf].down
         nodes = intent.topology.stripe or down // ports.per_leaf
         if nodes == 0:
             diagnostics.append(_node_exceeds_leaf(intent, ports, down))
@@ -93,9 +97,8 @@ def place_groups(
         else:
             stripes = -(-ports.entry.count // nodes)
             first = ports.entry.first_stripe
-            leaf = OwnLeaf(ports.leaf, down) if ports.leaf else None
             groups.append(
-                NodeGroup(ports.entry, ports.path, ports.per_plane, ports.per_leaf, nodes, first, stripes, leaf)
+                NodeGroup(ports.entry, ports.path, ports.per_plane, ports.per_leaf, nodes, first, stripes, ports.leaf)
             )
     diagnostics.extend(_shared_stripes(intent, groups))
     return tuple(groups), tuple(diagnostics)

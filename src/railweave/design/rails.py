@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, NodeGroup, TierLayout
+from railweave.design.leaf_class import LeafClass
 from railweave.design.leaves import Faults, Leaves, asked_ratio
 from railweave.design.nodes import NodePorts, place_groups, rail_count
 from railweave.design.split import all_down
@@ -23,7 +24,7 @@ class SwitchRails(NamedTuple):
     faults: Faults
 
 
-def give_rails_a_switch(intent: Intent, node_ports: tuple[NodePorts, ...], hardware: TierHardware) -> SwitchRails:
+def give_rails_a_switch(intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]) -> SwitchRails:
     """Return the layout of one switch for each rail and plane, or why it is refused; neither where the intent leaves
     the tiers open and asks for more than one switch holds."""
     topology, rails = intent.topology, rail_count(intent)
@@ -33,8 +34,10 @@ def give_rails_a_switch(intent: Intent, node_ports: tuple[NodePorts, ...], hardw
     # Nothing joins the leaves that share a NIC where there is no spine (RW128 refuses tiers: 1).
     if faults or topology.tiers not in (None, 1) or topology.leaves_per_nic > 1:
         return SwitchRails(None, faults)
+    hardware = classes[0].hardware
     ports = all_down(hardware.cages, hardware.down)
-    groups, faults = place_groups(intent, node_ports, [ports.total] * len(node_ports))
+    one_switch = tuple(leaf._replace(down=ports.total, ports=ports) for leaf in classes)
+    groups, faults = place_groups(intent, node_ports, one_switch)
     faults = faults or (*_spines(intent), *_counts(intent, rails), *_stripes(intent, groups, ports.total))
     if faults or (topology.tiers is None and not _holds_growth(intent, groups)):
         return SwitchRails(None, faults if topology.tiers == 1 else ())
@@ -57,6 +60,7 @@ def give_rails_a_switch(intent: Intent, node_ports: tuple[NodePorts, ...], hardw
         rails=rails,
         stripe_leaves=rails,
         groups=groups,
+        classes=one_switch,
         stripes=(0,),
         ratio=asked_ratio(intent),
         tiers=(lowest,),

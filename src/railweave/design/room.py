@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout
+from railweave.design.leaf_class import LeafClass
 from railweave.design.nodes import NodePorts
 from railweave.design.ratios import ratio_text
 from railweave.design.reserve import asn_leaves, pool_needs
@@ -99,8 +100,14 @@ class Designed(NamedTuple):
 
     intent: Intent
     node_ports: tuple[NodePorts, ...]
+    classes: tuple[LeafClass, ...]
     hardware: tuple[TierHardware, ...]
     layout: Layout
+
+    def lay_out(self, intent: Intent) -> Layout | None:
+        """Return the layout of an intent of the same nodes and switches, None where there is none."""
+        layout, _ = lay_out(intent, self.node_ports, self.classes, self.hardware)
+        return layout
 
 
 def remaining_capacity(designed: Designed, growth: Growth) -> RoomLeft:
@@ -159,7 +166,8 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
         yield f"super-spines with {(layout.pods[-1] + 2) * layout.spines.links_per_pair} ports"
     elif layout.pod:
         yield f"super-spines with {layout.most_pods + 1} ports"
-    elif (group := layout.owner(growth.stripes)).spine_block:
+    elif layout.leaf_class(growth.stripes).block:
+        group = layout.owner(growth.stripes)
         more = (growth.stripes + 1 - group.first_stripe) * layout.stripe_leaves
         yield f"{group.path}.leaf.reserve: {more}, which moves the cables of these leaves at the spines"
     else:
@@ -186,11 +194,7 @@ def _more_super_spines(designed: Designed, pods: int) -> Iterator[str]:
     top = topology.super_spine
     reserve = topology.reserve.with_values(pods=pods, leaves=None)
     unset = None if top is None else top.with_values(count=None)
-    grown, _ = lay_out(
-        replace(intent, topology=topology.with_values(super_spine=unset, reserve=reserve)),
-        designed.node_ports,
-        designed.hardware,
-    )
+    grown = designed.lay_out(replace(intent, topology=topology.with_values(super_spine=unset, reserve=reserve)))
     if grown is not None and grown.super_spines is not None:
         moved = counted(count_moves(layout, grown), "cable")
         yield f"{counted(grown.super_spines.count, 'super-spine')} ({moved} move)"
@@ -219,7 +223,7 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
             return
         topology = topology.with_values(spine=topology.spine.with_values(count=spines), reserve=unreserved)
         words = counted(spines, "spine")
-    grown, _ = lay_out(replace(intent, topology=topology), designed.node_ports, designed.hardware)
+    grown = designed.lay_out(replace(intent, topology=topology))
     if grown is not None:
         yield f"{words} ({counted(count_moves(layout, grown), 'cable')} move)"
 
@@ -245,4 +249,4 @@ def _with_pods(designed: Designed, pods: int | None) -> Layout | None:
         spine=topology.spine.with_values(count=None),
         reserve=topology.reserve.with_values(leaves=None, spines=None, pods=pods),
     )
-    return lay_out(replace(designed.intent, topology=three), designed.node_ports, designed.hardware)[0]
+    return designed.lay_out(replace(designed.intent, topology=three))

@@ -106,25 +106,25 @@ def _unequal_leaves(intent: Intent, layout: Layout) -> list[Diagnostic]:
     Paths stay of equal cost, and rightly so: every spine has the same links to a leaf. The slower of two leaves is the
     limit between them, and what the faster one sends beyond it waits in the spines.
     """
-    low, spines = layout.lowest, layout.spines.group_size
-    common = low.links_per_pair * low.up.speed_gbps
-    found = []
-    for group in layout.groups:
-        own = group.leaf.pair_gbps(low.links_per_pair) if group.leaf else common
-        if own == common:
+    first, spines = layout.classes[0], layout.spines.group_size
+    diagnostics = []
+    for leaf in layout.classes[1:]:
+        if leaf.pair_gbps == first.pair_gbps:
             continue
-        sides = {"topology.leaf": common * spines, repr(group.entry.name): own * spines}
-        each = " and ".join(f"{bandwidth_text(gbps)} to a leaf of {name}" for name, gbps in sides.items())
-        found.append(
+        sides = {"topology.leaf": first, repr(leaf.name): leaf}
+        each = " and ".join(
+            f"{bandwidth_text(side.pair_gbps * spines)} to a leaf of {name}" for name, side in sides.items()
+        )
+        diagnostics.append(
             info(
                 "RW215",
                 f"spines have {each}: between the two the lesser is the limit on paths of equal cost, and what comes"
                 " faster waits in spines or is paused",
-                intent.where(f"{group.path}.leaf"),
+                intent.where(leaf.path),
                 fix="place a job's nodes on leaves of one kind, or give both the same bandwidth by links_per_pair",
             )
         )
-    return found
+    return diagnostics
 
 
 def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:

@@ -94,15 +94,15 @@ def spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
 
 
 def _block_of_spine_steps(layout: Layout) -> Iterator[SizingStep]:
-    """Yield the ports that a spine keeps apart for the leaves of some entries."""
-    for group in layout.groups:
-        block = group.spine_block
+    """Yield the blocks of ports that a spine keeps for some leaf classes."""
+    for leaf in layout.classes:
+        block = leaf.block
         if block is not None:
-            name, cages = group.entry.name, f"{counted(block.cages, 'cage')} × {block.breakout.per_cage}"
-            links = f"{block.leaves} leaves of the reserve × {counted(block.pair, 'link')}"
+            cages = f"{counted(block.cages, 'cage')} × {block.breakout.per_cage}"
+            links = f"{block.leaves} leaves of the reserve × {counted(leaf.pair, 'link')}"
             ports = f"ports {block.first + 1} to {block.first + block.ports}"
             speed = format_speed(block.breakout.speed_gbps)
-            yield SizingStep(f"ports of a spine for leaves of {name}", links, f"{ports}, {cages} × {speed}")
+            yield SizingStep(f"ports of a spine for leaves of {leaf.name}", links, f"{ports}, {cages} × {speed}")
 
 
 def _spine_formula(intent: Intent, layout: Layout) -> str:
@@ -112,8 +112,7 @@ def _spine_formula(intent: Intent, layout: Layout) -> str:
     needed = -(-leaves * low.uplinks // spines.ports.down)
     if low.fixed_pair:
         demands = [(low.down_gbps, low.links_per_pair, low.up.speed_gbps)]
-        own = [one.leaf for one in layout.groups if one.leaf]
-        demands += [(one.down_gbps, one.block.pair, one.hardware.up.speed_gbps) for one in own if one.block]
+        demands += [(leaf.down_gbps, leaf.pair, leaf.hardware.up.speed_gbps) for leaf in layout.classes if leaf.block]
         down_gbps, pair, up_gbps = max(demands, key=lambda one: Fraction(one[0], one[1] * one[2]))
         needed_gbps = Fraction(down_gbps) / layout.ratio
         asked = f"{pair} × spines × {format_speed(up_gbps)} ≥ {float(needed_gbps):g} Gb/s"

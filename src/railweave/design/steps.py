@@ -84,7 +84,7 @@ def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
         f"{bandwidth_text(low.down_gbps)} down ÷ {bandwidth_text(low.up_gbps)} up",
         ratio_text(low.ratio),
     )
-    yield from _own_ratio_steps(layout)
+    yield from _class_ratio_steps(layout)
     worst = layout.worst_ratio
     if top.group_size > 1:
         lost = worst * top.group_size / (top.group_size - 1)
@@ -101,24 +101,20 @@ def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     )
 
 
-def _own_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
+def _class_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
     """Yield the ratio of leaves with uplinks of their own, and what they and the others carry between them: each
     spine has the same links to a leaf, so that paths of equal cost carry equal parts, up to the slower leaf's."""
-    low, spines = layout.lowest, layout.spines.group_size
-    for group in layout.groups:
-        own = group.leaf
-        if own is None or own.block is None:
+    first, spines = layout.classes[0], layout.spines.group_size
+    for leaf in layout.classes:
+        if leaf.block is None:
             continue
-        name, up_gbps = group.entry.name, own.pair_gbps(0) * spines
-        formula = f"{bandwidth_text(own.down_gbps)} down ÷ {bandwidth_text(up_gbps)} up"
-        yield SizingStep(f"oversubscription of a leaf of {name}", formula, ratio_text(layout.ratio_of(group)))
-        each = (low.links_per_pair, low.up.speed_gbps), (own.block.pair, own.hardware.up.speed_gbps)
-        least = " and ".join(f"{pair} × {format_speed(gbps)}" for pair, gbps in each)
-        least_gbps = spines * min(pair * gbps for pair, gbps in each)
+        formula = f"{bandwidth_text(leaf.down_gbps)} down ÷ {bandwidth_text(leaf.up_gbps)} up"
+        yield SizingStep(f"oversubscription of a leaf of {leaf.name}", formula, ratio_text(leaf.ratio))
+        least = " and ".join(f"{side.pair} × {format_speed(side.hardware.up.speed_gbps)}" for side in (first, leaf))
         yield SizingStep(
-            f"between a leaf of {name} and one of topology.leaf",
+            f"between a leaf of {leaf.name} and one of topology.leaf",
             f"{counted(spines, 'spine')} × the lesser of {least}, on paths of equal cost",
-            bandwidth_text(least_gbps),
+            bandwidth_text(spines * min(first.pair_gbps, leaf.pair_gbps)),
         )
 
 

@@ -6,14 +6,15 @@ The lowest tier is counted from the nodes, each tier above from the uplinks of t
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from railweave.design.apart import keep_ports_apart
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, TierLayout
-from railweave.design.leaves import Faults, Leaves, asked_ratio, count_leaves, place_leaf_ports, place_own_leaves
+from railweave.design.leaf_class import LeafClass
+from railweave.design.leaves import Faults, Leaves, asked_ratio, count_leaves, place_classes, place_leaf_ports
 from railweave.design.nodes import NodePorts
 from railweave.design.pods import GroupTier, Pods, divide_into_pods, join_pods, share_out
 from railweave.design.rails import give_rails_a_switch
 from railweave.design.reserve import reserve_diagnostics
+from railweave.design.spine_blocks import keep_blocks
 from railweave.design.spines import SpineRoom, SpineTier, UplinkDemand, divide_uplinks, multiply_pairs
 from railweave.design.split import TierPorts, all_down, downlink_room
 from railweave.diagnostics import Diagnostic
@@ -21,27 +22,27 @@ from railweave.intent.model import Intent
 
 
 def lay_out(
-    intent: Intent, node_ports: tuple[NodePorts, ...], hardware: Sequence[TierHardware]
+    intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass], hardware: Sequence[TierHardware]
 ) -> tuple[Layout | None, Faults]:
     """Return the layout of a fabric of one to three tiers, or every reason why there is none.
 
     ``hardware`` is that of three tiers, whether or not the third is built.
     """
-    layout, diagnostics = give_rails_a_switch(intent, node_ports, hardware[0])
+    layout, diagnostics = give_rails_a_switch(intent, node_ports, classes)
     if layout is not None:
         return layout, reserve_diagnostics(intent, layout)
     if diagnostics:
         return None, diagnostics
-    leaves, diagnostics = count_leaves(intent, node_ports, hardware[0])
+    leaves, diagnostics = count_leaves(intent, node_ports, classes)
     if leaves is None:
         return None, diagnostics
     pods, diagnostics = divide_into_pods(intent, leaves, hardware)
     if pods is None:
         return None, diagnostics
-    apart, diagnostics = keep_ports_apart(intent, leaves, pods, hardware)
-    if apart is None:
+    blocks, diagnostics = keep_blocks(intent, leaves, pods, hardware)
+    if blocks is None:
         return None, diagnostics
-    return _lay_out(intent, leaves._replace(groups=apart.groups), pods._replace(ports=apart.ports), hardware)
+    return _lay_out(intent, leaves._replace(classes=blocks.classes), pods._replace(ports=blocks.ports), hardware)
 
 
 def _lay_out(
@@ -49,8 +50,9 @@ def _lay_out(
 ) -> tuple[Layout | None, Faults]:
     """Return the layout of two or three tiers whose leaves and pods are counted."""
     tiers, diagnostics = _lay_out_tiers(intent, leaves, pods, hardware)
-    groups, own_diagnostics = place_own_leaves(intent, leaves.groups, tiers[0]) if tiers else ((), ())
-    diagnostics = (*diagnostics, *own_diagnostics)
+    if diagnostics:
+        return None, diagnostics
+    classes, diagnostics = place_classes(intent, leaves, tiers[0])
     if diagnostics:
         return None, diagnostics
     layout = Layout(
@@ -59,7 +61,8 @@ def _lay_out(
         planes=intent.topology.planes,
         rails=leaves.rails,
         stripe_leaves=leaves.per_stripe,
-        groups=groups,
+        groups=leaves.groups,
+        classes=classes,
         stripes=leaves.stripes,
         ratio=asked_ratio(intent),
         tiers=tiers,
@@ -79,7 +82,7 @@ def _lay_out_tiers(
     )
     if diagnostics:
         return (), diagnostics
-    ports = place_leaf_ports(intent, hardware[0], leaves, reserved)
+    ports = place_leaf_ports(intent, leaves.classes[0], reserved)
     if isinstance(ports, Diagnostic):
         return (), (ports,)
     spines, diagnostics = _count_spines(intent, leaves, ports, pods, hardware)
@@ -95,8 +98,7 @@ def _count_spines(
     intent: Intent, leaves: Leaves, ports: TierPorts, pods: Pods, hardware: Sequence[TierHardware]
 ) -> tuple[SpineTier | None, Faults]:
     """Return the spines that the uplinks of a leaf reach, and the links to each."""
-    low, spine = hardware[0], intent.topology.spine
-    given, diagnostics = share_out(intent, "spine.count", spine.count, len(pods.indexes), pods.each)
+    given, diagnostics = share_out(intent, "spine.count", intent.topology.spine.count, len(pods.indexes), pods.each)
     if diagnostics:
         return None, diagnostics
     room = SpineRoom(
@@ -109,22 +111,20 @@ def _count_spines(
     )
     if leaves.uplinks is not None:
         return divide_uplinks(intent, leaves.uplinks, room)
-    return multiply_pairs(intent, ports, list(_demands(intent, leaves, ports, low)), room)
+    return multiply_pairs(intent, ports, list(_demands(intent, leaves, ports)), room)
 
 
-def _demands(intent: Intent, leaves: Leaves, ports: TierPorts, low: TierHardware) -> Iterator[UplinkDemand]:
-    """Yield what leaves ask of their uplinks: first those that share them, then each entry with uplinks of its own."""
-    pair, ratio = intent.topology.links_per_pair or 1, asked_ratio(intent)
-    shared = [one.leaf for one in leaves.groups if one.leaf and one.leaf.block is None]
-    down_gbps = max(ports.down * low.down.speed_gbps, *(one.down_gbps for one in shared), 0)
-    yield UplinkDemand(down_gbps, low.up.speed_gbps, ratio, pair, "links_per_pair", ports.room)
-    for group in leaves.groups:
-        own = group.leaf
-        if own is not None and own.block is not None:
-            one, key = own.hardware, f"{group.path}.leaf.links_per_pair"
-            room = downlink_room(one.cages, one.up, one.down, own.downlinks)
-            of = f" of {group.entry.name!r}"
-            yield UplinkDemand(own.down_gbps, one.up.speed_gbps, ratio, own.block.pair, key, room, of)
+def _demands(intent: Intent, leaves: Leaves, ports: TierPorts) -> Iterator[UplinkDemand]:
+    """Yield what leaves ask of their uplinks: first the classes that share spine ports, then each with a block."""
+    ratio, first = asked_ratio(intent), leaves.classes[0]
+    down_gbps = max(leaf.down_gbps for leaf in leaves.classes if leaf.block is None)
+    yield UplinkDemand(down_gbps, first.hardware.up.speed_gbps, ratio, first.pair, "links_per_pair", ports.room)
+    for leaf in leaves.classes:
+        if leaf.block is not None:
+            hardware, key = leaf.hardware, f"{leaf.path}.links_per_pair"
+            room = downlink_room(hardware.cages, hardware.up, hardware.down, leaf.down)
+            of = f" of {leaf.name!r}"
+            yield UplinkDemand(leaf.down_gbps, hardware.up.speed_gbps, ratio, leaf.pair, key, room, of)
 
 
 def _tiers(
@@ -141,14 +141,14 @@ def _tiers(
     groups, rails = reserve.pods or (top.ports // group.links_per_pair if group else pods.rails), pods.apart
     room = pods.size * leaves.per_stripe or pods.ports.down // pair
     spare = ports.room // pair if fixed else spines.spines
-    own = (one.first_stripe * leaves.per_stripe + block.leaves * pods.rails for one, block in leaves.blocks)
+    ends = (leaf.block.base + leaf.block.leaves for leaf in leaves.classes if leaf.block)
     lowest = TierLayout(
         name=low.name,
         level=0,
         places=leaves.places,
         ports=ports,
         down=low.down,
-        reserve=reserve.leaves or max(groups * room, *own, 0),
+        reserve=reserve.leaves or max(groups * room, *(end * pods.rails for end in ends), 0),
         up=low.up,
         uplinks=spines.spines * pair,
         links_per_pair=pair,

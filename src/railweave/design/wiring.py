@@ -3,7 +3,8 @@
 from itertools import pairwise
 from typing import NamedTuple
 
-from railweave.design.layout import Layout, SpineBlock, TierLayout
+from railweave.design.layout import Layout, TierLayout
+from railweave.design.leaf_class import LeafClass, SpineBlock
 
 
 class Uplink(NamedTuple):
@@ -20,13 +21,11 @@ class Uplink(NamedTuple):
         return self.base + self.step * index
 
 
-def wire_apart(block: SpineBlock, spines: int) -> tuple[Uplink, ...]:
-    """Return the uplinks of a leaf for which spines keep ports apart, with their ports counted from 0."""
-    base = block.first - block.base * block.pair
+def wire_block(block: SpineBlock, pair: int, spines: int) -> tuple[Uplink, ...]:
+    """Return the uplinks of a leaf for whose class spines keep a block, with their ports counted from 0."""
+    base = block.first - block.base * pair
     return tuple(
-        Uplink(one * block.pair + link, one, base + link, block.pair)
-        for one in range(spines)
-        for link in range(block.pair)
+        Uplink(spine * pair + link, spine, base + link, pair) for spine in range(spines) for link in range(pair)
     )
 
 
@@ -55,27 +54,31 @@ _Between = tuple[Layout, tuple[TierLayout, TierLayout]]
 
 def _moves(old: _Between, new: _Between) -> int:
     moves = 0
-    for block, places in _by_block(old).items():
-        wires = (wire(*old[1]), wire(*new[1]))
-        if block is not None:
-            now = new[0].owner(places[0] // new[0].stripe_leaves).spine_block or block
-            wires = wire_apart(block, old[1][1].group_size), wire_apart(now, new[1][1].group_size)
+    for leaf, places in _by_class(old).items():
+        wires = wire(*old[1]), wire(*new[1])
+        if leaf is not None and leaf.block is not None:
+            now = new[0].leaf_class(places[0] // new[0].stripe_leaves)
+            wires = _block_wires(old, leaf, leaf.block), _block_wires(new, now, now.block or leaf.block)
         after = {uplink.port: uplink for uplink in wires[1]}
-        kept = [(one, after[one.port]) for one in wires[0] if one.port in after]
+        kept = [(uplink, after[uplink.port]) for uplink in wires[0] if uplink.port in after]
         moves += (len(wires[0]) - len(kept)) * len(places)
         moves += sum(_moved(old[1], new[1], kept, place) for place in places)
     return moves
 
 
-def _by_block(between: _Between) -> dict[SpineBlock | None, list[int]]:
-    """Return the places of the lower tier by the ports that the upper one keeps apart for them, None for none."""
+def _block_wires(between: _Between, leaf: LeafClass, block: SpineBlock) -> tuple[Uplink, ...]:
+    return wire_block(block, leaf.pair, between[1][1].group_size)
+
+
+def _by_class(between: _Between) -> dict[LeafClass | None, list[int]]:
+    """Return the places of the lower tier by their leaf class, None where all have the same uplinks."""
     layout, (lower, _) = between
     if lower.level or not layout.spines.ports.apart:
         return {None: [*lower.places]}
-    found: dict[SpineBlock | None, list[int]] = {}
+    places: dict[LeafClass | None, list[int]] = {}
     for place in lower.places:
-        found.setdefault(layout.owner(place // layout.stripe_leaves).spine_block, []).append(place)
-    return found
+        places.setdefault(layout.leaf_class(place // layout.stripe_leaves), []).append(place)
+    return places
 
 
 def _moved(

@@ -1,0 +1,133 @@
+"""Leaf classes: the kinds of leaf of a fabric, each with its switch model, speeds, port split and uplinks.
+
+``topology.leaf`` is the first class; an entry of nodes with ``leaf`` gives another one for its stripes. All leaves of a
+stripe are of one class, and every entry of nodes attaches to one.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from railweave.catalog.load import Catalog
+from railweave.design.hardware import TierHardware, breakout_of, hardware_of, model_of
+from railweave.design.split import NO_PORTS, Breakout, TierPorts
+from railweave.diagnostics import Diagnostic, error
+from railweave.intent.model import Intent, Nodes
+
+
+class SpineBlock(NamedTuple):
+    """Ports that every spine keeps for the leaves of a class: ``cages`` in one breakout, from the port ``first`` on,
+    for ``leaves`` indexes. These count from ``base``, the first leaf of the class among those that a spine joins, so
+    that neither other leaves nor the count of today moves a port."""
+
+    cages: int
+    breakout: Breakout
+    first: int
+    base: int
+    leaves: int
+
+    @property
+    def ports(self) -> int:
+        """Return the logical ports of its cages."""
+        return self.cages * self.breakout.per_cage
+
+
+class LeafClass(NamedTuple):
+    """A kind of leaf."""
+
+    # The entry of nodes that gives it, empty for the first class.
+    name: str
+    # Its intent path.
+    path: str
+    hardware: TierHardware
+    # The breakout of the spines' cages that its uplinks meet.
+    far: Breakout
+    # Links to each spine; until spines are counted those of the intent, 1 if automatic.
+    pair: int
+    # Leaves of one plane that spines keep ports for, as the intent states it; without, they meet the ports for all.
+    reserve: int | None = None
+    # Ports for nodes, and uplinks that are connected.
+    down: int = 0
+    uplinks: int = 0
+    # Where its ports lie on the panel.
+    ports: TierPorts = NO_PORTS
+    # The ports of a spine that are kept for it.
+    block: SpineBlock | None = None
+
+    @property
+    def down_gbps(self) -> int:
+        """Return the bandwidth of its ports for nodes."""
+        return self.down * self.hardware.down.speed_gbps
+
+    @property
+    def up_gbps(self) -> int:
+        """Return the bandwidth of its connected uplinks."""
+        return self.uplinks * self.hardware.up.speed_gbps
+
+    @property
+    def pair_gbps(self) -> int:
+        """Return its bandwidth to one spine."""
+        return self.pair * self.hardware.up.speed_gbps
+
+    @property
+    def ratio(self) -> Fraction:
+        """Return its oversubscription, 0 without uplinks."""
+        return Fraction(self.down_gbps, self.up_gbps) if self.uplinks else Fraction(0)
+
+
+def choose_leaf_classes(
+    intent: Intent, hardware: Sequence[TierHardware], catalog: Catalog
+) -> tuple[tuple[LeafClass, ...] | None, tuple[Diagnostic, ...]]:
+    """Return the leaf classes, that of topology.leaf first, or None and why; ``hardware`` is that of all tiers.
+
+    A model that the catalog does not have is reported by check_intent.
+    """
+    pair = intent.topology.links_per_pair or 1
+    classes = [LeafClass("", "topology.leaf", hardware[0], hardware[1].down, pair)]
+    diagnostics: list[Diagnostic] = []
+    for index, entry in enumerate(intent.nodes):
+        if entry.leaf is None:
+            continue
+        if index == 0:
+            diagnostics.append(_first_entry(intent))
+            continue
+        chosen = _leaf_class(intent, entry, f"nodes[{index}].leaf", hardware[0], catalog)
+        if chosen is None:
+            return None, tuple(diagnostics)
+        if isinstance(chosen, LeafClass):
+            classes.append(chosen)
+        else:
+            diagnostics += chosen
+    return (None if diagnostics else tuple(classes)), tuple(diagnostics)
+
+
+def _leaf_class(
+    intent: Intent, entry: Nodes, path: str, first: TierHardware, catalog: Catalog
+) -> LeafClass | tuple[Diagnostic, ...] | None:
+    """Return the class that an entry of nodes gives, or why it has none; None for a model that is unknown."""
+    keys, topology = entry.leaf, intent.topology
+    assert keys is not None  # noqa: S101  the caller asks for entries with a leaf
+    spine = model_of(topology.spine, catalog)
+    model = catalog.find_switch(keys.model) if keys.model else model_of(topology.leaf, catalog)
+    if model is None or spine is None:
+        return None
+    down_key = "downlink_speed" if keys.downlink_gbps else "model" if keys.model else ""
+    down_gbps = keys.downlink_gbps or entry.nics.speed_gbps
+    down, no_down = breakout_of(intent, model, down_gbps, f"{path}.{down_key}".strip("."))
+    up_path = f"{path}.uplink_speed" if keys.uplink_gbps else f"{path}.model"
+    up_gbps = keys.uplink_gbps or first.up.speed_gbps
+    up, no_up = breakout_of(intent, model, up_gbps, up_path)
+    far, no_far = breakout_of(intent, spine, up_gbps, up_path, "spines meet these uplinks: ")
+    if not down or not up or not far:
+        return *no_down, *no_up, *no_far
+    pair = keys.links_per_pair or topology.links_per_pair or 1
+    return LeafClass(entry.name, path, hardware_of(first.name, model, down, up), far, pair, keys.reserve)
+
+
+def _first_entry(intent: Intent) -> Diagnostic:
+    return error(
+        "RW213",
+        "the leaves of the first entry of nodes are those of topology.leaf",
+        intent.where("nodes[0].leaf"),
+        fix="write its model and downlink_speed under topology.leaf",
+    )
