@@ -4,6 +4,8 @@ The browser writes in the font that railweave ships, so the fonts of the machine
 """
 
 import base64
+import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,6 +51,74 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
+LEFT_BY_A_RUN = """(() => {
+  const same = [[/\\d{8}T\\d{6}Z-lab-[0-9a-f]{6}/, "20261126T030756Z-lab-3f95c9"],
+    [/\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d/, "2026-11-26 03:07:56"], [/ by \\S+@\\S+/, " by operator@station"]];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode())
+    for (const [pattern, text] of same) texts.currentNode.data = texts.currentNode.data.replace(pattern, text);
+})()"""
+"""Replaces what differs from run to run on the page of a rollout: its name, times and user."""
+
+
+@pytest.fixture(scope="module")
+def changes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Change a simulated fabric by the commands that users type, and write a page of what each leaves."""
+    project = tmp_path_factory.mktemp("project")
+    shutil.copytree(ROOT / "inventory", project / "inventory")
+    (project / "intent").mkdir()
+    intent = project / "intent" / "lab.yml"
+    deployed = (ROOT / "intent" / "lab-4.yml").read_text(encoding="utf-8")
+    intent.write_text(deployed, encoding="utf-8")
+    railweave = str(Path(sys.executable).with_name("railweave"))
+
+    def run(command: str, status: int = 0) -> str:
+        words = [railweave, *shlex.split(command)]
+        done = subprocess.run(words, cwd=project, capture_output=True, text=True, check=False)
+        assert done.returncode == status, f"{command}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def page(name: str, option: str) -> None:
+        run(f"report {option} --out {name}.html")
+
+    run("sim up")
+    try:
+        run("deploy --yes --provision")
+        intent.write_text(f"{deployed}mtu: {{fabric: 8000, hosts: 4200}}\n", encoding="utf-8")
+        run("plan -o plan.json")
+        page("plan", "--plan plan.json")
+        run("sim fault lab-leaf1 refuse-commit")
+        run("deploy --yes", status=1)
+        page("rollout", "--rollout newest")
+        run("sim fault lab-leaf1 clear")
+        intent.write_text(deployed, encoding="utf-8")
+        run("deploy --yes")
+        run("sim ssh lab-leaf2 'sudo config interface mtu Ethernet0 8000'")
+        run("sim ssh lab-spine1 'sudo config interface shutdown Ethernet4'")
+        (project / "drift.json").write_text(run("drift --json"), encoding="utf-8")
+        page("drift", "--drift drift.json")
+        run("deploy --yes")
+        run("sim cable lab-leaf1:Ethernet112 lab-spine2:Ethernet4")
+        (project / "verify.json").write_text(run("verify --json", status=1), encoding="utf-8")
+        page("verify", "--verification verify.json")
+    finally:
+        run("sim down")
+    return {name: project / f"{name}.html" for name in ("plan", "rollout", "drift", "verify")}
+
+
+@pytest.fixture(scope="module")
+def racks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the page of the racks that the how-to on the bill of materials states."""
+    folder = tmp_path_factory.mktemp("racks")
+    how_to = (ROOT / "docs" / "how-to" / "bom.md").read_text(encoding="utf-8")
+    section = how_to.split("# racks.yml\n")[1].split("```")[0]
+    pod = (ROOT / "intent" / "pod-32.yml").read_text(encoding="utf-8")
+    (folder / "racked.yml").write_text(pod + section, encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("railweave")), "report", "racked.yml", "--out", "racks.html"]
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return folder / "racks.html"
+
+
 def picture(tab: Browser, page: Path, width: int, height: int | None = None, anchor: str = "") -> bytes:
     """Return a page as it looks in a window of this width: its first ``height`` pixels, or the whole of it."""
     tab.ask("Emulation.setDeviceMetricsOverride", width=width, height=height or 900, deviceScaleFactor=1, mobile=False)
@@ -59,6 +129,7 @@ def picture(tab: Browser, page: Path, width: int, height: int | None = None, anc
         "new Promise(done => { const look = () => !document.querySelector('script') || "
         "document.documentElement.dataset.ready ? done(1) : requestAnimationFrame(look); look(); })"
     )
+    tab.run(LEFT_BY_A_RUN)
     assert tab.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), "scrolls sideways"
     if height:
         # What the window shows, also where its address made the page scroll.
@@ -89,3 +160,23 @@ def test_the_pictures_of_the_docs_show_the_pages_of_today(
 ) -> None:
     width, height = size
     check_picture(picture(tab, pages[name], width, height, anchor), ASSETS / asset)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("name", "height", "anchor"),
+    [
+        ("plan", 1130, "#topology"),
+        ("rollout", 1300, ""),
+        ("drift", 1000, ""),
+        ("verify", 640, "#device-lab-leaf1"),
+    ],
+)
+def test_the_pictures_of_the_docs_show_the_changes_of_today(
+    name: str, height: int, anchor: str, changes: dict[str, Path], tab: Browser
+) -> None:
+    check_picture(picture(tab, changes[name], 1360, height, anchor), ASSETS / f"report-{name}.png")
+
+
+def test_the_picture_of_the_racks_shows_the_page_of_today(racks: Path, tab: Browser) -> None:
+    check_picture(picture(tab, racks, 1360, 800, "#racks"), ASSETS / "report-racks.png")
