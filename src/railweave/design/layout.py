@@ -89,7 +89,7 @@ class TierLayout:
     @property
     def stride_above(self) -> int:
         """Return the numbers that a group of the tier above has: the ports of a switch that are no downlinks."""
-        return self.ports.total - self.ports.down - self.ports.apart
+        return self.ports.total - self.ports.down - self.ports.blocks
 
     @property
     def count(self) -> int:
@@ -214,7 +214,7 @@ class Layout(NamedTuple):
 
     def reserved_leaves(self) -> int:
         """Return the leaf indexes of the reserve that meet the ports of a spine which no class has alone."""
-        if not self.spines.ports.apart:
+        if not self.spines.ports.blocks:
             return self.lowest.reserve // self.networks
         return self._sharing_leaves(range(self.lowest.reserve // self.stripe_leaves))
 
@@ -224,7 +224,7 @@ class Layout(NamedTuple):
 
     def has_spine_ports(self, stripe: int) -> bool:
         """Tell whether spines that keep ports for a class have some for the leaves of a stripe; others always do."""
-        if not self.spines.ports.apart:
+        if not self.spines.ports.blocks:
             return True
         block = self.leaf_class(stripe).block
         end = (stripe + 1) * self.stripe_leaves // self.networks

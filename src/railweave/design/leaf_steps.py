@@ -49,11 +49,8 @@ def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
     yield SizingStep("leaf port split", formula, f"{ports.down} down + {low.uplinks} up")
     for leaf in layout.classes[1:]:
         yield panel_step(f"ports of a leaf of {leaf.name}", leaf.ports)
-        yield SizingStep(
-            f"leaf port split of {leaf.name}",
-            _class_formula(intent, layout, leaf),
-            f"{leaf.down} down + {leaf.uplinks} up",
-        )
+        formula = _class_formula(intent, layout, leaf)
+        yield SizingStep(f"leaf port split of {leaf.name}", formula, f"{leaf.down} down + {leaf.uplinks} up")
 
 
 def _class_formula(intent: Intent, layout: Layout, leaf: LeafClass) -> str:

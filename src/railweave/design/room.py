@@ -85,7 +85,7 @@ def _leaves_by_ports(layout: Layout) -> int:
         return layout.lowest.reserve
     if not layout.pod:
         common = layout.spines.ports.down // layout.lowest.links_per_pair * layout.networks
-        return _end_of_ports(layout) * layout.stripe_leaves if layout.spines.ports.apart else common
+        return _end_of_ports(layout) * layout.stripe_leaves if layout.spines.ports.blocks else common
     return layout.most_pods // (layout.spines.links_per_pair or 1) * layout.pod_leaves
 
 

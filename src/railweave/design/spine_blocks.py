@@ -65,7 +65,7 @@ def _placed(classes: Sequence[LeafClass], blocks: Mapping[str, SpineBlock], spin
         placed[name] = blocks[name]._replace(first=first)
         first += placed[name].ports
     runs = ((sharing, spine.down), *((block.cages, block.breakout) for block in placed.values()))
-    ports = TierPorts(total=first, down=down, block=first, room=0, groups=runs, apart=first - down)
+    ports = TierPorts(total=first, down=down, block=first, room=0, groups=runs, blocks=first - down)
     return SpineBlocks(tuple(leaf._replace(block=placed.get(leaf.name)) for leaf in classes), ports)
 
 
@@ -90,10 +90,8 @@ def _links(pair: int, speed_gbps: int) -> str:
 def _without_place(intent: Intent, leaves: Leaves, pods: Pods, classes: Sequence[LeafClass]) -> Iterator[Diagnostic]:
     """Yield why spines can keep no blocks: how many links meet them is not fixed, or there are pods."""
     for leaf in classes:
-        where, message = (
-            intent.where(f"{leaf.path}.reserve"),
-            f"spines keep ports apart for the leaves of {leaf.name!r}",
-        )
+        where = intent.where(f"{leaf.path}.reserve")
+        message = f"spines keep ports apart for the leaves of {leaf.name!r}"
         if pods.size:
             yield error(
                 "RW214",

@@ -27,14 +27,15 @@ class SpineRoom(NamedTuple):
     """What spines are for: ``leaves`` indexes of a plane, or of a pod or rail apart, on ``ports`` of a spine.
 
     ``given`` is how many of them the intent states, None for automatic; ``groups`` share the stated ones, and
-    ``group`` says what these are, empty where all leaves reach all spines. ``apart`` ports are for other leaves."""
+    ``group`` says what these are, empty where all leaves reach all spines. ``blocks`` ports are kept for other leaf
+    classes."""
 
     leaves: int
     ports: int
     given: int | None
     groups: int = 1
     group: str = ""
-    apart: int = 0
+    blocks: int = 0
 
     @property
     def each(self) -> str:
@@ -44,7 +45,7 @@ class SpineRoom(NamedTuple):
     @property
     def down(self) -> str:
         """Return which ports they are, for a message."""
-        return " down" if self.group == "pod" else " for them" if self.apart else ""
+        return " down" if self.group == "pod" else " for them" if self.blocks else ""
 
     def stated(self, spines: int) -> int:
         """Return as many spines as the intent would state them: those of all groups."""
@@ -148,8 +149,8 @@ def _spines_full(intent: Intent, pair: int, uplinks: int, more: int, room: Spine
 
 def _pairs_exceed_spine(intent: Intent, pair: int, room: SpineRoom) -> Diagnostic:
     most = room.ports // room.leaves
-    ways = [f"use at most {most} links_per_pair with more spines"] if most or not room.apart else []
-    ways += ["reserve fewer of the leaves that spines keep ports apart for"] if room.apart else []
+    ways = [f"use at most {most} links_per_pair with more spines"] if most or not room.blocks else []
+    ways += ["reserve fewer of the leaves that spines keep ports apart for"] if room.blocks else []
     return error(
         "T-3",
         _too_many_links(pair, room),

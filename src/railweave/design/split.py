@@ -32,8 +32,8 @@ class TierPorts(NamedTuple):
     """The ports of the switches of a tier by their place on the panel.
 
     ``total`` counts logical ports; downlinks are ports 0 to ``down`` - 1, and ``room`` ports for uplinks begin at
-    ``block``. ``apart`` ports between them are for leaves of some entries of nodes alone. ``groups`` are the cages from
-    front to back with the breakout of each run.
+    ``block``. ``blocks`` ports between them are kept for some leaf classes. ``groups`` are the cages from front to back
+    with the breakout of each run.
     """
 
     total: int
@@ -41,7 +41,7 @@ class TierPorts(NamedTuple):
     block: int
     room: int
     groups: tuple[tuple[int, Breakout], ...]
-    apart: int = 0
+    blocks: int = 0
 
 
 NO_PORTS = TierPorts(total=0, down=0, block=0, room=0, groups=())

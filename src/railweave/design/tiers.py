@@ -107,7 +107,7 @@ def _count_spines(
         given,
         len(pods.indexes),
         pods.each,
-        pods.ports.apart,
+        pods.ports.blocks,
     )
     if leaves.uplinks is not None:
         return divide_uplinks(intent, leaves.uplinks, room)

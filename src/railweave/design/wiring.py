@@ -73,7 +73,7 @@ def _block_wires(between: _Between, leaf: LeafClass, block: SpineBlock) -> tuple
 def _by_class(between: _Between) -> dict[LeafClass | None, list[int]]:
     """Return the places of the lower tier by their leaf class, None where all have the same uplinks."""
     layout, (lower, _) = between
-    if lower.level or not layout.spines.ports.apart:
+    if lower.level or not layout.spines.ports.blocks:
         return {None: [*lower.places]}
     places: dict[LeafClass | None, list[int]] = {}
     for place in lower.places:
