@@ -21,7 +21,8 @@ from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
 from railweave.failures.analysis import Failures, failures
 from railweave.failures.components import Component, components
-from railweave.failures.cost import Cost
+from railweave.failures.cost import Cost, Costs
+from railweave.failures.symmetry import Symmetry
 from railweave.intent.load import load_intent_text
 
 CATALOG = load_catalog()
@@ -98,6 +99,23 @@ def test_classes_are_what_every_failure_alone_costs(drawn: Drawn) -> None:
 
 
 @given(fabrics(), st.data())
+@fewest
+def test_a_spine_without_ways_up_counts_as_out_of_service_in_every_figure(drawn: Drawn, data: st.DataObject) -> None:
+    fabric = drawn.fabric()
+    assume(len(fabric.tiers) == 3)
+    spine = data.draw(st.sampled_from(fabric.tier_switches[1]))
+    parts = components(fabric)
+    costs = Costs(fabric, Symmetry(parts))
+    ways_up = [one for one in parts if not one.counts and any(link.lower == spine.name for link in one.down)]
+    itself = [one for one in parts if one.out == (spine.name,)]
+    assert len(ways_up) == len(fabric.uplinks_of[spine.name])
+    assert rounded(costs.of(ways_up)) == rounded(costs.of(itself))
+    # Nothing needs a way up while the pods beside its own are out of service.
+    others = [one for one in parts if one.kind == "pod" and one.name != f"pod {spine.pod}"]
+    assert rounded(costs.of([*others, *ways_up])) == rounded(costs.of(others))
+
+
+@given(fabrics(), st.data())
 def test_no_buffers_wait_in_a_ring_by_the_routes_that_are_left(drawn: Drawn, data: st.DataObject) -> None:
     fabric = drawn.fabric()
     places = range(len(components(fabric)))
@@ -160,7 +178,7 @@ class Walked:
         rails = {link.rail for link in fabric.links if link.is_access}
         shares = [share(fabric.links, alive, rail) for rail in rails]
         switched = [link for link in alive if link.level]
-        left = self.uplinks_left(self.carrying(switched), out)
+        left = self.uplinks_left(switched, out)
         pairs = [
             tuple(one / self.usual[pair] for one in self.carried(switched, pair, way))
             for pair in self.pairs(out)
@@ -211,19 +229,24 @@ class Walked:
             self._carried[place] = flow(switched, *pair, way), spread(switched, *pair, way)
         return self._carried[place]
 
-    def carrying(self, alive: list[Link]) -> list[Link]:
-        """Return the links that lead to the top: not those below a switch that has lost everything above it."""
-        top = {one.name for one in self.fabric.tier_switches[-1]}
-        return [link for link in alive if link.upper in top or any(link.upper == each.lower for each in alive)]
-
-    def uplinks_left(self, carrying: list[Link], out: set[str]) -> dict[str, tuple[float, float]]:
+    def uplinks_left(self, alive: list[Link], out: set[str]) -> dict[str, tuple[float, float]]:
+        """Return what each switch in service has left of its uplinks, and its ratio; a spine without ways up is out of
+        service, or whole where no other pod of its plane has a leaf in service."""
+        lowest = self.fabric.tier_switches[0]
+        pods = {(leaf.plane, leaf.pod) for leaf in lowest if leaf.name not in out}
         found = {}
-        for switches in self.fabric.tier_switches[:-1]:
+        dead = set()
+        # From the top down: a leaf counts no link to a dead spine.
+        for switches in reversed(self.fabric.tier_switches[:-1]):
             for switch in switches:
-                left = sum(link.lower == switch.name for link in carrying)
+                left = sum(link.lower == switch.name and link.upper not in dead for link in alive)
                 usual, towards = len(self.fabric.uplinks_of[switch.name]), len(self.fabric.downlinks_of[switch.name])
-                # A switch between two tiers that has nothing above it any more is itself lost.
-                if switch.name not in out and (left or switch.tier.level == 0):
+                others = any(plane == switch.plane and pod != switch.pod for plane, pod in pods)
+                if switch.tier.level and not others:
+                    left = usual
+                if switch.tier.level and not left:
+                    dead.add(switch.name)
+                elif switch.name not in out:
                     found[switch.name] = 100 * left / usual, towards / left if left else float("inf")
         return found
 

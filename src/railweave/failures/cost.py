@@ -1,7 +1,7 @@
 """What the failure of some components costs: the numbers of one set of components that are out of service together."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 from math import inf
 from operator import itemgetter
@@ -12,7 +12,7 @@ from railweave.failures.components import Component
 from railweave.failures.node_pairs import NodePairs
 from railweave.failures.pairs import LeafPairs
 from railweave.failures.symmetry import Symmetry
-from railweave.plan.capacity import Service, lost_ports, rails_out
+from railweave.plan.capacity import Service, UplinksLeft, lost_ports, rails_out
 
 
 class Cost(NamedTuple):
@@ -26,10 +26,11 @@ class Cost(NamedTuple):
     nodes_cut_off: int
     # The most rails that a node lacks.
     rails_out: int
-    # The uplinks of the switch in service that has the least of its own left.
+    # The uplinks of the switch in service that has the least of its own left. A spine without ways up counts as out of
+    # service here and below, as no traffic between pods crosses it; in a pod that is alone it counts as in service.
     uplink_percent: float
     # The worst ratio of a switch's bandwidth towards the nodes to that of the uplinks left: infinite without uplinks,
-    # None in a fabric of one tier.
+    # None where no switch in service has uplinks by design.
     oversubscription: float | None
     # The bandwidth that the links between the worst two leaves in service could carry; None without two leaves.
     pair_percent: float | None
@@ -86,8 +87,8 @@ class Costs:
             rail_percent=self._worst_rail(rails),
             nodes_cut_off=sum(ports == self._ports[host] for host, ports in nodes.items()),
             rails_out=rails_out(self._fabric, out, down=down),
-            uplink_percent=min(uplinks.values(), default=100),
-            oversubscription=self._oversubscription(uplinks, out),
+            uplink_percent=min(uplinks.percents.values(), default=100),
+            oversubscription=self._oversubscription(uplinks),
             pair_percent=worst_pair and worst_pair.flow_percent,
             spread_percent=worst_pair and worst_pair.spread_percent,
             node_pair_percent=self._nodes.worst(pairs_left, lost),
@@ -98,10 +99,11 @@ class Costs:
         percents = (_percent(whole - lost_gbps[rail], whole) for rail, whole in self._rail_gbps.items())
         return min(percents, default=100)
 
-    def _oversubscription(self, uplinks: Mapping[str, float], out: Collection[str]) -> float | None:
+    def _oversubscription(self, uplinks: UplinksLeft) -> float | None:
         """Return the worst ratio of a switch in service, by the part of its uplinks that it has left."""
-        changed = (_scaled(self._ratios[name], percent) for name, percent in uplinks.items())
-        unchanged = (ratio for name, ratio in self._ratios.items() if name not in uplinks and name not in out)
+        changed = (_scaled(self._ratios[name], percent) for name, percent in uplinks.percents.items())
+        unaffected = (name for name in self._ratios if name not in uplinks.percents and name not in uplinks.out)
+        unchanged = (self._ratios[name] for name in unaffected)
         return max((*changed, *islice(unchanged, 1)), default=None)
 
 

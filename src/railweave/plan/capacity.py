@@ -8,9 +8,14 @@ switch that attaches GPU nodes; the paths between two are the switches of the ne
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
+
+Pod = tuple[int, int | None]
+"""A plane and the number of a pod in it, None in two tiers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,15 @@ def _bandwidth_below(fabric: Fabric, uppers: Iterable[str], unprovisioned: froze
     return below
 
 
+class UplinksLeft(NamedTuple):
+    """The uplinks that are left after a failure."""
+
+    # Of every switch in service that loses some, the part of its own that it has left.
+    percents: dict[str, float]
+    # The switches out of service, with the spines that count as such.
+    out: set[str]
+
+
 class Service:
     """The switches that carry traffic, counted once so that many questions can be asked."""
 
@@ -72,6 +86,19 @@ class Service:
         """How many leaves of a network are linked with the same switches."""
         self._above = {bit: self._lower[name].uppers for name, bit in self._bit.items() if name in self._lower}
         """The switches above each switch between the lowest and the top tier, both as bits."""
+        self._pod_of: dict[str, Pod] = {}
+        """The pods of the leaves."""
+        self._spines_of: dict[Pod, set[str]] = {}
+        """The switches of each pod between the lowest and the top tier."""
+        for switch in chain.from_iterable(fabric.tier_switches[:-1]):
+            if switch.name not in self._lower:
+                continue
+            pod = (switch.plane, switch.pod)
+            if switch.name in self._bit:
+                self._spines_of.setdefault(pod, set()).add(switch.name)
+            else:
+                self._pod_of[switch.name] = pod
+        self._leaves_of = Counter(self._pod_of.values())
 
     def _counted(self, fabric: Fabric, unprovisioned: Collection[str]) -> dict[str, _Lower]:
         """Return the switches in service below the top tier."""
@@ -90,26 +117,42 @@ class Service:
 
     def least_uplinks(self, out: Collection[str], down: Collection[Link] = ()) -> tuple[float, str]:
         """Return the part of its own uplinks that the worst switch in service has left, in percent, and its name."""
-        left = self.uplinks_left(out, down)
+        left = self.uplinks_left(out, down).percents
         if not left:
             return 100.0, ""
         # Of two that have equally little left a leaf is named: it is nearer to the GPUs that lose bandwidth.
         worst = min(left, key=lambda name: (left[name], name in self._bit))
         return left[worst], worst
 
-    def uplinks_left(self, out: Collection[str], down: Collection[Link] = ()) -> dict[str, float]:
-        """Return the part of its own uplinks that every switch in service which loses some has left, in percent.
+    def uplinks_left(self, out: Collection[str], down: Collection[Link] = ()) -> UplinksLeft:
+        """Return what is left of the uplinks of the switches in service that lose some.
 
-        A switch between two tiers that has no uplink left announces nothing from above: it counts as lost below.
+        A spine without ways up counts as out of service, because no traffic between pods crosses it. While its pod
+        alone has leaves in service there is no such traffic, and the uplinks of its spines do not count.
         """
+        alone = self._alone(out)
         cut_off = set(out)
         while True:
             lost = self._lost(cut_off, down)
+            for name in alone & lost.keys():
+                del lost[name]
             cut = {name for name in lost if self._is_cut_off(name, lost[name])} - cut_off
             if not cut:
                 break
             cut_off |= cut
-        return {name: 100 * (1 - gbps / self._lower[name].gbps) for name, gbps in lost.items() if name not in cut_off}
+        percents = {
+            name: 100 * (1 - gbps / self._lower[name].gbps) for name, gbps in lost.items() if name not in cut_off
+        }
+        return UplinksLeft(percents, cut_off)
+
+    def _alone(self, out: Collection[str]) -> set[str]:
+        """Return the spines of pods that alone have leaves in service in their plane."""
+        if not self._spines_of:
+            return set()
+        leaves = self._leaves_of - Counter(self._pod_of[name] for name in set(out) if name in self._pod_of)
+        pods_of_plane = Counter(plane for plane, _ in leaves)
+        alone = [self._spines_of.get(pod, set()) for pod in leaves if pods_of_plane[pod[0]] == 1]
+        return set().union(*alone)
 
     def _is_cut_off(self, name: str, lost_gbps: int) -> bool:
         """Tell whether a switch between two tiers loses all its uplinks."""

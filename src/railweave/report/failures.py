@@ -53,12 +53,16 @@ def _availability_json(availability: Availability | None) -> dict[str, Any] | No
 
 
 def _class_json(failure: FailureClass) -> dict[str, Any]:
+    """Return a class; null is a figure for which nothing in service is there to measure."""
+    ratio = failure.cost.oversubscription
     return {
         "components": [component.kind for component in failure.example],
         "count": failure.count,
         "shared": list(failure.shared),
         "example": [component.title for component in failure.example],
         **members(failure.cost, *failure.cost._fields),
+        # JSON has no infinity, and null is not a loss.
+        "oversubscription": "infinite" if ratio is not None and isinf(ratio) else ratio,
     }
 
 
