@@ -178,6 +178,8 @@ class Hwsku(NamedTuple):
     # Files with profiles for lossless queues although `buffers` is None: for one role, or for a set that SONiC does not
     # load by itself.
     lossless_sets: tuple[str, ...] = ()
+    # The most members of an ECMP group, by its sai.profile (SAI_NUM_ECMP_MEMBERS); None if that does not say.
+    ecmp_members: int | None = None
 
 
 class ServicePort(NamedTuple):
