@@ -126,6 +126,7 @@ def _tier_of_class(first: Tier, leaf: LeafClass) -> Tier:
         ports_up=leaf.uplinks,
         up_gbps=leaf.hardware.up.speed_gbps,
         links_per_pair=leaf.pair,
+        ports_above=leaf.ports.total - leaf.down,
         entry=leaf.name,
         path=leaf.path,
     )

@@ -35,12 +35,18 @@ class SonicRelease(NamedTuple):
     port_gbps: int = 800
     # bgpcfgd starts FRR's bfdd if SYSTEM_DEFAULTS has `software_bfd`.
     bfd: bool = False
+    # The most equal-cost paths that our FRR files state. FRR leaves the line out of its running configuration at the
+    # number that it is built with (--enable-multipath): 514 in SONiC, 256 before 202411.
+    equal_paths: int = 512
 
+
+COMMON_PATHS = 128
+"""The equal-cost paths that FRR may install on a switch that never has more, in every release."""
 
 RELEASES: Mapping[str, SonicRelease] = {
-    "202305": SonicRelease(11, "3.9", "8.5.1", small_packet_percent=100, hash_fields=False),
-    "202311": SonicRelease(11, "3.9", "8.5.1", fpm=False, small_packet_percent=100),
-    "202405": SonicRelease(12, "3.11", "8.5.4", small_packet_percent=100),
+    "202305": SonicRelease(11, "3.9", "8.5.1", small_packet_percent=100, hash_fields=False, equal_paths=255),
+    "202311": SonicRelease(11, "3.9", "8.5.1", fpm=False, small_packet_percent=100, equal_paths=255),
+    "202405": SonicRelease(12, "3.11", "8.5.4", small_packet_percent=100, equal_paths=255),
     "202411": SonicRelease(12, "3.11", "10.0.1", suppress_fib=True, prints_tracking=True),
     "202505": SonicRelease(12, "3.11", "10.3", suppress_fib=True, prints_tracking=True, bfd=True),
     "202511": SonicRelease(

@@ -12,6 +12,7 @@ from railweave.fabric.devices import Switch, Tier
 from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Graph
 from railweave.fabric.policy import Addressing, Ipv6Pool, Pool
 from railweave.qos.mapping import control_dscp
+from railweave.routing.paths import maximum_paths
 
 
 class BgpSession(NamedTuple):
@@ -68,11 +69,6 @@ HOST_LENGTH = 32
 
 CONNECT_RETRY_S = 10
 """Seconds between connection attempts; FRR's data-center profile and SONiC's own templates use the same."""
-
-MAXIMUM_PATHS = 128
-"""Equal-cost paths that FRR may install. Fixed, so that a leaf does not change when spines are added. It is above the
-uplinks of every leaf that can be built (check B-6). FRR omits the line from its running configuration at its built-in
-limit, which is 64, 256 or 514 in the builds of SONiC and Debian, so those values are avoided."""
 
 RESTART_MINUTES = 5
 """Minutes until a session that was closed for too many prefixes restarts."""
@@ -156,6 +152,8 @@ class BgpSpeaker(NamedTuple):
     accepted: tuple[PoolRule, ...]
     # SONiC branch that the switch runs.
     release: str
+    # Equal-cost paths that FRR may install.
+    maximum_paths: int
     # None if the fabric has only IPv4 routes.
     ipv6: Ipv6Routes | None = None
     # None if the switch shares no NIC with other leaves.
@@ -184,6 +182,7 @@ def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[BgpSession, ...] | No
         host_block=Pool(*block) if block else None,
         accepted=accepted_prefixes(fabric),
         release=policies.sonic.release,
+        maximum_paths=maximum_paths(fabric, switch.tier),
         ipv6=_ipv6_routes(fabric, switch),
         nics=nic_routes(fabric, switch),
     )

@@ -77,10 +77,11 @@ workload: {kind: pretraining}
 nodes: [{name: gpu, count: 64, gpus: 8, nics: {count: 1, speed: 400G, model: connectx-7}}]
 topology:
   stripe: 64
-  links_per_pair: 96
+  links_per_pair: 300
   oversubscription: "2:1"
   leaf: {model: nokia-ixr7220-h6-128, count: 1, uplink_speed: 100G}
   spine: {model: nokia-ixr7220-h6-128}
+sonic: {release: "202405"}
 """
     (tmp_path / "pod.yml").write_text(text, encoding="utf-8")
     pod = api.open_project(tmp_path / "pod.yml")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from railweave.fabric.releases import COMMON_PATHS, RELEASES
 from railweave.sonic.delta.change import Disruption, Op
 from railweave.sonic.delta.diff import DeviceDiff, diff
 from railweave.sonic.delta.digest import running_sha256
@@ -331,17 +332,18 @@ exit
 """What our file says where nodes have IPv6."""
 
 
-def test_the_family_of_ipv6_goes_whole_where_the_intent_has_it_no_more() -> None:
-    found = compared(OURS + OF_IPV6)
+@pytest.mark.parametrize("paths", sorted({COMMON_PATHS, *(release.equal_paths for release in RELEASES.values())}))
+def test_the_family_of_ipv6_goes_whole_where_the_intent_has_it_no_more(paths: int) -> None:
+    line = f"maximum-paths {paths}"
+    of_ipv6 = OF_IPV6.replace("maximum-paths 128", line)
+    found = compared(OURS + of_ipv6)
     gone = {one.field for one in found.delta}
-    assert gone == {one.line for one in parse_frr(OF_IPV6).entries} - {one.line for one in parse_frr(OURS).entries} | {
+    assert gone == {one.line for one in parse_frr(of_ipv6).entries} - {one.line for one in parse_frr(OURS).entries} | {
         "neighbor SPINES activate",
-        "maximum-paths 128",
+        line,
     }
     assert {one.op for one in found.delta} == {Op.REMOVE}
-    assert {one.key for one in found.delta if one.field == "maximum-paths 128"} == {
-        "router bgp 65001 / address-family ipv6 unicast"
-    }
+    assert {one.key for one in found.delta if one.field == line} == {"router bgp 65001 / address-family ipv6 unicast"}
     assert found.unmanaged == {}
 
 

@@ -42,3 +42,9 @@ def lab_fabric() -> Callable[..., Fabric]:
         return _designed(LAB + extra)
 
     return fabric
+
+
+@pytest.fixture(scope="session")
+def designed() -> Callable[[str], Fabric]:
+    """Return a function that designs the fabric of an intent."""
+    return _designed

@@ -52,7 +52,7 @@ def test_overrides_that_change_rendered_fields_are_all_told_at_once(lab_fabric: 
 
 
 def test_more_uplinks_than_a_route_can_have_paths_are_refused(lab_fabric: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "MAXIMUM_PATHS", 1)
+    monkeypatch.setattr(checks, "path_limit", lambda _fabric: 1)
     assert ("B-6", Severity.ERROR) in codes(lab_fabric())
 
 

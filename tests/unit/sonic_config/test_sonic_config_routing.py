@@ -10,8 +10,8 @@ from frr_routes import Policy
 from railweave.fabric.devices import Switch
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import ClassRole, TrafficClass
-from railweave.fabric.releases import RELEASES
-from railweave.routing.instance import MAXIMUM_PATHS, bgp_speaker, maximum_prefixes
+from railweave.fabric.releases import COMMON_PATHS, RELEASES
+from railweave.routing.instance import bgp_speaker, maximum_prefixes
 from railweave.sonic.reasons import frr_lines, frr_reason
 from railweave.sonic.render.configure import configure
 from railweave.templates import find_templates
@@ -139,8 +139,11 @@ def test_a_line_of_one_release_s_own_start_up_is_in_the_file_of_that_release_alo
 
 
 def test_more_paths_fit_than_frr_would_leave_out_as_its_default() -> None:
-    assert MAXIMUM_PATHS not in (1, 64, 256, 514)
-    assert MAXIMUM_PATHS >= 64
+    # FRR is built with --enable-multipath=256 up to 202405, with 514 from 202411 on (sonic-buildimage src/sonic-frr).
+    for name, release in RELEASES.items():
+        built_with = 256 if name < "202411" else 514
+        assert COMMON_PATHS < release.equal_paths < built_with
+        assert {COMMON_PATHS, release.equal_paths}.isdisjoint({1, 64, 256})
 
 
 @pytest.mark.parametrize("name", ["lab-leaf1", "lab-spine1"])

@@ -44,8 +44,8 @@ _POOL = re.compile(
     r"(ip prefix-list FABRIC-PREFIXES|ipv6 prefix-list FABRIC-PREFIXES-V6) seq \d+ permit (?P<pool>\S+)"
     r"( ge (?P<ge>\d+))?( le (?P<le>\d+))?$"
 )
-_PATHS = "maximum-paths 128"
-"""The line that our files have in each family (``routing.instance.MAXIMUM_PATHS``)."""
+_PATHS = ("maximum-paths 128", "maximum-paths 255", "maximum-paths 512")
+"""The lines of which our files have one in each family (``routing.paths``)."""
 
 _Network = IPv4Network | IPv6Network
 
@@ -152,7 +152,7 @@ class FrrScope:
 
     def _is_ipv6_paths(self, entry: FrrEntry) -> bool:
         """Tell whether a line is our ECMP width of IPv6, which our file states only where the fabric carries IPv6."""
-        if entry.line != _PATHS or _FAMILIES[entry.path[1]] != 6:
+        if entry.line not in _PATHS or _FAMILIES[entry.path[1]] != 6:
             return False
         return any(pool.network.version == 6 for pool in self._pools)
 
