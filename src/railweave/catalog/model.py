@@ -152,6 +152,17 @@ def _parse_part(part: str, whole: str) -> BreakoutPart:
     )
 
 
+class BufferSet(NamedTuple):
+    """A folder of a HWSKU with buffer settings of its own, such as ``BALANCED``.
+
+    SONiC copies its files over those of the HWSKU only where a minigraph names it (SonicQosProfile; minigraph.py,
+    select_mmu_profiles). ``lossless_roles`` are the roles whose template there has profiles for lossless queues.
+    """
+
+    name: str
+    lossless_roles: tuple[str, ...]
+
+
 class Hwsku(NamedTuple):
     """A HWSKU: the native ports of a cage, and the settings that SONiC ships for it."""
 
@@ -180,6 +191,17 @@ class Hwsku(NamedTuple):
     lossless_sets: tuple[str, ...] = ()
     # The most members of an ECMP group, by its sai.profile (SAI_NUM_ECMP_MEMBERS); None if that does not say.
     ecmp_members: int | None = None
+    # The folders with further sets of buffer settings.
+    buffer_sets: tuple[BufferSet, ...] = ()
+    # The set that pools, profiles and headroom here are from; empty: the one that SONiC loads by itself.
+    buffer_set: str = ""
+
+    @property
+    def buffer_folder(self) -> str:
+        """Return the folder of its pools, profiles and headroom in SONiC's repository."""
+        if not self.buffer_set:
+            return self.source
+        return f"{self.source}/{self.buffer_set}"
 
 
 class ServicePort(NamedTuple):

@@ -18,6 +18,7 @@ from railweave.codec import InvalidTextError, Place, place_text, position
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.files import shown_path
+from railweave.wording import either, listed
 
 CODE = "RW017"
 Faults = Iterator[tuple[Place, str]]
@@ -27,6 +28,8 @@ _Value = TypeVar("_Value")
 _FIX = "correct it there; `railweave models MODEL --file` prints a sound file to compare with"
 INGRESS_LOSSLESS = "ingress_lossless_pool"
 EGRESS_LOSSLESS = "egress_lossless_pool"
+# Leaves take their pools from the template of SONiC's role t0, spines from that of t1.
+_ROLES = ("t0", "t1")
 _PORT = re.compile(r"Ethernet(?:0|[1-9][0-9]{0,5})")
 _ALIAS_FIELDS = re.compile(r"\{(?:cage|index|port)\}")
 
@@ -67,6 +70,7 @@ def switch_faults(model: SwitchModel) -> Faults:
     for index, hwsku in enumerate(model.hwskus):
         yield from _at(("hwskus", index), _hwsku_faults(hwsku, model))
         yield from _at(("hwskus", index, "buffers"), _buffer_faults(hwsku))
+        yield from _at(("hwskus", index), _set_faults(hwsku))
     if not _has_boot_speed(model):
         yield ("breakout_modes",), "no speed runs on all cages"
 
@@ -162,18 +166,31 @@ def _all_cages_run(model: SwitchModel, speed_gbps: int) -> bool:
     return use is not None and len(cages_with(model, use)) == len(model.cages)
 
 
+def _set_faults(hwsku: Hwsku) -> Iterator[str]:
+    names = [buffer_set.name for buffer_set in hwsku.buffer_sets]
+    if len(set(names)) < len(names):
+        yield f"buffer_sets names a set twice: {listed(names)}"
+    if hwsku.buffer_set and hwsku.buffer_set not in names:
+        sets = listed(names) if names else "empty"
+        yield f"buffer_set `{hwsku.buffer_set}` is not one of its buffer_sets: {sets}"
+
+
 def _buffer_faults(hwsku: Hwsku) -> Iterator[str]:
     buffers = hwsku.buffers
     if buffers is None:
         return
     profiles = {profile.name for profile in buffers.profiles}
     used = {buffers.lossy_group, buffers.lossless_queue, buffers.lossy_queue, *chain(*buffers.port_lists)}
+    used.update(profile.name for profile in chain(*buffers.role_profiles.values()))
     for name in sorted(used - profiles):
         yield f"profile {name} is not among its profiles"
-    # Leaves take their pools from the template of SONiC's role t0, spines from that of t1.
-    for role in ("t0", "t1"):
+    for role in sorted(buffers.role_profiles.keys() - set(_ROLES)):
+        yield f"role_profiles.{role} is not a role: write {either(_ROLES)}"
+    for role in _ROLES:
         pools = {pool.name for pool in hwsku.buffer_pools.get(role, ())}
-        needed = {INGRESS_LOSSLESS, EGRESS_LOSSLESS, *(profile.pool for profile in buffers.profiles)}
+        own = {profile.name: profile for profile in buffers.role_profiles.get(role, ())}
+        used_pools = {own.get(profile.name, profile).pool for profile in buffers.profiles}
+        needed = {INGRESS_LOSSLESS, EGRESS_LOSSLESS, *used_pools}
         for name in sorted(needed - pools):
             yield f"buffer_pools.{role} lacks the pool {name}"
 

@@ -139,7 +139,7 @@ def hwsku_buffers(model: SwitchModel, name: str) -> Buffers | None:
     return Buffers(
         **shipped,
         hwsku=name,
-        source=f"{repository}:{hwsku.source}@{commit}",
+        source=f"{repository}:{hwsku.buffer_folder}@{commit}",
         pools=hwsku.buffer_pools,
         pg_profiles=hwsku.pg_profiles,
         chip=model.asic.headroom,

@@ -4,7 +4,8 @@ Facts of the catalog, chosen with the HWSKU of a panel. Sizes are bytes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
 from railweave.fabric.policy import BufferModel, Marking
@@ -101,9 +102,9 @@ class HeadroomChip(NamedTuple):
 class ShippedBuffers:
     """The buffer settings that a HWSKU ships, besides its pools and headroom.
 
-    ``model`` is its default. ``port_lists`` names the profiles of a whole port, ingress and egress, empty on chips
-    without such; ``marking`` holds the ECN thresholds of the HWSKU's own template by speed in Gb/s, empty if it uses
-    SONiC's general one.
+    ``model`` is its default. ``role_profiles`` take the place of profiles of their name on switches of a role.
+    ``port_lists`` names the profiles of a whole port, ingress and egress, empty on chips without such; ``marking``
+    holds the ECN thresholds of the HWSKU's own template by speed in Gb/s, empty if it uses SONiC's general one.
     """
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
@@ -115,6 +116,7 @@ class ShippedBuffers:
     lossy_queue: str
     port_lists: tuple[tuple[str, ...], ...]
     marking: Mapping[int, Marking] = field(default_factory=dict)
+    role_profiles: Mapping[str, tuple[BufferProfile, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -133,6 +135,15 @@ class Buffers(ShippedBuffers):
     # The most that the chip carries; None if no source states it.
     lossless_classes: int | None
     slices: BufferSlices
+
+
+@lru_cache(maxsize=64)
+def buffers_of_role(buffers: Buffers, role: str) -> Buffers:
+    """Return the buffer with the profiles of switches of a role; the same object each time."""
+    own = {profile.name: profile for profile in buffers.role_profiles.get(role, ())}
+    if not own:
+        return buffers
+    return replace(buffers, profiles=tuple(own.get(profile.name, profile) for profile in buffers.profiles))
 
 
 class Division(NamedTuple):

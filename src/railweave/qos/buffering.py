@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, Division
+from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, Division, buffers_of_role
 from railweave.fabric.devices import Tier
 from railweave.fabric.panel import Panel, SwitchPort
 from railweave.fabric.policy import BufferModel, Policies
@@ -85,12 +85,12 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
     lossless = sorted({traffic_class.priority for traffic_class in policies.classes if traffic_class.lossless})
     if panel.buffers is None or not lossless:
         return None
-    buffers = panel.buffers
+    # SONiC's template of a tier (buffers_config.j2: ToRRouter and LeafRouter).
+    template = "t0" if tier.attaches_nodes else "t1"
+    buffers = buffers_of_role(panel.buffers, template)
     model = buffer_model(buffers, policies.sonic)
     lanes = {port.speed_gbps: lane_count(port) for port in panel.ports}
     rooms = _headroom_by_cable(buffers, policies, lanes, lengths_m)
-    # SONiC's template of a tier (buffers_config.j2: ToRRouter and LeafRouter).
-    template = "t0" if tier.attaches_nodes else "t1"
     pools = buffers.pools[template]
     queue_count = max(_QUEUES_IN_USE, 1 + max(traffic_class.priority for traffic_class in policies.classes))
     queues = Queues(len(lossless), queue_count - len(lossless))

@@ -6,13 +6,13 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from railweave.catalog.model import Asic, Housing
+from railweave.catalog.model import Asic, Housing, Hwsku, SwitchModel
 from railweave.catalog.nics import NicModel
 from railweave.checks.capability import CatalogCapability, SpeedUse, SwitchCapability
 from railweave.codec import members
 from railweave.report.layout import cell, code, markdown_table, paragraphs, table
 from railweave.units import format_speed
-from railweave.wording import counted
+from railweave.wording import counted, listed
 
 
 def models_json(models: CatalogCapability) -> dict[str, Any]:
@@ -35,7 +35,16 @@ def _switch_json(capability: SwitchCapability) -> dict[str, Any]:
         "housing": model.housing and members(model.housing, *model.housing._fields),
         "speeds": [members(speed, *speed._fields) for speed in capability.speeds],
         "service_ports": [members(port, "name", "speed_gbps") for port in model.service_ports],
+        "buffer_sets": [_sets_json(hwsku) for hwsku in model.hwskus if hwsku.buffer_sets],
         "notes": list(capability.notes),
+    }
+
+
+def _sets_json(hwsku: Hwsku) -> dict[str, Any]:
+    return {
+        "hwsku": hwsku.name,
+        "taken": hwsku.buffer_set or None,
+        "sets": [members(buffer_set, *buffer_set._fields) for buffer_set in hwsku.buffer_sets],
     }
 
 
@@ -83,7 +92,24 @@ def _switch_parts(capability: SwitchCapability) -> list[RenderableType]:
     rows = [(*_speed_row(speed), _lossless(speed) or "no") for speed in capability.speeds]
     speeds = table("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to", rows=rows)
     notes = [f"not lossless at {_at(speeds_gbps)}: {why}" for why, speeds_gbps in _missing(capability).items()]
+    notes += _sets(model)
     return [*map(Text, about), speeds, *map(Text, notes), *map(Text, capability.notes)]
+
+
+def _sets(model: SwitchModel) -> list[str]:
+    """Return for each HWSKU with several sets of buffer settings which there are and which one is taken."""
+    return [_set_taken(hwsku) for hwsku in model.hwskus if hwsku.buffer_sets]
+
+
+def _set_taken(hwsku: Hwsku) -> str:
+    sets = []
+    for buffer_set in hwsku.buffer_sets:
+        roles = listed(buffer_set.lossless_roles) if buffer_set.lossless_roles else "no role"
+        sets.append(f"{buffer_set.name} (lossless for {roles})")
+    taken = "those that SONiC loads by itself"
+    if hwsku.buffer_set:
+        taken = f"those of its set {hwsku.buffer_set}"
+    return f"buffers of {hwsku.name} are {taken}; its sets: {listed(sets)}"
 
 
 def _box(housing: Housing) -> str:
@@ -126,6 +152,7 @@ def _switch_sections(capability: SwitchCapability) -> list[str]:
     model = capability.model
     rows = [[*map(cell, _speed_row(speed)), cell(_lossless(speed) or "no")] for speed in capability.speeds]
     notes = [f"- Not lossless at {_at(speeds)}: {cell(why)}." for why, speeds in _missing(capability).items()]
+    notes += [f"- {cell(text)}." for text in _sets(model)]
     # Notes are written by people, with a full stop or without.
     notes += [f"- {cell(note.rstrip('.'))}." for note in capability.notes]
     if model.housing:

@@ -150,6 +150,16 @@ MISTAKES: dict[str, tuple[Callable[[Any], None], str, str]] = {
     "missing": (lambda d: d.pop("platform"), "platform", "platform: the field is missing"),
     "unknown": (lambda d: d.__setitem__("lane", 8), "lane", "lane: there is no such field"),
     "row": (lambda d: d["cages"][0].append(1), "cages[0]", "should have at most 4 items"),
+    "set": (
+        lambda d: d["hwskus"][0].update(buffer_sets=[["BALANCED", ["t1"]]], buffer_set="RDMA-CENTRIC"),
+        "hwskus[0]",
+        "buffer_set `RDMA-CENTRIC` is not one of its buffer_sets: BALANCED",
+    ),
+    "sets": (
+        lambda d: d["hwskus"][0].update(buffer_sets=[["BALANCED", ["t1"]], ["BALANCED", ["t0"]]]),
+        "hwskus[0]",
+        "buffer_sets names a set twice: BALANCED and BALANCED",
+    ),
     "slices": (
         lambda d: d["asic"].update(slices={"total": 1, "of_port": 2}),
         "asic.slices",
