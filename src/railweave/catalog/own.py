@@ -17,6 +17,7 @@ from railweave.catalog.panel import cage_use, cages_with, lane_rates, speeds
 from railweave.codec import InvalidTextError, Place, place_text, position
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
+from railweave.fabric.buffers import ShippedBuffers
 from railweave.files import shown_path
 from railweave.wording import either, listed
 
@@ -188,11 +189,15 @@ def _buffer_faults(hwsku: Hwsku) -> Iterator[str]:
         yield f"role_profiles.{role} is not a role: write {either(_ROLES)}"
     for role in _ROLES:
         pools = {pool.name for pool in hwsku.buffer_pools.get(role, ())}
-        own = {profile.name: profile for profile in buffers.role_profiles.get(role, ())}
-        used_pools = {own.get(profile.name, profile).pool for profile in buffers.profiles}
-        needed = {INGRESS_LOSSLESS, EGRESS_LOSSLESS, *used_pools}
-        for name in sorted(needed - pools):
+        for name in sorted(_pools_needed(buffers, role) - pools):
             yield f"buffer_pools.{role} lacks the pool {name}"
+
+
+def _pools_needed(buffers: ShippedBuffers, role: str) -> set[str]:
+    """Return the pools of the profiles that switches of a role have, and those of lossless classes."""
+    own = {profile.name: profile for profile in buffers.role_profiles.get(role, ())}
+    used = {own.get(profile.name, profile).pool for profile in buffers.profiles}
+    return used | {INGRESS_LOSSLESS, EGRESS_LOSSLESS}
 
 
 def _nic_faults(nic: NicModel) -> Faults:
