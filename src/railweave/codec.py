@@ -67,6 +67,10 @@ def as_json(value: object) -> Any:
         return {str(name): as_json(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
         return [as_json(member) for member in value]
+    return _scalar_as_json(value)
+
+
+def _scalar_as_json(value: object) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, date):

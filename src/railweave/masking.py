@@ -177,15 +177,23 @@ def _pattern_in(searched: _Searched, value: str) -> str:
     text, one_line, lower, unescaped, _ = searched
     run = _longest_run(value)
     if len(value) < SHORTEST:
-        return _plain_pattern(value, is_wrapped=False) if run in text else ""
+        if run not in text:
+            return ""
+        return _plain_pattern(value, is_wrapped=False)
     is_wrapped = one_line is not text
     between = _BREAK if is_wrapped else ""
     patterns = []
+    # Keys in hexadecimal digits are also written in upper case.
     if run in one_line or run in unescaped or (_is_hex(value) and run.lower() in lower):
         patterns.append(_plain_pattern(value, is_wrapped=is_wrapped, is_escaped=unescaped is not one_line))
     patterns += _hexadecimal_patterns(searched, value, between)
-    patterns += [between.join(map(re.escape, form)) for form in _base64_forms(value) if form in one_line]
+    patterns += _base64_patterns(one_line, value, between)
     return "|".join(patterns)
+
+
+def _base64_patterns(one_line: str, value: str, between: str) -> list[str]:
+    """Return the patterns of a value in base64 that occur."""
+    return [between.join(map(re.escape, form)) for form in _base64_forms(value) if form in one_line]
 
 
 def _hexadecimal_patterns(searched: _Searched, value: str, between: str) -> list[str]:
@@ -252,11 +260,12 @@ def _escaped_character(character: str) -> str:
         plain = f"(?-i:{character})"
     forms = [
         plain,
-        "".join(f"%(?:25)*{octet:02x}" for octet in octets),
-        "".join(rf"\\+x{octet:02x}" for octet in octets),
-        "".join(rf"\\+{octet:03o}" for octet in octets),
+        # A URL; encoded again, its percent sign is %25 (RFC 3986).
+        _each_octet("%(?:25)*{:02x}", octets),
+        _each_octet(r"\\+x{:02x}", octets),
+        _each_octet(r"\\+{:03o}", octets),
         # Quoted-printable (RFC 2045).
-        "".join(f"={octet:02x}" for octet in octets),
+        _each_octet("={:02x}", octets),
         # Beyond the basic plane JSON writes two such escapes, a surrogate pair (RFC 8259).
         "".join(rf"\\+u{units[start : start + 4]}" for start in range(0, len(units), 4)),
         rf"\\+U{code:08x}",
@@ -269,6 +278,11 @@ def _escaped_character(character: str) -> str:
     forms += _OTHER_FORMS.get(character, ())
     # The longest first: what an escape begins with is a form of its own.
     return f"(?i:{'|'.join(sorted(forms, key=len, reverse=True))})"
+
+
+def _each_octet(form: str, octets: bytes) -> str:
+    """Return the pattern of octets of which each is written in a form of ``str.format``."""
+    return "".join(map(form.format, octets))
 
 
 # An apostrophe within apostrophes, as shlex.quote writes it; quoted twice, each of its apostrophes is written so.

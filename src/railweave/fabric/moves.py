@@ -7,7 +7,7 @@ added, whichever end they unplug.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -42,19 +42,21 @@ def moves(before: Iterable[Ends], after: Iterable[Ends]) -> Mapping[Ends, Ends]:
     """
     old = dict.fromkeys(before)
     new = dict.fromkeys(after)
-    removed = [ends for ends in old if ends not in new]
-    if not removed:
-        return {}
-    added = [ends for ends in new if ends not in old]
+    removed = _without(old, new)
+    added = _without(new, old)
     moved: dict[Ends, Ends] = {}
     for kept_part in _KEPT_PARTS:
         if not removed or not added:
             break
-        moved |= _matched(removed, added, kept_part)
-        new_ends = set(moved.values())
-        removed = [ends for ends in removed if ends not in moved]
-        added = [ends for ends in added if ends not in new_ends]
+        matched = _matched(removed, added, kept_part)
+        moved |= matched
+        removed = _without(removed, matched)
+        added = _without(added, set(matched.values()))
     return {ends: moved[ends] for ends in old if ends in moved}
+
+
+def _without(cables: Iterable[Ends], others: Container[Ends]) -> list[Ends]:
+    return [ends for ends in cables if ends not in others]
 
 
 def _matched(removed: Iterable[Ends], added: Iterable[Ends], kept_part: Callable[[Ends], Hashable]) -> dict[Ends, Ends]:

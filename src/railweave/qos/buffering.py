@@ -82,7 +82,7 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
 
     None if no class is lossless, or if the HWSKU ships no buffers to start from.
     """
-    lossless = sorted({traffic_class.priority for traffic_class in policies.classes if traffic_class.lossless})
+    lossless = _lossless_priorities(policies)
     if panel.buffers is None or not lossless:
         return None
     # SONiC's template of a tier (buffers_config.j2: ToRRouter and LeafRouter).
@@ -107,16 +107,27 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
         queues=queues,
         uses=uses,
         full=full,
-        limits=PauseLimits(
-            shared_bytes=full.shared_bytes,
-            dynamic_th=_smallest_alpha(uses),
-            ports=len(panel.ports),
-            lossless_classes=len(lossless),
-            queue_bytes=_single_user_bytes(buffers, _profile(buffers, buffers.lossless_queue), pools),
-            lossy_bytes=_lossy_bytes(buffers, full),
-            shared=full.shared,
-            slices=buffers.slices,
-        ),
+        limits=_limits(buffers, full, uses, ports=len(panel.ports), lossless_classes=len(lossless)),
+    )
+
+
+def _lossless_priorities(policies: Policies) -> list[int]:
+    return sorted({traffic_class.priority for traffic_class in policies.classes if traffic_class.lossless})
+
+
+def _limits(
+    buffers: Buffers, full: Division, uses: Iterable[PortUse], *, ports: int, lossless_classes: int
+) -> PauseLimits:
+    """Return where groups pause while the buffer is divided as ``full``."""
+    return PauseLimits(
+        shared_bytes=full.shared_bytes,
+        dynamic_th=_smallest_alpha(uses),
+        ports=ports,
+        lossless_classes=lossless_classes,
+        queue_bytes=_single_user_bytes(buffers, _profile(buffers, buffers.lossless_queue), full.pools),
+        lossy_bytes=_lossy_bytes(buffers, full),
+        shared=full.shared,
+        slices=buffers.slices,
     )
 
 

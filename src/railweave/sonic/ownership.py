@@ -214,15 +214,20 @@ def is_ours(scope: Scope, table: str, key: str) -> bool:
     if is_edge_guard(table, key):
         return True
     owned = owned_table(scope, table)
-    if owned is None or table == "DEVICE_METADATA" or is_permanent(table, key):
-        return False
-    if table == "BUFFER_PROFILE" and key.startswith(MADE_BY_SONIC):
+    if owned is None or _is_kept(table, key):
         return False
     if not owned.by_port or key in owned.shared_keys:
         return not (owned.definition and key in scope.named_elsewhere)
     # A row of PORT is removed only together with its port, by breakout.
     ports = scope.removed_ports if owned.by_field else scope.ports
     return port_of(key) in ports
+
+
+def _is_kept(table: str, key: str) -> bool:
+    """Tell whether a row stays on every switch, whatever the intent states: SONiC needs or makes it."""
+    if table == "DEVICE_METADATA" or is_permanent(table, key):
+        return True
+    return table == "BUFFER_PROFILE" and key.startswith(MADE_BY_SONIC)
 
 
 def is_edge_guard(table: str, key: str) -> bool:

@@ -139,13 +139,8 @@ def marking_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, .
     low = marking.minimum_bytes
     high = marking.maximum_bytes
     formula = f"alpha {limits.alpha:g}, {limits.buffer}"
-    rises = low < high
-    range_text = f"marking from {low} to {high} bytes: the first must be below the last"
-    if limits.queue_bytes is not None:
-        rises = rises and high <= limits.queue_bytes
-        range_text += f", the last within the queue's {limits.queue_bytes} bytes"
     return (
-        MarkingRule("E-1", rises, range_text),
+        _range_rule(low, high, limits.queue_bytes),
         MarkingRule(
             "E-2",
             low < limits.single_bytes,
@@ -178,3 +173,13 @@ def marking_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, .
             f" ({formula})",
         ),
     )
+
+
+def _range_rule(low: int, high: int, queue_bytes: int | None) -> MarkingRule:
+    """Return the rule that a queue marks from ``low`` to ``high`` bytes, both within what it can hold."""
+    holds = low < high
+    numbers = f"marking from {low} to {high} bytes: the first must be below the last"
+    if queue_bytes is not None:
+        holds = holds and high <= queue_bytes
+        numbers += f", the last within the queue's {queue_bytes} bytes"
+    return MarkingRule("E-1", holds, numbers)

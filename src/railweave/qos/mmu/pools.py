@@ -72,9 +72,14 @@ def divide(
     whole = by_name[EGRESS_LOSSLESS].size_bytes or 0
     reserved = _reserved(buffers, buffers.chip, queues, uses)
     if model is BufferModel.TRADITIONAL:
-        budget = max(0, whole - sum(pool.size_bytes or 0 for pool in pools if pool.type == "ingress"))
+        # Headroom is outside the pools: it gets what they leave.
+        budget = max(0, whole - _ingress_bytes(pools))
         return Division(pools, reserved, taken, budget, False, size, f"{INGRESS_LOSSLESS} {size}", whole)
     return _divide_dynamically(pools, reserved, taken, whole)
+
+
+def _ingress_bytes(pools: Iterable[BufferPool]) -> int:
+    return sum(pool.size_bytes or 0 for pool in pools if pool.type == "ingress")
 
 
 def _divide_dynamically(pools: tuple[BufferPool, ...], reserved: Mapping[str, int], taken: int, whole: int) -> Division:

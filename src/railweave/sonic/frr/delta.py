@@ -248,11 +248,7 @@ def _neighbors(
     leaving = [neighbor for neighbor in leaving if (neighbor[0],) not in headers]
     if not leaving:
         return
-    lines: dict[Owner, list[str]] = {}
-    for entry in removed:
-        neighbor = owner(entry)
-        if neighbor and defined_neighbor(entry.line):
-            lines.setdefault(neighbor, []).append(entry.line)
+    lines = _definitions(removed)
     # Adding a group again needs all of its members removed before it.
     early = {router for router, _ in recreated}
     for router, name in leaving:
@@ -264,6 +260,16 @@ def _neighbors(
         else:
             definition = FrrEntry(router, _definition_of(name, group=group))
             yield _Command(2, (*_backward(definition), -1, natural_key(name)), command)
+
+
+def _definitions(entries: Iterable[FrrEntry]) -> Mapping[Owner, list[str]]:
+    """Return the lines that define a neighbor or group, by their neighbor or group."""
+    lines: dict[Owner, list[str]] = {}
+    for entry in entries:
+        neighbor = owner(entry)
+        if neighbor and defined_neighbor(entry.line):
+            lines.setdefault(neighbor, []).append(entry.line)
+    return lines
 
 
 def _definition_of(name: str, *, group: bool) -> str:

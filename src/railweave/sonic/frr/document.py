@@ -194,7 +194,7 @@ def _is_system_block(top: str) -> bool:
 def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
     """Return the lines as FRR would print them: lists numbered, defaults left out, each line once."""
     numbered = dict.fromkeys(_numbered(_complete(with_whole_definitions(tuple(entries)))))
-    quiet = {entry.path[:1] for entry in numbered if entry.line == _NO_DEFAULT_ACTIVE}
+    quiet = _quiet_routers(numbered)
     groups = _groups(numbered)
     numbers = _numbers_of_groups(numbered) if groups else {}
     printed: list[FrrEntry] = []
@@ -210,6 +210,11 @@ def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]
             continue
         printed.append(entry)
     return tuple(printed)
+
+
+def _quiet_routers(entries: Iterable[FrrEntry]) -> set[tuple[str, ...]]:
+    """Return the paths of the routers whose neighbors are not active in IPv4 unicast by default."""
+    return {entry.path[:1] for entry in entries if entry.line == _NO_DEFAULT_ACTIVE}
 
 
 @lru_cache(maxsize=8192)

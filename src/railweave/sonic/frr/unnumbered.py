@@ -55,18 +55,24 @@ def with_whole_definitions(entries: Sequence[FrrEntry]) -> Sequence[FrrEntry]:
 
 
 def _peers(entries: Sequence[FrrEntry]) -> _Peers:
+    """Return the neighbors that lines define, each with its group and AS from lines of their own, too."""
     peers: dict[tuple[str, str], _Peer] = {}
     for entry in entries:
         match = _DEFINITION.match(entry.line)
         if match:
             peers[entry.context, match["name"]] = _Peer(match["defines"], match["group"] or "", match["asn"] or "")
+    # A setting may come before the definition.
     for entry in entries:
         match = _SETTING.match(entry.line)
         if match and (entry.context, match["name"]) in peers:
-            peer = peers[entry.context, match["name"]]
-            group = match["group"] or peer.group
-            peers[entry.context, match["name"]] = replace(peer, group=group, asn=match["asn"] or peer.asn)
+            peers[entry.context, match["name"]] = _with_setting(peers[entry.context, match["name"]], match)
     return peers
+
+
+def _with_setting(peer: _Peer, setting: re.Match[str]) -> _Peer:
+    group = setting["group"] or peer.group
+    asn = setting["asn"] or peer.asn
+    return replace(peer, group=group, asn=asn)
 
 
 def _printed(entry: FrrEntry, peers: _Peers) -> Iterator[FrrEntry]:

@@ -60,20 +60,31 @@ def explain(config: DeviceConfig, table: str, key: str = "", field: str = "") ->
 
 def explain_line(config: DeviceConfig, text: str) -> Explanation:
     """Explain the FRR lines that are ``text``, else all that start with it (``neighbor 10.192.0.0``)."""
-    lines: list[Explained] = []
-    for line in frr_lines(config.frr):
-        shown = shown_frr(line.line)
-        lines.append(Explained(FRR_TABLE, line.context, shown, shown, line.reason))
+    lines = _frr_explained(config)
     if not text:
         rows = [_whole(row) for row in config.rows]
         return Explanation(config.device, "", (*rows, *lines), ())
     asked = shown_frr(text)
-    matches = [line for line in lines if line.field == asked]
-    if not matches:
-        matches = [line for line in lines if line.subject.startswith(asked)]
+    matches = _matching_lines(lines, asked)
     if matches:
         return Explanation(config.device, asked, tuple(matches), ())
     return _not_found(config, text, (line.subject for line in lines))
+
+
+def _frr_explained(config: DeviceConfig) -> list[Explained]:
+    lines = []
+    for line in frr_lines(config.frr):
+        shown = shown_frr(line.line)
+        lines.append(Explained(FRR_TABLE, line.context, shown, shown, line.reason))
+    return lines
+
+
+def _matching_lines(lines: Iterable[Explained], text: str) -> list[Explained]:
+    """Return the lines that are ``text``; if none is, those that start with it."""
+    equal = [line for line in lines if line.field == text]
+    if equal:
+        return equal
+    return [line for line in lines if line.subject.startswith(text)]
 
 
 def _rows_explained(config: DeviceConfig, asked: str, table: str, rest: str) -> Explanation:

@@ -148,9 +148,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     chain = map_chain(policies.classes)
     group_map = takes_group_map(panel.asic)
     shares = queue_shares(policies.classes)
-    times = None
-    if policies.watchdog.enabled and chain.lossless:
-        times = watchdog(len(panel.ports), policies.watchdog)
+    times = _watchdog_times(panel, policies, chain)
     plan = plan_buffers(panel, tier, policies, lengths_m)
     buffer_model = plan.model if plan else None
     speeds_gbps = {port.speed_gbps for port in panel.ports}
@@ -178,6 +176,13 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
         guarded=_guarded(tier, policies),
         guards_ipv6=policies.addressing.hosts_ipv6 is not None,
     )
+
+
+def _watchdog_times(panel: Panel, policies: Policies, maps: MapChain) -> WatchdogPolicy | None:
+    """Return the times of the PFC watchdog, None where it is off or no class is lossless."""
+    if not policies.watchdog.enabled or not maps.lossless:
+        return None
+    return watchdog(len(panel.ports), policies.watchdog)
 
 
 def _guarded(tier: Tier, policies: Policies) -> tuple[int, ...]:
@@ -232,9 +237,7 @@ class _Settings(NamedTuple):
 def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows, ...]:
     """Return the tables of a switch that follow from its panel, the ports in use and the lengths of their cables."""
     ports = [shared.ports[attachment.port.index].used for attachment in used]
-    by_table: dict[str, list[Row]] = {}
-    for row in (*shared.qos, *shared.daemons):
-        by_table.setdefault(row.table, []).append(row)
+    by_table = _by_table((*shared.qos, *shared.daemons))
     by_table["BREAKOUT_CFG"] = list(shared.breakout)
     by_table["PFC_WD"] = [*chain.from_iterable(port.watchdog for port in ports), *shared.watchdog_poll]
     by_table["PORT_QOS_MAP"] = [*(port.qos_map for port in ports), shared.global_map]
@@ -245,6 +248,13 @@ def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows
         # Profiles come from the plan and from the cables; the other tables are in order already.
         by_table[PROFILES].sort(key=lambda row: natural_key(row.key))
     return tuple(TableRows(table, tuple(rows), True) for table, rows in by_table.items() if rows)
+
+
+def _by_table(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    by_table: dict[str, list[Row]] = {}
+    for row in rows:
+        by_table.setdefault(row.table, []).append(row)
+    return by_table
 
 
 def _buffer_rows(used: Iterable[Attachment], ports: Iterable[UsedRows], model: BufferModel) -> Iterable[Row]:
