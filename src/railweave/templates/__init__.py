@@ -41,7 +41,8 @@ def _templates_of(project: Path | None) -> Templates:
     if own in shipped or not own.is_dir():
         return _templates_of(None)  # compiled once for all projects without templates
     if own.is_symlink():
-        raise TemplateFaultError(f"{own} is a symbolic link: templates are files of the project itself")
+        message = f"{own} is a symbolic link: templates are files of the project itself"
+        raise TemplateFaultError(message, fix="make it a folder with the templates in it")
     from railweave.templates.worker import TemplateWorker  # late: most projects have no templates
 
     return Templates([own, *shipped], TemplateWorker([own, *shipped]).fill)

@@ -2,20 +2,27 @@
 
 import stat
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from railweave.errors import RailweaveError
+from railweave.diagnostics import Where, error
+from railweave.errors import RefusedError
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
+_FIX = "correct the template"
 
-class TemplateFaultError(RailweaveError):
-    """A template is missing or wrong; the text names file and line."""
+
+class TemplateFaultError(RefusedError):
+    """A template is missing or wrong; its diagnostic names file and line."""
+
+    def __init__(self, message: str, where: Where | None = None, *, fix: str = _FIX) -> None:
+        """Refuse a template; Jinja knows no columns, so places are beginnings of lines."""
+        super().__init__([error("RW406", message, where, fix=fix)])
 
 
 class Templates:
@@ -37,27 +44,27 @@ class Templates:
         """Return the text of template ``name`` with ``values``; raises TemplateFaultError."""
         if self._fill_in_worker is not None:
             return self._fill_in_worker(name, values)
-        with self._template_faults(name):
+        with self._template_faults(name, values):
             return self._template(name).render(values)
 
     def compile(self, name: str) -> None:
         """Compile template ``name`` before this process forks; does nothing if a worker fills it in."""
         if self._fill_in_worker is None:
-            with self._template_faults(name):
+            with self._template_faults(name, ()):
                 self._template(name)
 
     def pieces(self, name: str, values: Mapping[str, object]) -> Iterator[str]:
         """Yield the text of template ``name`` piece by piece, in this process; raises TemplateFaultError."""
-        with self._template_faults(name):
+        with self._template_faults(name, values):
             yield from self._template(name).generate(values)
 
     @contextmanager
-    def _template_faults(self, name: str) -> Iterator[None]:
-        """Raise TemplateFaultError in place of any exception."""
+    def _template_faults(self, name: str, values: Collection[str]) -> Iterator[None]:
+        """Raise TemplateFaultError in place of any exception; ``values`` are the names of what a template receives."""
         try:
             yield
         except Exception as fault:  # a template is a program of the project and may raise anything
-            raise TemplateFaultError(_fault_text(name, fault, self.folders)) from fault
+            raise _fault(name, fault, values, self.folders) from fault
 
     def _template(self, name: str) -> "Template":
         if name not in self._compiled:
@@ -88,6 +95,9 @@ def _environment(folders: Sequence[Path]) -> "Environment":
     )
 
 
+_LINK_FIX = "write the file itself into `templates/`"
+
+
 def _reader(folders: Sequence[Path]) -> "Callable[[str], tuple[str, str, Callable[[], bool]] | None]":
     """Return the loader for Jinja: it reads a template from the first folder that has it, never from outside it."""
     from jinja2.loaders import split_template_path
@@ -101,10 +111,12 @@ def _reader(folders: Sequence[Path]) -> "Callable[[str], tuple[str, str, Callabl
                 mode = target.stat().st_mode
             except (OSError, RuntimeError):  # RuntimeError: a loop of symbolic links
                 if path.is_symlink():
-                    raise TemplateFaultError(f"template {path} is a symbolic link to nothing") from None
+                    message = f"template {path} is a symbolic link to nothing"
+                    raise TemplateFaultError(message, Where(str(path)), fix=_LINK_FIX) from None
                 continue
             if not target.is_relative_to(folder.resolve()):
-                raise TemplateFaultError(f"template {path} leads out of {folder}: it is a symbolic link to {target}")
+                message = f"template {path} leads out of {folder}: it is a symbolic link to {target}"
+                raise TemplateFaultError(message, Where(str(path)), fix=_LINK_FIX)
             if stat.S_ISREG(mode):
                 # The function tells Jinja that the file has not changed since.
                 return target.read_text(encoding="utf-8"), str(path), lambda: True
@@ -113,20 +125,34 @@ def _reader(folders: Sequence[Path]) -> "Callable[[str], tuple[str, str, Callabl
     return read
 
 
-def _fault_text(name: str, fault: Exception, folders: Sequence[Path]) -> str:
-    """Return the text of an error with its template and line."""
-    from jinja2 import TemplateError, TemplateSyntaxError
+def _fault(name: str, fault: Exception, values: Collection[str], folders: Sequence[Path]) -> TemplateFaultError:
+    """Return an exception of Jinja, or of a template's own code, with its template, line and fix."""
+    from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError, UndefinedError
 
     if isinstance(fault, TemplateFaultError):
-        return str(fault)
+        return fault
     if isinstance(fault, TemplateSyntaxError):
-        return f"template {fault.filename or name}:{fault.lineno}: {fault.message}"
-    place = name
-    # Jinja puts the lines of templates into the traceback; the last one is the innermost.
-    for frame in traceback.extract_tb(fault.__traceback__):
-        if any(Path(frame.filename).is_relative_to(folder) for folder in folders):
-            place = f"{frame.filename}:{frame.lineno}"
+        where = Where(fault.filename or name, fault.lineno, 1)
+        return TemplateFaultError(f"not a Jinja template: {fault.message}", where, fix=_SYNTAX_FIX)
+    place = _innermost_place(name, fault, folders)
     text = str(fault)
     if isinstance(fault, TemplateError):
         text = fault.message or ""
-    return f"template {place}: {text or type(fault).__name__}"
+    if isinstance(fault, TemplateNotFound):
+        return TemplateFaultError(f"there is no template {text}", place, fix=_NOT_FOUND_FIX)
+    if isinstance(fault, UndefinedError):
+        return TemplateFaultError(text, place, fix=f"use one of the template's values: {', '.join(sorted(values))}")
+    return TemplateFaultError(text or type(fault).__name__, place)
+
+
+_SYNTAX_FIX = "correct the statement, as in Jinja's template designer documentation"
+_NOT_FOUND_FIX = "write the file into `templates/`, or name one that is there"
+
+
+def _innermost_place(name: str, fault: Exception, folders: Sequence[Path]) -> Where:
+    """Return the innermost line of a template in a traceback, into which Jinja puts them; else the template alone."""
+    place = Where(name)
+    for frame in traceback.extract_tb(fault.__traceback__):
+        if any(Path(frame.filename).is_relative_to(folder) for folder in folders):
+            place = Where(frame.filename, frame.lineno or 0, 1)
+    return place

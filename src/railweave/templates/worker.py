@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
+from railweave.diagnostics import Where
 from railweave.templates.filling import TemplateFaultError, Templates
 
 _LENGTH = struct.Struct(">Q")
@@ -54,13 +55,15 @@ class TemplateWorker:
                 _send(cast("IO[bytes]", process.stdin), pickle.dumps((name, dict(values))))
                 answer = json.loads(_receive(cast("IO[bytes]", process.stdout)))
             except (OSError, EOFError):
-                raise TemplateFaultError(f"template {name}: {self._ended(process)}") from None
+                message, fix = self._ended(process)
+                raise TemplateFaultError(message, Where(name), fix=fix) from None
             except BaseException:  # interrupted: the next request must not read the answer to this one
                 self._process = None
                 _end(process, self._owner)
                 raise
         if fault := answer.get("fault"):
-            raise TemplateFaultError(fault)
+            where = Where(str(fault["file"]), int(fault["line"]), 1)
+            raise TemplateFaultError(str(fault["message"]), where, fix=str(fault["fix"]))
         return str(answer["text"])
 
     def _started(self) -> "subprocess.Popen[bytes]":
@@ -76,15 +79,15 @@ class TemplateWorker:
             weakref.finalize(self, _end, self._process, self._owner)
         return self._process
 
-    def _ended(self, process: "subprocess.Popen[bytes]") -> str:
-        """Return why the process ended."""
+    def _ended(self, process: "subprocess.Popen[bytes]") -> tuple[str, str]:
+        """Return why the process ended, and the fix."""
         self._process = None
         process.wait()  # it closes its pipes only when it ends
         _end(process, self._owner)
         # The interval timer counts CPU time and sends SIGPROF, which ends a process that does not handle it.
         if process.returncode == -signal.SIGPROF:
-            return f"not done after {self._bounds.cpu_s} s of computing; bound its loops"
-        return "its process ended; it may need too much memory"
+            return f"the template is not done after {self._bounds.cpu_s} s of computing", "bound its loops"
+        return "the process that fills in the template ended", "make the template use less memory"
 
 
 def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
@@ -118,23 +121,32 @@ def serve(folders: Sequence[str], bounds: tuple[float, int, int]) -> None:
             _send(sys.stdout.buffer, json.dumps(_filled(templates, name, values, limits)).encode())
 
 
-def _filled(templates: Templates, name: str, values: Mapping[str, object], limits: Bounds) -> dict[str, str]:
-    """Return the answer to a request: ``text``, or a ``fault`` in words."""
+def _filled(templates: Templates, name: str, values: Mapping[str, object], limits: Bounds) -> dict[str, object]:
+    """Return the answer to a request: ``text``, or the ``fault`` with its place and fix."""
     parts: list[str] = []
     size_bytes = 0
     try:
         for piece in templates.pieces(name, values):
             size_bytes += len(piece.encode())
             if size_bytes > limits.text_bytes:
-                return {"fault": f"template {name}: its text is longer than {limits.text_bytes:,} bytes"}
+                return _fault_answer(f"its text is longer than {limits.text_bytes:,} bytes", Where(name), _LESS_TEXT)
             parts.append(piece)
         return {"text": "".join(parts)}
     except TemplateFaultError as fault:
+        (diagnostic,) = fault.diagnostics
         if isinstance(fault.__cause__, MemoryError):
-            return {"fault": f"{fault}: needs more than {limits.memory_bytes:,} bytes of memory"}
-        return {"fault": str(fault)}
+            message = f"the template needs more than {limits.memory_bytes:,} bytes of memory"
+            return _fault_answer(message, diagnostic.where, _LESS_TEXT)
+        return _fault_answer(diagnostic.message, diagnostic.where, diagnostic.fix)
     except UnicodeEncodeError as fault:
-        return {"fault": f"template {name}: its text is not Unicode: {fault.reason}"}
+        return _fault_answer(f"its text is not Unicode: {fault.reason}", Where(name), "write text of Unicode")
+
+
+_LESS_TEXT = "make the template write less"
+
+
+def _fault_answer(message: str, where: Where, fix: str) -> dict[str, object]:
+    return {"fault": {"message": message, "file": where.file, "line": where.line, "fix": fix}}
 
 
 def _send(pipe: IO[bytes], data: bytes) -> None:

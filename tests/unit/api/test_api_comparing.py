@@ -167,7 +167,7 @@ def test_a_fault_of_a_template_names_its_revision(project: Project) -> None:
     TEMPLATE.write_text("{{ nothing }}\n", encoding="utf-8")
     commit()
     without_template()
-    with pytest.raises(RailweaveError, match=r"main:templates/frr/frr\.conf\.j2:1: 'nothing' is undefined"):
+    with pytest.raises(RailweaveError, match=r"main:templates/frr/frr\.conf\.j2:1:1: 'nothing' is undefined"):
         api.diff(project, "main")
 
 

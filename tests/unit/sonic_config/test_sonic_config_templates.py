@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from railweave.diagnostics import Where, error
 from railweave.templates import TemplateFaultError, Templates, find_templates
 from railweave.templates.sandbox import Sandbox
 from railweave.templates.worker import Bounds, TemplateWorker
@@ -37,6 +38,37 @@ def test_an_unknown_value_is_a_fault_and_not_an_empty_word(tmp_path: Path) -> No
     write(tmp_path, "typo.j2", "router bgp {{ ans }}\n")
     with pytest.raises(TemplateFaultError, match="ans"):
         find_templates(tmp_path).fill("typo.j2", {"asn": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message", "fix"),
+    [
+        ("one\nrouter bgp {{ ans }}\n", 2, "'ans' is undefined", "use one of the template's values: asn, device"),
+        (
+            "{% if %}\n",
+            1,
+            "not a Jinja template: Expected an expression, got 'end of statement block'",
+            "correct the statement, as in Jinja's template designer documentation",
+        ),
+        (
+            "\n\n{% include 'none.j2' %}",
+            3,
+            "there is no template none.j2",
+            "write the file into `templates/`, or name one that is there",
+        ),
+        ("{{ 1 / 0 }}", 1, "division by zero", "correct the template"),
+    ],
+)
+@pytest.mark.parametrize("own", [False, True])
+def test_every_fault_of_a_template_has_its_line_and_a_fix(
+    text: str, line: int, message: str, fix: str, *, own: bool, tmp_path: Path
+) -> None:
+    write(tmp_path, "a.j2", text)
+    templates = find_templates(tmp_path) if own else Templates([tmp_path / "templates"])
+    with pytest.raises(TemplateFaultError) as raised:
+        templates.fill("a.j2", {"device": "leaf1", "asn": 65001})
+    where = Where(str(tmp_path / "templates/a.j2"), line, 1)
+    assert raised.value.diagnostics == (error("RW406", message, where, fix=fix),)
 
 
 def test_a_template_cannot_reach_into_the_program(tmp_path: Path) -> None:
@@ -102,13 +134,13 @@ def test_the_folder_itself_is_no_link(tmp_path: Path) -> None:
     [
         pytest.param(
             "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
-            r"not done after 0\.5 s",
+            r"the template is not done after 0\.5 s",
             marks=pytest.mark.slow,
         ),
         pytest.param("{{ 'x' * 10**9 }}", "more than 300,000,000 bytes of memory", marks=pytest.mark.slow),
         ("{% for a in range(99999) %}twelve bytes{% endfor %}", r"its text is longer than 1,000,000 bytes"),
-        ("{% macro m() %}{{ m() }}{% endmacro %}\n{{ m() }}", r"big\.j2:1: maximum recursion depth"),
-        ("one\n{{ 1 / 0 }}", r"big\.j2:2: division by zero"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}\n{{ m() }}", r"big\.j2:1:1: maximum recursion depth"),
+        ("one\n{{ 1 / 0 }}", r"big\.j2:2:1: division by zero"),
         ("{{ '\\ud800' }}", "its text is not Unicode"),
     ],
 )

@@ -37,10 +37,15 @@ def _templates_in(revision: str, folder: Path | None) -> Templates:
 def _named_by_revision(templates: Templates, root: Path, revision: str) -> Templates:
     """Return ``templates`` with faults that name the revision, not the folder in which its files are for now."""
 
+    def by_revision(text: str) -> str:
+        return text.replace(f"{root}/", f"{revision}:")
+
     def fill(name: str, values: Mapping[str, object]) -> str:
         try:
             return templates.fill(name, values)
         except TemplateFaultError as fault:
-            raise TemplateFaultError(str(fault).replace(f"{root}/", f"{revision}:")) from fault
+            (diagnostic,) = fault.diagnostics
+            where = diagnostic.where._replace(file=by_revision(diagnostic.where.file))
+            raise TemplateFaultError(by_revision(diagnostic.message), where, fix=diagnostic.fix) from fault
 
     return Templates(templates.folders, fill)
