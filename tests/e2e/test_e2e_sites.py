@@ -80,7 +80,7 @@ def test_a_site_with_another_intent_is_refused_before_any_switch_is_read(site: S
 
 def test_a_site_whose_worker_cannot_start_is_named_with_its_last_words(site: SiteRig) -> None:
     site.by_command("{ echo no route to runner >&2; exit 7; }")
-    assert refusal(site) == "site west: the worker of site west ended (exit status 7): no route to runner"
+    assert refusal(site) == "the worker of site west ended (exit status 7): no route to runner"
 
 
 def kill_amid_the_change(site: SiteRig, worker: Callable[[], int]) -> Any:
@@ -163,6 +163,6 @@ def test_a_queue_that_nobody_answers_is_named_within_its_time(site: SiteRig, bro
     message = refusal(site)
     assert time.monotonic() - begun < 120
     if there == "nobody works":
-        assert message == "site west: no worker of site west took it in 3 s"
+        assert message == "no worker of site west took it in 3 s"
     else:
-        assert message.startswith("site west: the broker of site west cannot be reached: ")
+        assert message.startswith("the broker of site west cannot be reached: ")

@@ -24,7 +24,7 @@ from nornir_railweave.workers.channel import Channel, WorkerLostError
 from nornir_railweave.workers.message import HELLO, Answer, MessageError, ProjectBinding, Request, decoded
 from nornir_railweave.workers.serving import MOST_SKEW_S
 from nornir_railweave.workers.spread_task import SpreadTask
-from railweave.diagnostics import Diagnostic, Where, error
+from railweave.diagnostics import Blocker, Where, error
 from railweave.errors import RefusedError
 from railweave.plan.outcome import DeviceOutcome, Outcome
 
@@ -67,7 +67,8 @@ class TaskSpread:
         self.place_of = place_of
         self.limits = limits
         self._target_file = target_file
-        self._met: dict[str, str] = {}
+        # Why no worker of a place can be used, None where one can.
+        self._met: dict[str, Blocker | None] = {}
         self._places: dict[str, WorkPlace] = {}
         self._holders: dict[tuple[str, str], str] = {}
 
@@ -103,14 +104,19 @@ class TaskSpread:
             return
         with ThreadPoolExecutor(min(len(new), 64), thread_name_prefix="railweave-sites") as pool:
             refusals = list(pool.map(self._greet, new))
-        for place, why in zip(new, refusals, strict=True):
-            self._met[place.name] = why
+        for place, blocker in zip(new, refusals, strict=True):
+            self._met[place.name] = blocker
             self._places[place.name] = place
         self._refuse_missing([place for place in new if self._met[place.name]])
 
     def _refuse_missing(self, places: Sequence[WorkPlace]) -> None:
         """Raise RefusedError if any of these places, which have no worker, is a site."""
-        refused = [self._diagnostic(place, self._met[place.name]) for place in places if not place.here]
+        refused = []
+        for place in places:
+            blocker = self._met[place.name]
+            if blocker is not None and not place.here:
+                where = Where(self._target_file, path=f"sites.{place.name}")
+                refused.append(error("RW606", blocker.message, where, fix=blocker.fix))
         if not refused:
             return
         # They are asked again by the next run: a worker may have been started by then.
@@ -118,24 +124,22 @@ class TaskSpread:
             del self._met[place.name]
         raise RefusedError(refused)
 
-    def _greet(self, place: WorkPlace) -> str:
-        """Return why no worker of a place can be used, empty where one can."""
+    def _greet(self, place: WorkPlace) -> Blocker | None:
+        """Return why no worker of a place can be used, None where one can."""
         try:
             answer = place.channel.ask(self.request(HELLO, "", self.limits.take_s), self.limits.take_s)
         except WorkerLostError as fault:
-            return str(fault)
+            return Blocker(str(fault), f"check that this command starts a worker of the site: `{place.start}`")
+        worker = f"site {place.name}: {answer.worker}"
         if why := answer.refused or answer.fault:
-            return f"{answer.worker}: {why}"
+            fix = f"bring the project there to the same state, and start a worker: `{place.start}`"
+            return Blocker(f"{worker}: {why}", fix)
         # Requests expire by the worker's clock.
         apart_s = abs(decoded(dict[str, Any], answer.result)["at"] - time.time())
         if apart_s > MOST_SKEW_S:
-            return f"{answer.worker}: its clock and the one here are {apart_s:.0f} s apart"
-        return ""
-
-    def _diagnostic(self, place: WorkPlace, why: str) -> Diagnostic:
-        fix = f"bring the project there to the same state, and start a worker: `{place.start}`"
-        where = Where(self._target_file, path=f"sites.{place.name}")
-        return error("RW606", f"site {place.name}: {why}", where, fix=fix)
+            message = f"{worker}: its clock and the one here are {apart_s:.0f} s apart"
+            return Blocker(message, "synchronize both clocks, for example by NTP")
+        return None
 
     def request(
         self, task: str, device: str, within_s: float, plan_digest: str = "", arguments: Mapping[str, Any] | None = None

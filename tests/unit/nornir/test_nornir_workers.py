@@ -193,7 +193,9 @@ def test_a_site_without_a_worker_is_named_before_anything_is_read(rig: Rig) -> N
     rig.queue.strikes["hello"] = "always"
     with pytest.raises(RefusedError) as refused:
         rig.plan()
-    assert "site west: worker w1 of site west ended" in refused.value.diagnostics[0].message
+    (diagnostic,) = refused.value.diagnostics
+    assert diagnostic.message == "worker w1 of site west ended (signal 9)"
+    assert diagnostic.fix.startswith("check that this command starts a worker of the site: ")
 
 
 def test_a_worker_that_is_lost_while_it_reads_leaves_its_switch_unread(rig: Rig) -> None:
