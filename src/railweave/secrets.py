@@ -8,7 +8,7 @@ none are listed here with the reason. Sources: the names, descriptions and row k
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -64,6 +64,9 @@ _FRR_LINE = re.compile(f"(?:{_FRR_COMMAND}{_FRR_LOOKS_LIKE}){_REST}", re.MULTILI
 
 _NAME = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z][\w.-]*)(?P=quote)\s*[:=]\s*""")
 _VALUE = re.compile(r"""\{secret:[^}\s]*\}|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[[^\]]*\]|[^\s,;}\])]+""")
+# Environment variables in their usual spelling; a password seldom has it.
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_PATH = re.compile(r"[\w.~-]*(?:/[\w.~-]+)+")
 _ROW = re.compile(r"""(?P<table>[A-Z][A-Z0-9_]+)(?P<bar>[|/])(?P<key>[^\s/|"',;}\])]+)""")
 _LOGIN_IN_URL = re.compile(r"(?P<scheme>\w://[^\s:/@]*:)[^\s/@]+(?=@)")
 _PRIVATE_KEY = re.compile(r"(?<=PRIVATE KEY-----)(?:(?!-----).)*", re.DOTALL)
@@ -253,15 +256,40 @@ def shown_text(text: str, secrets: Iterable[str] = ()) -> str:
     That is: FRR's commands, ``name: value`` and ``name=value`` in any quotes, rows whose keys are secrets, logins in
     URLs, private keys. ``secrets`` are further values that the text may quote; resolved secrets become references.
     """
-    text = Mask(dict.fromkeys(secrets, HIDDEN)).text(masked(text))
+    return _shown(Mask(dict.fromkeys(secrets, HIDDEN)).text(masked(text)), _shows_nothing)
+
+
+def shown_input(line: str) -> str:
+    """Return a line of a project's own file as ``shown_text`` does, with the names of variables and files.
+
+    ``password_env: PASSWORD`` names an environment variable, ``key_file: ~/.ssh/fabric`` a file: neither is a secret. A
+    value of another form may be one that somebody wrote there by mistake, and is hidden.
+    """
+    return _shown(masked(line), _names_source)
+
+
+def _shown(text: str, is_shown: Callable[[str, str], bool]) -> str:
     text = _FRR_SECRET.sub(_with_hidden_rest, text)
-    text = _with_hidden_pairs(text)
+    text = _with_hidden_pairs(text, is_shown)
     text = _ROW.sub(_shown_place, text)
     text = _LOGIN_IN_URL.sub(rf"\g<scheme>{HIDDEN}", text)
     return _PRIVATE_KEY.sub(HIDDEN, text)
 
 
-def _with_hidden_pairs(text: str) -> str:
+def _shows_nothing(_name: str, _value: str) -> bool:
+    return False
+
+
+def _names_source(name: str, value: str) -> bool:
+    """Tell whether a key and its value name an environment variable, or a file by a path with a folder."""
+    value = value.strip("\"'")
+    if name.endswith("_env"):
+        return _VARIABLE.fullmatch(value) is not None
+    return name.endswith("_file") and _PATH.fullmatch(value) is not None
+
+
+def _with_hidden_pairs(text: str, is_shown: Callable[[str, str], bool]) -> str:
+    """Hide the values of ``name: value`` and ``name=value`` whose names are those of secrets, unless ``is_shown``."""
     shown = ""
     shown_until = 0
     for match in _NAME.finditer(text):
@@ -269,6 +297,8 @@ def _with_hidden_pairs(text: str) -> str:
         is_reference = _REFERENCE.match(text, max(0, match.start() - 1)) or (value and references(value[0]))
         # A name within a value that is already hidden is part of the secret.
         if match.start() < shown_until or is_reference or not value or not _names_secret(match):
+            continue
+        if is_shown(match["name"], value[0]):
             continue
         quote = ""
         if value[0][0] in "\"'":

@@ -12,13 +12,11 @@ from rich.text import Text
 from railweave.codec import as_json
 from railweave.diagnostics import Diagnostic, Severity, Where, has_errors, in_order
 from railweave.report.layout import verdict
-from railweave.secrets import shown_text
+from railweave.report.quoted_line import quoted_line
 from railweave.wording import compact, counted
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _LONGEST_LINE = 160
-_OVERRIDES = re.compile(r"""(^|[\s{,])["']?overrides["']?\s*:""")
-_TOP_KEY = re.compile(r"""[A-Za-z"']""")
 
 
 def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
@@ -70,10 +68,7 @@ def _source(diagnostic: Diagnostic, files: dict[str, str]) -> Iterable[Text]:
 
 
 def _line(where: Where, files: dict[str, str]) -> str | None:
-    """Return a source line without its secrets; None if it is not known or too long to help.
-
-    Rows of overrides may hold a secret that nothing in the line shows, so their lines are not printed.
-    """
+    """Return a source line without its secrets; None if it is not known, too long to help or not to be shown."""
     name = where.file
     if not where.line:
         return None
@@ -86,20 +81,7 @@ def _line(where: Where, files: dict[str, str]) -> str | None:
     lines = files[name].splitlines()
     if where.line > len(lines) or len(lines[where.line - 1]) > _LONGEST_LINE:
         return None
-    if _is_override(lines[: where.line]):
-        return None
-    return shown_text(lines[where.line - 1])
-
-
-def _is_override(lines: Sequence[str]) -> bool:
-    """Whether the last of ``lines`` belongs to the overrides of an intent."""
-    # A search instead of a parser: the diagnostic may be that the file is not valid YAML.
-    for line in reversed(lines):
-        if _OVERRIDES.search(line):
-            return True
-        if _TOP_KEY.match(line):
-            return False
-    return False
+    return quoted_line(lines[: where.line])
 
 
 def diagnostics_summary(diagnostics: Iterable[Diagnostic], subject: str) -> Text:
