@@ -61,6 +61,7 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
         rdma_beside=_rdma_beside(intent),
         leaves_per_nic=layout.leaves_per_nic,
         nic_blocks=_nic_blocks(addressing, layout, tiers[0]),
+        automatic_stripes=tuple(entry.name for entry in intent.nodes[1:] if entry.first_stripe is None),
     )
 
 

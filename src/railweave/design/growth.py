@@ -8,10 +8,31 @@ from railweave.fabric.model import Fabric
 from railweave.intent.model import Intent, Nodes
 
 
+def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
+    """Return the intent with what ``first_stripe: auto`` stands for in its fabric stated, and the reserve with it."""
+    if all(entry.first_stripe is not None for entry in intent.nodes[1:]):
+        return intent
+    # From the last node to the first, so that the first one's stripe is kept.
+    stripes = {host.kind: host.stripe for host in reversed(fabric.hosts)}
+    topology, reserve = intent.topology, intent.topology.reserve
+    if reserve.leaves is not None:
+        reserve = reserve.with_values(leaves=fabric.lowest.reserve)
+    return replace(
+        intent,
+        nodes=tuple(entry.with_values(first_stripe=stripes[entry.name]) for entry in intent.nodes),
+        topology=topology.with_values(reserve=reserve),
+    )
+
+
 def growing(intent: Intent) -> Nodes:
     """Return the entry of nodes that grows: the last with GPUs, behind whose stripes there is room."""
     with_gpus = [entry for entry in intent.nodes if entry.role is NodeRole.GPU and entry.gpus]
-    return max(with_gpus or intent.nodes, key=lambda entry: entry.first_stripe)
+    return max(with_gpus or intent.nodes, key=_first_stripe)
+
+
+def _first_stripe(entry: Nodes) -> int:
+    """Return the first stripe of an entry; of ``with_first_stripes`` all but the first state it."""
+    return entry.first_stripe or 0
 
 
 def gpus_of(intent: Intent) -> int:
@@ -26,7 +47,8 @@ def most_growing(intent: Intent, fabric: Fabric) -> int:
     its leaves; else it takes all room that the fabric has left.
     """
     entry = growing(intent)
-    ends = [one.first_stripe - entry.first_stripe for one in intent.nodes if one.first_stripe > entry.first_stripe]
+    first = _first_stripe(entry)
+    ends = [_first_stripe(other) - first for other in intent.nodes if _first_stripe(other) > first]
     if entry.leaf and entry.leaf.reserve:
         leaves_of_stripe = fabric.rails if intent.topology.shape.has_rails else 1
         ends.append(-(-entry.leaf.reserve // leaves_of_stripe))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, NodeGroup
 from railweave.design.leaf_class import LeafClass
+from railweave.design.nodes import stripe_step
 from railweave.design.ratios import bandwidth_text, ratio_text
 from railweave.design.split import TierPorts
 from railweave.fabric.sizing import SizingStep
@@ -98,6 +99,9 @@ def stripe_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
             down = layout.classes[group.leaf].down
             formula = f"⌊{down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
         yield SizingStep(f"nodes in a stripe{name}", formula, str(group.stripe_nodes))
+    for group in layout.groups[1:]:
+        if group.entry.first_stripe is None:
+            yield _first_stripe_step(intent, layout, group)
     yield _leaf_count_step(layout)
     kinds = uplink_kinds(layout)
     for kind in kinds:
@@ -131,6 +135,15 @@ def uplink_kinds(layout: Layout) -> tuple[UplinkKind, ...]:
     )
     alike = low.count * planes - sum(kind.leaves for kind in others)
     return UplinkKind("", alike, low.uplinks, low.up.speed_gbps), *others
+
+
+def _first_stripe_step(intent: Intent, layout: Layout, group: NodeGroup) -> SizingStep:
+    first, step = layout.groups[0], stripe_step(intent, layout.groups[0])
+    why = f"the next power of two above 2 × {counted(first.stripes, 'stripe')}"
+    if intent.topology.reserve.leaves is not None:
+        why = "the reserved stripes"
+    formula = f"the next multiple of {step}: {why} of {first.entry.name}"
+    return SizingStep(f"first stripe of {group.entry.name}", formula, str(group.first_stripe))
 
 
 def _leaf_count_step(layout: Layout) -> SizingStep:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import NodeGroup, TierLayout, owner
 from railweave.design.leaf_class import LeafClass
-from railweave.design.nodes import NodePorts, place_groups, rail_count
+from railweave.design.nodes import NodePorts, place_groups, rail_count, stripe_leaves
 from railweave.design.ratios import AUTOMATIC_RATIO, ratio_text
 from railweave.design.split import Split, TierPorts, automatic_split, downlink_room, place_ports
 from railweave.diagnostics import Diagnostic, error
@@ -45,6 +45,13 @@ class Leaves(NamedTuple):
         sharing = (stripe for stripe in reversed(self.stripes) if self.leaf_class(stripe).reserve is None)
         return (next(sharing, -1) + 1) * self.per_stripe
 
+    def reserve(self, stated: int | None) -> int | None:
+        """Return the leaf indexes to reserve where the intent states some: an entry of nodes without ``first_stripe``
+        begins behind them."""
+        if stated is None or all(group.entry.first_stripe is not None for group in self.groups[1:]):
+            return stated
+        return max(stated, (self.stripes[-1] + 1) * self.per_stripe)
+
     def leaf_class(self, stripe: int) -> LeafClass:
         """Return the class of the leaves of a stripe."""
         return self.classes[owner(self.groups, stripe).leaf]
@@ -71,13 +78,12 @@ def count_leaves(
     groups, diagnostics = place_groups(intent, node_ports, with_ports)
     if diagnostics:
         return None, diagnostics
-    rails = rail_count(intent)
-    per_stripe = (rails if intent.topology.shape.has_rails else 1) * intent.topology.leaves_per_nic
+    per_stripe = stripe_leaves(intent)
     stripes, diagnostics = _place_leaves(intent, groups, per_stripe)
     if diagnostics:
         return None, diagnostics
     uplinks = split.up if intent.topology.links_per_pair is None else None
-    return Leaves(with_ports, uplinks, groups, stripes, rails, per_stripe), ()
+    return Leaves(with_ports, uplinks, groups, stripes, rail_count(intent), per_stripe), ()
 
 
 def _automatic_split(intent: Intent, hardware: TierHardware) -> Split:

@@ -30,6 +30,12 @@ def rail_count(intent: Intent) -> int:
     return intent.topology.rails or intent.nodes[0].nics.count
 
 
+def stripe_leaves(intent: Intent) -> int:
+    """Return the leaves of a stripe in one plane."""
+    rails = rail_count(intent) if intent.topology.shape.has_rails else 1
+    return rails * intent.topology.leaves_per_nic
+
+
 def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
     """Return the ports of each entry's nodes; None where they do not divide evenly (check_intent reports RW103)."""
     planes, leaves, rails = intent.topology.planes, intent.topology.leaves_per_nic, rail_count(intent)
@@ -96,12 +102,31 @@ def place_groups(
             diagnostics.append(_stripe_exceeds_leaf(intent, ports, down))
         else:
             stripes = -(-ports.entry.count // nodes)
-            first = ports.entry.first_stripe
+            first = _first_stripe(intent, ports.entry, groups)
             groups.append(
                 NodeGroup(ports.entry, ports.path, ports.per_plane, ports.per_leaf, nodes, first, stripes, ports.leaf)
             )
     diagnostics.extend(_shared_stripes(intent, groups))
     return tuple(groups), tuple(diagnostics)
+
+
+def _first_stripe(intent: Intent, entry: Nodes, before: Sequence[NodeGroup]) -> int:
+    """Return the first stripe of an entry of nodes, which leaves those ``before`` it in the file room to grow."""
+    if entry.first_stripe is not None:
+        return entry.first_stripe
+    if not before:
+        return 0
+    step = stripe_step(intent, before[0])
+    return -(-max(group.end_stripe for group in before) // step) * step
+
+
+def stripe_step(intent: Intent, first: NodeGroup) -> int:
+    """Return the stripes that an entry of nodes without ``first_stripe`` begins at a multiple of: those reserved for
+    the first entry, or the next power of two above twice its stripes."""
+    reserved = intent.topology.reserve.leaves
+    if reserved is None:
+        return 1 << (2 * first.stripes).bit_length()
+    return max(1, reserved // stripe_leaves(intent))
 
 
 def _node_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Diagnostic:

@@ -210,12 +210,15 @@ def _held(intent: Intent, leaves: Leaves, stripes: int, tiers: str, how: str) ->
 
 
 def _gap_exceeds_spine(intent: Intent, leaves: Leaves, ports: int) -> Diagnostic:
-    last = max(leaves.groups, key=lambda group: group.first_stripe)
+    *before, last = sorted(leaves.groups, key=lambda group: group.first_stripe)
+    fix = f"begin {last.entry.name!r} in a lower stripe: every stripe left out costs spine ports"
+    if last.entry.first_stripe is None:
+        fix = f"state {last.path}.first_stripe: {before[-1].end_stripe}, or use spines with {leaves.indexes} ports"
     return error(
         "T-3",
         f"stripes up to {leaves.stripes[-1]} have {leaves.indexes} leaf indexes; a spine has {ports} ports",
         intent.where(f"{last.path}.first_stripe"),
-        fix=f"begin {last.entry.name!r} in a lower stripe: every stripe left out costs spine ports",
+        fix=fix,
     )
 
 

@@ -148,7 +148,7 @@ def _tiers(
         places=leaves.places,
         ports=ports,
         down=low.down,
-        reserve=reserve.leaves or max(groups * room, *(end * pods.rails for end in ends), 0),
+        reserve=leaves.reserve(reserve.leaves) or max(groups * room, *(end * pods.rails for end in ends), 0),
         up=low.up,
         uplinks=spines.spines * pair,
         links_per_pair=pair,

@@ -137,8 +137,10 @@ class Nodes(Keys):
     )
     gpus: Annotated[int, Whole(least=0, most=1024)] = key("GPUs of one server; 0 of storage and CPU nodes")
     nics: Nics = key("the fabric NICs of one server")
-    first_stripe: Annotated[int, Whole(least=0, most=4095)] = default(
-        0, "first stripe of these nodes, from 0; required from the second entry on, so that each has its own"
+    first_stripe: Annotated[int | None, Whole(least=0, most=4095, auto=True)] = default(
+        "auto",
+        "first stripe of these nodes, from 0; auto is 0 for the first entry, then the next multiple of the stripes that"
+        " are reserved for the first, or without reserve.leaves of the next power of two above twice its stripes",
     )
     leaf: NodeLeaf | None = unset(
         "leaves of these nodes alone, from the second entry on: another model, other ports towards nodes or spines"

@@ -18,7 +18,7 @@ _TIERS = ("leaf", "spine", "super_spine")
 
 def rule_diagnostics(document: Document, file: str) -> list[Diagnostic]:
     """Return the breaches of all rules between keys."""
-    rules = (_values_written, _first_stripes, _tier_models, _class_roles, _rows_apart, _one_length)
+    rules = (_values_written, _tier_models, _class_roles, _rows_apart, _one_length)
     diagnostics: list[Diagnostic] = []
     for rule in rules:
         diagnostics += rule(document, file)
@@ -50,20 +50,6 @@ def _empty_paths(value: Value, path: str) -> Iterator[str]:
 def _items(value: Value) -> list[Value]:
     """Return the items of a list; another value in its place is reported by its own kind."""
     return value if isinstance(value, list) else []
-
-
-def _first_stripes(document: Document, file: str) -> Iterator[Diagnostic]:
-    """Yield an error for every entry of nodes after the first that does not state its first stripe."""
-    for index, entry in enumerate(_items(document.value.get("nodes"))):
-        # The first entry begins at stripe 0.
-        if index and isinstance(entry, dict) and "first_stripe" not in entry:
-            path = f"nodes[{index}].first_stripe"
-            yield error(
-                "RW011",
-                f"key `first_stripe` is missing in `nodes[{index}]`",
-                place_of(document.places, path, file),
-                fix="add `first_stripe`: the first stripe of these nodes, after those of the entries above, from 0",
-            )
 
 
 def _tier_models(document: Document, file: str) -> Iterator[Diagnostic]:

@@ -57,13 +57,14 @@ def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
 
 def _full_stripes(nodes: tuple[Nodes, ...], stripes: int, size: int, leaves_of_stripe: int) -> tuple[Nodes, ...]:
     """Return the entries with all their stripes filled: up to the next entry's first stripe or their own reserve."""
-    ends = [*(entry.first_stripe for entry in nodes[1:]), stripes]
+    ends = [*(entry.first_stripe or 0 for entry in nodes[1:]), stripes]
     full = []
     for entry, next_first in zip(nodes, ends, strict=True):
+        first = entry.first_stripe or 0
         end = next_first
         if entry.leaf and entry.leaf.reserve:
-            end = min(end, entry.first_stripe + entry.leaf.reserve // leaves_of_stripe)
-        full.append(entry.with_values(count=max(entry.count, (end - entry.first_stripe) * size)))
+            end = min(end, first + entry.leaf.reserve // leaves_of_stripe)
+        full.append(entry.with_values(count=max(entry.count, (end - first) * size)))
     return tuple(full)
 
 

@@ -11,6 +11,7 @@ from railweave.plan.away import Away, away_of, withheld
 from railweave.plan.drain_planner import WHOLE, drains_of_waves, is_disruptive, two_sided_links
 from railweave.plan.model import DevicePlan, DeviceState, Plan, Reading
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave.plan.stripes import find_moved_stripes
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import DeviceDiff
@@ -41,6 +42,7 @@ def build_plan(
         gone=gone,
         policy=policy,
     )
+    plan = replace(plan, moved_stripes=find_moved_stripes(fabric, plan))
     return in_own_order(fabric, plan)
 
 

@@ -8,6 +8,7 @@ from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
+from railweave.plan.stripes import moved_stripe_diagnostics
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.access import access_tables
 from railweave.sonic.delta.closing import ClosingPort, closing_ports
@@ -148,6 +149,7 @@ def _renumberings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
             devices=tuple(dict.fromkeys(identity.device for identity in renumbered)),
             fix="revert the change of pools, AS number bases, reserve or stripes, or deploy with --renumber",
         )
+    yield from moved_stripe_diagnostics(plan.moved_stripes)
 
 
 def _partings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:

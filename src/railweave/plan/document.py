@@ -26,7 +26,7 @@ from railweave.codec import (
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.plan.headline import UNKNOWN, headline
-from railweave.plan.model import PLAN_VERSION, DevicePlan, Plan, Reading
+from railweave.plan.model import PLAN_VERSION, DevicePlan, MovedStripes, Plan, Reading
 from railweave.plan.moves import CableToMove, moved_cables
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta
@@ -67,6 +67,8 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
     # Younger than the file's version: left out without a limit, so that the digests of older plans still hold.
     if plan.limit:
         document["limit"] = list(plan.limit)
+    if plan.moved_stripes:
+        document["moved_stripes"] = as_json(plan.moved_stripes)
     return document
 
 
@@ -282,6 +284,7 @@ class _PlanDocument:
     violations: tuple[PolicyViolation, ...]
     gone: tuple[str, ...]
     limit: tuple[str, ...] = ()
+    moved_stripes: tuple[MovedStripes, ...] = ()
 
 
 def _plan(document: Mapping[str, Any]) -> Plan:
@@ -299,6 +302,7 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         policy=_policy(parts.policy),
         violations=parts.violations,
         limit=parts.limit,
+        moved_stripes=parts.moved_stripes,
     )
 
 

@@ -159,6 +159,15 @@ class Summary:
         return self.add + self.update + self.remove
 
 
+@dataclass(frozen=True, slots=True)
+class MovedStripes:
+    """An entry of nodes whose leaves run from stripe ``before`` on, and would be others from ``after`` on."""
+
+    kind: str
+    before: int
+    after: int
+
+
 # Without slots, so that the changes of its devices are gathered once.
 @dataclass(frozen=True)
 class Plan:
@@ -178,6 +187,8 @@ class Plan:
     violations: tuple[PolicyViolation, ...] = ()
     # The switches that may be changed, in the order of the fabric (`--limit`); empty for all.
     limit: tuple[str, ...] = ()
+    # Entries of nodes that an automatic ``first_stripe`` moves to other leaves.
+    moved_stripes: tuple[MovedStripes, ...] = ()
     version: int = PLAN_VERSION
 
     @cached_property

@@ -12,6 +12,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import build_plan
 from railweave.plan.model import Plan, Reading
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave.plan.stripes import moved_between, moved_stripe_diagnostics
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
 from railweave.sonic.delta.daemon_rows import with_daemon_rows
 from railweave.sonic.delta.delta import Sharing
@@ -199,6 +200,10 @@ def _hashable(rows: Iterable[Row]) -> Hashable:
 
 
 def _refuse_renumbering(base: Fabric, head: Fabric) -> None:
+    # Nodes on other leaves have other addresses, which need no error of their own.
+    moved = tuple(moved_stripe_diagnostics(moved_between(base, head)))
+    if moved:
+        raise RefusedError(moved)
     identities = renumbered(base, head)
     if identities:
         raise RefusedError(

@@ -74,7 +74,7 @@ def test_everything_left_out_has_its_default() -> None:
     assert (topology.spine.model, topology.spine.inline) == (None, InlineModel(64, 400))
     assert topology.super_spine is None
     assert topology.reserve == Reserve()
-    assert (intent.nodes[0].nics.ports, intent.nodes[0].nics.pcie, intent.nodes[0].first_stripe) == (1, None, 0)
+    assert (intent.nodes[0].nics.ports, intent.nodes[0].nics.pcie, intent.nodes[0].first_stripe) == (1, None, None)
     assert (intent.cabling.host.length_m, intent.cabling.host.media) == (20, None)
     assert (intent.cabling.leaf_spine.length_m, intent.cabling.leaf_spine.media) == (30, None)
     assert (intent.cabling.spine_super_spine.length_m, intent.cabling.spine_super_spine.media) == (100, None)

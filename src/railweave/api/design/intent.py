@@ -12,6 +12,7 @@ from railweave.checks.config import check_design, check_own
 from railweave.checks.intent import check_intent
 from railweave.checks.rules.rw126_chassis import of_fabric
 from railweave.design.build import design
+from railweave.design.growth import with_first_stripes
 from railweave.diagnostics import Diagnostic, Severity, has_errors, in_order
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric
@@ -181,7 +182,9 @@ def _demand(gathered: Gathered) -> Designed:
         raise RailweaveError(
             f"{gathered.intent.file}: this intent can be sized but not built; name switch models of the catalog"
         )
-    return Designed(gathered.intent, gathered.fabric, gathered.diagnostics, gathered.templates, gathered.catalog)
+    # Designs that follow from this one, larger or reduced for a lab, keep the stripes that its nodes have.
+    intent = with_first_stripes(gathered.intent, gathered.fabric)
+    return Designed(intent, gathered.fabric, gathered.diagnostics, gathered.templates, gathered.catalog)
 
 
 def _text_at(revision: str, path: Path) -> str:
