@@ -19,7 +19,7 @@ def built(outcome: Design) -> Fabric:
     return outcome.fabric
 
 
-def stripes(fabric: Fabric, kind: str) -> list[int | None]:
+def stripes(fabric: Fabric, kind: str) -> list[int]:
     return sorted({host.stripe for host in fabric.hosts if host.kind == kind})
 
 
