@@ -61,7 +61,8 @@ def models(model: str = "") -> CatalogCapability:
     catalog = _catalog_with(model)
     switches = [catalog.switch(switch_id) for switch_id in catalog.switch_ids() if model in {"", switch_id}]
     nics = [catalog.nic(nic_id) for nic_id in catalog.nic_ids() if model in {"", nic_id}]
-    return CatalogCapability(tuple(map(_capability, switches)), tuple(nics))
+    slots = {slot_id: catalog.pcie_slot(slot_id) for slot_id in catalog.pcie_ids()}
+    return CatalogCapability(tuple(map(_capability, switches)), tuple(nics), slots)
 
 
 @cache

@@ -32,6 +32,42 @@ class NotSupported(NamedTuple):
     fix: str
 
 
+class StatedNumber(NamedTuple):
+    """A number with the source that states it, and for what."""
+
+    value: int | float
+    source: str
+
+
+class StatedText(NamedTuple):
+    """Words with the source that states them."""
+
+    value: str
+    source: str
+
+
+class StatedList(NamedTuple):
+    """Several words with the source that states them."""
+
+    value: tuple[str, ...]
+    source: str
+
+
+class NicFacts(NamedTuple):
+    """What buyers of NICs compare. None is unknown: no source that anybody can read states it."""
+
+    # Watts of a card.
+    power_w: StatedNumber | None = None
+    # Millions of messages a second.
+    message_rate_mps: StatedNumber | None = None
+    # What becomes of packets of a flow that arrive in another order.
+    reordering: StatedText | None = None
+    # Of a port, by SR-IOV.
+    virtual_functions: StatedNumber | None = None
+    # What it encrypts or proves without the CPU.
+    security: StatedList | None = None
+
+
 class NicModel(NamedTuple):
     """A NIC model."""
 
@@ -51,6 +87,7 @@ class NicModel(NamedTuple):
     reorders: bool = False
     # What its vendor has not published about its ports; empty if nothing is missing.
     not_public: str = ""
+    facts: NicFacts = NicFacts()
     # Its name in the file.
     id: str = ""
 

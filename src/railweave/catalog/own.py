@@ -12,7 +12,7 @@ from typing import Never, TypeVar
 
 from railweave.catalog.decode import FormError, NicsFile, decode, with_ids
 from railweave.catalog.model import BreakoutMode, Hwsku, SwitchModel
-from railweave.catalog.nics import NicModel
+from railweave.catalog.nics import NicModel, StatedNumber
 from railweave.catalog.panel import cage_use, cages_with, lane_rates, speeds
 from railweave.codec import InvalidTextError, Place, place_text, position
 from railweave.diagnostics import Diagnostic, Where, error
@@ -207,6 +207,18 @@ def _nic_faults(nic: NicModel) -> Faults:
             yield ("nics", nic.id, "combinations", index), message
     if not nic.combinations and not nic.not_public:
         yield ("nics", nic.id), "a NIC lists its combinations of ports and speed"
+    yield from _fact_faults(nic)
+
+
+def _fact_faults(nic: NicModel) -> Faults:
+    for name, fact in nic.facts._asdict().items():
+        if fact is None:
+            continue
+        place = ("nics", nic.id, "facts", name)
+        if not fact.source.strip():
+            yield place, f"{name} names no source; leave the fact out if nobody has published it"
+        if isinstance(fact, StatedNumber) and fact.value <= 0:
+            yield place, f"{name} is {fact.value:g}; leave the fact out if nobody has published it"
 
 
 class _File:

@@ -4,11 +4,11 @@ A speed is lossless up to the longest cable at which `check` finds no error in t
 run at it, with the default traffic classes.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from railweave.catalog.model import SwitchModel
-from railweave.catalog.nics import NicModel
+from railweave.catalog.nics import NicModel, PcieSlot
 from railweave.catalog.panel import CageUse, PortGroup, boot_speed_gbps, build_panel, cage_use, cages_with, speeds
 from railweave.checks.buffer_facts import missing_buffers
 from railweave.checks.buffers import SwitchKind, kind_findings
@@ -52,10 +52,11 @@ class SwitchCapability(NamedTuple):
 
 
 class CatalogCapability(NamedTuple):
-    """Switch models and NICs in alphabetical order of their ids."""
+    """Switch models and NICs in alphabetical order of their ids, and the PCIe slots that NICs are made for."""
 
     switches: tuple[SwitchCapability, ...]
     nics: tuple[NicModel, ...]
+    slots: Mapping[str, PcieSlot]
 
 
 def capability(model: SwitchModel, policies: Policies) -> SwitchCapability:

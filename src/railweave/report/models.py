@@ -7,10 +7,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from railweave.catalog.model import Asic, Housing, Hwsku, SwitchModel
-from railweave.catalog.nics import NicModel
 from railweave.checks.capability import CatalogCapability, SpeedUse, SwitchCapability
 from railweave.codec import members
 from railweave.report.layout import cell, code, markdown_table, paragraphs, table
+from railweave.report.nics import nic_json, nic_parts, nic_tables, nics_sections
 from railweave.units import format_speed
 from railweave.wording import counted, listed
 
@@ -19,7 +19,7 @@ def models_json(models: CatalogCapability) -> dict[str, Any]:
     """Return the document of ``railweave models --json``."""
     return {
         "switches": [_switch_json(capability) for capability in models.switches],
-        "nics": [_nic_json(nic) for nic in models.nics],
+        "nics": [nic_json(nic, models.slots) for nic in models.nics],
     }
 
 
@@ -48,32 +48,23 @@ def _sets_json(hwsku: Hwsku) -> dict[str, Any]:
     }
 
 
-def _nic_json(nic: NicModel) -> dict[str, Any]:
-    document = members(nic, "id", "title", "source", "form_factors", "pcie", "reorders", "not_public", "notes")
-    document["uses"] = [
-        {
-            **members(combination, *combination._fields),
-            "shared_gbps": nic.total_gbps(combination.ports, combination.speed_gbps),
-        }
-        for combination in nic.combinations
-    ]
-    document["not_supported"] = [members(unsupported, *unsupported._fields) for unsupported in nic.not_supported]
-    return document
-
-
 def models_view(models: CatalogCapability) -> RenderableType:
     """Return tables of all models, or one model in full."""
     # The command was given the name of a model.
     if len(models.switches) + len(models.nics) == 1:
-        return paragraphs(*map(_switch_parts, models.switches), *map(_nic_parts, models.nics))
+        nics = [nic_parts(nic, models.slots) for nic in models.nics]
+        return paragraphs(*map(_switch_parts, models.switches), *nics)
     switches = table(
         "switch",
         "cages",
         "ports by speed: lossless up to",
         rows=[(switch.model.id, _cages(switch), _speeds(switch)) for switch in models.switches],
     )
-    nics = table("NIC", "ports", "PCIe", rows=[(nic.id, _uses(nic), _slots(nic)) for nic in models.nics])
-    return paragraphs(switches, nics, Text("`railweave models MODEL` shows breakout, what is missing, and the source"))
+    return paragraphs(
+        switches,
+        *nic_tables(models.nics),
+        Text("`railweave models MODEL` shows breakout, what is missing, and the source"),
+    )
 
 
 def _switch_parts(capability: SwitchCapability) -> list[RenderableType]:
@@ -129,21 +120,12 @@ def _chip(asic: Asic) -> str:
     return str(asic)
 
 
-def _nic_parts(nic: NicModel) -> list[RenderableType]:
-    cages = ", ".join(nic.form_factors) or "cages not public"
-    lines = [f"{nic.title} ({nic.id}): {_uses(nic)}; PCIe {_slots(nic)}; {cages}", f"source: {nic.source}"]
-    lines += _unsupported(nic)
-    lines += filter(None, (nic.not_public, nic.notes))
-    return [*map(Text, lines)]
-
-
 def models_page(models: CatalogCapability) -> str:
     """Return the reference page of the catalog in markdown."""
     parts = [_PAGE]
     for capability in models.switches:
         parts += _switch_sections(capability)
-    rows = [[code(nic.id), *map(cell, (nic.title, _uses(nic), _slots(nic), _about_nic(nic)))] for nic in models.nics]
-    parts += ["## NICs\n", markdown_table(("id", "NIC", "ports", "PCIe", "source and what is not public"), rows)]
+    parts += nics_sections(models.nics)
     return "\n".join([*parts, _LEFT_OUT])
 
 
@@ -191,19 +173,6 @@ lossless at once with the default traffic classes. Other classes, lengths or few
 """
 
 
-def _about_nic(nic: NicModel) -> str:
-    sentences = filter(None, (nic.source, *_unsupported(nic), nic.not_public, nic.notes))
-    return ". ".join(sentence.rstrip(".") for sentence in sentences)
-
-
-def _unsupported(nic: NicModel) -> list[str]:
-    """Return the numbers and speeds of ports that a NIC cannot have, each with the reason."""
-    return [
-        f"{unsupported.ports}x{format_speed(unsupported.speed_gbps)}: {unsupported.reason}"
-        for unsupported in nic.not_supported
-    ]
-
-
 def _cages(capability: SwitchCapability) -> str:
     model = capability.model
     return f"{len(model.cages)} {model.cage_type.form_factor}"
@@ -243,14 +212,3 @@ def _missing(capability: SwitchCapability) -> dict[str, list[int]]:
 
 def _at(speeds_gbps: Iterable[int]) -> str:
     return ", ".join(map(format_speed, speeds_gbps))
-
-
-def _uses(nic: NicModel) -> str:
-    return (
-        ", ".join(f"{combination.ports}x{format_speed(combination.speed_gbps)}" for combination in nic.combinations)
-        or "not public"
-    )
-
-
-def _slots(nic: NicModel) -> str:
-    return ", ".join(nic.pcie) or "not public"

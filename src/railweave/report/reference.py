@@ -26,8 +26,8 @@ def intent_reference(schema: Mapping[str, Any]) -> str:
 
     The keys that most people write first are one table, all others another, each in the order of the schema.
     """
-    first = []
-    expert = []
+    first: list[str] = []
+    expert: list[str] = []
     for path, *cells in _keys(schema, schema, ""):
         part = first if path in FIRST_KEYS else expert
         part.append(_line(path, *cells))

@@ -93,10 +93,10 @@ def test_one_model_is_named_by_its_id_and_an_unknown_one_refused() -> None:
 
 
 def test_a_nic_whose_ports_are_not_public_is_refused_with_that_text() -> None:
-    refused = load_catalog().nic("connectx-9").refusal(1, 800)
+    refused = load_catalog().nic("amd-vulcano").refusal(1, 800)
     assert refused.message == (
-        "1x800G ports are not known of NVIDIA ConnectX-9: NVIDIA has not published its Ethernet ports, cages and PCIe"
-        " slot"
+        "1x800G ports are not known of AMD Pensando Vulcano: AMD has published 800G Ethernet, not its ports, lanes,"
+        " cages and PCIe slot"
     )
     assert refused.fix == "use another NIC; or state its ports in catalog/nics.json of the project"
     split = load_catalog().nic("broadcom-thor-ultra").refusal(2, 400)
