@@ -12,6 +12,7 @@ from rich.text import Text
 from railweave.codec import Record
 from railweave.plan.outcome import outcome_text
 from railweave.report.layout import table
+from railweave.wording import compact
 
 _STYLES = {
     "done": "green",
@@ -205,13 +206,23 @@ def _row(entry: AuditEntry) -> tuple[str | Text, ...]:
     return (
         str(begun.get("at", ""))[:19].replace("T", " "),
         f"{begun.get('user', '?')}@{begun.get('host', '?')}",
-        str(begun.get("command", "")),
+        _command(begun),
         f"{begun.get('fabric', '?')} → {begun.get('target', '?')}",
         str(begun.get("intent_sha256", ""))[:8],
         str(begun.get("plan_digest", ""))[:8],
         Text(entry.result, style=_STYLES.get(entry.result, "")),
         _devices(entry),
     )
+
+
+def _command(begun: Mapping[str, Any]) -> str:
+    """Return the command with the switches that it was limited to."""
+    command = str(begun.get("command", ""))
+    limit = begun.get("limit")
+    # A line of the log may be of another version, or changed by hand.
+    if not isinstance(limit, list) or not limit:
+        return command
+    return f"{command} (limit: {compact(map(str, limit))})"
 
 
 def _devices(entry: AuditEntry) -> str:

@@ -2,10 +2,12 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from railweave.api.journal.audit import audit, audited
 from railweave.diagnostics import error
@@ -47,6 +49,22 @@ def test_a_deployment_is_recorded_with_who_what_and_each_device(log: Path, monke
     assert entry["result"] == "stopped"
     assert entry["devices"] == {"leaf1": {"outcome": "new"}, "leaf2": {"outcome": "old", "error": "a session is down"}}
     assert entry["began_at"] <= entry["ended_at"]
+
+
+def test_a_limit_is_on_record(log: Path) -> None:
+    with audited("deploy intent/lab.yml", replace(PLAN, limit=("leaf1", "leaf2")), log) as record:
+        record(DONE)
+    with audited("deploy intent/lab.yml", PLAN, log) as record:
+        record(DONE)
+    limited, whole = entries(log)
+    assert limited["limit"] == ["leaf1", "leaf2"]
+    assert "limit" not in whole
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(audit_view(audit(log)))
+    first, second = capture.get().splitlines()[-2:]
+    assert "deploy intent/lab.yml (limit: leaf1, leaf2)" in first
+    assert "limit" not in second
 
 
 def test_the_first_line_stands_before_anything_is_done(log: Path) -> None:

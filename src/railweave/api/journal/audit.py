@@ -72,7 +72,7 @@ def audited(
     Leaving the block by an exception is recorded as well. Raises RailweaveError if the log cannot be written before
     anything was done: a deployment that leaves no record does not start.
     """
-    begun = {
+    begun: dict[str, Any] = {
         "command": command,
         "fabric": plan.fabric,
         "target": plan.target,
@@ -80,6 +80,8 @@ def audited(
         "plan_digest": plan_digest(plan),
         "changes": plan.summary.total,
     }
+    if plan.limit:
+        begun["limit"] = plan.limit
     if signed_by:
         begun["signed_by"] = signed_by
     with _recorded(begun, file) as record:
