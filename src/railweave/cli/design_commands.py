@@ -245,7 +245,7 @@ def diff(
     print_plan(plan, as_json=json, as_markdown=markdown)
     if not json:
         print_rehearsals(plan, as_markdown=markdown)
-    return changes_status(changed=bool(plan.deltas), reported=exit_code)
+    return changes_status(changed=bool(plan.deltas or plan.node_files), reported=exit_code)
 
 
 def phases(

@@ -26,7 +26,7 @@ from railweave.codec import (
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.plan.headline import UNKNOWN, headline
-from railweave.plan.model import PLAN_VERSION, DevicePlan, MovedStripes, Plan, Reading
+from railweave.plan.model import PLAN_VERSION, DevicePlan, MovedStripes, NodeFile, Plan, Reading
 from railweave.plan.moves import CableToMove, moved_cables
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta
@@ -64,11 +64,13 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
         "headline": headline(plan),
         "summary": as_json(plan.summary),
     }
-    # Younger than the file's version: left out without a limit, so that the digests of older plans still hold.
+    # Younger than the file's version: left out if empty, so that the digests of older plans still hold.
     if plan.limit:
         document["limit"] = list(plan.limit)
     if plan.moved_stripes:
         document["moved_stripes"] = as_json(plan.moved_stripes)
+    if plan.node_files:
+        document["node_files"] = as_json(plan.node_files)
     return document
 
 
@@ -285,6 +287,7 @@ class _PlanDocument:
     gone: tuple[str, ...]
     limit: tuple[str, ...] = ()
     moved_stripes: tuple[MovedStripes, ...] = ()
+    node_files: tuple[NodeFile, ...] = ()
 
 
 def _plan(document: Mapping[str, Any]) -> Plan:
@@ -303,6 +306,7 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         violations=parts.violations,
         limit=parts.limit,
         moved_stripes=parts.moved_stripes,
+        node_files=parts.node_files,
     )
 
 

@@ -76,7 +76,13 @@ def headline(plan: Plan) -> str:
             clauses += _of_running(plan, running)
     else:
         clauses += _unchanged(plan)
-    return f"{plan.fabric}: {'; '.join([*clauses, *_unread(plan)])}."
+    return f"{plan.fabric}: {'; '.join([*clauses, *_of_nodes(plan), *_unread(plan)])}."
+
+
+def _of_nodes(plan: Plan) -> Iterable[str]:
+    nodes = {node for file in plan.node_files for node in file.nodes}
+    if nodes:
+        yield f"templates change {counted(len(plan.node_files), 'file')} of {counted(len(nodes), 'node')}"
 
 
 def _unread(plan: Plan) -> Iterable[str]:

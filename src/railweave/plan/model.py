@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from railweave.fabric.releases import OtherRelease
 from railweave.plan.policy import DEFAULT_POLICY, PolicyViolation, RolloutPolicy
@@ -33,6 +34,13 @@ class DeviceState(StrEnum):
     UNREACHABLE = "unreachable"
     # It has changes, or was not read, and the plan's limit leaves it out.
     BEHIND = "behind"
+
+
+class NodeFile(NamedTuple):
+    """A file of GPU nodes by its name below a node's folder, and the nodes that have it."""
+
+    name: str
+    nodes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +197,8 @@ class Plan:
     limit: tuple[str, ...] = ()
     # Entries of nodes that an automatic ``first_stripe`` moves to other leaves.
     moved_stripes: tuple[MovedStripes, ...] = ()
+    # Files of GPU nodes that differ because their templates do (offline plans only): `hosts apply` writes them.
+    node_files: tuple[NodeFile, ...] = ()
     version: int = PLAN_VERSION
 
     @cached_property

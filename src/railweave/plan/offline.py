@@ -10,7 +10,7 @@ from railweave.errors import RefusedError
 from railweave.fabric.devices import Switch
 from railweave.fabric.model import Fabric
 from railweave.plan.build import build_plan
-from railweave.plan.model import Plan, Reading
+from railweave.plan.model import NodeFile, Plan, Reading
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.stripes import moved_between, moved_stripe_diagnostics
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
@@ -58,7 +58,18 @@ def plan_offline(
         old = base.switch_of.get(switch.name)
         readings[switch.name] = Reading(differences.of(old, switch))
     gone = tuple(switch.name for switch in base.switches if switch.name not in head.switch_of)
-    return build_plan(head, readings, target="", intent_sha256="", gone=gone, policy=policy)
+    plan = build_plan(head, readings, target="", intent_sha256="", gone=gone, policy=policy)
+    if before is None or before is templates:
+        return plan
+    return replace(plan, node_files=_node_files(head, before, templates))
+
+
+def _node_files(fabric: Fabric, before: Templates, after: Templates) -> tuple[NodeFile, ...]:
+    # Late: the renderer of nodes needs the catalog, and nearly no change is about templates.
+    from railweave.hosts.changed_templates import files_by_templates
+
+    nodes_of = files_by_templates(fabric, before, after)
+    return tuple(NodeFile(name, tuple(nodes)) for name, nodes in nodes_of.items())
 
 
 class _Differences:

@@ -105,6 +105,10 @@ def remarks(plan: Plan, most_cables: int) -> tuple[Remark, ...]:
     lines += [*_assumed(plan), *device_remarks(plan), *_without_rollback(plan)]
     if plan.gone:
         lines.append(Remark(f"no longer in the intent, left untouched: {compact(plan.gone)}", "yellow"))
+    written = f"`{command_line('hosts', 'apply')}` writes it"
+    for file in plan.node_files:
+        text = f"templates/hosts/ changes {file.name} of {compact(file.nodes)}: {written}"
+        lines.append(Remark(text, "yellow"))
     return tuple(lines)
 
 

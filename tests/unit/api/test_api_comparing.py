@@ -18,8 +18,11 @@ from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric
 from railweave.catalog.load import _Used, load_catalog, use_own_models
 from railweave.errors import RailweaveError, RefusedError
+from railweave.plan.document import plan_json
 from railweave.plan.headline import headline
+from railweave.plan.model import NodeFile
 from railweave.plan.rollout import Rollout, RolloutMetadata
+from railweave.report.plan_parts import remarks
 from railweave.sonic.delta.change import Op
 from railweave.templates import TemplateFaultError, _templates_of
 
@@ -83,6 +86,25 @@ def test_a_template_of_both_revisions_changes_nothing_and_its_removal_does(proje
     }
     commit()
     assert len(api.diff(project, "main~1", "main").deltas) == 4, "two revisions, and not the working tree"
+
+
+def test_a_template_of_nodes_changes_their_files(project: Project) -> None:
+    template = Path("templates/hosts/sysctl.conf.j2")
+    template.parent.mkdir(parents=True)
+    template.write_text("net.core.rmem_max = 1\n", encoding="utf-8")
+    _templates_of.cache_clear()
+    plan = api.diff(project, "main")
+    assert not plan.deltas
+    nodes = tuple(f"gpu{number}" for number in range(1, 5))
+    assert plan.node_files == (NodeFile("sysctl.conf", nodes),)
+    assert headline(plan).endswith("templates change 1 file of 4 nodes.")
+    assert remarks(plan, 0)[-1].text == (
+        "templates/hosts/ changes sysctl.conf of gpu1…4: `railweave hosts apply` writes it"
+    )
+    document = plan_json(plan)
+    assert document["node_files"] == [{"name": "sysctl.conf", "nodes": [*nodes]}]
+    commit()
+    assert not api.diff(project, "main").node_files
 
 
 def with_own_model(alias: str) -> None:
