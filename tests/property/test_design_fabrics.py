@@ -148,6 +148,24 @@ def test_every_leaf_spine_pair_of_a_plane_has_the_same_number_of_links(wish: Wis
 
 
 @given(wishes)
+def test_a_cage_leads_to_one_switch_wherever_the_links_of_a_pair_divide_by_its_ports(wish: Wish) -> None:
+    fabric = built(wish)
+    pair = fabric.lowest.links_per_pair
+    far_ends: dict[tuple[str, int], set[str]] = {}
+    ports_of_cage: Counter[tuple[str, int]] = Counter()
+    for switch in fabric.switches:
+        ports_of_cage.update((switch.name, port.panel) for port in switch.panel.ports)
+    for link in fabric.links:
+        if link.is_access:
+            continue
+        for near, port, far in ((link.lower, link.lower_port, link.upper), (link.upper, link.upper_port, link.lower)):
+            cage = near, fabric.switch_of[near].panel.ports[port].panel
+            far_ends.setdefault(cage, set()).add(far)
+    for cage, switches in far_ends.items():
+        assert len(switches) == 1 or pair % ports_of_cage[cage]
+
+
+@given(wishes)
 def test_sizes_are_the_counts_of_the_fabric(wish: Wish) -> None:
     fabric = built(wish)
     sizing = fabric.sizing

@@ -217,6 +217,15 @@ PAIRS: Mapping[str, Pair] = {
     "topology.oversubscription": Pair("4:1"),
     "topology.stripe": Pair(2, head={"topology.leaf.count": 4}),
     "topology.links_per_pair": Pair(2),
+    "topology.wiring": Pair(
+        "ports",
+        document=NOKIA,
+        both={
+            "nodes[].nics.speed": "200G",
+            "topology.leaf.model": "nvidia-sn4700",
+            "topology.spine.model": "nvidia-sn4700",
+        },
+    ),
     "topology.leaf.model": Pair("nvidia-sn2700"),
     "topology.leaf.count": Pair(4, head={"nodes[].count": 8}),
     "topology.leaf.downlink_speed": Pair("100G", was="auto"),

@@ -91,21 +91,31 @@ def _lanes(form_factor: str) -> int:
 
 
 def choose_medium(
-    end_a: LaneEnd, end_b: LaneEnd, length_m: int, medium_id: str | None, catalog: Catalog
+    end_a: LaneEnd,
+    end_b: LaneEnd,
+    length_m: int,
+    medium_id: str | None,
+    catalog: Catalog,
+    *,
+    crosswise: bool = False,
 ) -> Medium | Blocker:
     """Return the medium of a link of ``length_m`` meters.
 
-    ``medium_id`` names the medium to check, None asks for the cheapest that links the ends. A blocker says what does
-    not fit and which media would.
+    ``medium_id`` names the medium to check, None asks for the cheapest that links the ends. Of links that share cages
+    ``crosswise`` that is a fiber: no cable with fixed ends joins these. A blocker says what does not fit and which
+    media would.
     """
     if end_a.speed_gbps != end_b.speed_gbps:
         return Blocker(
             f"{end_a} and {end_b} differ in speed", "give both ends of the link one speed, by breakout or by model"
         )
-    media = catalog.media()
+    media: Sequence[Medium] = catalog.media()
     # The catalog lists media from the cheapest.
     fitting = [medium for medium in media if reach_m(medium, end_a, end_b) >= length_m]
     if medium_id is None:
+        if crosswise:
+            media = [medium for medium in media if medium.fiber]
+            fitting = [medium for medium in fitting if medium.fiber]
         if not fitting:
             return _nothing_fits(end_a, end_b, length_m, media)
         return fitting[0]
@@ -166,6 +176,7 @@ def _shorter(pair: LinkingPmds | None) -> str:
 
 
 def _nothing_fits(end_a: LaneEnd, end_b: LaneEnd, length_m: int, media: Sequence[Medium]) -> Blocker:
+    """Say why none of ``media`` links the ends; of links that share cages crosswise these are fibers alone."""
     farthest = max(reach_m(medium, end_a, end_b) for medium in media)
     if farthest < 0:
         return Blocker(

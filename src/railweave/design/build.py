@@ -8,6 +8,7 @@ from railweave.catalog.load import Catalog
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, build_panel
 from railweave.design.as_built import with_as_built
+from railweave.design.crosswise import NOT_CROSSWISE, crosswise
 from railweave.design.graph import Panels, build_fabric
 from railweave.design.hardware import TierHardware, choose_hardware
 from railweave.design.identity import host_block_size
@@ -95,7 +96,8 @@ def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]
         return None, Design(None, None, in_order(diagnostics))
     layout, layout_diagnostics = lay_out(intent, node_ports, classes, hardware)
     built = hardware[: len(layout.tiers) if layout else intent.topology.tiers or 2]
-    media, media_diagnostics = choose_media(intent, built, classes, node_ports, catalog)
+    shared = crosswise(layout) if layout else NOT_CROSSWISE
+    media, media_diagnostics = choose_media(intent, built, classes, node_ports, catalog, shared)
     diagnostics = (*media_diagnostics, *layout_diagnostics)
     if layout is None:
         return None, Design(None, None, in_order(diagnostics))

@@ -1,7 +1,7 @@
 """From layout to fabric: every switch, GPU node and cable as a value, tier by tier."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,12 +17,12 @@ from railweave.design.identity import (
     nic_block,
     nic_block_size,
 )
-from railweave.design.layout import Layout, NodeGroup, TierLayout
+from railweave.design.layout import Layout, TierLayout
 from railweave.design.leaf_class import LeafClass
 from railweave.design.media import Media
-from railweave.design.nodes import host_ports
+from railweave.design.nodes import host_ports, ports_by_leaf
 from railweave.design.wiring import Uplink, wire, wire_block
-from railweave.fabric.devices import RAIL, Host, HostPort, Switch, Tier
+from railweave.fabric.devices import RAIL, Host, Switch, Tier
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
 from railweave.fabric.panel import Panel
@@ -189,15 +189,6 @@ def _links(
             yield from uplinks.of(switch)
 
 
-@dataclass(frozen=True, slots=True)
-class _NodePort:
-    """A port of every node of a group on one switch: its index on the node, its place among the node's ports there."""
-
-    index: int
-    offset: int
-    rail: int
-
-
 class _AccessLinks:
     """The links to GPU nodes of any switch of the lowest tier; what all share is computed once."""
 
@@ -205,7 +196,7 @@ class _AccessLinks:
         self._addressing, self._layout, self._media = intent.policies.addressing, layout, media.access
         self._length_m = intent.cabling.host.length_m
         self._groups = {group.entry.name: group for group in layout.groups}
-        self._ports = {name: _ports_by_place(group, layout) for name, group in self._groups.items()}
+        self._ports = {name: ports_by_leaf(group, layout) for name, group in self._groups.items()}
         self._nodes: dict[int | None, list[Host]] = {}
         for host in hosts:
             self._nodes.setdefault(host.stripe, []).append(host)
@@ -228,7 +219,7 @@ class _AccessLinks:
                 plane,
                 port.rail,
                 node.name,
-                port.index,
+                port.number,
                 name,
                 node.place * per_node + port.offset,
                 first + step * (node.place * per_node + port.offset),
@@ -239,17 +230,6 @@ class _AccessLinks:
             for node in nodes
             for port in ports
         ]
-
-
-def _ports_by_place(group: NodeGroup, layout: Layout) -> dict[tuple[int, int, int], list[_NodePort]]:
-    """Return a node's ports by (plane, rail, leaf of those that share a NIC) in their order on the switch."""
-    found: dict[tuple[int, int, int], list[_NodePort]] = {}
-    ports: tuple[HostPort, ...] = host_ports(group.entry, layout.rails, layout.planes, layout.leaves_per_nic)
-    railed = layout.shape.has_rails
-    for index, port in enumerate(ports):
-        on_switch = found.setdefault((port.plane, port.rail if railed else 0, port.leaf), [])
-        on_switch.append(_NodePort(index, len(on_switch), port.rail))
-    return found
 
 
 class _Run(NamedTuple):
@@ -300,7 +280,7 @@ class _Uplinks:
                 name,
                 uplink.port + further,
                 self._upper[plane, self._above.place(group, uplink.upper)],
-                uplink.base + uplink.step * index,
+                uplink.ports[uplink.base + uplink.step * index],
                 zero + step * uplink.port,
                 speed_gbps,
                 self._length_m,

@@ -43,7 +43,8 @@ class TierLayout:
     switch with the breakout of each direction, and ``links_per_pair`` its links to each switch above.
 
     ``fixed_pair`` tells that ``links_per_pair`` was given, which fixes where the cables of an upper switch go whatever
-    their number; ``uplinks`` are those that are connected. ``reserve`` counts indexes, from 0.
+    their number; ``uplinks`` are those that are connected; ``cages_together`` wires them cage by cage. ``reserve``
+    counts indexes, from 0.
 
     A tier is divided into groups: leaves and spines into pods, super-spines into those that the same spine of every pod
     joins. A place is group × ``stride`` + the index in the group, or just the index where ``stride`` is 0. In a
@@ -63,6 +64,7 @@ class TierLayout:
     uplinks: int = 0
     links_per_pair: int = 0
     fixed_pair: bool = False
+    cages_together: bool = False
     stride: int = 0
     rails: int = 0
     group_size: int = 0

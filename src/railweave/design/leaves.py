@@ -11,7 +11,7 @@ from railweave.design.layout import NodeGroup, TierLayout, owner
 from railweave.design.leaf_class import LeafClass
 from railweave.design.nodes import NodePorts, place_groups, rail_count, stripe_leaves
 from railweave.design.ratios import AUTOMATIC_RATIO, ratio_text
-from railweave.design.split import Split, TierPorts, automatic_split, downlink_room, place_ports
+from railweave.design.split import Split, TierPorts, automatic_split, downlink_room, place_ports, whole_cages
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent
 from railweave.units import format_speed
@@ -131,7 +131,8 @@ def place_classes(intent: Intent, leaves: Leaves, low: TierLayout) -> tuple[tupl
         room = low.ports.room
         if leaf.block:
             room = room // low.links_per_pair * pair
-        ports = place_ports(hardware.cages, hardware.down, hardware.up, leaf.down, room if reserved else None)
+        whole = whole_cages(intent.topology.wiring, hardware.up, pair if low.fixed_pair else uplinks)
+        ports = place_ports(hardware.cages, hardware.down, hardware.up, leaf.down, room if reserved else None, whole)
         if ports is None or ports.room < uplinks:
             faults.append(_leaf_full(intent, leaf, room if reserved else uplinks))
         elif leaf.block and uplinks > low.ports.total:
@@ -178,12 +179,14 @@ def _uplinks_exceed_addresses(intent: Intent, leaf: LeafClass, uplinks: int, low
     )
 
 
-def place_leaf_ports(intent: Intent, first: LeafClass, spines: int | None) -> TierPorts | Diagnostic:
+def place_leaf_ports(intent: Intent, leaves: Leaves, spines: int | None) -> TierPorts | Diagnostic:
     """Return where the ports of a leaf of the first class lie; with given ``links_per_pair`` its uplinks have room for
     ``spines``."""
-    hardware, pair = first.hardware, intent.topology.links_per_pair
+    first, pair = leaves.classes[0], intent.topology.links_per_pair
+    hardware = first.hardware
     block = None if spines is None or pair is None else pair * spines
-    ports = place_ports(hardware.cages, hardware.down, hardware.up, first.down, block)
+    whole = whole_cages(intent.topology.wiring, hardware.up, leaves.uplinks or first.pair)
+    ports = place_ports(hardware.cages, hardware.down, hardware.up, first.down, block, whole)
     return _no_room(intent, hardware, first.down, block) if ports is None else ports
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_end, switch_end
 from railweave.catalog.load import Catalog
+from railweave.design.crosswise import Crosswise
 from railweave.design.hardware import TierHardware
 from railweave.design.leaf_class import LeafClass
 from railweave.design.nodes import NodePorts
@@ -28,8 +29,9 @@ def choose_media(
     classes: Sequence[LeafClass],
     node_ports: Sequence[NodePorts],
     catalog: Catalog,
+    shared: Crosswise,
 ) -> tuple[Media | None, tuple[Diagnostic, ...]]:
-    """Return the media of all links, or why some link cannot be made.
+    """Return the media of all links, or why some link cannot be made; ``shared`` are those that share cages crosswise.
 
     None without an error for inline models, and where the catalog does not know a NIC, its ports or a medium: these
     are reported by check_intent.
@@ -40,13 +42,17 @@ def choose_media(
     host, *between = intent.cabling.by_level
     access: dict[str, str | Diagnostic | None] = {}
     for ports in node_ports:
-        leaf = classes[ports.leaf].hardware
-        access[ports.entry.name] = _choose(intent, _nic_end(ports.entry, catalog), _end(leaf, leaf.down), host, catalog)
+        leaf, name = classes[ports.leaf].hardware, ports.entry.name
+        ends = _nic_end(ports.entry, catalog), _end(leaf, leaf.down)
+        access[name] = _choose(intent, *ends, host, catalog, crosswise=name in shared.access)
     uplinks: list[list[str | Diagnostic | None]] = []
-    for layer, lower, (upper, *_) in zip(between, tiers, tiers[1:], strict=False):
-        # Both ends of an uplink run at its speed.
-        ends = ((_end(switch, switch.up), _end(upper, switch.up)) for switch in lower)
-        uplinks.append([_choose(intent, *pair, layer, catalog) for pair in ends])
+    for level, (layer, lower, (upper, *_)) in enumerate(zip(between, tiers, tiers[1:], strict=False)):
+        media = []
+        for number, switch in enumerate(lower):
+            # Both ends of an uplink run at its speed.
+            ends = _end(switch, switch.up), _end(upper, switch.up)
+            media.append(_choose(intent, *ends, layer, catalog, crosswise=(level, number) in shared.uplinks))
+        uplinks.append(media)
     chosen = (*access.values(), *chain.from_iterable(uplinks))
     if not all(isinstance(medium, str) for medium in chosen):
         return None, tuple(dict.fromkeys(medium for medium in chosen if isinstance(medium, Diagnostic)))
@@ -65,7 +71,13 @@ def _end(switch: TierHardware, breakout: Breakout) -> LaneEnd | Blocker:
 
 
 def _choose(
-    intent: Intent, lower: LaneEnd | Blocker | None, upper: LaneEnd | Blocker, layer: str, catalog: Catalog
+    intent: Intent,
+    lower: LaneEnd | Blocker | None,
+    upper: LaneEnd | Blocker,
+    layer: str,
+    catalog: Catalog,
+    *,
+    crosswise: bool,
 ) -> str | Diagnostic | None:
     cable = intent.cabling.by_level[layer]
     intended = None if cable.media is None else catalog.find_medium(cable.media)
@@ -73,7 +85,7 @@ def _choose(
         return None
     # Racks give each link its own length, and a medium by it: here it is only asked whether there is one at all.
     length_m = cable.length_m if intent.racks is None else 1
-    medium = choose_medium(lower, upper, length_m, cable.media, catalog)
+    medium = choose_medium(lower, upper, length_m, cable.media, catalog, crosswise=crosswise)
     if not isinstance(medium, Blocker):
         return medium.id
     links = any(linking_pmds(one, lower, upper) for one in (catalog.media() if intended is None else (intended,)))

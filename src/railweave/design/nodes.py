@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from railweave.design.layout import NodeGroup
+from railweave.design.layout import Layout, NodeGroup
 from railweave.design.leaf_class import LeafClass
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.devices import RAIL, HostPort
@@ -80,6 +80,27 @@ def host_ports(
         for nic in range(entry.nics.count)
         for port in range(entry.nics.ports)
     )
+
+
+class PortOnLeaf(NamedTuple):
+    """A port of every node of a group on one leaf: its number on the node, its place among the node's ports there, its
+    rail, and the NIC and cage that it is on."""
+
+    number: int
+    offset: int
+    rail: int
+    nic: int
+    cage: int
+
+
+def ports_by_leaf(group: NodeGroup, layout: Layout) -> dict[tuple[int, int, int], list[PortOnLeaf]]:
+    """Return a node's ports by (plane, rail, leaf of those that share a NIC) in their order on the leaf."""
+    ports_of: dict[tuple[int, int, int], list[PortOnLeaf]] = {}
+    railed = layout.shape.has_rails
+    for index, port in enumerate(host_ports(group.entry, layout.rails, layout.planes, layout.leaves_per_nic)):
+        on_leaf = ports_of.setdefault((port.plane, port.rail if railed else 0, port.leaf), [])
+        on_leaf.append(PortOnLeaf(index, len(on_leaf), port.rail, port.nic, port.cage))
+    return ports_of
 
 
 def _at(texts: tuple[str, ...], index: int) -> str:

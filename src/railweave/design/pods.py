@@ -14,7 +14,7 @@ from railweave.design.leaves import Faults, Leaves, asked_ratio
 from railweave.design.rails import rails_exceed_spines
 from railweave.design.ratios import ratio_text
 from railweave.design.spines import fitting_counts
-from railweave.design.split import Split, TierPorts, all_down, automatic_split, place_ports
+from railweave.design.split import Split, TierPorts, all_down, automatic_split, place_ports, whole_cages
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent, Shape
 from railweave.wording import counted, either
@@ -75,7 +75,10 @@ def _split_spines(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardwar
     """Return the pods that the down ports of spines hold, where the others are for super-spines, today or later."""
     topology, spine = intent.topology, hardware[1]
     split = automatic_split(spine.cages, spine.down, spine.up, spine_ratio(intent))
-    ports = place_ports(spine.cages, spine.down, spine.up, split.down, None) if split else None
+    ports = None
+    if split is not None:
+        whole = whole_cages(topology.wiring, spine.up, split.up)
+        ports = place_ports(spine.cages, spine.down, spine.up, split.down, None, whole)
     if split is None or ports is None:
         return None, (_no_pod(intent, leaves, spine, None),)
     largest = split.down // (leaves.per_stripe * (topology.links_per_pair or 1))

@@ -6,8 +6,10 @@ spines there are today, so that adding switches above moves no port.
 """
 
 from fractions import Fraction
-from math import floor
+from math import floor, gcd
 from typing import NamedTuple
+
+from railweave.intent.model import UplinkWiring
 
 
 class Breakout(NamedTuple):
@@ -77,15 +79,16 @@ def downlink_room(cages: int, down: Breakout, up: Breakout, uplinks: int) -> int
 
 
 def place_ports(
-    cages: int, down: Breakout, up: Breakout, downlinks: int, reserved_uplinks: int | None
+    cages: int, down: Breakout, up: Breakout, downlinks: int, reserved_uplinks: int | None, whole: int = 1
 ) -> TierPorts | None:
     """Return where ``downlinks`` and the block of uplinks lie; None where they do not fit.
 
-    The block is the top ``reserved_uplinks`` ports of the panel, or everything above the downlinks.
+    The block is the top ``reserved_uplinks`` ports of the panel, or everything above the downlinks from a multiple of
+    ``whole`` ports on: uplinks that are to share a cage with each other share none with a downlink.
     """
     if down == up:
         total = cages * up.per_cage
-        block = downlinks if reserved_uplinks is None else total - reserved_uplinks
+        block = -(-downlinks // whole) * whole if reserved_uplinks is None else total - reserved_uplinks
         groups: tuple[tuple[int, Breakout], ...] = ((cages, up),)
         if not downlinks <= block <= total:
             return None
@@ -99,6 +102,14 @@ def place_ports(
         block = lower * down.per_cage if reserved_uplinks is None else total - reserved_uplinks
         groups = tuple(group for group in ((lower, down), (cages - lower, up)) if group[0])
     return TierPorts(total=total, down=downlinks, block=block, room=total - block, groups=groups)
+
+
+def whole_cages(wiring: UplinkWiring, up: Breakout, uplinks: int) -> int:
+    """Return the multiple of ports that a block of uplinks begins at: those of a cage, where they divide ``uplinks``,
+    all of a switch or those of each pair."""
+    if wiring is UplinkWiring.PORTS:
+        return 1
+    return gcd(up.per_cage, uplinks)
 
 
 def all_down(cages: int, down: Breakout) -> TierPorts:

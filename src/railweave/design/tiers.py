@@ -18,7 +18,7 @@ from railweave.design.spine_blocks import keep_blocks
 from railweave.design.spines import SpineRoom, SpineTier, UplinkDemand, divide_uplinks, multiply_pairs
 from railweave.design.split import TierPorts, all_down, downlink_room
 from railweave.diagnostics import Diagnostic
-from railweave.intent.model import Intent
+from railweave.intent.model import Intent, UplinkWiring
 
 
 def lay_out(
@@ -82,7 +82,7 @@ def _lay_out_tiers(
     )
     if diagnostics:
         return (), diagnostics
-    ports = place_leaf_ports(intent, leaves.classes[0], reserved)
+    ports = place_leaf_ports(intent, leaves, reserved)
     if isinstance(ports, Diagnostic):
         return (), (ports,)
     spines, diagnostics = _count_spines(intent, leaves, ports, pods, hardware)
@@ -141,6 +141,7 @@ def _tiers(
     groups, rails = reserve.pods or (top.ports // group.links_per_pair if group else pods.rails), pods.apart
     room = pods.size * leaves.per_stripe or pods.ports.down // pair
     spare = ports.room // pair if fixed else spines.spines
+    cages_together = intent.topology.wiring is UplinkWiring.CAGES
     ends = (leaf.block.base + leaf.block.leaves for leaf in leaves.classes if leaf.block)
     lowest = TierLayout(
         name=low.name,
@@ -153,6 +154,7 @@ def _tiers(
         uplinks=spines.spines * pair,
         links_per_pair=pair,
         fixed_pair=fixed,
+        cages_together=cages_together,
         stride=pod_leaves,
         rails=rails,
         group_size=pod_leaves,
@@ -177,7 +179,13 @@ def _tiers(
     above = replace(above, places=tuple(sorted(places)))
     if group is None:
         return lowest, above
-    above = replace(above, up=middle.up, uplinks=pods.uplinks, links_per_pair=group.links_per_pair)
+    above = replace(
+        above,
+        up=middle.up,
+        uplinks=pods.uplinks,
+        links_per_pair=group.links_per_pair,
+        cages_together=cages_together,
+    )
     stride = above.stride_above
     return (
         lowest,

@@ -1,6 +1,8 @@
 """Which port of an upper tier every uplink meets, and how many cables end on another one in a layout that grew."""
 
+from collections.abc import Sequence
 from itertools import pairwise
+from math import gcd
 from typing import NamedTuple
 
 from railweave.design.layout import Layout, TierLayout
@@ -8,36 +10,77 @@ from railweave.design.leaf_class import LeafClass, SpineBlock
 
 
 class Uplink(NamedTuple):
-    """An uplink of every switch of a tier: its port, the index of its upper switch in the group that it joins, and that
-    one's port as ``base`` + ``step`` × the lower switch's index below that group."""
+    """An uplink of every switch of a tier: its port, and the index of its upper switch in the group that it joins.
+
+    It meets that switch's slot ``base`` + ``step`` × the lower switch's index below that group; ``ports`` has the port
+    of every slot."""
 
     port: int
     upper: int
     base: int
     step: int
+    ports: Sequence[int]
 
     def upper_port(self, index: int) -> int:
         """Return the upper port that this uplink of the switch with ``index`` below the group meets."""
-        return self.base + self.step * index
+        return self.ports[self.base + self.step * index]
 
 
 def wire_block(block: SpineBlock, pair: int, spines: int) -> tuple[Uplink, ...]:
     """Return the uplinks of a leaf for whose class spines keep a block, with their ports counted from 0."""
     base = block.first - block.base * pair
+    ports = range(block.first + block.ports)
     return tuple(
-        Uplink(spine * pair + link, spine, base + link, pair) for spine in range(spines) for link in range(pair)
+        Uplink(spine * pair + link, spine, base + link, pair, ports) for spine in range(spines) for link in range(pair)
     )
 
 
 def wire(lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
-    """Return the uplinks of a switch of ``lower`` to ``upper`` in the order of its ports."""
+    """Return the uplinks of a switch of ``lower`` to ``upper`` in the order of its ports.
+
+    Where all uplinks are divided among the upper switches, they are counted by ``_cage_order``, and so are the slots of
+    an upper switch. Twice as many upper switches then keep half of the cables, and as long as the links of a pair are a
+    multiple of the ports of a cage, these lead to one upper cage.
+    """
     block, count, uppers = lower.ports.block, lower.links_per_pair, upper.group_size
     if lower.fixed_pair:
+        ports: Sequence[int] = range(upper.ports.total)
         return tuple(
-            Uplink(block + one * count + link, one, link, count) for one in range(uppers) for link in range(count)
+            Uplink(block + spine * count + link, spine, link, count, ports)
+            for spine in range(uppers)
+            for link in range(count)
         )
     width = upper.ports.down // count
-    return tuple(Uplink(block + port, port % uppers, port // uppers * width, 1) for port in range(count * uppers))
+    of_cage = _shared_cage(lower, upper)
+    ports = _cage_order(width * count, of_cage)
+    wires = []
+    for place, port in enumerate(_cage_order(count * uppers, of_cage)):
+        wires.append(Uplink(block + port, place % uppers, place // uppers * width, 1, ports))
+    return tuple(sorted(wires, key=lambda uplink: uplink.port))
+
+
+def _shared_cage(lower: TierLayout, upper: TierLayout) -> int:
+    """Return how many uplinks in a row are wired as one cage: the ports of the larger cage of both ends.
+
+    It divides the uplinks and the slots of an upper switch. Neither changes with the number of upper switches.
+    """
+    if not lower.cages_together:
+        return 1
+    largest = max(lower.up.per_cage, upper.down.per_cage)
+    slots = upper.ports.down // lower.links_per_pair * lower.links_per_pair
+    return gcd(largest, lower.uplinks, slots)
+
+
+def _cage_order(ports: int, of_cage: int) -> Sequence[int]:
+    """Return ports in the order in which they are wired: first one of every cage, then another one of each.
+
+    The ports of a cage come in bit-reversed order, so that halves and quarters of a cage stay together as well.
+    """
+    if of_cage == 1:
+        return range(ports)
+    bits = of_cage.bit_length() - 1
+    turns = [int(f"{turn:0{bits}b}"[::-1], 2) for turn in range(of_cage)]
+    return tuple(cage * of_cage + port for port in turns for cage in range(ports // of_cage))
 
 
 def count_moves(old: Layout, new: Layout) -> int:
@@ -92,6 +135,7 @@ def _moved(
     was_place, now_place = old[1].place, new[1].place
     # `upper_port` written out: the sizing of a fabric comes here for every cable, several times.
     return sum(
-        base + step * was != now_base + now_step * index or was_place(was_in, upper) != now_place(group, now_upper)
-        for (_, upper, base, step), (_, now_upper, now_base, now_step) in uplinks
+        ports[base + step * was] != now_ports[now_base + now_step * index]
+        or was_place(was_in, upper) != now_place(group, now_upper)
+        for (_, upper, base, step, ports), (_, now_upper, now_base, now_step, now_ports) in uplinks
     )

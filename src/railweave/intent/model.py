@@ -67,6 +67,13 @@ class Shape(StrEnum):
         return self is not Shape.RACK_ALIGNED
 
 
+class UplinkWiring(StrEnum):
+    """How the uplinks of a switch are shared out over the switches above."""
+
+    CAGES = "cages"
+    PORTS = "ports"
+
+
 class Growth(Keys):
     """What must fit later; a fabric that cannot grow to it is refused."""
 
@@ -240,6 +247,11 @@ class Topology(Keys):
     )
     links_per_pair: Annotated[int | None, Whole(least=1, most=512, auto=True)] = default(
         "auto", "parallel links between one leaf and one spine"
+    )
+    wiring: Annotated[UplinkWiring, Word(words=UplinkWiring, what="wiring of uplinks")] = default(
+        "cages",
+        "cages: the uplinks of a cage go to one switch above wherever the links of a pair allow; ports: each by itself,"
+        " as in 0.1",
     )
     leaf: LeafIntent = key("the switches that the nodes plug into")
     spine: SpineIntent = key(

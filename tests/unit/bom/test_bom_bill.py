@@ -27,6 +27,7 @@ nodes:
   - {{name: gpu, count: {nodes}, gpus: 8, nics: {{count: 8, speed: {speed}, model: {nic}}}}}
 topology:
   planes: 1
+  wiring: {wiring}
   oversubscription: "1:1"
   leaf: {{model: {leaf}, downlink_speed: {speed}, uplink_speed: {up}}}
   spine: {{model: {spine}}}
@@ -54,6 +55,7 @@ def built(**changed: object) -> Fabric:
         "far": 30,
         "access": "auto",
         "between": "auto",
+        "wiring": "cages",
     }
     return fabric_of(INTENT.format(**(values | changed)))
 
@@ -203,11 +205,26 @@ def test_two_cages_have_the_form_factor_with_lanes_for_their_ports() -> None:
 
 
 def test_copper_that_would_have_to_join_cages_crosswise_is_a_remark() -> None:
-    fabric = built(leaf="nvidia-sn5600", spine="nvidia-sn5600", nodes=64, far=2, between="dac")
+    fabric = built(leaf="nvidia-sn5600", spine="nvidia-sn5600", nodes=64, far=2, between="dac", wiring="ports")
     found = bill(fabric, CATALOG)
     assert len(found.remarks) == 1
     assert "share cages at both ends in different ways" in found.remarks[0]
     assert found.remarks[0].endswith("no cable with fixed ends joins these; choose fibers for them (`cabling`)")
+
+
+def test_the_cages_of_switches_with_two_ports_a_cage_are_joined_by_one_cable() -> None:
+    """64 nodes: 8 leaves of 64 uplinks on 32 cages, 4 spines with 16 links, 8 cages, to each leaf."""
+    found = bill(built(leaf="nvidia-sn5600", spine="nvidia-sn5600", nodes=64), CATALOG)
+    assert parts(found, PartKind.CABLE)["AOC OSFP 2x400G to OSFP 2x400G"] == 8 * 32
+    assert not found.remarks
+
+
+def test_an_automatic_medium_is_a_fiber_where_links_share_cages_crosswise() -> None:
+    """Each of 8 leaves has 64 uplinks on 32 cages, 4 spines have as many ports in all: one module a cage."""
+    apart = bill(built(leaf="nvidia-sn5600", spine="nvidia-sn5600", nodes=64, wiring="ports"), CATALOG)
+    assert parts(apart, PartKind.MODULE) == {"OSFP 2x400G-SR4": 2 * 8 * 32}
+    assert parts(apart, PartKind.FIBER) == {"OM4 fiber MPO-12 to MPO-12": 8 * 64}
+    assert not apart.remarks
 
 
 def test_switches_are_summed_in_rack_units_and_watts_as_far_as_sources_state_them() -> None:

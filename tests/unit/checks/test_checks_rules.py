@@ -96,6 +96,11 @@ ADVICE = {
         "info: a chassis of line cards, each with a SONiC of its own: the fabric can be sized, not configured",
         "topology.spine.model",
     ),
+    "RW305": (
+        "warning: 64 groups of leaf-spine links by aoc share cages at both ends in different ways: no cable with fixed"
+        " ends joins these",
+        "cabling.leaf_spine.media",
+    ),
     "L-4": (
         "info: leaves spread flows over 15 uplinks, an odd count: the load stays uneven",
         "topology.spine.count",

@@ -136,8 +136,8 @@ def test_uplinks_of_spines_have_addresses_of_the_core_pool_and_go_to_their_group
     # Number 125 × 64 ports + port 32, two addresses each, from 10.224.0.0.
     assert (links[0].lower_port, ipv4_text(links[0].network)) == (32, "10.224.62.192")
     assert {link.upper for link in links} == {"pod1-superspine2"}
-    # One member of the group: its port (p div 1) × ⌊64 ÷ 32⌋ + pod.
-    assert [link.upper_port for link in links] == [port * 2 + 1 for port in range(32)]
+    # One member of the group, cages of two ports: the cage p div 2 meets the cage (p div 2) × 2 + pod.
+    assert [link.upper_port for link in links] == [port // 2 * 4 + 2 + port % 2 for port in range(32)]
     assert {link.length_m for link in links} == {100}
 
 

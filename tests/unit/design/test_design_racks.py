@@ -85,12 +85,12 @@ def test_every_link_has_the_next_length_that_is_sold_and_a_medium_that_spans_it(
         assert link.length_m * 1000 >= racks.run_mm(link.lower, link.upper)
         assert link.length_m in media[link.media].lengths_m
         lengths[link.kind, link.media, link.length_m] += 1
-    # Two leaf cages lead to each node's NICs, whose longest cable decides; leaves and spines share cages crosswise.
+    # Two leaf cages lead to each node's NICs, whose longest cable decides. A leaf cage leads to one spine cage.
     assert lengths == {
         ("host_leaf", "acc", 5): 8,
         ("host_leaf", "aoc", 10): 24,
-        ("leaf_spine", "sr", 5): 128,
-        ("leaf_spine", "sr", 7): 128,
+        ("leaf_spine", "acc", 4): 128,
+        ("leaf_spine", "aoc", 10): 128,
     }
 
 
@@ -108,7 +108,7 @@ def test_links_of_one_cage_have_one_medium_and_links_of_one_cable_one_length() -
 
 def test_the_lengths_of_a_supplier_replace_those_of_the_catalog() -> None:
     fabric, _ = racked(ONE_SPINE_A_RACK + "  lengths_m: {acc: [5], aoc: [8, 12], dr: [12, 9]}\n")
-    assert {(link.media, link.length_m) for link in fabric.links} == {("acc", 5), ("aoc", 8), ("sr", 5), ("sr", 7)}
+    assert {(link.media, link.length_m) for link in fabric.links} == {("acc", 5), ("aoc", 8)}
 
 
 def test_headroom_is_that_of_each_links_own_length() -> None:
