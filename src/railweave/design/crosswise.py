@@ -5,7 +5,7 @@ shuffles. It is asked before a medium is chosen, so nothing but the layout is kn
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from railweave.design.layout import Layout, NodeGroup, TierLayout
 from railweave.design.leaf_class import LeafClass, SpineBlock
 from railweave.design.nodes import ports_by_leaf
 from railweave.design.split import TierPorts
-from railweave.design.wiring import wire, wire_block
+from railweave.design.wiring import Uplink, wire, wire_class
 
 _SharedCages = Iterator[tuple[Hashable, Hashable]]
 """The lower and the upper cage of every link."""
@@ -72,36 +72,34 @@ def _access_cages(layout: Layout, group: NodeGroup) -> _SharedCages:
 
 def _uplink_cages(layout: Layout, lower: TierLayout, upper: TierLayout) -> _SharedCages:
     """Yield the cages of the uplinks of a group of switches, without leaves for which spines keep a block."""
-    wires = wire(lower, upper)
-    cage_above = _cages(upper.ports)
-    # Pods and rails are alike; only leaves of several classes differ.
-    switches = {(lower.joins(place)[1], _ports_at(layout, lower, place)) for place in lower.places}
-    for index, ports in switches:
-        if ports is None:
-            continue
-        further = ports.block - lower.ports.block
-        cage_below = _cages(ports)
-        for uplink in wires:
-            below = index, ports, cage_below[uplink.port + further]
-            yield below, (uplink.upper, cage_above[uplink.upper_port(index)])
-
-
-def _ports_at(layout: Layout, lower: TierLayout, place: int) -> TierPorts | None:
-    """Return the ports of the switch at ``place``, None of a leaf for which spines keep a block."""
     if lower.level:
-        return lower.ports
-    leaf = layout.leaf_class(place // layout.stripe_leaves)
-    return None if leaf.block else leaf.ports
+        indexes = {lower.joins(place)[1] for place in lower.places}
+        yield from _wired_cages(indexes, wire(lower, upper), (lower.ports, upper.ports), 0)
+        return
+    for leaf in layout.classes:
+        if leaf.block is None:
+            places = (place for place in lower.places if layout.leaf_class(place // layout.stripe_leaves) is leaf)
+            # Pods and rails are alike.
+            indexes = {lower.joins(place)[1] for place in places}
+            further = leaf.ports.block - lower.ports.block
+            yield from _wired_cages(indexes, wire_class(leaf, lower, upper), (leaf.ports, upper.ports), further)
+
+
+def _wired_cages(
+    indexes: Iterable[int], wires: Sequence[Uplink], ports: tuple[TierPorts, TierPorts], further: int
+) -> _SharedCages:
+    """Yield the cages of the uplinks of switches; these lie ``further`` on the panel than ``wires`` count."""
+    below, above = map(_cages, ports)
+    for index in indexes:
+        for uplink in wires:
+            yield (index, below[uplink.port + further]), (uplink.upper, above[uplink.upper_port(index)])
 
 
 def _block_cages(layout: Layout, leaf: LeafClass, block: SpineBlock) -> _SharedCages:
     """Yield the cages of the uplinks of a class for which spines keep a block, with all leaves of its reserve."""
-    cage_below, cage_above = _cages(leaf.ports), _cages(layout.spines.ports)
-    wires = wire_block(block, leaf.pair, layout.spines.group_size)
-    for index in range(block.base, block.base + block.leaves):
-        for uplink in wires:
-            below = index, cage_below[leaf.ports.block + uplink.port]
-            yield below, (uplink.upper, cage_above[uplink.upper_port(index)])
+    wires = wire_class(leaf, layout.lowest, layout.spines)
+    indexes = range(block.base, block.base + block.leaves)
+    yield from _wired_cages(indexes, wires, (leaf.ports, layout.spines.ports), leaf.ports.block)
 
 
 def _cages(ports: TierPorts) -> Sequence[int]:

@@ -21,7 +21,7 @@ from railweave.design.layout import Layout, TierLayout
 from railweave.design.leaf_class import LeafClass
 from railweave.design.media import Media
 from railweave.design.nodes import host_ports, ports_by_leaf
-from railweave.design.wiring import Uplink, wire, wire_block
+from railweave.design.wiring import Uplink, wire, wire_class
 from railweave.fabric.devices import RAIL, Host, Switch, Tier
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
@@ -78,7 +78,7 @@ def _switches(intent: Intent, layout: Layout, tier_layout: TierLayout, panels: P
     tiers = [tier_layout.tier]
     panels_of_tier = [panels.above[level - 1]] if level else panels.leaves
     if level == 0:
-        tiers = [_tier_of_class(tier_layout.tier, leaf) for leaf in layout.classes]
+        tiers = [_tier_of_class(tier_layout.tier, leaf, layout.classes[0]) for leaf in layout.classes]
     for place in tier_layout.places:
         leaf = 0
         if level == 0:
@@ -116,12 +116,12 @@ def _pod_and_group(layout: Layout, tier_layout: TierLayout, place: int) -> tuple
     return None, pod
 
 
-def _tier_of_class(first: Tier, leaf: LeafClass) -> Tier:
-    """Return the tier of the leaves of a class: ``first``, or one of their own where their uplinks are others."""
-    if leaf.block is None:
-        return first
+def _tier_of_class(tier: Tier, leaf: LeafClass, first: LeafClass) -> Tier:
+    """Return the tier of the leaves of a class: ``tier``, or one of their own where their uplinks are others."""
+    if leaf.has_uplinks_of(first):
+        return tier
     return replace(
-        first,
+        tier,
         ports_down=leaf.down,
         down_gbps=leaf.hardware.down.speed_gbps,
         ports_up=leaf.uplinks,
@@ -257,11 +257,10 @@ class _Uplinks:
         self._lower, self._above, self._level = *tiers, tiers[1].level
         self._length_m = (*intent.cabling.by_level.values(),)[self._level].length_m
         self._layout, lower = layout, self._lower
-        first = _Run(wire(*tiers), 0, lower.up.speed_gbps, media.uplinks[lower.level][0])
-        self._runs = [first]
+        self._runs = [_Run(wire(*tiers), 0, lower.up.speed_gbps, media.uplinks[lower.level][0])]
         if lower.level == 0:
             media_of_classes = zip(layout.classes, media.uplinks[0], strict=True)
-            self._runs = [self._run_of_class(first, leaf, medium) for leaf, medium in media_of_classes]
+            self._runs = [_run_of_class(leaf, tiers, medium) for leaf, medium in media_of_classes]
         self._upper = {(one.plane, one.place): one.name for one in uppers}
 
     def of(self, switch: Switch) -> list[Link]:
@@ -294,13 +293,9 @@ class _Uplinks:
             return self._runs[0]
         return self._runs[self._layout.owner(switch.stripe or 0).leaf]
 
-    def _run_of_class(self, first: _Run, leaf: LeafClass, medium: str) -> _Run:
-        """Return the uplinks of the leaves of a class.
 
-        Their addresses are those of the same uplinks of the first class, so that no leaf needs more of them; where
-        number or speed differ, those of the first ports that a leaf has addresses for.
-        """
-        if leaf.block is None:
-            return first._replace(further=leaf.ports.block - self._lower.ports.block, medium=medium)
-        wires = wire_block(leaf.block, leaf.pair, self._above.group_size)
-        return _Run(wires, leaf.ports.block, leaf.hardware.up.speed_gbps, medium)
+def _run_of_class(leaf: LeafClass, tiers: tuple[TierLayout, TierLayout], medium: str) -> _Run:
+    further = leaf.ports.block
+    if leaf.block is None:
+        further -= tiers[0].ports.block
+    return _Run(wire_class(leaf, *tiers), further, leaf.hardware.up.speed_gbps, medium)

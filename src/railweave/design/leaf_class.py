@@ -69,6 +69,10 @@ class LeafClass(NamedTuple):
         """Return its bandwidth to one spine."""
         return self.pair * self.hardware.up.speed_gbps
 
+    def has_uplinks_of(self, other: "LeafClass") -> bool:
+        """Tell whether its leaves meet the same ports of spines as those of another class would."""
+        return self.block == other.block and self.uplinks == other.uplinks
+
     @property
     def ratio(self) -> Fraction:
         """Return its oversubscription, 0 without uplinks."""

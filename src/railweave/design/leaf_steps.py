@@ -59,6 +59,8 @@ def _class_formula(intent: Intent, layout: Layout, leaf: LeafClass) -> str:
     low = layout.lowest
     most = bandwidth_text(low.down_gbps)
     formula = f"{low.uplinks} up as on every leaf; down ≤ {most} and the ports of topology.leaf"
+    if not leaf.block and leaf.uplinks < low.uplinks:
+        formula = split_formula(leaf.hardware, layout.ratio)
     if low.fixed_pair and intent.topology.stripe:
         formula = f"stripe of {intent.topology.stripe} nodes"
     elif leaf.block:
@@ -131,7 +133,7 @@ def uplink_kinds(layout: Layout) -> tuple[UplinkKind, ...]:
     others = tuple(
         UplinkKind(f" of {leaf.name}", layout.leaves_of(leaf) * planes, leaf.uplinks, leaf.hardware.up.speed_gbps)
         for leaf in layout.classes
-        if leaf.block
+        if not leaf.has_uplinks_of(layout.classes[0])
     )
     alike = low.count * planes - sum(kind.leaves for kind in others)
     return UplinkKind("", alike, low.uplinks, low.up.speed_gbps), *others

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import count as numbers
 from itertools import islice
+from math import gcd
 from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
@@ -52,6 +53,11 @@ class Leaves(NamedTuple):
             return stated
         return max(stated, (self.stripes[-1] + 1) * self.per_stripe)
 
+    @property
+    def shared_uplinks(self) -> int:
+        """Return what the number of spines has to divide where all uplinks are connected."""
+        return gcd(*(leaf.uplinks for leaf in self.classes))
+
     def leaf_class(self, stripe: int) -> LeafClass:
         """Return the class of the leaves of a stripe."""
         return self.classes[owner(self.groups, stripe).leaf]
@@ -95,27 +101,34 @@ def _with_downlinks(
     intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass], split: Split
 ) -> tuple[LeafClass, ...]:
     """Return the classes with their ports for nodes; ``split`` is that of the first."""
-    topology = intent.topology
-    if topology.links_per_pair is None or topology.stripe is None:
-        first = classes[0]._replace(down=split.down)
-        return first, *(leaf._replace(down=_downlinks(intent, leaf, first, split.up)) for leaf in classes[1:])
+    stripe = intent.topology.stripe
     per_leaf = [0] * len(classes)
     for ports in node_ports:
         per_leaf[ports.leaf] = max(per_leaf[ports.leaf], ports.per_leaf)
-    stripe = topology.stripe
-    return tuple(leaf._replace(down=stripe * ports) for leaf, ports in zip(classes, per_leaf, strict=True))
+    if intent.topology.links_per_pair is not None and stripe is not None:
+        return tuple(leaf._replace(down=stripe * ports) for leaf, ports in zip(classes, per_leaf, strict=True))
+    first = classes[0]._replace(down=split.down, uplinks=split.up)
+    others = zip(classes[1:], per_leaf[1:], strict=True)
+    return first, *(_split_beside(intent, leaf, ports, first) for leaf, ports in others)
 
 
-def _downlinks(intent: Intent, leaf: LeafClass, first: LeafClass, uplinks: int) -> int:
-    """Return the ports for nodes of a class beside the first: as many as carry the same bandwidth at another speed
-    beside the same ``uplinks``, and no more than a leaf has addresses for. Uplinks of its own divide it by themselves.
+def _split_beside(intent: Intent, leaf: LeafClass, ports: int, first: LeafClass) -> LeafClass:
+    """Return a class beside the first with its ports for nodes, of which each has ``ports`` on a leaf.
+
+    They are as many as carry the same bandwidth at another speed beside the same uplinks, and no more than a leaf has
+    addresses for. Leaves with uplinks of their own, or with too few ports for those of the first class, are divided by
+    themselves.
     """
     hardware = leaf.hardware
-    addresses = first.down + uplinks
+    addresses = first.down + first.uplinks
+    alone = _automatic_split(intent, hardware)
     if leaf.reserve is not None:
-        return min(_automatic_split(intent, hardware).down, addresses)
-    room = downlink_room(hardware.cages, hardware.down, hardware.up, uplinks)
-    return min(first.down_gbps // hardware.down.speed_gbps, room, addresses)
+        return leaf._replace(down=min(alone.down, addresses))
+    room = downlink_room(hardware.cages, hardware.down, hardware.up, first.uplinks)
+    down = min(first.down_gbps // hardware.down.speed_gbps, room, addresses)
+    if down < ports and alone.up < first.uplinks:
+        return leaf._replace(down=min(alone.down, addresses), uplinks=alone.up)
+    return leaf._replace(down=down, uplinks=first.uplinks)
 
 
 def place_classes(intent: Intent, leaves: Leaves, low: TierLayout) -> tuple[tuple[LeafClass, ...], Faults]:
@@ -126,8 +139,11 @@ def place_classes(intent: Intent, leaves: Leaves, low: TierLayout) -> tuple[tupl
     reserved = low.fixed_pair and intent.topology.reserve.spines is not None
     for leaf in others:
         hardware = leaf.hardware
+        spines = low.uplinks // low.links_per_pair
         pair = leaf.pair if leaf.block else low.links_per_pair
-        uplinks = low.uplinks // low.links_per_pair * pair
+        if not low.fixed_pair:
+            pair = leaf.uplinks // spines
+        uplinks = spines * pair
         room = low.ports.room
         if leaf.block:
             room = room // low.links_per_pair * pair

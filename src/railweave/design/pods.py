@@ -114,7 +114,8 @@ def _automatic_size(intent: Intent, leaves: Leaves, split: Split, largest: int) 
         return largest
     for size in range(largest, 0, -1):
         spines, rest = divmod(given, len(_pods_of(leaves, size)))
-        if rest == 0 and spines in fitting_counts(leaves.uplinks, size * leaves.per_stripe, split.down):
+        counts = fitting_counts(leaves.uplinks, leaves.shared_uplinks, size * leaves.per_stripe, split.down)
+        if rest == 0 and spines in counts:
             return size
     return largest
 

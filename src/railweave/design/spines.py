@@ -81,21 +81,30 @@ def spine_counts(uplinks: int) -> list[int]:
     return [count for count in range(2, uplinks + 1) if uplinks % count == 0]
 
 
-def fitting_counts(uplinks: int, leaf_indexes: int, spine_ports: int) -> list[int]:
-    """Return those of ``spine_counts`` whose spines have ports for ``leaf_indexes`` leaves."""
-    return [count for count in spine_counts(uplinks) if leaf_indexes * (uplinks // count) <= spine_ports]
+def fitting_counts(uplinks: int, shared: int, leaf_indexes: int, spine_ports: int) -> list[int]:
+    """Return the numbers of spines that divide the ``shared`` uplinks and have ports for ``leaf_indexes`` leaves."""
+    return [count for count in spine_counts(shared) if leaf_indexes * (uplinks // count) <= spine_ports]
 
 
-def divide_uplinks(intent: Intent, uplinks: int, room: SpineRoom) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
-    """Return the spines that all ``uplinks`` of a leaf are divided among (``links_per_pair: auto``)."""
-    fitting = fitting_counts(uplinks, room.leaves, room.ports)
+def divide_uplinks(
+    intent: Intent, uplinks: int, shared: int, room: SpineRoom
+) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
+    """Return the spines that all ``uplinks`` of a leaf are divided among (``links_per_pair: auto``).
+
+    ``shared`` is the greatest common divisor of the uplinks of all leaf classes, which the spines have to divide.
+    """
+    fitting = fitting_counts(uplinks, shared, room.leaves, room.ports)
     given = room.given
     if not fitting and given != 1:
-        return None, (_single_uplink(intent, uplinks),)
+        most = max(spine_counts(shared), default=0)
+        if most:
+            return None, (_too_few_spines(intent, most, uplinks // most, room),)
+        return None, (_single_uplink(intent, shared),)
     if given is None:
         return SpineTier(fitting[0], uplinks // fitting[0]), ()
-    if uplinks % given:
-        return None, (_uneven(intent, given, uplinks, [room.stated(one) for one in fitting], room),)
+    if shared % given:
+        uneven = uplinks if uplinks % given else shared
+        return None, (_uneven(intent, given, uneven, [room.stated(one) for one in fitting], room),)
     pair = uplinks // given
     if room.leaves * pair > room.ports:
         return None, (_spines_full(intent, pair, uplinks, fitting[0], room),)
@@ -124,6 +133,18 @@ def _single_uplink(intent: Intent, uplinks: int) -> Diagnostic:
         f"a leaf with {counted(uplinks, 'uplink')} cannot reach two spines",
         intent.where("topology.leaf"),
         fix="use a leaf with more ports",
+    )
+
+
+def _too_few_spines(intent: Intent, spines: int, pair: int, room: SpineRoom) -> Diagnostic:
+    """Return the refusal of more leaves than spines have ports for, where a leaf class allows no more spines."""
+    return error(
+        "T-3",
+        f"leaf classes of different uplinks share at most {counted(spines, 'spine')}{room.each}:"
+        f" {_too_many_links(pair, room)}",
+        intent.where("topology.spine"),
+        fix=f"use spines with {room.leaves * pair} ports{room.down}, larger leaves in nodes[].leaf, or a lower"
+        " first_stripe where stripes are left out",
     )
 
 

@@ -106,7 +106,7 @@ def _class_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
     spine has the same links to a leaf, so that paths of equal cost carry equal parts, up to the slower leaf's."""
     first, spines = layout.classes[0], layout.spines.group_size
     for leaf in layout.classes:
-        if leaf.block is None:
+        if leaf.has_uplinks_of(first):
             continue
         formula = f"{bandwidth_text(leaf.down_gbps)} down ÷ {bandwidth_text(leaf.up_gbps)} up"
         yield SizingStep(f"oversubscription of a leaf of {leaf.name}", formula, ratio_text(leaf.ratio))

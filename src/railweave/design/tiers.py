@@ -110,7 +110,7 @@ def _count_spines(
         pods.ports.blocks,
     )
     if leaves.uplinks is not None:
-        return divide_uplinks(intent, leaves.uplinks, room)
+        return divide_uplinks(intent, leaves.uplinks, leaves.shared_uplinks, room)
     return multiply_pairs(intent, ports, list(_demands(intent, leaves, ports)), room)
 
 

@@ -6,7 +6,7 @@ from math import gcd
 from typing import NamedTuple
 
 from railweave.design.layout import Layout, TierLayout
-from railweave.design.leaf_class import LeafClass, SpineBlock
+from railweave.design.leaf_class import LeafClass
 
 
 class Uplink(NamedTuple):
@@ -26,17 +26,8 @@ class Uplink(NamedTuple):
         return self.ports[self.base + self.step * index]
 
 
-def wire_block(block: SpineBlock, pair: int, spines: int) -> tuple[Uplink, ...]:
-    """Return the uplinks of a leaf for whose class spines keep a block, with their ports counted from 0."""
-    base = block.first - block.base * pair
-    ports = range(block.first + block.ports)
-    return tuple(
-        Uplink(spine * pair + link, spine, base + link, pair, ports) for spine in range(spines) for link in range(pair)
-    )
-
-
-def wire(lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
-    """Return the uplinks of a switch of ``lower`` to ``upper`` in the order of its ports.
+def wire(lower: TierLayout, upper: TierLayout, uplinks: int = 0) -> tuple[Uplink, ...]:
+    """Return the uplinks of a switch of ``lower`` to ``upper`` by its ports; ``uplinks`` of one with fewer.
 
     Where all uplinks are divided among the upper switches, they are counted by ``_cage_order``, and so are the slots of
     an upper switch. Twice as many upper switches then keep half of the cables, and as long as the links of a pair are a
@@ -54,7 +45,8 @@ def wire(lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
     of_cage = _shared_cage(lower, upper)
     ports = _cage_order(width * count, of_cage)
     wires = []
-    for place, port in enumerate(_cage_order(count * uppers, of_cage)):
+    own = uplinks or lower.uplinks
+    for place, port in enumerate(_cage_order(own, gcd(of_cage, own))):
         wires.append(Uplink(block + port, place % uppers, place // uppers * width, 1, ports))
     return tuple(sorted(wires, key=lambda uplink: uplink.port))
 
@@ -83,6 +75,23 @@ def _cage_order(ports: int, of_cage: int) -> Sequence[int]:
     return tuple(cage * of_cage + port for port in turns for cage in range(ports // of_cage))
 
 
+def wire_class(leaf: LeafClass, lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
+    """Return the uplinks of a leaf of a class, with the ports by which they have their addresses.
+
+    These are the ports of the same uplinks of the first class, ``lower``; where spines keep a block for the class, the
+    first ports that a leaf has addresses for.
+    """
+    if leaf.block is None:
+        return wire(lower, upper, leaf.uplinks)
+    base = leaf.block.first - leaf.block.base * leaf.pair
+    ports = range(leaf.block.first + leaf.block.ports)
+    return tuple(
+        Uplink(spine * leaf.pair + link, spine, base + link, leaf.pair, ports)
+        for spine in range(upper.group_size)
+        for link in range(leaf.pair)
+    )
+
+
 def count_moves(old: Layout, new: Layout) -> int:
     """Return how many cables between tiers of ``old`` end on another upper port in ``new``, over all planes."""
     return old.planes * sum(
@@ -99,9 +108,9 @@ def _moves(old: _Between, new: _Between) -> int:
     moves = 0
     for leaf, places in _by_class(old).items():
         wires = wire(*old[1]), wire(*new[1])
-        if leaf is not None and leaf.block is not None:
+        if leaf is not None:
             now = new[0].leaf_class(places[0] // new[0].stripe_leaves)
-            wires = _block_wires(old, leaf, leaf.block), _block_wires(new, now, now.block or leaf.block)
+            wires = wire_class(leaf, *old[1]), wire_class(now, *new[1])
         after = {uplink.port: uplink for uplink in wires[1]}
         kept = [(uplink, after[uplink.port]) for uplink in wires[0] if uplink.port in after]
         moves += (len(wires[0]) - len(kept)) * len(places)
@@ -109,14 +118,10 @@ def _moves(old: _Between, new: _Between) -> int:
     return moves
 
 
-def _block_wires(between: _Between, leaf: LeafClass, block: SpineBlock) -> tuple[Uplink, ...]:
-    return wire_block(block, leaf.pair, between[1][1].group_size)
-
-
 def _by_class(between: _Between) -> dict[LeafClass | None, list[int]]:
-    """Return the places of the lower tier by their leaf class, None where all have the same uplinks."""
+    """Return the places of the lower tier by their leaf class, None where there is one."""
     layout, (lower, _) = between
-    if lower.level or not layout.spines.ports.blocks:
+    if lower.level or len(layout.classes) == 1:
         return {None: [*lower.places]}
     places: dict[LeafClass | None, list[int]] = {}
     for place in lower.places:

@@ -1,10 +1,12 @@
 """Leaf classes and what attaches to them: figures by hand, from the ports of a 64-port switch at 400G."""
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
 from railweave.design.build import Design
+from railweave.diagnostics import Severity
 from railweave.fabric.model import Fabric
 
 Designer = Callable[..., Design]
@@ -67,4 +69,47 @@ def test_size_says_where_a_kind_begins_and_why(designed: Designer) -> None:
     assert steps["first stripe of store"] == (
         "the next multiple of 8: the next power of two above 2 × 3 stripes of gpu",
         "8",
+    )
+
+
+SMALL = (
+    "  - {name: old, count: 20, gpus: 8, first_stripe: 2, nics: {count: 4, speed: 400G, model: connectx-7},"
+    " leaf: {model: nvidia-sn4700}}\n"
+)
+
+
+def test_a_leaf_with_fewer_ports_is_split_by_itself(designed: Designer) -> None:
+    outcome = designed(nodes=60, more_nodes=SMALL)
+    fabric, sizing = built(outcome), outcome.sizing
+    assert sizing is not None
+    # 64 ports are 32 down and 32 up; 32 ports are 16 and 16. Two stripes of each on 4 rails: 8 + 8 leaves. 16 leaf
+    # indexes × 32 uplinks ÷ 64 ports are 8 spines: 4 links of a pair, and 2 from a small leaf.
+    assert (sizing.leaves, sizing.spines) == (16, 8)
+    assert sizing.links.leaf_spine == 8 * 32 + 8 * 16
+    small = [leaf for leaf in fabric.tier_switches[0] if leaf.stripe in (2, 3)]
+    assert {leaf.panel.model for leaf in small} == {"nvidia-sn4700"}
+    for leaf in small:
+        uplinks = fabric.uplinks_of[leaf.name]
+        assert [link.lower_port for link in uplinks] == list(range(16, 32))
+        assert Counter(link.upper for link in uplinks) == {f"pod1-spine{number}": 2 for number in range(1, 9)}
+        # Uplink p meets port (p ÷ 8) × 16 + leaf index of spine p mod 8, as those of every leaf.
+        assert [link.upper_port for link in uplinks] == [port // 8 * 16 + leaf.place for port in range(16)]
+    assert (small[0].tier.ports_down, small[0].tier.ports_up, small[0].tier.links_per_pair) == (16, 16, 2)
+
+
+def test_spines_divide_the_uplinks_of_every_class(designed: Designer) -> None:
+    # 32 and 16 uplinks: 32 spines divide the first alone.
+    outcome = designed(nodes=60, more_nodes=SMALL, spine="{model: nokia-ixr7220-h4-64d, count: 32}")
+    (fault,) = (found for found in outcome.diagnostics if found.severity is Severity.ERROR)
+    assert fault.message == "32 spines cannot share the 16 uplinks of a leaf evenly: 16 ÷ 32 is not whole"
+    assert fault.fix == "use 8 or 16 spines"
+
+
+def test_a_small_leaf_class_limits_the_number_of_leaves(designed: Designer) -> None:
+    outcome = designed(nodes=60, more_nodes=SMALL.replace("first_stripe: 2", "first_stripe: 7"))
+    (fault,) = (found for found in outcome.diagnostics if found.severity is Severity.ERROR)
+    # Stripes up to 8 are 36 leaf indexes; the 16 uplinks of a small leaf go to 16 spines at most.
+    assert fault.message == (
+        "leaf classes of different uplinks share at most 16 spines: 36 leaves × 2 links need 72 ports on every spine;"
+        " a spine has 64"
     )
