@@ -20,7 +20,7 @@ from railweave.catalog.media import Medium, Pmd
 from railweave.catalog.model import SwitchModel
 from railweave.fabric.management import Management
 from railweave.fabric.model import Fabric
-from railweave.wording import counted, natural_key
+from railweave.wording import counted, listed, natural_key
 
 
 class PartKind(StrEnum):
@@ -167,10 +167,24 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
     )
     for part, where, quantity in chain.from_iterable(counted_parts):
         counts[part, where] += quantity
-    remarks = (*_mixed_cages(cables), *_unbuildable(bought))
+    remarks = (*_without_models(fabric), *_mixed_cages(cables), *_unbuildable(bought))
     shares_cages = any(cable.lower.ports > 1 for cable in cables if cable.link.is_access)
     racks = summarize_racks(fabric, trunked_bill)
     return Bill(fabric.name, _lines(counts), remarks, shares_cages=shares_cages, racks=racks)
+
+
+def _without_models(fabric: Fabric) -> Iterator[str]:
+    """Yield that modules and cables are a guess where devices have no model."""
+    devices = []
+    if not all(switch.panel.is_model for switch in fabric.switches):
+        devices.append("switches")
+    if not all(host.nic_model for host in fabric.hosts):
+        devices.append("NICs")
+    if devices:
+        yield (
+            f"{listed(devices)} without a model: their modules and cables are of the cheapest medium of that speed and"
+            " length; name models before ordering"
+        )
 
 
 _CountedPart = tuple[_Part, str, int]
@@ -180,6 +194,9 @@ _CountedPart = tuple[_Part, str, int]
 def _switches(fabric: Fabric, catalog: Catalog) -> Iterator[_CountedPart]:
     """Yield the switches, and the line cards of those that are a chassis."""
     for switch in fabric.switches:
+        if not switch.panel.is_model:
+            yield _Part(PartKind.SWITCH, f"{switch.panel.model} switch", "no model stated"), switch.tier.name, 1
+            continue
         model = catalog.switch(switch.panel.model)
         yield _switch(model, switch.panel.hwsku), switch.tier.name, 1
         if model.chassis is not None:
@@ -199,7 +216,7 @@ def _nics(fabric: Fabric, catalog: Catalog) -> Iterator[_CountedPart]:
     """Yield the NICs of all nodes, described by the ports in use and their speeds."""
     for host in fabric.hosts:
         nic = catalog.find_nic(host.nic_model)
-        title = host.nic_model if nic is None else nic.title
+        title = "NIC without a model" if nic is None else nic.title
         speeds = sorted({port.speed_gbps for port in host.ports})
         speed_titles = " and ".join(f"{speed}G" for speed in speeds)
         ports_of_nic = Counter(port.nic for port in host.ports)

@@ -179,6 +179,14 @@ def plug_title(medium: Medium, ends: list[PluggedEnd]) -> str:
     return "MPO-16" if lanes > LANES_OF_A_CONNECTOR else "MPO-12"
 
 
+UNKNOWN_FORM_FACTOR = "any form factor"
+"""What a plug is called whose cage is not known."""
+
+
 def form_factor(medium: Medium, end: PluggedEnd) -> str:
     """Return the form factors of a cage for which the medium has plugs; NICs are sold with several."""
-    return " or ".join(factor for factor in end.form_factors if factor in medium.form_factors)
+    factors = [factor for factor in end.form_factors if factor in medium.form_factors]
+    # Only the end of a device without a model may have every one.
+    if set(factors) == set(medium.form_factors):
+        return UNKNOWN_FORM_FACTOR
+    return " or ".join(factors)

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from railweave.cabling.media import LaneEnd, LinkingPmds, linking_pmds, nic_end, switch_end
+from railweave.cabling.media import LaneEnd, LinkingPmds, linking_pmds, nic_end, open_end, switch_end
 from railweave.catalog.load import Catalog
 from railweave.catalog.media import Medium, Pmd
+from railweave.diagnostics import Blocker
 from railweave.fabric.devices import Host
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
@@ -108,8 +109,13 @@ def _panel_ports(panel: Panel, catalog: Catalog) -> list[DevicePort]:
     """Return the ports of every switch with this panel; their cages name no device."""
     ports_in_cage = Counter(port.panel for port in panel.ports)
     next_place: Counter[int] = Counter()
-    model = catalog.switch(panel.model)
-    ends = {speed_gbps: switch_end(model, speed_gbps) for speed_gbps in {port.speed_gbps for port in panel.ports}}
+    speeds = {port.speed_gbps for port in panel.ports}
+    ends: dict[int, LaneEnd | Blocker] = {}
+    if panel.is_model:
+        model = catalog.switch(panel.model)
+        ends.update((speed_gbps, switch_end(model, speed_gbps)) for speed_gbps in speeds)
+    else:
+        ends.update((speed_gbps, open_end(panel.model, speed_gbps, catalog)) for speed_gbps in speeds)
     ports = []
     for port in panel.ports:
         end = ends[port.speed_gbps]
@@ -124,7 +130,6 @@ def _panel_ports(panel: Panel, catalog: Catalog) -> list[DevicePort]:
 def _host_ports(catalog: Catalog, host: Host) -> list[DevicePort]:
     """Return a node's ports; a cage has the name of its first port."""
     nic = catalog.find_nic(host.nic_model)
-    assert nic is not None, host.nic_model  # noqa: S101  the design looked it up
     ports_of_nic = Counter(port.nic for port in host.ports)
     names_in_cage: dict[tuple[int, int], list[str]] = {}
     for port in host.ports:
@@ -132,7 +137,9 @@ def _host_ports(catalog: Catalog, host: Host) -> list[DevicePort]:
     ports = []
     for port in host.ports:
         names = names_in_cage[port.nic, port.cage]
-        end = nic_end(nic, ports_of_nic[port.nic], port.speed_gbps, len(names))
+        end: LaneEnd | Blocker = open_end("a NIC", port.speed_gbps, catalog)
+        if nic is not None:
+            end = nic_end(nic, ports_of_nic[port.nic], port.speed_gbps, len(names))
         assert isinstance(end, LaneEnd), end  # noqa: S101  the design checked it
         ports.append(DevicePort(DeviceCage(host.name, names[0]), names.index(port.name), len(names), end))
     return ports

@@ -4,6 +4,7 @@ Two ends link only if their modules run one lane rate on the wire; the catalog s
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from math import ceil
 from typing import NamedTuple
 
@@ -11,11 +12,11 @@ from railweave.catalog.load import Catalog
 from railweave.catalog.media import Medium, Pmd
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.nics import NicModel
-from railweave.catalog.panel import cage_use, lane_rates, no_such_speed
+from railweave.catalog.panel import LANE_RATES_GBPS, cage_use, lane_rates, no_such_speed
 from railweave.diagnostics import Blocker
 from railweave.units import format_speed
 
-__all__ = ["Blocker", "LaneEnd", "choose_medium", "linking_pmds", "nic_end", "reach_m", "switch_end"]
+__all__ = ["Blocker", "LaneEnd", "choose_medium", "linking_pmds", "nic_end", "open_end", "reach_m", "switch_end"]
 
 
 class LaneEnd(NamedTuple):
@@ -59,6 +60,14 @@ def switch_end(model: SwitchModel, speed_gbps: int) -> LaneEnd | Blocker:
     return LaneEnd(model.title, speed_gbps, rates, (cage.form_factor,))
 
 
+def open_end(title: str, speed_gbps: int, catalog: Catalog) -> LaneEnd:
+    """Return the end of a device without a model: it may have any form factor, and lanes of any rate."""
+    form_factors = dict.fromkeys(chain.from_iterable(medium.form_factors for medium in catalog.media()))
+    rates = lane_rates(speed_gbps, _MOST_LANES, max(LANE_RATES_GBPS))
+    return LaneEnd(title, speed_gbps, rates, tuple(form_factors))
+
+
+_MOST_LANES = 8
 _EIGHT_LANES = ("OSFP", "QSFP-DD")
 """Form factors of eight lanes (OSFP MSA, QSFP-DD MSA); all QSFP have four."""
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from railweave.catalog.inline_panel import inline_panel
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, build_panel
 from railweave.design.as_built import with_as_built
 from railweave.design.crosswise import NOT_CROSSWISE, crosswise
@@ -33,7 +33,7 @@ class Design(NamedTuple):
     """The outcome of a design.
 
     ``sizing`` is None where the numbers do not come together; ``fabric`` is None then, where any error was found, and
-    where a tier is an inline model, which can only be sized.
+    where switches or NICs are no models: such a fabric can be counted (``countable``), but not configured.
     """
 
     fabric: Fabric | None
@@ -57,7 +57,7 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     ``checks.intent.check_intent``: one of them prevents a fabric, and is not reported again.
     """
     basis, outcome = _calculate(intent, catalog)
-    if basis is None:
+    if basis is None or not _has_models(intent, basis.panels):
         return outcome
     sizing, found = basis.sizing, outcome.diagnostics
     fabric = build_fabric(intent, basis.layout, basis.panels, basis.media, sizing)
@@ -78,11 +78,31 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     return Design(None if has_errors(found) or not unique else fabric, sizing._replace(diagnostics=found), found)
 
 
+def countable(intent: Intent, catalog: Catalog) -> Fabric | None:
+    """Return the fabric of an intent in which switches or NICs are no models, None where all are, where the numbers do
+    not come together, and where no medium of the catalog is of a link's speed and length.
+
+    Racks, measured lengths and a management network are of models.
+    """
+    basis, _ = _calculate(intent, catalog)
+    if basis is None or _has_models(intent, basis.panels):
+        return None
+    return build_fabric(intent, basis.layout, basis.panels, basis.media, basis.sizing)
+
+
 def calculate(intent: Intent, catalog: Catalog) -> Sizing | None:
     """Return the sizing of an intent whose numbers come together and whose tiers are models of the catalog, None of any
     other. It builds no graph, which is most of the time of ``design``; that one looks at racks and names as well."""
     basis, _ = _calculate(intent, catalog)
-    return None if basis is None else basis.sizing
+    if basis is None or not _has_models(intent, basis.panels):
+        return None
+    return basis.sizing
+
+
+def _has_models(intent: Intent, panels: Panels) -> bool:
+    """Tell whether all switches and NICs are models of the catalog."""
+    of_switches = all(panel.is_model for panel in (*panels.leaves, *panels.above))
+    return of_switches and all(entry.nics.model for entry in intent.nodes)
 
 
 def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]:
@@ -114,9 +134,9 @@ def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]
 def _panels(
     intent: Intent, layout: Layout, hardware: Sequence[TierHardware]
 ) -> tuple[Panels | None, tuple[Diagnostic, ...]]:
-    leaves = [_panel(intent, leaf.path, leaf.ports, leaf.hardware.model) for leaf in layout.classes]
+    leaves = [_panel(intent, leaf.path, leaf.ports, leaf.hardware) for leaf in layout.classes]
     above = [
-        _panel(intent, f"topology.{tier.name.replace('-', '_')}", tier.ports, switch.model)
+        _panel(intent, f"topology.{tier.name.replace('-', '_')}", tier.ports, switch)
         for tier, switch in zip(layout.tiers[1:], hardware[1:], strict=True)
     ]
     panels = [panel for panel in (*leaves, *above) if isinstance(panel, Panel)]
@@ -125,10 +145,11 @@ def _panels(
     return Panels(tuple(panels[: len(leaves)]), tuple(panels[len(leaves) :])), ()
 
 
-def _panel(intent: Intent, path: str, ports: TierPorts, model: SwitchModel | None) -> Panel | Diagnostic | None:
-    if model is None:
-        return None
-    panel = build_panel(model, [PortGroup(cages, breakout.speed_gbps) for cages, breakout in ports.groups])
+def _panel(intent: Intent, path: str, ports: TierPorts, switch: TierHardware) -> Panel | Diagnostic:
+    if switch.model is None:
+        groups = tuple((cages, breakout.speed_gbps, breakout.per_cage) for cages, breakout in ports.groups)
+        return inline_panel(switch.cages, switch.cage_gbps, groups)
+    panel = build_panel(switch.model, [PortGroup(cages, breakout.speed_gbps) for cages, breakout in ports.groups])
     if not isinstance(panel, Blocker):
         return panel
     return error("P-3", panel.message, intent.where(path), fix=panel.fix)

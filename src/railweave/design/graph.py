@@ -163,7 +163,7 @@ def _hosts(layout: Layout, part: Part | None) -> Iterable[Host]:
                 number=number,
                 stripe=group.first_stripe + stripe,
                 place=place,
-                nic_model=str(entry.nics.model),  # media are only known of nodes with one
+                nic_model=entry.nics.model or "",
                 ports=ports,
                 role=entry.role,
                 first_port=part.first_ports[entry.name] if part else 0,

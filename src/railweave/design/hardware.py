@@ -18,14 +18,16 @@ _INLINE_PORTS_PER_CAGE = (1, 2, 4, 8)
 
 
 class TierHardware(NamedTuple):
-    """The hardware of a tier. ``model`` is None for an inline one, which can only be sized; ``down`` and ``up`` are the
-    breakouts of each direction. ``name`` is the tier's."""
+    """The hardware of a tier. ``model`` is None for an inline one, which can only be sized and counted; ``down`` and
+    ``up`` are the breakouts of each direction, ``cage_gbps`` is the speed of an inline model's ports. ``name`` is the
+    tier's."""
 
     name: str
     model: SwitchModel | None
     cages: int
     down: Breakout
     up: Breakout
+    cage_gbps: int = 0
 
     @property
     def ports(self) -> int:
@@ -72,16 +74,14 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardwar
 
 def hardware_of(name: str, model: SwitchModel | InlineModel, down: Breakout, up: Breakout) -> TierHardware:
     """Return a model as the hardware of a tier."""
-    return TierHardware(name, model if isinstance(model, SwitchModel) else None, _cages(model), down, up)
+    if isinstance(model, InlineModel):
+        return TierHardware(name, None, model.ports, down, up, cage_gbps=model.speed_gbps)
+    return TierHardware(name, model, len(model.cages), down, up)
 
 
 def model_of(tier: TierIntent, catalog: Catalog) -> SwitchModel | InlineModel | None:
     """Return the switches of a tier, None if the catalog does not have them."""
     return tier.inline or catalog.find_switch(str(tier.model))
-
-
-def _cages(model: SwitchModel | InlineModel) -> int:
-    return model.ports if isinstance(model, InlineModel) else len(model.cages)
 
 
 def breakout_of(

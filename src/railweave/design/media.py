@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_end, switch_end
+from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_end, open_end, switch_end
 from railweave.catalog.load import Catalog
 from railweave.design.crosswise import Crosswise
 from railweave.design.hardware import TierHardware
@@ -33,24 +33,22 @@ def choose_media(
 ) -> tuple[Media | None, tuple[Diagnostic, ...]]:
     """Return the media of all links, or why some link cannot be made; ``shared`` are those that share cages crosswise.
 
-    None without an error for inline models, and where the catalog does not know a NIC, its ports or a medium: these
-    are reported by check_intent.
+    None without an error where the catalog does not have a NIC, its ports or a medium: these are reported by
+    check_intent. Where an end is no model, a medium is of the catalog but no promise, and None if there is none.
     """
     tiers = [[leaf.hardware for leaf in classes], *([tier] for tier in hardware[1:])]
-    if any(switch.model is None for tier in tiers for switch in tier):
-        return None, ()
     host, *between = intent.cabling.by_level
     access: dict[str, str | Diagnostic | None] = {}
     for ports in node_ports:
         leaf, name = classes[ports.leaf].hardware, ports.entry.name
-        ends = _nic_end(ports.entry, catalog), _end(leaf, leaf.down)
+        ends = _nic_end(ports.entry, catalog), _end(leaf, leaf.down, catalog)
         access[name] = _choose(intent, *ends, host, catalog, crosswise=name in shared.access)
     uplinks: list[list[str | Diagnostic | None]] = []
     for level, (layer, lower, (upper, *_)) in enumerate(zip(between, tiers, tiers[1:], strict=False)):
         media = []
         for number, switch in enumerate(lower):
             # Both ends of an uplink run at its speed.
-            ends = _end(switch, switch.up), _end(upper, switch.up)
+            ends = _end(switch, switch.up, catalog), _end(upper, switch.up, catalog)
             media.append(_choose(intent, *ends, layer, catalog, crosswise=(level, number) in shared.uplinks))
         uplinks.append(media)
     chosen = (*access.values(), *chain.from_iterable(uplinks))
@@ -60,26 +58,34 @@ def choose_media(
     return Media(by_entry, tuple(tuple(map(str, tier)) for tier in uplinks)), ()
 
 
-def _nic_end(entry: Nodes, catalog: Catalog) -> LaneEnd | Blocker | None:
-    nics, nic = entry.nics, catalog.find_nic(entry.nics.model)
-    return None if nic is None else nic_end(nic, nics.ports, nics.speed_gbps, nics.ports_of_a_cage)
+class _End(NamedTuple):
+    """An end of a link; of a device without a model it is ``open``: what can be plugged there is not known."""
+
+    lanes: LaneEnd | Blocker | None
+    is_open: bool = False
 
 
-def _end(switch: TierHardware, breakout: Breakout) -> LaneEnd | Blocker:
-    assert switch.model is not None  # noqa: S101  inline models have no media
-    return switch_end(switch.model, breakout.speed_gbps)
+def _nic_end(entry: Nodes, catalog: Catalog) -> _End:
+    nics = entry.nics
+    if nics.model is None:
+        return _End(open_end("a NIC", nics.speed_gbps, catalog), is_open=True)
+    nic = catalog.find_nic(nics.model)
+    if nic is None:
+        return _End(None)
+    return _End(nic_end(nic, nics.ports, nics.speed_gbps, nics.ports_of_a_cage))
+
+
+def _end(switch: TierHardware, breakout: Breakout, catalog: Catalog) -> _End:
+    if switch.model is None:
+        return _End(open_end(f"a {switch.name}", breakout.speed_gbps, catalog), is_open=True)
+    return _End(switch_end(switch.model, breakout.speed_gbps))
 
 
 def _choose(
-    intent: Intent,
-    lower: LaneEnd | Blocker | None,
-    upper: LaneEnd | Blocker,
-    layer: str,
-    catalog: Catalog,
-    *,
-    crosswise: bool,
+    intent: Intent, lower_end: _End, upper_end: _End, layer: str, catalog: Catalog, *, crosswise: bool
 ) -> str | Diagnostic | None:
     cable = intent.cabling.by_level[layer]
+    lower, upper = lower_end.lanes, upper_end.lanes
     intended = None if cable.media is None else catalog.find_medium(cable.media)
     if not isinstance(lower, LaneEnd) or not isinstance(upper, LaneEnd) or (cable.media and intended is None):
         return None
@@ -88,6 +94,8 @@ def _choose(
     medium = choose_medium(lower, upper, length_m, cable.media, catalog, crosswise=crosswise)
     if not isinstance(medium, Blocker):
         return medium.id
+    if lower_end.is_open or upper_end.is_open:
+        return None
     links = any(linking_pmds(one, lower, upper) for one in (catalog.media() if intended is None else (intended,)))
     key = "media" if cable.media else "length_m"
     return error("P-4" if links else "P-3", medium.message, intent.where(f"cabling.{layer}.{key}"), fix=medium.fix)

@@ -45,6 +45,11 @@ class Panel(NamedTuple):
     # The number of cages of a line card; 0 for a switch without.
     card_cages: int = 0
 
+    @property
+    def is_model(self) -> bool:
+        """Tell whether it is of a switch model; else only the number of its ports and their speed are known."""
+        return bool(self.platform)
+
     def place_of(self, index: int) -> tuple[int, int]:
         """Return the place of a port, also with another breakout or model: its cage, from 0, and its part, from 1."""
         port = self.ports[index]

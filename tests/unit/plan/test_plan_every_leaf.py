@@ -38,7 +38,7 @@ def test_every_leaf_of_the_schema_has_a_pair_of_intents() -> None:
 def test_of_switches_that_are_sized_only_nothing_is_rendered() -> None:
     leaf = "topology.spine.count"
     inline = PAIRS[leaf].texts(leaf)[0].replace("model: sonic-vs", "ports: 32\n    speed: 100G")
-    with pytest.raises(RailweaveError, match="can be sized but not built"):
+    with pytest.raises(RailweaveError, match=r"`topology\.spine` has no catalog model"):
         design_text(inline, "lab.yml")
 
 

@@ -6,7 +6,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.api.design.intent import Gathered, gather, load_configurable, load_designed, project_templates
+from railweave.api.design.intent import (
+    Gathered,
+    gather,
+    load_configurable,
+    load_countable,
+    project_templates,
+    to_configure,
+)
 from railweave.api.project import Project
 from railweave.diagnostics import Diagnostic, has_errors, in_order
 from railweave.errors import RailweaveError, RefusedError, UsageError
@@ -68,7 +75,7 @@ def check(project: Project, *, yang: Sequence[Path] = (), facts: Path | None = N
 
 def _check(intent: Path, yang: Sequence[Path], facts: Path | None) -> Checked:
     gathered = gather(intent)
-    diagnostics = [*gathered.diagnostics, *_yang_diagnostics(gathered, yang)]
+    diagnostics = [*to_configure(gathered.diagnostics), *_yang_diagnostics(gathered, yang)]
     if facts:
         diagnostics += _fact_diagnostics(gathered, facts)
     return Checked(in_order(diagnostics), gathered.fabric)
@@ -95,7 +102,7 @@ def failures(project: Project) -> "Failures":
     """
     from railweave.failures.analysis import failures as analyze
 
-    return analyze(load_designed(project.intent).fabric)
+    return analyze(load_countable(project.intent).fabric)
 
 
 def availability(project: Project, failures: "Failures", rates: Path) -> "Availability":
@@ -106,7 +113,7 @@ def availability(project: Project, failures: "Failures", rates: Path) -> "Availa
     from railweave.failures.availability import availability as weigh
     from railweave.failures.rates import read_rates
 
-    return weigh(load_designed(project.intent).fabric, failures, read_rates(rates))
+    return weigh(load_countable(project.intent).fabric, failures, read_rates(rates))
 
 
 def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendered:

@@ -1,6 +1,7 @@
 """From an intent, in the working tree or at a git revision, to its designed and checked fabric."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,7 @@ from railweave.api.design.templates import templates_at
 from railweave.catalog.load import Catalog, load_catalog
 from railweave.checks.config import check_design, check_own
 from railweave.checks.intent import check_intent
-from railweave.checks.rules.rw126_chassis import of_fabric
-from railweave.design.build import design
+from railweave.design.build import countable, design
 from railweave.design.growth import with_first_stripes
 from railweave.diagnostics import Diagnostic, Severity, has_errors, in_order
 from railweave.errors import RailweaveError, RefusedError
@@ -80,59 +80,86 @@ def load_designed(path: Path) -> Designed:
     return _demand(gather(path))
 
 
+def load_countable(path: Path) -> Designed:
+    """Return the designed fabric of the intent at ``path``, to count it; raises RefusedError with every error.
+
+    Where switches or NICs have no model, only the number and the speed of their ports are known.
+    """
+    return _demand(gather(path), to_count=True)
+
+
 def load_configurable(path: Path) -> Designed:
     """Return the designed fabric of the intent at ``path``, to configure it; raises RefusedError with every error, and
     where switches can only be sized."""
     designed = load_designed(path)
-    # Every line card of a chassis runs a SONiC of its own: what is rendered is the configuration of one switch.
-    diagnostics = [
-        breach.diagnostic("RW126", designed.intent.where(breach.path))
-        for breach in of_fabric(designed.fabric, Severity.ERROR)
-    ]
-    if diagnostics:
-        raise RefusedError(diagnostics)
+    obstacles = _obstacles(designed.diagnostics)
+    if obstacles:
+        raise RefusedError(obstacles)
     return designed
 
 
-def design_text(text: str, name: str, beside: Beside | None = None) -> Designed:
+_SIZED_ONLY = ("RW113", "RW126")
+"""The codes of what keeps a fabric from being configured, though it can be sized and counted."""
+
+
+def to_configure(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a fabric that is to be configured: what can only be sized is an error, errors first."""
+    severe = []
+    for diagnostic in diagnostics:
+        if diagnostic.code in _SIZED_ONLY:
+            severe.append(diagnostic._replace(severity=Severity.ERROR))
+        else:
+            severe.append(diagnostic)
+    return in_order(severe)
+
+
+def _obstacles(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return what keeps a fabric from being configured."""
+    return [diagnostic for diagnostic in to_configure(diagnostics) if diagnostic.severity is Severity.ERROR]
+
+
+def design_text(text: str, name: str, beside: Beside | None = None, *, to_count: bool = False) -> Designed:
     """Return the designed fabric of an intent given as text; ``name`` stands for the file in diagnostics, ``beside``
     reads the files that it names."""
-    return _demand(_gather(load_intent_text(text, name, beside)))
+    return _demand(_gather(load_intent_text(text, name, beside)), to_count=to_count)
 
 
-def _design_revision(text: str, name: str, revision: str, beside: Beside) -> Designed:
+def _design_revision(text: str, name: str, revision: str, beside: Beside, *, to_count: bool) -> Designed:
     if not revision:
-        return _demand(_gather(load_intent_text(text, name, beside)))
+        return design_text(text, name, beside, to_count=to_count)
     templates = templates_at(revision)
     with models_at(revision):
-        return _demand(_gather(load_intent_text(text, name, beside), templates))
+        return _demand(_gather(load_intent_text(text, name, beside), templates), to_count=to_count)
 
 
-def design_intent(intent: Intent) -> Designed:
-    """Return the designed fabric of an intent; raises RefusedError with every error."""
-    return _demand(_gather(intent))
+def design_intent(intent: Intent, *, to_count: bool = False) -> Designed:
+    """Return the designed fabric of an intent; raises RefusedError with every error. ``to_count`` is as in
+    `load_countable`."""
+    return _demand(_gather(intent), to_count=to_count)
 
 
-def designed_at(revision: str, path: Path) -> Designed:
+def designed_at(revision: str, path: Path, *, to_count: bool = False) -> Designed:
     """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty,
     with the templates and the project's models of that revision.
 
     ``revision`` may also name a file, which takes precedence over a revision of that name; a file has the templates and
     models of the working tree. Of several fabrics the one that ``path`` names is meant, in a file that ``revision``
-    names too unless that names its own. Raises RailweaveError with git's own message, and RefusedError with every error
-    of the intent.
+    names too unless that names its own. ``to_count`` is as in `load_countable`. Raises RailweaveError with git's own
+    message, and RefusedError with every error of the intent.
     """
     file = file_of(path)
     if not revision:
-        return _design_revision(_text_at("", file), str(path), "", files_beside(file))
+        return _design_revision(_text_at("", file), str(path), "", files_beside(file), to_count=to_count)
     other = file_of(Path(revision))
     if other.is_file():
         named = Path(revision)
         if other == named:
             # It names no fabric of its own: that of `path` is meant.
             named = reference(other, split_reference(str(path))[1])
-        return design_text(_text_at("", other), str(named), files_beside(other))
-    return _design_revision(_text_at(revision, file), f"{revision}:{path}", revision, _beside(revision, file))
+        return design_text(_text_at("", other), str(named), files_beside(other), to_count=to_count)
+    text = _text_at(revision, file)
+    beside = _beside(revision, file)
+    return _design_revision(text, f"{revision}:{path}", revision, beside, to_count=to_count)
 
 
 def commit_at(revision: str) -> str:
@@ -175,16 +202,17 @@ def _gather(intent: Intent, templates: Templates | None = None) -> Gathered:
     return Gathered(intent, fabric, outcome.sizing, diagnostics, of_own, templates, catalog)
 
 
-def _demand(gathered: Gathered) -> Designed:
+def _demand(gathered: Gathered, *, to_count: bool = False) -> Designed:
     if has_errors(gathered.diagnostics):
         raise RefusedError(gathered.diagnostics)
-    if gathered.fabric is None:
-        raise RailweaveError(
-            f"{gathered.intent.file}: this intent can be sized but not built; name switch models of the catalog"
-        )
+    fabric = gathered.fabric
+    if fabric is None and to_count:
+        fabric = countable(gathered.intent, gathered.catalog)
+    if fabric is None:
+        raise RefusedError(_obstacles(gathered.diagnostics))
     # Designs that follow from this one, larger or reduced for a lab, keep the stripes that its nodes have.
-    intent = with_first_stripes(gathered.intent, gathered.fabric)
-    return Designed(intent, gathered.fabric, gathered.diagnostics, gathered.templates, gathered.catalog)
+    intent = with_first_stripes(gathered.intent, fabric)
+    return Designed(intent, fabric, gathered.diagnostics, gathered.templates, gathered.catalog)
 
 
 def _text_at(revision: str, path: Path) -> str:

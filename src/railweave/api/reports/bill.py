@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from math import ceil
 from pathlib import Path
 
-from railweave.api.design.intent import Designed, design_intent, designed_at, load_designed
+from railweave.api.design.intent import Designed, design_intent, designed_at, load_countable
 from railweave.api.project import Project
 from railweave.bom.bill import Bill, bill, change
 from railweave.bom.labels import CableLabel
@@ -38,11 +38,11 @@ def bom(project: Project, *, against: str = "", prices: Path | None = None, spar
     def bought(designed: Designed) -> Bill:
         return with_spares(bill(designed.fabric, designed.catalog), rules)
 
-    order = bought(load_designed(project.intent))
+    order = bought(load_countable(project.intent))
     # A price is refused if it is of no part; parts that are only in the earlier bill are known as well.
     parts = order.lines
     if against:
-        before = bought(designed_at(against, project.intent))
+        before = bought(designed_at(against, project.intent, to_count=True))
         parts = (*parts, *before.lines)
         order = change(before, order, against)
     if price_list is None:
@@ -58,7 +58,7 @@ def bom_phases(project: Project, *, prices: Path | None = None, spares: Iterable
     """
     price_list = None if prices is None else read_prices(prices)
     rules = read_spares(spares)
-    today = load_designed(project.intent)
+    today = load_countable(project.intent)
     totals: list[Bill] = []
     phases: list[BomPhase] = []
     for title, designed in _phases(today):
@@ -101,8 +101,8 @@ def _grown(today: Designed, nodes: int) -> Designed:
     try:
         # Pods that state their switches are designed twice: first without, to count how many switches they need.
         if (counted_freely := without_switches_of_pods(larger, today.fabric)) is not None:
-            larger = with_switches_of_pods(larger, today.fabric, design_intent(counted_freely).fabric)
-        return design_intent(larger)
+            larger = with_switches_of_pods(larger, today.fabric, design_intent(counted_freely, to_count=True).fabric)
+        return design_intent(larger, to_count=True)
     except RefusedError as refused:
         prefix = f"with {nodes} nodes {growing(today.intent).name}"
         raise RefusedError(
@@ -115,5 +115,5 @@ def cable_labels(project: Project) -> tuple[CableLabel, ...]:
 
     Raises RefusedError with every error of the intent.
     """
-    designed = load_designed(project.intent)
+    designed = load_countable(project.intent)
     return labels_of(designed.fabric, designed.catalog)

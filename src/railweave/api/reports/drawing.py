@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from railweave.api.design.intent import load_designed
+from railweave.api.design.intent import load_countable
 from railweave.api.project import Project
 from railweave.drawing.formats import written
 from railweave.drawing.marks import NO_MARKS
@@ -21,7 +21,7 @@ def draw(project: Project, *, of: str = FABRIC, out: Path | None = None) -> Scen
     ``of`` is ``fabric``, ``pod-1``, ``stripe-3`` or a device. Raises RefusedError with every error of the intent,
     UsageError for what the fabric does not have or an unknown ending, RailweaveError where the file cannot be written.
     """
-    scene = scene_of(load_designed(project.intent).fabric, of)
+    scene = scene_of(load_countable(project.intent).fabric, of)
     if out is not None:
         content = written(scene, NO_MARKS, out)
         try:

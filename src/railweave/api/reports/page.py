@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from railweave.api.design.intent import gather
+from railweave.api.design.intent import gather, to_configure
 from railweave.api.project import Project
 from railweave.api.simulator.rehearsal_files import stored
 from railweave.bom.bill import bill
@@ -69,9 +69,7 @@ def report(
         raise RefusedError(gathered.diagnostics)
     fabric = gathered.fabric
     if fabric is None:
-        raise RailweaveError(
-            f"{project.intent}: this intent can be sized but not drawn; name switch models of the catalog"
-        )
+        raise RefusedError(to_configure(gathered.diagnostics))
     marked = _marked_sections(fabric, plan, verification, drift, rollout)
     html = page_html(_page(fabric, gathered.diagnostics, marked))
     try:
