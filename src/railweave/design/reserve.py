@@ -1,10 +1,11 @@
 """The reserve: the leaves and spines that panels, address pools and AS ranges must have room for."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from railweave.design.identity import IPV6_BLOCK_SIZE, PODS, host_block_size, nic_block_size, spine_asn
 from railweave.design.layout import Layout
-from railweave.diagnostics import Diagnostic, error, warning
+from railweave.diagnostics import Diagnostic, error, info, warning
 from railweave.fabric.policy import Addressing, Pool
 from railweave.intent.model import Intent
 from railweave.wording import counted
@@ -123,11 +124,7 @@ def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...
     return (
         *_below_today(intent, layout),
         *_beyond_panels(intent, layout),
-        *(
-            _pool_too_small(intent, layout, need)
-            for need in pool_needs(layout, addressing)
-            if need.addresses > need.pool.size
-        ),
+        *_pool_diagnostics(intent, layout, addressing),
         *_asn_diagnostics(intent, layout),
         *_pod_diagnostics(intent, layout),
     )
@@ -220,6 +217,48 @@ def _pod_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
         fix = f"begin them outside {spines[0]} to {spines[-1]}"
         found.append(error("B-1", message, intent.where("addressing.asn.super_spine"), fix=fix))
     return found
+
+
+def _pool_diagnostics(intent: Intent, layout: Layout, addressing: Addressing) -> list[Diagnostic]:
+    """Return the pools that are too small for the fabric or for a reserve that is stated, and those that only prevent
+    growth."""
+    needed = {need.key: need.addresses for need in pool_needs(_required(intent, layout), addressing)}
+    found = []
+    for need in pool_needs(layout, addressing):
+        if needed[need.key] > need.pool.size:
+            found.append(_pool_too_small(intent, layout, need))
+        elif need.addresses > need.pool.size:
+            found.append(_growth_prevented(intent, layout, need))
+    return found
+
+
+def _required(intent: Intent, layout: Layout) -> Layout:
+    """Return the layout with a reserve of what the intent states, else of the switches of today."""
+    reserve = intent.topology.reserve
+    lowest, *above = layout.tiers
+    if reserve.leaves is None and reserve.pods is None:
+        ends = (leaf.block.base + leaf.block.leaves for leaf in layout.classes if leaf.block and leaf.reserve)
+        lowest = replace(lowest, reserve=max(lowest.indexes, *ends, 0))
+    if above and layout.pod and reserve.pods is None:
+        above[0] = replace(above[0], groups=layout.pods[-1] + 1)
+    elif above and reserve.spines is None and reserve.pods is None:
+        above[0] = replace(above[0], reserve=above[0].count)
+    return layout._replace(tiers=(lowest, *above))
+
+
+def _growth_prevented(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnostic:
+    length = need.pool.bits - (need.addresses - 1).bit_length()
+    ends = ""
+    if need.leaves < layout.lowest.reserve:
+        plane = " a plane" if layout.planes > 1 else ""
+        ends = f"; growth ends at {counted(need.leaves, 'leaf')}{plane}"
+    return info(
+        "G-1",
+        f"{need.key} {need.pool} has {need.pool.size // need.unit} {need.units}, enough for the fabric of today; all"
+        f" that ports are laid out for needs {need.addresses // need.unit}: {need.holds}{ends}",
+        intent.where(f"addressing.{need.key}"),
+        fix=f"use a /{length} or larger pool where the fabric is to grow further",
+    )
 
 
 def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnostic:
