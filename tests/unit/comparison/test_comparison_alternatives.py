@@ -90,6 +90,7 @@ def test_the_table_of_three_designs_whole(sized: Path) -> None:
         "  worst rail left": ("0 %", "75 %", ""),
         "  uplinks left": ("100 %", "100 %", ""),
         "oversubscription for the workload": ("✓ 1:1, advised 1:1",) * 3,
+        "Gb/s of a GPU for the workload": ("✗ 200, advised 400", "✓ 400, advised 400", "✓ 400, advised 400"),
         "3 tiers or rails above 1,000 GPUs": (
             "2 tiers, 4 rails, 1 plane",
             "✓ 3 tiers, 8 rails, 1 plane",

@@ -14,6 +14,14 @@ INTENTS = Path(__file__).resolve().parents[3] / "intent"
 POD = (INTENTS / "pod-32.yml").read_text(encoding="utf-8")
 
 
+BANDWIDTH = """
+fabric: f
+workload: {{kind: {kind}}}
+nodes: [{{name: gpu, count: {nodes}, gpus: {gpus}, nics: {{count: 8, speed: 400G}}}}]
+topology: {{leaf: {{ports: 64, speed: 400G}}, spine: {{ports: 64, speed: 400G}}}}
+"""
+
+
 def compared(tmp_path: Path, *changes: tuple[str, str], html: Path | None = None) -> Comparison:
     projects = [api.open_project(INTENTS / "pod-32.yml")]
     for number, (before, after) in enumerate(changes):
@@ -24,7 +32,7 @@ def compared(tmp_path: Path, *changes: tuple[str, str], html: Path | None = None
     return api.compare(projects, html=html)
 
 
-def met(found: Comparison) -> list[dict[str, tuple[str, bool | None]]]:
+def met_by(found: Comparison) -> list[dict[str, tuple[str, bool | None]]]:
     return [{one.key: (one.value, one.met) for one in each.guidelines} for each in found.alternatives]
 
 
@@ -32,9 +40,10 @@ def test_every_design_is_measured_by_the_same_rules(tmp_path: Path) -> None:
     wide = "spine: {model: nokia-ixr7220-h4-64d, count: 4}"
     few = "spine: {model: nokia-ixr7220-h4-64d, count: 2}"
     spine = "spine: {model: nvidia-sn4700, count: 4}"
-    plain, variant, two = met(compared(tmp_path, (spine, wide), (spine, few)))
+    plain, variant, two = met_by(compared(tmp_path, (spine, wide), (spine, few)))
     assert plain == {
         "ratio": ("1:1, advised 1:1", True),
+        "gpu_bandwidth": ("200, advised 400", False),
         "tiers": ("2 tiers, 4 rails, 1 plane", None),
         "spines": ("4", True),
         "leaf_ports": ("100 %", True),
@@ -50,9 +59,28 @@ def test_the_ratio_is_that_of_the_workload(tmp_path: Path) -> None:
     for kind in ("pretraining", "inference"):
         paths.append(tmp_path / f"{kind}.yml")
         paths[-1].write_text(text.replace("kind: inference", f"kind: {kind}"), encoding="utf-8")
-    strict, loose = met(api.compare([api.open_project(path) for path in paths]))
+    strict, loose = met_by(api.compare([api.open_project(path) for path in paths]))
     assert strict["ratio"] == ("2:1, advised 1:1", False)
     assert loose["ratio"] == ("2:1, advised 4:1", True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes", "gpus", "value", "met"),
+    [
+        ("pretraining", 4, 8, "400, advised 400", True),
+        ("mixed", 4, 16, "200, advised 400", False),
+        ("fine-tuning", 4, 16, "200, advised 200", True),
+        ("inference", 4, 32, "100, advised 200", False),
+        ("pretraining", 1, 16, "200, advised 400", None),
+    ],
+)
+def test_a_gpu_has_the_bandwidth_of_the_workload(
+    tmp_path: Path, kind: str, nodes: int, gpus: int, value: str, met: bool | None
+) -> None:
+    path = tmp_path / "f.yml"
+    path.write_text(BANDWIDTH.format(kind=kind, nodes=nodes, gpus=gpus), encoding="utf-8")
+    variant, _ = met_by(api.compare([api.open_project(path), api.open_project(INTENTS / "pod-32.yml")]))
+    assert variant["gpu_bandwidth"] == (value, met)
 
 
 def test_large_fabrics_have_a_third_tier_or_rails_or_planes(tmp_path: Path) -> None:
@@ -65,7 +93,7 @@ topology: {shape: rack-aligned, leaf: {ports: 64, speed: 400G}, spine: {ports: 6
     paths = [tmp_path / "flat.yml", tmp_path / "rails.yml"]
     paths[0].write_text(text.replace("NICS", "4"), encoding="utf-8")
     paths[1].write_text(text.replace("NICS", "4").replace("rack-aligned", "rail-optimized"), encoding="utf-8")
-    flat, rails = met(api.compare([api.open_project(path) for path in paths]))
+    flat, rails = met_by(api.compare([api.open_project(path) for path in paths]))
     assert flat["tiers"] == ("2 tiers, 1 rail, 1 plane", False)
     assert rails["tiers"] == ("2 tiers, 4 rails, 1 plane", True)
 
@@ -77,6 +105,7 @@ def test_a_design_without_spines_has_no_rule_about_them(tmp_path: Path) -> None:
     only = found.alternatives[0]
     assert {one.key: one.met for one in only.guidelines} == {
         "ratio": None,
+        "gpu_bandwidth": True,
         "tiers": None,
         "spines": None,
         "leaf_ports": True,

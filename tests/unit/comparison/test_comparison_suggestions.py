@@ -141,6 +141,7 @@ def test_every_suggestion_says_why_and_what_speaks_against_it() -> None:
         "room for 32 nodes without moving a cable",
         "with a spine lost, 2:1 on a leaf",
         "the worst single failure, that of pod1-leaf1, leaves 0 % of a rail",
+        "rule of thumb not met: Gb/s of a GPU for the workload (200, advised 400)",
         "rule of thumb not met: 4 spines or more a plane (2)",
     )
     assert found.texts["suggestion-1.yml"].startswith("# dell-z9664f\n# 6 switches in 2 tiers, 2 fewer than")
