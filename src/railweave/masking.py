@@ -275,6 +275,9 @@ def _escaped_character(character: str) -> str:
         forms += [rf"\\+x{code:02x}", rf"\\+0?{code:03o}"]
     if code in codepoint2name:
         forms.append(f"&(?:amp;)*{codepoint2name[code]};")
+    if character.isspace():
+        # Programs write a blank for other white space, such as a no-break space.
+        forms.append(r"\s")
     forms += _OTHER_FORMS.get(character, ())
     # The longest first: what an escape begins with is a form of its own.
     return f"(?i:{'|'.join(sorted(forms, key=len, reverse=True))})"

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Group
 from rich.padding import Padding
@@ -123,6 +123,8 @@ SECRETS = st.text(st.characters(min_codepoint=32, max_codepoint=0x24F, exclude_c
     secret=SECRETS.map(str.strip).filter(lambda text: len(text) >= 6),
     around=st.sampled_from(["{}", "at {}, so", "x{}y"]),
 )
+@example(secret="0000\xa00", around="{}")
+@example(secret="0000\t0", around="at {}, so")
 def test_a_value_is_masked_in_every_encoding(secret: str, around: str) -> None:
     forget_resolved()
     mask_from_now_on(secret, SHOWN)
