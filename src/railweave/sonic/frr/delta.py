@@ -248,7 +248,7 @@ def _neighbors(
     leaving = [neighbor for neighbor in leaving if (neighbor[0],) not in headers]
     if not leaving:
         return
-    lines = _definitions(removed)
+    lines = _defining_lines(removed)
     # Adding a group again needs all of its members removed before it.
     early = {router for router, _ in recreated}
     for router, name in leaving:
@@ -262,7 +262,7 @@ def _neighbors(
             yield _Command(2, (*_backward(definition), -1, natural_key(name)), command)
 
 
-def _definitions(entries: Iterable[FrrEntry]) -> Mapping[Owner, list[str]]:
+def _defining_lines(entries: Iterable[FrrEntry]) -> Mapping[Owner, list[str]]:
     """Return the lines that define a neighbor or group, by their neighbor or group."""
     lines: dict[Owner, list[str]] = {}
     for entry in entries:
