@@ -1,7 +1,7 @@
 """Checks of configurations that hold more than the intent's own rows and lines: overrides, and a project's FRR file."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -13,13 +13,16 @@ from railweave.fabric.devices import Switch
 from railweave.fabric.model import Fabric
 from railweave.routing.instance import own_ipv6_prefixes, own_prefixes
 from railweave.secrets import is_misspelled_reference, references, refers_openly, shown_frr
+from railweave.sonic.frr.abbreviation import WrittenOut, written_out
 from railweave.sonic.frr.document import FrrDocument, parse_frr
+from railweave.sonic.frr.reading import read_lines
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.overrides import override_rows
 from railweave.sonic.rows import ConfigDb, Fields
 from railweave.sonic.static_routes import STATIC_ROUTE
 from railweave.templates import Templates
 from railweave.units import ipv4_text
+from railweave.wording import listed
 
 rule(
     "RW402",
@@ -53,6 +56,7 @@ def check_additions(fabric: Fabric, templates: Templates, own: Path | None, wher
         # Only a project's own template can hold references to secrets and lines that differ from railweave's.
         texts = {switch.name: configurator.frr(switch) for switch in fabric.switches}
         yield from _open_references(texts, own)
+        yield from _abbreviations(texts, own)
     yield from _check_transit(fabric, configurator, own, where, texts)
 
 
@@ -92,6 +96,34 @@ def _in_template(template: Path, name: str) -> Where:
     for number, line in enumerate(template.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         if refers_openly(line) and name in references(line):
             return Where(str(template), number, 1 + line.index("{secret:"))
+    return Where(str(template))
+
+
+def _abbreviations(texts: Texts, own: Path) -> Iterator[Diagnostic]:
+    """Yield a line whose words are abbreviated, once for all switches that have it."""
+    devices: dict[WrittenOut, list[str]] = {}
+    for device, text in texts.items():
+        for entry in read_lines(text):
+            whole = written_out(entry)
+            if whole.abbreviations:
+                devices.setdefault(whole, []).append(device)
+    for whole, names in devices.items():
+        # The line itself may hold a secret behind an abbreviated command, where nothing would hide it.
+        abbreviations = listed(f"`{word}`" for word in whole.abbreviations)
+        yield error(
+            "RW407",
+            f"FRR command `{shown_frr(whole.line)}` is abbreviated: {abbreviations}",
+            _line_with(own, whole.abbreviations),
+            devices=tuple(names),
+            fix="write it in full, as FRR prints it: otherwise every plan changes the line again",
+        )
+
+
+def _line_with(template: Path, words: Iterable[str]) -> Where:
+    """Return the first line of a template that has these words; only the file if the template composes them."""
+    for number, line in enumerate(template.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        if set(words) <= set(line.split()):
+            return Where(str(template), number, 1 + len(line) - len(line.lstrip()))
     return Where(str(template))
 
 

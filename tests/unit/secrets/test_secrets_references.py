@@ -100,14 +100,14 @@ def fabric_of(text: str) -> Fabric:
     return made
 
 
-def own_findings(folder: Path, line: str) -> list[Diagnostic]:
+def own_findings(folder: Path, line: str, code: str = "RW405") -> list[Diagnostic]:
     template = folder / "templates/frr/frr.conf.j2"
     template.parent.mkdir(parents=True)
     shutil.copy(ROOT / "templates/frr/frr.conf.j2", template)
     with template.open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
     intent = load_intent_text(INTENT, "i.yml")
-    return [one for one in check_own(fabric_of(INTENT), intent.where, find_templates(folder)) if one.code == "RW405"]
+    return [one for one in check_own(fabric_of(INTENT), intent.where, find_templates(folder)) if one.code == code]
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,23 @@ def test_a_line_of_frr_that_takes_no_secret_is_refused(line: str, tmp_path: Path
     assert found.where.file.endswith("frr.conf.j2")
     assert bool(found.where.line) is ("set opened" not in line)
     assert found.devices
+
+
+@pytest.mark.parametrize(
+    ("line", "shown", "abbreviations"),
+    [
+        ("route-m RM per 10", "route-map RM permit 10", "`route-m` and `per`"),
+        (f"router bgp 65001\n neighbor SPINES passw {VALUE}", "neighbor SPINES password (hidden)", "`passw`"),
+    ],
+)
+def test_an_abbreviated_line_of_frr_is_refused_in_full_words_without_its_secret(
+    line: str, shown: str, abbreviations: str, tmp_path: Path
+) -> None:
+    (diagnostic,) = own_findings(tmp_path, line, "RW407")
+    assert diagnostic.message == f"FRR command `{shown}` is abbreviated: {abbreviations}"
+    template = (tmp_path / "templates/frr/frr.conf.j2").read_text(encoding="utf-8").splitlines()
+    assert diagnostic.where.line == len(template)
+    assert VALUE not in str(diagnostic)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from railweave.sonic.frr.lines import (
     neighbor_of,
 )
 from railweave.sonic.frr.maintenance import maintenance_pattern, separate_maintenance
+from railweave.sonic.frr.negation import without_negations
 from railweave.sonic.frr.reading import FIRST_FAMILY, read_lines
 from railweave.sonic.frr.spelling import beside, has_more_beside, is_default_value
 from railweave.sonic.frr.unnumbered import with_whole_definitions
@@ -193,7 +194,7 @@ def _is_system_block(top: str) -> bool:
 
 def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
     """Return the lines as FRR would print them: lists numbered, defaults left out, each line once."""
-    numbered = dict.fromkeys(_numbered(_complete(with_whole_definitions(tuple(entries)))))
+    numbered = without_negations(_numbered(_complete(with_whole_definitions(tuple(entries)))))
     quiet = _quiet_routers(numbered)
     groups = _groups(numbered)
     numbers = _numbers_of_groups(numbered) if groups else {}
