@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from railweave.fabric.model import Fabric
 from railweave.failures.components import CARD, Component, components, without_cards
 from railweave.failures.cost import Cost, Costs
+from railweave.failures.effects import Effects
 from railweave.failures.symmetry import Symmetry
 
 
@@ -46,7 +47,7 @@ def failures(fabric: Fabric) -> Failures:
     wiring = _wiring(parts, symmetry)
     costs = Costs(fabric, wiring)
     singles = _singles(symmetry, costs)
-    pair_costs = _PairCosts(costs, wiring)
+    pair_costs = _PairCosts(fabric, costs, wiring)
     pairs = [
         FailureClass(pair.count, pair.example, pair.shared, pair_costs.of(pair.example)) for pair in symmetry.pairs()
     ]
@@ -74,18 +75,22 @@ def _wiring(parts: Sequence[Component], symmetry: Symmetry) -> Symmetry:
 class _PairCosts:
     """Costs of pairs; of pairs that only the line cards of their links tell apart one is asked."""
 
-    def __init__(self, costs: Costs, wiring: Symmetry) -> None:
+    def __init__(self, fabric: Fabric, costs: Costs, wiring: Symmetry) -> None:
         self._costs = costs
         self._wiring = wiring
+        self._effects = Effects(fabric)
         self._cost_of_kind: dict[tuple[object, ...], Cost] = {}
 
     def of(self, pair: tuple[Component, Component]) -> Cost:
-        if any(component.kind == CARD for component in pair):
-            return self._costs.of(pair)
-        kind = self._wiring.pair_kind(*pair)
+        kind = self._kind(pair)
         if kind not in self._cost_of_kind:
             self._cost_of_kind[kind] = self._costs.of(pair)
         return self._cost_of_kind[kind]
+
+    def _kind(self, pair: tuple[Component, Component]) -> tuple[object, ...]:
+        if any(component.kind == CARD for component in pair):
+            return self._effects.of(pair)
+        return self._wiring.pair_kind(*pair)
 
 
 def lossless_classes(fabric: Fabric) -> tuple[str, ...]:

@@ -88,6 +88,7 @@ class PairsLeft:
         self._touched = touched
         self._reached = any_of(touched)
         self._left: dict[tuple[object, object], WorstPair] = {}
+        """Of a pair of cells and of a pair of leaves: most leaves are asked for once a node."""
         self._cells: dict[str, tuple[object, ...]] = {}
 
     @property
@@ -114,6 +115,12 @@ class PairsLeft:
 
     def between(self, leaf: str, other: str) -> WorstPair:
         """Return what is left from a leaf to another, both in service."""
+        pair = self._left.get((leaf, other))
+        if pair is None:
+            pair = self._left[leaf, other] = self._of_cells(leaf, other)
+        return pair
+
+    def _of_cells(self, leaf: str, other: str) -> WorstPair:
         bits = self._pairs.bit_of
         if leaf == other or not (bits[leaf] | bits[other]) & self._reached:
             return _WHOLE
