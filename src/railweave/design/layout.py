@@ -6,6 +6,7 @@ All counts are per plane unless a name says otherwise; indexes count from 0 with
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd
 from typing import NamedTuple
 
 from railweave.design.leaf_class import LeafClass
@@ -242,6 +243,11 @@ class Layout(NamedTuple):
     def worst_ratio(self) -> Fraction:
         """Return the highest oversubscription of a leaf, 0 where none has uplinks."""
         return max(leaf.ratio for leaf in self.classes)
+
+    @property
+    def shared_uplinks(self) -> int:
+        """Return the greatest common divisor of the uplinks of all classes, which a number of spines divides."""
+        return gcd(*(leaf.uplinks for leaf in self.classes))
 
     @property
     def leaf_spine_links(self) -> int:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from railweave.design.identity import IPV6_BLOCK_SIZE, PODS, host_block_size, nic_block_size, spine_asn
 from railweave.design.layout import Layout
+from railweave.design.spines import fitting_counts
 from railweave.diagnostics import Diagnostic, error, info, warning
 from railweave.fabric.policy import Addressing, Pool
 from railweave.intent.model import Intent
@@ -124,6 +125,7 @@ def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...
     return (
         *_below_today(intent, layout),
         *_beyond_panels(intent, layout),
+        *_spines_for_reserve(intent, layout),
         *_pool_diagnostics(intent, layout, addressing),
         *_asn_diagnostics(intent, layout),
         *_pod_diagnostics(intent, layout),
@@ -167,8 +169,10 @@ def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
                 fix=f"reserve at most {most} leaves, or reserve.pods: {pods}",
             )
         ]
-    if not low.fixed_pair or needed <= spines.ports.down:
+    if needed <= spines.ports.down or not spines.count:
         return []
+    if not low.fixed_pair:
+        return [_reserve_exceeds_spines(intent, layout)]
     each = layout.of_spines if low.rails else ""
     most = spines.ports.down // low.links_per_pair * layout.networks
     return [
@@ -178,6 +182,52 @@ def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
             f" {needed} ports on every spine; a spine has {spines.ports.down}",
             intent.where("topology.reserve.leaves"),
             fix=f"reserve at most {most} leaves, or use spines with more ports",
+        )
+    ]
+
+
+def _reserve_exceeds_spines(intent: Intent, layout: Layout) -> Diagnostic:
+    """Return what the spines lack for the leaves of the reserve, where all uplinks of a leaf are connected."""
+    low, spines = layout.lowest, layout.spines
+    pair, ports = low.links_per_pair, spines.ports.down
+    each = layout.of_spines if low.rails else ""
+    ways = [
+        f"use topology.spine.count: {count * layout.networks}, which moves cables of an existing fabric"
+        for count in fitting_counts(low.uplinks, layout.shared_uplinks, layout.reserved_leaves(), ports)[:1]
+    ]
+    if intent.topology.spine.count is None:
+        # An automatic number would have one port for each leaf of a smaller reserve.
+        pair_of_smaller = 1
+    else:
+        pair_of_smaller = pair
+    ways.append(f"reserve at most {ports // pair_of_smaller * layout.networks} leaves")
+    if not low.rails:
+        ways.append("use tiers: 3")
+    return warning(
+        "G-1",
+        f"the reserve of {layout.reserved_leaves()} leaves{each} × {counted(pair, 'link')} needs"
+        f" {layout.reserved_leaves() * pair} ports on every spine; a spine has {ports}",
+        intent.where("topology.reserve.leaves"),
+        fix=", or ".join([*ways, f"use spines with {layout.reserved_leaves() * pair} ports"]),
+    )
+
+
+def _spines_for_reserve(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return spines that only the reserve asks for: an existing fabric, which has fewer, keeps its cables."""
+    low, spines = layout.lowest, layout.spines
+    if low.fixed_pair or layout.pod or intent.topology.spine.count is not None:
+        return []
+    for_today = fitting_counts(low.uplinks, layout.shared_uplinks, layout.joined_leaves, spines.ports.down)
+    if not for_today or for_today[0] >= spines.group_size:
+        return []
+    count = for_today[0] * layout.networks
+    return [
+        info(
+            "RW217",
+            f"{counted(spines.count, 'spine')} have ports for the reserve of {counted(low.reserve, 'leaf')};"
+            f" {count} have ports for the {counted(low.indexes, 'leaf')} of today",
+            intent.where("topology.reserve.leaves"),
+            fix=f"a running fabric of {counted(count, 'spine')} keeps its cables by topology.spine.count: {count}",
         )
     ]
 

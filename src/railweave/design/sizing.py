@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import accumulate
 
+from railweave.design.core_cost import core_diagnostics
 from railweave.design.layout import Layout
 from railweave.design.ratios import RECOMMENDED_RATIO, bandwidth_text, ratio_text
 from railweave.design.room import Designed, Growth, end_of_growth, find_growth, remaining_capacity
@@ -62,6 +63,7 @@ def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tup
         *_ratio_advice(intent, layout),
         *_unequal_leaves(intent, layout),
         *_spine_advice(intent, layout),
+        *core_diagnostics(intent, layout),
         *_growth_faults(intent, layout, growth, room),
     )
 

@@ -110,6 +110,8 @@ def _spine_formula(intent: Intent, layout: Layout) -> str:
     leaves, ports = layout.joined_leaves, f"{spines.ports.down} ports{' down' if layout.pod else ''}"
     least = f"⌈{leaves} leaves × {low.uplinks} uplinks ÷ {ports}⌉"
     needed = -(-leaves * low.uplinks // spines.ports.down)
+    # A reserve that no number of spines holds does not change it.
+    for_reserve = not layout.pod and leaves < layout.reserved_leaves() <= spines.ports.down // low.links_per_pair
     if low.fixed_pair:
         demands = [(low.down_gbps, low.links_per_pair, low.up.speed_gbps)]
         demands += [(leaf.down_gbps, leaf.pair, leaf.hardware.up.speed_gbps) for leaf in layout.classes if leaf.block]
@@ -119,6 +121,9 @@ def _spine_formula(intent: Intent, layout: Layout) -> str:
         return f"from the intent; {asked}" if intent.topology.spine.count else f"the least with {asked}"
     if intent.topology.spine.count:
         return f"from the intent; at least {least} = {needed}, {low.uplinks} mod {spines.group_size} = 0"
+    if for_reserve and intent.topology.reserve.leaves:
+        least = f"⌈{layout.reserved_leaves()} leaves of the reserve × {low.uplinks} uplinks ÷ {ports}⌉"
+        needed = -(-layout.reserved_leaves() * low.uplinks // spines.ports.down)
     return f"{least} = {needed}; rounded up to a divisor of {low.uplinks}, at least 2"
 
 

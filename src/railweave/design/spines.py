@@ -28,7 +28,7 @@ class SpineRoom(NamedTuple):
 
     ``given`` is how many of them the intent states, None for automatic; ``groups`` share the stated ones, and
     ``group`` says what these are, empty where all leaves reach all spines. ``blocks`` ports are kept for other leaf
-    classes."""
+    classes. ``reserved`` are the leaf indexes of the reserve, 0 where it states none."""
 
     leaves: int
     ports: int
@@ -36,6 +36,7 @@ class SpineRoom(NamedTuple):
     groups: int = 1
     group: str = ""
     blocks: int = 0
+    reserved: int = 0
 
     @property
     def each(self) -> str:
@@ -101,7 +102,10 @@ def divide_uplinks(
             return None, (_too_few_spines(intent, most, uplinks // most, room),)
         return None, (_single_uplink(intent, shared),)
     if given is None:
-        return SpineTier(fitting[0], uplinks // fitting[0]), ()
+        for_reserve = fitting_counts(uplinks, shared, max(room.leaves, room.reserved), room.ports)
+        # A reserve that no number of spines has ports for is reported by reserve_diagnostics.
+        spines = (for_reserve or fitting)[0]
+        return SpineTier(spines, uplinks // spines), ()
     if shared % given:
         uneven = uplinks if uplinks % given else shared
         return None, (_uneven(intent, given, uneven, [room.stated(one) for one in fitting], room),)

@@ -108,6 +108,8 @@ def _count_spines(
         len(pods.indexes),
         pods.each,
         pods.ports.blocks,
+        # A pod has as many leaves as its spines have ports for.
+        0 if pods.size else -(-(intent.topology.reserve.leaves or 0) // pods.rails),
     )
     if leaves.uplinks is not None:
         return divide_uplinks(intent, leaves.uplinks, leaves.shared_uplinks, room)

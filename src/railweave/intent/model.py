@@ -204,7 +204,10 @@ class SuperSpineIntent(TierIntent):
 class Reserve(Keys):
     """How many switches of one plane ports, addresses and AS numbers are laid out for."""
 
-    leaves: AutoCount = default("auto", "leaves of one plane that there is room for, in all pods")
+    leaves: AutoCount = default(
+        "auto",
+        "leaves of one plane that there is room for, in all pods; an automatic number of spines has ports for them",
+    )
     spines: AutoCount = default("auto", "spines of one plane that there is room for, in all pods")
     pods: AutoCount = default(
         "auto", "pods that there is room for; given, spines keep ports for super-spines free while there is one pod"
