@@ -90,6 +90,10 @@ class Service:
         """The pods of the leaves."""
         self._spines_of: dict[Pod, set[str]] = {}
         """The switches of each pod between the lowest and the top tier."""
+        self._place_in_pods(fabric)
+        self._leaves_of = Counter(self._pod_of.values())
+
+    def _place_in_pods(self, fabric: Fabric) -> None:
         for switch in chain.from_iterable(fabric.tier_switches[:-1]):
             if switch.name not in self._lower:
                 continue
@@ -98,7 +102,6 @@ class Service:
                 self._spines_of.setdefault(pod, set()).add(switch.name)
             else:
                 self._pod_of[switch.name] = pod
-        self._leaves_of = Counter(self._pod_of.values())
 
     def _counted(self, fabric: Fabric, unprovisioned: Collection[str]) -> dict[str, _Lower]:
         """Return the switches in service below the top tier."""
