@@ -18,7 +18,7 @@ from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "own-models.md"
-BLOCKS = re.findall(r"```json\n# .*?\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+BLOCKS = re.findall(r"```json\n# catalog/.*?\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
 SWITCH, NICS = (json.loads(one.replace("4,5,6,7", "5,6,7,8")) for one in BLOCKS)
 LOSSY = """
 traffic_classes:
@@ -38,6 +38,30 @@ topology:
   spine: {{model: acme-4, count: 1}}
 {LOSSY}
 """
+
+
+def test_the_tables_of_the_page_are_the_rows_of_its_switch() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    platform, table = (
+        re.search(rf"```\w+\n# sonic/{name}\n(.*?)```", text, re.S)
+        for name in (r"platform\.json", r"pg_profile_lookup\.ini")
+    )
+    assert platform
+    assert table
+    ports = json.loads(platform[1])["interfaces"]
+    cages = [
+        [number, int(port["index"][0]), name, port["lanes"]] for number, (name, port) in enumerate(ports.items(), 1)
+    ]
+    assert cages == SWITCH["cages"]
+    modes = {mode for port in ports.values() for mode in port["breakout_modes"]}
+    assert modes == {mode for mode, *_ in SWITCH["breakout_modes"]}
+    header = [line for line in table[1].splitlines() if line.startswith("#")][-1]
+    columns = header.removeprefix("#").split()
+    assert columns == ["speed", "cable", "size", "xon", "xoff", "threshold", "xon_offset"]
+    assert re.findall(r"^\| `(\w+)` \| (?:Gb/s|m|bytes|exponent) \|", text, re.M) == columns
+    rows = [line.split() for line in table[1].splitlines() if not line.startswith("#")]
+    expected = [[int(speed) // 1000, int(cable[:-1]), *map(int, rest)] for speed, cable, *rest in rows]
+    assert expected == SWITCH["hwskus"][0]["pg_profiles"]
 
 
 @pytest.fixture
@@ -75,8 +99,8 @@ def test_every_command_finds_the_models_of_the_project(project: Path, capsys: py
     assert main(["models", "acme-4", "--json"]) == 0
     (switch,) = json.loads(capsys.readouterr().out)["switches"]
     assert [(one["speed_gbps"], one["ports"], one["lossless_m"]) for one in switch["speeds"]] == [
-        (400, 4, None),
-        (200, 8, None),
+        (400, 4, 300),
+        (200, 8, 40),
     ]
     assert {"acme-4", "acme-nic", "nvidia-sn5600"} <= set(completion.models())
     offered = json.dumps(api.schema("intent"))

@@ -50,7 +50,7 @@ def test_a_command_is_refused_with_the_report_that_the_reference_shows(
         text = yaml.safe_dump(overlaid(intent, asked["intent"]), sort_keys=False)
         Path("intent/fabric.yml").write_text(text, encoding="utf-8")
     for name, text in asked.get("files", {}).items():
-        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text, encoding="utf-8")
     main(asked["command"].split())
     printed = capsys.readouterr()
