@@ -59,6 +59,7 @@ def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tup
     """Return what an experienced reviewer would say about a layout that stands."""
     return (
         *_unused_tier(intent, layout),
+        *_unused_pod(intent, layout),
         *_unused_uplink_speed(intent, layout),
         *_ratio_advice(intent, layout),
         *_unequal_leaves(intent, layout),
@@ -76,6 +77,25 @@ def _unused_tier(intent: Intent, layout: Layout) -> list[Diagnostic]:
     if layout.pod or f"topology.{key}" not in intent.places:
         return []
     return [info("RW210", enough, intent.where(f"topology.{key}"), fix=f"leave {key} out")]
+
+
+def _unused_pod(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return the size of a pod where there are no pods: two tiers that reserve none, or one."""
+    topology = intent.topology
+    if topology.pod is None or layout.pod:
+        return []
+    if topology.tiers is None:
+        tiers = f"{counted(len(layout.tiers), 'tier')} are enough"
+    else:
+        tiers = f"topology.tiers is {topology.tiers}"
+    return [
+        error(
+            "RW210",
+            f"topology.pod is {topology.pod}, but {tiers}, and only three tiers have pods",
+            intent.where("topology.pod"),
+            fix="leave pod out; or state tiers: 3, or reserve.pods where the third tier comes later",
+        )
+    ]
 
 
 def _unused_uplink_speed(intent: Intent, layout: Layout) -> list[Diagnostic]:

@@ -60,6 +60,10 @@ def found_in(changes: str) -> dict[str, Diagnostic]:
 
 
 ADVICE = {
+    "RW110": (
+        "error: overrides for `pod1-leaf9`, which the fabric does not have",
+        "overrides.pod1-leaf9",
+    ),
     "T-9": (
         "warning: pod1-leaf1 is the only switch of its GPU nodes (gpu1…32): its failure cuts 32 nodes off",
         "nodes",

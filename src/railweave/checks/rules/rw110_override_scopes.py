@@ -4,10 +4,10 @@ nobody."""
 import re
 
 from railweave.checks.registry import Breach, Breaches, rule
-from railweave.diagnostics import Severity
+from railweave.fabric.model import Fabric
 from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
-from railweave.wording import suggestion
+from railweave.wording import compact, suggestion
 
 _ROLES = ("leaf", "spine", "super-spine")
 
@@ -15,7 +15,7 @@ RULE = rule(
     "RW110",
     "overrides name a role or device of this fabric",
     __doc__,
-    "overrides: {leafs: {SYSLOG_SERVER: {10.9.9.9: {}}}}",
+    "overrides: {leafs: {SYSLOG_SERVER: {10.9.9.9: {}}}, pod1-leaf9: {SYSLOG_SERVER: {10.9.9.9: {}}}}",
 )
 
 
@@ -23,30 +23,34 @@ RULE = rule(
 def scopes(intent: Intent) -> Breaches:
     """Look whom overrides are for."""
     for scope in intent.policies.overrides.rows:
-        device = re.fullmatch(rf"{re.escape(intent.fabric)}-(leaf|spine|superspine)([1-9][0-9]{{0,8}})", scope)
-        path = path_text(("overrides", scope))
-        if device is None and scope not in _ROLES:
-            names = [*_ROLES, f"{intent.fabric}-leaf1", f"{intent.fabric}-spine1"]
-            message = f"overrides for `{scope}`, which is not a role or device of fabric `{intent.fabric}`"
-            choices = f"write leaf, spine or a device's name, like {intent.fabric}-leaf1"
-            yield Breach(path, message, f"{suggestion(scope, names)}{choices}")
-        elif device is not None:
-            count = _numbered(intent, device[1])
-            if count is not None and int(device[2]) > count:
-                message = f"overrides for `{scope}`, but there are {count} switches of that role"
-                fix = "take them out, or keep them for a fabric that has grown"
-                yield Breach(path, message, fix, Severity.WARNING)
+        if scope in _ROLES or _device(intent.fabric).fullmatch(scope):
+            continue
+        names = [*_ROLES, f"{intent.fabric}-leaf1", f"{intent.fabric}-spine1"]
+        message = f"overrides for `{scope}`, which is not a role or device of fabric `{intent.fabric}`"
+        choices = f"write leaf, spine or a device's name, like {intent.fabric}-leaf1"
+        yield Breach(_path(scope), message, f"{suggestion(scope, names)}{choices}")
 
 
-def _numbered(intent: Intent, role: str) -> int | None:
-    """Return how many switches of a role have the numbers from 1 on, None if the intent does not say."""
-    topology = intent.topology
-    count = topology.leaf.count
-    if role != "leaf":
-        # With pods the numbers of spines and super-spines have gaps.
-        if role != "spine" or topology.asks_for_pods:
-            return None
-        count = topology.spine.count
-    if count is None:
-        return None
-    return count * topology.planes
+@RULE.on_fabric
+def devices(fabric: Fabric) -> Breaches:
+    """Look for overrides of devices that the fabric does not have."""
+    for scope in fabric.policies.overrides.rows:
+        device = _device(fabric.name).fullmatch(scope)
+        if device is None or scope in fabric.switch_of:
+            continue
+        of_role = [name for name in fabric.switch_of if name.startswith(f"{fabric.name}-{device['role']}")]
+        message = f"overrides for `{scope}`, which the fabric does not have"
+        if of_role:
+            fix = f"write a device of it ({compact(of_role)}), or take them out until the fabric has grown"
+        else:
+            fix = "take them out until the fabric has grown"
+        yield Breach(_path(scope), message, fix)
+
+
+def _device(fabric: str) -> re.Pattern[str]:
+    """Return the pattern of the names that switches of a fabric may have."""
+    return re.compile(rf"{re.escape(fabric)}-(?P<role>leaf|spine|superspine)[1-9][0-9]{{0,8}}")
+
+
+def _path(scope: str) -> str:
+    return path_text(("overrides", scope))
