@@ -294,11 +294,10 @@ def _with_hidden_pairs(text: str, is_shown: Callable[[str, str], bool]) -> str:
     shown_until = 0
     for match in _NAME.finditer(text):
         value = _VALUE.match(text, match.end())
-        is_reference = _REFERENCE.match(text, max(0, match.start() - 1)) or (value and references(value[0]))
         # A name within a value that is already hidden is part of the secret.
-        if match.start() < shown_until or is_reference or not value or not _names_secret(match):
+        if not value or match.start() < shown_until or _is_reference(match, value):
             continue
-        if is_shown(match["name"], value[0]):
+        if not _names_secret(match) or is_shown(match["name"], value[0]):
             continue
         quote = ""
         if value[0][0] in "\"'":
@@ -306,6 +305,12 @@ def _with_hidden_pairs(text: str, is_shown: Callable[[str, str], bool]) -> str:
         shown += f"{text[shown_until : match.end()]}{quote}{HIDDEN}{quote}"
         shown_until = value.end()
     return shown + text[shown_until:]
+
+
+def _is_reference(name: re.Match[str], value: re.Match[str]) -> bool:
+    """Tell whether a pair is a reference to a secret, ``{secret: NAME}``, or refers to one by its value."""
+    reference_at = max(0, name.start() - 1)
+    return _REFERENCE.match(name.string, reference_at) is not None or bool(references(value[0]))
 
 
 def _names_secret(match: re.Match[str]) -> bool:

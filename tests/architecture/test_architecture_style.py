@@ -25,10 +25,12 @@ MOST_PER_1000_LINES: dict[str, dict[str, float]] = {
 LEAST_COMMENTS_PER_100_LINES = {"src": 3.5, "tasks": 3, "topologies": 3}
 
 SHORT = (
-    *("src/railweave/api/", "src/railweave/catalog/", "src/railweave/checks/", "src/railweave/cli/"),
-    *("src/railweave/comparison/", "src/railweave/drawing/", "src/railweave/hosts/", "src/railweave/intent/"),
-    *("src/railweave/lab/", "src/railweave/plan/", "src/railweave/report/", "src/railweave/sonic/delta/"),
-    *("src/railweave/yang/", "tasks/"),
+    *("src/railweave/api/", "src/railweave/bom/", "src/railweave/catalog/", "src/railweave/checks/"),
+    *("src/railweave/cli/", "src/railweave/comparison/", "src/railweave/drawing/", "src/railweave/fabric/"),
+    *("src/railweave/hosts/", "src/railweave/intent/", "src/railweave/lab/", "src/railweave/plan/"),
+    *("src/railweave/qos/", "src/railweave/report/", "src/railweave/routing/", "src/railweave/sonic/"),
+    *("src/railweave/templates/", "src/railweave/yang/", "src/railweave/codec.py", "src/railweave/masking.py"),
+    *("src/railweave/secrets.py", "src/railweave/wording.py", "tasks/"),
 )
 """Packages in which each function is seen at a glance."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
