@@ -60,13 +60,13 @@ def _is_crosswise(cages: _SharedCages) -> bool:
 
 def _access_cages(layout: Layout, group: NodeGroup) -> _SharedCages:
     """Yield the cages of the links of a full stripe, or of all nodes where there are fewer."""
-    per_cage = layout.classes[group.leaf].hardware.down.per_cage
+    per_cage = group.breakout.per_cage
     if group.entry.nics.ports_of_a_cage == 1 or per_cage == 1:
         return
     for leaf, ports in ports_by_leaf(group, layout).items():
         for node in range(min(group.stripe_nodes, group.entry.count)):
             for port in ports:
-                leaf_port = node * group.ports_per_leaf + port.offset
+                leaf_port = group.first_port + node * group.ports_per_leaf + port.offset
                 yield (node, port.nic, port.cage), (leaf, leaf_port // per_cage)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from railweave.design.identity import (
@@ -17,7 +17,7 @@ from railweave.design.identity import (
     nic_block,
     nic_block_size,
 )
-from railweave.design.layout import Layout, TierLayout
+from railweave.design.layout import Layout, NodeGroup, TierLayout
 from railweave.design.leaf_class import LeafClass
 from railweave.design.media import Media
 from railweave.design.nodes import host_ports, ports_by_leaf
@@ -61,6 +61,7 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
         rdma_beside=_rdma_beside(intent),
         leaves_per_nic=layout.leaves_per_nic,
         nic_blocks=_nic_blocks(addressing, layout, tiers[0]),
+        stripe_nodes={group.entry.name: group.stripe_nodes for group in layout.groups},
         automatic_stripes=tuple(entry.name for entry in intent.nodes[1:] if entry.first_stripe is None),
     )
 
@@ -156,13 +157,13 @@ def _hosts(layout: Layout, part: Part | None) -> Iterable[Host]:
             entry, layout.rails, layout.planes, layout.leaves_per_nic, interfaces=part.name if part else RAIL
         )
         for number in range(entry.count):
-            stripe, place = divmod(number, group.stripe_nodes)
+            stripe, index = divmod(number, group.stripe_nodes)
             yield Host(
                 name=f"{entry.name}{number + 1}",
                 kind=entry.name,
                 number=number,
                 stripe=group.first_stripe + stripe,
-                place=place,
+                place=group.first_place + index,
                 nic_model=entry.nics.model or "",
                 ports=ports,
                 role=entry.role,
@@ -202,34 +203,37 @@ class _AccessLinks:
             self._nodes.setdefault(host.stripe, []).append(host)
 
     def of(self, switch: Switch) -> list[Link]:
-        """Return the links of ``switch`` node by node, each at ``place`` × its ports on the switch."""
-        nodes = self._nodes.get(switch.stripe, [])
-        if not nodes:
-            return []
-        group = self._groups[nodes[0].kind]
+        """Return the links of ``switch`` node by node, in the order of its ports."""
+        links: list[Link] = []
+        for kind, nodes in groupby(self._nodes.get(switch.stripe, []), key=lambda node: node.kind):
+            links += self._of_group(switch, self._groups[kind], nodes)
+        return links
+
+    def _of_group(self, switch: Switch, group: NodeGroup, nodes: Iterable[Host]) -> Iterator[Link]:
+        """Yield the links of ``switch`` to nodes of a group, each at its place × its ports on the switch."""
         of_nic, rail = self._layout.leaf_role(switch.place)
-        ports, per_node = self._ports[nodes[0].kind][switch.plane, rail, of_nic], group.ports_per_leaf
-        block, plane, name = host_block(self._addressing, self._layout, switch.number), switch.plane, switch.name
+        name = group.entry.name
+        ports = self._ports[name][switch.plane, rail, of_nic]
+        block = host_block(self._addressing, self._layout, switch.number)
         first, step = (0, 0) if block is None else (block, 2)
-        down = self._layout.classes[group.leaf].hardware.down
-        speed_gbps, length_m, medium = down.speed_gbps, self._length_m, self._media[nodes[0].kind]
-        return [
-            Link(
-                0,
-                plane,
-                port.rail,
-                node.name,
-                port.number,
-                name,
-                node.place * per_node + port.offset,
-                first + step * (node.place * per_node + port.offset),
-                speed_gbps,
-                length_m,
-                medium,
-            )
-            for node in nodes
-            for port in ports
-        ]
+        speed_gbps, length_m, medium = group.breakout.speed_gbps, self._length_m, self._media[name]
+        for node in nodes:
+            first_port = group.first_port + (node.place - group.first_place) * group.ports_per_leaf
+            for port in ports:
+                leaf_port = first_port + port.offset
+                yield Link(
+                    0,
+                    switch.plane,
+                    port.rail,
+                    node.name,
+                    port.number,
+                    switch.name,
+                    leaf_port,
+                    first + step * leaf_port,
+                    speed_gbps,
+                    length_m,
+                    medium,
+                )
 
 
 class _Run(NamedTuple):

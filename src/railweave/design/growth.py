@@ -9,17 +9,23 @@ from railweave.intent.model import Intent, Nodes
 
 
 def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
-    """Return the intent with what ``first_stripe: auto`` stands for in its fabric stated, and the reserve with it."""
-    if all(entry.first_stripe is not None for entry in intent.nodes[1:]):
+    """Return the intent with what ``first_stripe: auto`` stands for in its fabric stated, and the reserve with it; with
+    entries that share leaves their stripes as well."""
+    shares = any(entry.share_leaves for entry in intent.nodes)
+    if all(entry.first_stripe is not None for entry in intent.nodes[1:]) and not shares:
         return intent
     # From the last node to the first, so that the first one's stripe is kept.
     stripes = {host.kind: host.stripe for host in reversed(fabric.hosts)}
+    stated: dict[str, dict[str, int]] = {kind: {"first_stripe": stripe} for kind, stripe in stripes.items()}
+    if shares:
+        for kind, nodes in fabric.stripe_nodes.items():
+            stated[kind]["stripe"] = nodes
     topology, reserve = intent.topology, intent.topology.reserve
     if reserve.leaves is not None:
         reserve = reserve.with_values(leaves=fabric.lowest.reserve)
     return replace(
         intent,
-        nodes=tuple(entry.with_values(first_stripe=stripes[entry.name]) for entry in intent.nodes),
+        nodes=tuple(entry.with_values(**stated[entry.name]) for entry in intent.nodes),
         topology=topology.with_values(reserve=reserve),
     )
 
@@ -48,7 +54,8 @@ def most_growing(intent: Intent, fabric: Fabric) -> int:
     """
     entry = growing(intent)
     first = _first_stripe(entry)
-    ends = [_first_stripe(other) - first for other in intent.nodes if _first_stripe(other) > first]
+    others = (other for other in intent.nodes if not other.share_leaves)
+    ends = [_first_stripe(other) - first for other in others if _first_stripe(other) > first]
     if entry.leaf and entry.leaf.reserve:
         leaves_of_stripe = fabric.rails if intent.topology.shape.has_rails else 1
         ends.append(-(-entry.leaf.reserve // leaves_of_stripe))
@@ -56,7 +63,7 @@ def most_growing(intent: Intent, fabric: Fabric) -> int:
         return fabric.sizing.limits.nodes - sum(one.count for one in intent.nodes) + entry.count
     stripes = min(ends)
     full = Counter(host.stripe for host in fabric.hosts if host.kind == entry.name)
-    return stripes * (intent.topology.stripe or max(full.values()))
+    return stripes * (entry.stripe or intent.topology.stripe or max(full.values()))
 
 
 def grown(intent: Intent, nodes: int) -> Intent:

@@ -117,7 +117,8 @@ def _node_speed_diagnostics(intent: Intent) -> list[Diagnostic]:
     for index, entry in enumerate(intent.nodes):
         nic_gbps = entry.nics.speed_gbps
         down_gbps = common_gbps if entry.leaf is None else entry.leaf.downlink_gbps or nic_gbps
-        if nic_gbps == down_gbps:
+        # A cage is broken out for nodes that share leaves with others of another speed.
+        if nic_gbps == down_gbps or (entry.share_leaves and index):
             continue
         speed, own = format_speed(nic_gbps), entry.leaf is None and index > 0
         fix = f"give the NICs {format_speed(down_gbps)}, or the leaves downlink_speed: {speed}"

@@ -31,6 +31,10 @@ class NodeGroup(NamedTuple):
     first_stripe: int
     stripes: int
     leaf: int
+    # The breakout of its ports, the first of them on a leaf, and the place of its first node among those of a stripe.
+    breakout: Breakout
+    first_port: int = 0
+    first_place: int = 0
 
     @property
     def end_stripe(self) -> int:
@@ -276,14 +280,20 @@ class Layout(NamedTuple):
         """Return the fabric ports of all GPU nodes, over all planes."""
         return sum(group.entry.count * group.ports_per_plane for group in self.groups) * self.planes
 
+    @property
+    def sharing(self) -> tuple[NodeGroup, ...]:
+        """Return the entries of nodes on the leaves of another."""
+        return tuple(group for group in self.groups if group.entry.share_leaves)
+
     def owner(self, stripe: int) -> NodeGroup:
-        """Return the group whose nodes stand, or would stand, in ``stripe``: the last one to begin at or before it, and
-        after all of them the last one with GPUs, which a fabric grows by."""
+        """Return the group whose leaves ``stripe`` has, or would have: the last one to begin at or before it, and after
+        all of them the last one with GPUs, which a fabric grows by."""
         return owner(self.groups, stripe)
 
 
 def owner(groups: Sequence[NodeGroup], stripe: int) -> NodeGroup:
-    """Return the one of ``groups`` whose nodes stand, or would stand, in ``stripe``."""
+    """Return the one of ``groups`` whose leaves ``stripe`` has, or would have."""
+    groups = [group for group in groups if not group.entry.share_leaves]
     before = [group for group in groups if group.first_stripe <= stripe]
     if stripe >= max(group.end_stripe for group in groups):
         before = [group for group in groups if group.entry.gpus]

@@ -12,7 +12,7 @@ from railweave.catalog.load import Catalog
 from railweave.design.hardware import TierHardware, breakout_of, hardware_of, model_of
 from railweave.design.split import NO_PORTS, Breakout, TierPorts
 from railweave.diagnostics import Diagnostic, error
-from railweave.intent.model import Intent, Nodes
+from railweave.intent.model import Intent, NodeLeaf, Nodes
 
 
 class SpineBlock(NamedTuple):
@@ -53,6 +53,12 @@ class LeafClass(NamedTuple):
     ports: TierPorts = NO_PORTS
     # The ports of a spine that are kept for it.
     block: SpineBlock | None = None
+    # The breakout of the ports of each entry of nodes that shares its leaves with the one that gives it.
+    shared: tuple[tuple[str, Breakout], ...] = ()
+
+    def breakout_of(self, entry: str) -> Breakout:
+        """Return the breakout of its ports to the nodes of an entry that attaches to it."""
+        return dict(self.shared).get(entry, self.hardware.down)
 
     @property
     def down_gbps(self) -> int:
@@ -79,6 +85,29 @@ class LeafClass(NamedTuple):
         return Fraction(self.down_gbps, self.up_gbps) if self.uplinks else Fraction(0)
 
 
+class NodePorts(NamedTuple):
+    """Ports of one node of an entry: in a plane, and of these on one leaf. ``path`` is the entry's intent path,
+    ``leaf`` the index of its leaf class."""
+
+    entry: Nodes
+    path: str
+    per_plane: int
+    per_leaf: int
+    leaf: int
+
+
+def has_own_class(intent: Intent, index: int) -> bool:
+    """Tell whether an entry of nodes has leaves of a class of its own: as it states, or because those of the first
+    entry have cages for another speed."""
+    entry = intent.nodes[index]
+    if entry.leaf is not None:
+        return True
+    two_speeds = any(
+        other.share_leaves and other.nics.speed_gbps != intent.nodes[0].nics.speed_gbps for other in intent.nodes
+    )
+    return two_speeds and index > 0 and not entry.share_leaves
+
+
 def choose_leaf_classes(
     intent: Intent, hardware: Sequence[TierHardware], catalog: Catalog
 ) -> tuple[tuple[LeafClass, ...] | None, tuple[Diagnostic, ...]]:
@@ -87,10 +116,11 @@ def choose_leaf_classes(
     A model that the catalog does not have is reported by check_intent.
     """
     pair = intent.topology.links_per_pair or 1
-    classes = [LeafClass("", "topology.leaf", hardware[0], hardware[1].down, pair)]
-    diagnostics: list[Diagnostic] = []
+    shared, unfit = _shared(intent, catalog)
+    diagnostics = list(unfit)
+    classes = [LeafClass("", "topology.leaf", hardware[0], hardware[1].down, pair, shared=shared)]
     for index, entry in enumerate(intent.nodes):
-        if entry.leaf is None:
+        if not has_own_class(intent, index):
             continue
         if index == 0:
             diagnostics.append(_first_entry(intent))
@@ -109,8 +139,7 @@ def _leaf_class(
     intent: Intent, entry: Nodes, path: str, first: TierHardware, catalog: Catalog
 ) -> LeafClass | tuple[Diagnostic, ...] | None:
     """Return the class that an entry of nodes gives, or why it has none; None for a model that is unknown."""
-    keys, topology = entry.leaf, intent.topology
-    assert keys is not None  # noqa: S101  the caller asks for entries with a leaf
+    keys, topology = entry.leaf or NodeLeaf(), intent.topology
     spine = model_of(topology.spine, catalog)
     model = catalog.find_switch(keys.model) if keys.model else model_of(topology.leaf, catalog)
     if model is None or spine is None:
@@ -126,6 +155,34 @@ def _leaf_class(
         return *no_down, *no_up, *no_far
     pair = keys.links_per_pair or topology.links_per_pair or 1
     return LeafClass(entry.name, path, hardware_of(first.name, model, down, up), far, pair, keys.reserve)
+
+
+def _shared(intent: Intent, catalog: Catalog) -> tuple[tuple[tuple[str, Breakout], ...], Sequence[Diagnostic]]:
+    """Return the breakouts of the ports of entries that share the leaves of the first, and why some cannot."""
+    model = model_of(intent.topology.leaf, catalog)
+    breakouts: list[tuple[str, Breakout]] = []
+    diagnostics: list[Diagnostic] = []
+    for index, entry in enumerate(intent.nodes):
+        if not entry.share_leaves or model is None:
+            continue
+        path = f"nodes[{index}]"
+        if index == 0 or entry.leaf is not None:
+            diagnostics.append(_nothing_to_share(intent, index))
+            continue
+        breakout, missing = breakout_of(intent, model, entry.nics.speed_gbps, f"{path}.nics.speed")
+        diagnostics += missing
+        if breakout is not None:
+            breakouts.append((entry.name, breakout))
+    return tuple(breakouts), diagnostics
+
+
+def _nothing_to_share(intent: Intent, index: int) -> Diagnostic:
+    where = intent.where(f"nodes[{index}].share_leaves")
+    if index == 0:
+        message = "the first entry of nodes has the leaves that others share"
+        return error("RW213", message, where, fix="leave share_leaves out, or list the other entry first")
+    message = f"nodes {intent.nodes[index].name!r} share the leaves of the first entry, and `leaf` gives them others"
+    return error("RW213", message, where, fix="leave out share_leaves or leaf")
 
 
 def _first_entry(intent: Intent) -> Diagnostic:

@@ -40,7 +40,7 @@ def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
     """Yield what a leaf has, and how its ports are split between nodes and spines."""
     low, top = layout.lowest, layout.spines
     ports = low.ports
-    yield panel_step("leaf ports", ports)
+    yield panel_step("leaf ports", layout.classes[0].ports)
     if low.fixed_pair:
         given = intent.topology.stripe
         formula = f"stripe of {given} nodes" if given else f"split at {ratio_text(layout.ratio)}"
@@ -95,14 +95,18 @@ def stripe_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     many = len(layout.groups) > 1
     for group in layout.groups:
         name = f" of {group.entry.name}" if many else ""
-        if intent.topology.stripe:
+        if group.entry.stripe or (intent.topology.stripe and not group.entry.share_leaves):
             formula = "from the intent"
+        elif layout.sharing and group.leaf == 0:
+            formula = f"{group.stripe_nodes * group.ports_per_leaf} ports from port {group.first_port + 1} on"
+            if group.entry.share_leaves:
+                formula += "; the nodes of a stripe, rounded up to a power of two"
         else:
             down = layout.classes[group.leaf].down
             formula = f"⌊{down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
         yield SizingStep(f"nodes in a stripe{name}", formula, str(group.stripe_nodes))
     for group in layout.groups[1:]:
-        if group.entry.first_stripe is None:
+        if group.entry.first_stripe is None and not group.entry.share_leaves:
             yield _first_stripe_step(intent, layout, group)
     yield _leaf_count_step(layout)
     kinds = uplink_kinds(layout)
@@ -149,14 +153,19 @@ def _first_stripe_step(intent: Intent, layout: Layout, group: NodeGroup) -> Sizi
 
 
 def _leaf_count_step(layout: Layout) -> SizingStep:
-    stripes = " + ".join(_stripes_of(group) for group in layout.groups)
-    if len(layout.groups) > 1:
+    owners = [group for group in layout.groups if not group.entry.share_leaves]
+    stripes = " + ".join(_stripes_of(group) for group in owners)
+    used = {stripe for group in layout.groups for stripe in range(group.first_stripe, group.end_stripe)}
+    beyond = len(used) - sum(group.stripes for group in owners)
+    if beyond:
+        stripes += f" + {beyond} more of nodes that share leaves"
+    if len(owners) > 1 or beyond:
         stripes = f"({stripes})"
     railed = f"{layout.rails} rails × " if layout.shape.has_rails else ""
     if layout.leaves_per_nic > 1:
         railed += f"{layout.leaves_per_nic} leaves a NIC × "
     planes = f"{layout.planes} planes × " if layout.planes > 1 else ""
-    spare = len(layout.stripes) - sum(group.stripes for group in layout.groups)
+    spare = len(layout.stripes) - len(used)
     extra = f", and {counted(spare * layout.stripe_leaves * layout.planes, 'leaf')} without nodes" if spare else ""
     return SizingStep("leaves", f"{planes}{railed}{stripes}{extra}", str(layout.lowest.count * layout.planes))
 

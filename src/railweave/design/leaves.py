@@ -1,6 +1,6 @@
 """The leaves: the split of their ports, and the stripes that have some. They are counted from the nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import count as numbers
 from itertools import islice
@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import NodeGroup, TierLayout, owner
-from railweave.design.leaf_class import LeafClass
-from railweave.design.nodes import NodePorts, place_groups, rail_count, stripe_leaves
+from railweave.design.leaf_class import LeafClass, NodePorts
+from railweave.design.nodes import place_groups, rail_count, stripe_leaves
 from railweave.design.ratios import AUTOMATIC_RATIO, ratio_text
-from railweave.design.split import Split, TierPorts, automatic_split, downlink_room, place_ports, whole_cages
+from railweave.design.sharing import ports_needed, sharers_of, with_speeds
+from railweave.design.split import Breakout, Split, TierPorts, automatic_split, downlink_room, place_ports, whole_cages
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent
 from railweave.units import format_speed
@@ -52,6 +53,12 @@ class Leaves(NamedTuple):
         if stated is None or all(group.entry.first_stripe is not None for group in self.groups[1:]):
             return stated
         return max(stated, (self.stripes[-1] + 1) * self.per_stripe)
+
+    def parts_of_first(self) -> Iterator[tuple[Breakout, int]]:
+        """Yield the ports for nodes of a leaf of the first class, entry by entry from the front of the panel."""
+        for group in self.groups:
+            if group is self.groups[0] or group.entry.share_leaves:
+                yield group.breakout, group.stripe_nodes * group.ports_per_leaf
 
     @property
     def shared_uplinks(self) -> int:
@@ -102,14 +109,28 @@ def _with_downlinks(
 ) -> tuple[LeafClass, ...]:
     """Return the classes with their ports for nodes; ``split`` is that of the first."""
     stripe = intent.topology.stripe
+    if intent.topology.links_per_pair is not None and stripe is not None:
+        return _of_stated_stripes(node_ports, classes, stripe)
     per_leaf = [0] * len(classes)
     for ports in node_ports:
         per_leaf[ports.leaf] = max(per_leaf[ports.leaf], ports.per_leaf)
-    if intent.topology.links_per_pair is not None and stripe is not None:
-        return tuple(leaf._replace(down=stripe * ports) for leaf, ports in zip(classes, per_leaf, strict=True))
     first = classes[0]._replace(down=split.down, uplinks=split.up)
     others = zip(classes[1:], per_leaf[1:], strict=True)
     return first, *(_split_beside(intent, leaf, ports, first) for leaf, ports in others)
+
+
+def _of_stated_stripes(
+    node_ports: Sequence[NodePorts], classes: Sequence[LeafClass], stripe: int
+) -> tuple[LeafClass, ...]:
+    """Return the classes with the ports that the nodes of a stripe need."""
+    down = [0] * len(classes)
+    for ports in node_ports:
+        if not ports.entry.share_leaves:
+            down[ports.leaf] = max(down[ports.leaf], (ports.entry.stripe or stripe) * ports.per_leaf)
+    sharers = sharers_of(node_ports, classes[0])
+    if sharers:
+        down[0] = max(down[0], ports_needed(sharers, sharers[0].entry.stripe or stripe, classes[0]))
+    return tuple(leaf._replace(down=ports) for leaf, ports in zip(classes, down, strict=True))
 
 
 def _split_beside(intent: Intent, leaf: LeafClass, ports: int, first: LeafClass) -> LeafClass:
@@ -134,7 +155,8 @@ def _split_beside(intent: Intent, leaf: LeafClass, ports: int, first: LeafClass)
 def place_classes(intent: Intent, leaves: Leaves, low: TierLayout) -> tuple[tuple[LeafClass, ...], Faults]:
     """Return the leaf classes with their uplinks and the places of their ports; ``low`` are leaves of the first."""
     first, *others = leaves.classes
-    classes = [first._replace(ports=low.ports, uplinks=low.uplinks, pair=low.links_per_pair)]
+    ports_of_first = with_speeds(low.ports, leaves.parts_of_first())
+    classes = [first._replace(ports=ports_of_first, uplinks=low.uplinks, pair=low.links_per_pair)]
     faults: list[Diagnostic] = []
     reserved = low.fixed_pair and intent.topology.reserve.spines is not None
     for leaf in others:
@@ -242,7 +264,7 @@ def _place_leaves(
 
     A given count beyond what the nodes need adds stripes without nodes, from the lowest free index on.
     """
-    used = sorted(stripe for group in groups for stripe in range(group.first_stripe, group.end_stripe))
+    used = sorted({stripe for group in groups for stripe in range(group.first_stripe, group.end_stripe)})
     count = intent.topology.leaf.count
     if count is None:
         return tuple(used), ()

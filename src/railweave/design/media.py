@@ -8,8 +8,7 @@ from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_en
 from railweave.catalog.load import Catalog
 from railweave.design.crosswise import Crosswise
 from railweave.design.hardware import TierHardware
-from railweave.design.leaf_class import LeafClass
-from railweave.design.nodes import NodePorts
+from railweave.design.leaf_class import LeafClass, NodePorts
 from railweave.design.split import Breakout
 from railweave.diagnostics import Blocker, Diagnostic, error
 from railweave.intent.model import Intent, Nodes
@@ -40,8 +39,8 @@ def choose_media(
     host, *between = intent.cabling.by_level
     access: dict[str, str | Diagnostic | None] = {}
     for ports in node_ports:
-        leaf, name = classes[ports.leaf].hardware, ports.entry.name
-        ends = _nic_end(ports.entry, catalog), _end(leaf, leaf.down, catalog)
+        leaf, name = classes[ports.leaf], ports.entry.name
+        ends = _nic_end(ports.entry, catalog), _end(leaf.hardware, leaf.breakout_of(name), catalog)
         access[name] = _choose(intent, *ends, host, catalog, crosswise=name in shared.access)
     uplinks: list[list[str | Diagnostic | None]] = []
     for level, (layer, lower, (upper, *_)) in enumerate(zip(between, tiers, tiers[1:], strict=False)):

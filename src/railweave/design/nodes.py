@@ -5,22 +5,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from railweave.design.layout import Layout, NodeGroup
-from railweave.design.leaf_class import LeafClass
+from railweave.design.leaf_class import LeafClass, NodePorts, has_own_class
+from railweave.design.sharing import Attached, Sharer, attach, sharers_of
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.devices import RAIL, HostPort
 from railweave.intent.model import Intent, Nodes, Shape
-from railweave.wording import counted
-
-
-class NodePorts(NamedTuple):
-    """Ports of one node of an entry: in a plane, and of these on one leaf. ``path`` is the entry's intent path,
-    ``leaf`` the index of its leaf class."""
-
-    entry: Nodes
-    path: str
-    per_plane: int
-    per_leaf: int
-    leaf: int
+from railweave.units import format_speed
+from railweave.wording import counted, listed
 
 
 def rail_count(intent: Intent) -> int:
@@ -47,8 +38,8 @@ def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
         if entry.nics.ports % (planes * leaves) or per_plane % share or (leaves > 1 and entry.nics.count % groups):
             return None
         leaf = 0
-        if entry.leaf is not None:
-            leaf = sum(other.leaf is not None for other in intent.nodes[: index + 1])
+        if has_own_class(intent, index):
+            leaf = sum(has_own_class(intent, other) for other in range(index + 1))
         found.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // share, leaf))
     return tuple(found)
 
@@ -112,23 +103,45 @@ def place_groups(
     intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]
 ) -> tuple[tuple[NodeGroup, ...], tuple[Diagnostic, ...]]:
     """Return the entries of nodes in their stripes, whose leaves are of ``classes``."""
+    sharers = sharers_of(node_ports, classes[0])
+    stripe = node_ports[0].entry.stripe or intent.topology.stripe
+    places = attach(sharers, stripe, classes[0]) if sharers else ()
+    if places is None:
+        return (), (_sharers_exceed_leaf(intent, node_ports, sharers, classes[0]),)
+    attached = {sharer.entry.name: place for sharer, place in zip(sharers, places, strict=True)}
     groups: list[NodeGroup] = []
     diagnostics: list[Diagnostic] = []
     for ports in node_ports:
-        down = classes[ports.leaf].down
-        nodes = intent.topology.stripe or down // ports.per_leaf
-        if nodes == 0:
-            diagnostics.append(_node_exceeds_leaf(intent, ports, down))
-        elif nodes * ports.per_leaf > down:
-            diagnostics.append(_stripe_exceeds_leaf(intent, ports, down))
+        leaf, name = classes[ports.leaf], ports.entry.name
+        place = attached.get(name) or Attached(_stripe_nodes(intent, ports, leaf), 0, 0, leaf.breakout_of(name))
+        if place.nodes == 0:
+            diagnostics.append(_node_exceeds_leaf(intent, ports, leaf.down))
+        elif name not in attached and place.nodes * ports.per_leaf > leaf.down:
+            diagnostics.append(_stripe_exceeds_leaf(intent, ports, leaf.down))
         else:
-            stripes = -(-ports.entry.count // nodes)
-            first = _first_stripe(intent, ports.entry, groups)
-            groups.append(
-                NodeGroup(ports.entry, ports.path, ports.per_plane, ports.per_leaf, nodes, first, stripes, ports.leaf)
-            )
+            groups.append(_group(intent, ports, place, groups))
     diagnostics.extend(_shared_stripes(intent, groups))
     return tuple(groups), tuple(diagnostics)
+
+
+def _stripe_nodes(intent: Intent, ports: NodePorts, leaf: LeafClass) -> int:
+    return ports.entry.stripe or intent.topology.stripe or leaf.down // ports.per_leaf
+
+
+def _group(intent: Intent, ports: NodePorts, place: Attached, before: Sequence[NodeGroup]) -> NodeGroup:
+    return NodeGroup(
+        entry=ports.entry,
+        path=ports.path,
+        ports_per_plane=ports.per_plane,
+        ports_per_leaf=ports.per_leaf,
+        stripe_nodes=place.nodes,
+        first_stripe=_first_stripe(intent, ports.entry, before),
+        stripes=-(-ports.entry.count // place.nodes),
+        leaf=ports.leaf,
+        breakout=place.breakout,
+        first_port=place.first_port,
+        first_place=place.first_place,
+    )
 
 
 def _first_stripe(intent: Intent, entry: Nodes, before: Sequence[NodeGroup]) -> int:
@@ -137,6 +150,8 @@ def _first_stripe(intent: Intent, entry: Nodes, before: Sequence[NodeGroup]) -> 
         return entry.first_stripe
     if not before:
         return 0
+    if entry.share_leaves:
+        return before[0].first_stripe
     step = stripe_step(intent, before[0])
     return -(-max(group.end_stripe for group in before) // step) * step
 
@@ -160,26 +175,54 @@ def _node_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Diag
 
 
 def _stripe_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Diagnostic:
-    nodes = intent.topology.stripe or 0
+    nodes = ports.entry.stripe or intent.topology.stripe or 0
+    path = f"{ports.path}.stripe" if ports.entry.stripe else "topology.stripe"
     return error(
         "RW204",
         f"a stripe of {nodes} nodes with {counted(ports.per_leaf, 'port')} each on a leaf needs"
         f" {nodes * ports.per_leaf} downlinks; a leaf has {downlinks}",
-        intent.where("topology.stripe"),
+        intent.where(path),
         fix=f"use a stripe of at most {downlinks // ports.per_leaf} nodes, or leave it to auto",
     )
 
 
+def _sharers_exceed_leaf(
+    intent: Intent, node_ports: Sequence[NodePorts], sharers: Sequence[Sharer], leaf: LeafClass
+) -> Diagnostic:
+    """Return the refusal of entries that do not fit on one leaf, with the stripe that leaves room for all."""
+    names = listed([repr(sharer.entry.name) for sharer in sharers])
+    path = next(ports.path for ports in node_ports if ports.entry.share_leaves)
+    possible = attach(sharers, None, leaf)
+    fix = "use a leaf with more ports, a smaller nodes[].stripe, or leaves of their own for some of these nodes"
+    if possible is not None:
+        fix = f"use a stripe of at most {possible[0].nodes} nodes {sharers[0].entry.name!r}, or leave it to auto"
+    return error(
+        "RW204",
+        f"nodes {names} do not fit on one leaf, which has {counted(leaf.down, 'port')} of"
+        f" {format_speed(leaf.hardware.down.speed_gbps)} for nodes",
+        intent.where(f"{path}.share_leaves"),
+        fix=fix,
+    )
+
+
 def _shared_stripes(intent: Intent, groups: list[NodeGroup]) -> list[Diagnostic]:
-    ordered = sorted(groups, key=lambda group: group.first_stripe)
-    return [
-        error(
-            "RW205",
-            f"nodes {after.entry.name!r} begin in stripe {after.first_stripe}, where {before.entry.name!r} still are:"
-            f" stripes {before.first_stripe} to {before.end_stripe - 1}",
-            intent.where(f"{after.path}.first_stripe"),
-            fix=f"first_stripe: {before.end_stripe} or higher",
-        )
-        for before, after in pairwise(ordered)
-        if after.first_stripe < before.end_stripe
-    ]
+    sharing = [group for group in groups if group.entry.share_leaves]
+    ordered = sorted((group for group in groups if group not in sharing), key=lambda group: group.first_stripe)
+    faults = [_begins_within(intent, before, after) for before, after in pairwise(ordered)]
+    for group in sharing:
+        # Sharers have leaves of the first entry: those of the others, in later stripes, are not for them.
+        later = (after for after in ordered[1:] if after.end_stripe > group.first_stripe)
+        faults += [_begins_within(intent, group, after) for after in later]
+    return [fault for fault in faults if fault is not None]
+
+
+def _begins_within(intent: Intent, before: NodeGroup, after: NodeGroup) -> Diagnostic | None:
+    if after.first_stripe >= before.end_stripe:
+        return None
+    return error(
+        "RW205",
+        f"nodes {after.entry.name!r} begin in stripe {after.first_stripe}, where {before.entry.name!r} still are:"
+        f" stripes {before.first_stripe} to {before.end_stripe - 1}",
+        intent.where(f"{after.path}.first_stripe"),
+        fix=f"first_stripe: {before.end_stripe} or higher",
+    )

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout
-from railweave.design.leaf_class import LeafClass
-from railweave.design.nodes import NodePorts
+from railweave.design.leaf_class import LeafClass, NodePorts
 from railweave.design.ratios import ratio_text
 from railweave.design.reserve import asn_leaves, pool_needs
 from railweave.design.spines import spine_counts
@@ -72,8 +71,10 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
     owners = [layout.owner(stripe) for stripe in range(stripes[first]) if layout.has_spine_ports(stripe)]
     return Growth(
         stripes=stripes[first],
-        nodes=sum(group.stripe_nodes for group in owners),
-        gpus=sum(group.stripe_nodes * group.entry.gpus for group in owners),
+        # Nodes that share leaves are counted as they are: how many more there can be depends on the others.
+        nodes=sum(group.stripe_nodes for group in owners) + sum(group.entry.count for group in layout.sharing),
+        gpus=sum(group.stripe_nodes * group.entry.gpus for group in owners)
+        + sum(group.entry.count * group.entry.gpus for group in layout.sharing),
         first=first,
     )
 

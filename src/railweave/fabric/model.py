@@ -98,6 +98,8 @@ class Fabric:
     leaves_per_nic: int = 1
     # The addresses of NICs that a leaf announces; empty if each NIC has one leaf a plane.
     nic_blocks: Mapping[str, Pool] = field(default_factory=dict)
+    # The nodes of a full stripe by their kind.
+    stripe_nodes: Mapping[str, int] = field(default_factory=dict)
     # The entries of nodes, after the first, whose first stripe follows from the entries before them.
     automatic_stripes: tuple[str, ...] = ()
 

@@ -27,7 +27,7 @@ def with_fabrics(schema: Mapping[str, Any]) -> dict[str, Any]:
         "properties": {
             "fabric": {"type": "string", "description": "the fabric of these NICs, a key of fabrics"},
             **defs["Nics"]["properties"],
-            **{key: nodes["properties"][key] for key in ("first_stripe", "leaf")},
+            **{key: nodes["properties"][key] for key in ("first_stripe", "stripe", "share_leaves", "leaf")},
         },
         "required": ["fabric", *defs["Nics"]["required"]],
     }

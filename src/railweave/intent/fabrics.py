@@ -19,7 +19,7 @@ MOST_LETTERS = 11
 _NAME = re.compile(rf"[a-z]{{1,{MOST_LETTERS}}}")
 _KEYS_OF_FABRIC = ("topology", "addressing")
 # The place of a node in a fabric: keys of an entry of nodes in a file with one fabric, of a group of NICs here.
-_KEYS_OF_GROUP = ("first_stripe", "leaf")
+_KEYS_OF_GROUP = ("first_stripe", "stripe", "share_leaves", "leaf")
 
 Fabrics = dict[str, dict[str, Value]]
 

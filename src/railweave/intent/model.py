@@ -20,7 +20,7 @@ from railweave.fabric.policy import Policies, Pool
 from railweave.intent.as_built import AsBuilt
 from railweave.intent.cabling import Cabling
 from railweave.intent.keys import Keys, default, key, section, unset
-from railweave.intent.kinds import Text, Whole, Word
+from railweave.intent.kinds import Flag, Text, Whole, Word
 from railweave.intent.management import ManagementKeys
 from railweave.intent.notations import Ratio, Speed
 from railweave.intent.paths import parent
@@ -148,6 +148,14 @@ class Nodes(Keys):
         "auto",
         "first stripe of these nodes, from 0; auto is 0 for the first entry, then the next multiple of the stripes that"
         " are reserved for the first, or without reserve.leaves of the next power of two above twice its stripes",
+    )
+    stripe: Annotated[int | None, Whole(least=1, most=4096, auto=True)] = default(
+        "auto",
+        "nodes of this entry that share one set of leaves; auto is topology.stripe, with share_leaves what the entry"
+        " needs in each stripe, rounded up to a power of two",
+    )
+    share_leaves: Annotated[bool, Flag()] = default(
+        False, "these nodes are on the leaves of the first entry, on the ports behind those of its stripe"
     )
     leaf: NodeLeaf | None = unset(
         "leaves of these nodes alone, from the second entry on: another model, other ports towards nodes or spines"

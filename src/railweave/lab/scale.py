@@ -44,7 +44,7 @@ def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
     return replace(
         intent,
         workload=intent.workload.with_values(gpus=None, growth=None),
-        nodes=_full_stripes(intent.nodes, stripes, nodes_of_stripe(today), leaves_of_stripe),
+        nodes=_full_stripes(intent.nodes, stripes, today, leaves_of_stripe),
         topology=topology.with_values(
             leaf=topology.leaf.with_values(count=leaves),
             spine=topology.spine.with_values(count=spines),
@@ -55,17 +55,19 @@ def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
     )
 
 
-def _full_stripes(nodes: tuple[Nodes, ...], stripes: int, size: int, leaves_of_stripe: int) -> tuple[Nodes, ...]:
-    """Return the entries with all their stripes filled: up to the next entry's first stripe or their own reserve."""
-    ends = [*(entry.first_stripe or 0 for entry in nodes[1:]), stripes]
-    full = []
-    for entry, next_first in zip(nodes, ends, strict=True):
-        first = entry.first_stripe or 0
-        end = next_first
+def _full_stripes(nodes: tuple[Nodes, ...], stripes: int, today: Fabric, leaves_of_stripe: int) -> tuple[Nodes, ...]:
+    """Return the entries with all their stripes filled: up to the next entry's first stripe or their own reserve.
+    Entries on the leaves of others stay as they are."""
+    owners = [entry for entry in nodes if not entry.share_leaves]
+    ends = [*(entry.first_stripe or 0 for entry in owners[1:]), stripes]
+    full = {entry.name: entry for entry in nodes}
+    for entry, next_first in zip(owners, ends, strict=True):
+        stripes_of_entry = next_first - (entry.first_stripe or 0)
         if entry.leaf and entry.leaf.reserve:
-            end = min(end, first + entry.leaf.reserve // leaves_of_stripe)
-        full.append(entry.with_values(count=max(entry.count, (end - first) * size)))
-    return tuple(full)
+            stripes_of_entry = min(stripes_of_entry, entry.leaf.reserve // leaves_of_stripe)
+        nodes_of_entry = stripes_of_entry * today.stripe_nodes[entry.name]
+        full[entry.name] = entry.with_values(count=max(entry.count, nodes_of_entry))
+    return tuple(full.values())
 
 
 def nodes_of_stripe(fabric: Fabric) -> int:

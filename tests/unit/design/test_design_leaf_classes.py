@@ -8,6 +8,7 @@ import pytest
 from railweave.design.build import Design
 from railweave.diagnostics import Severity
 from railweave.fabric.model import Fabric
+from railweave.units import ipv4_text
 
 Designer = Callable[..., Design]
 
@@ -113,3 +114,94 @@ def test_a_small_leaf_class_limits_the_number_of_leaves(designed: Designer) -> N
         "leaf classes of different uplinks share at most 16 spines: 36 leaves × 2 links need 72 ports on every spine;"
         " a spine has 64"
     )
+
+
+SHARED = "  - {{name: store, role: storage, count: {nodes}, gpus: 0, share_leaves: true{keys}, nics: {nics}}}\n"
+ALIKE = "{count: 4, speed: 400G, model: connectx-7}"
+SLOWER = "{count: 4, speed: 100G, model: connectx-6}"
+
+
+def access(fabric: Fabric, leaf: str) -> dict[str, tuple[int, int]]:
+    return {link.lower: (link.lower_port, link.upper_port) for link in fabric.downlinks_of[leaf]}
+
+
+def test_storage_on_the_leaves_of_gpu_nodes_has_the_ports_behind_their_stripe(designed: Designer) -> None:
+    more = SHARED.format(nodes=6, keys=", stripe: 4", nics=ALIKE)
+    outcome = designed(nodes=20, more_nodes=more, topology="stripe: 16")
+    fabric, sizing = built(outcome), outcome.sizing
+    assert sizing is not None
+    # 16 + 4 nodes ≤ 32 ports. 20 ÷ 16 GPU nodes are 2 stripes, as are 6 ÷ 4 storage nodes: 8 leaves on 4 rails.
+    assert (sizing.leaves, sizing.stripes, sizing.nodes) == (8, 2, 26)
+    assert access(fabric, "pod1-leaf1")["gpu16"] == (0, 15)
+    assert [access(fabric, "pod1-leaf1")[f"store{number}"] for number in (1, 4)] == [(0, 16), (0, 19)]
+    # Leaf 6 serves rail 1 in stripe 1: gpu17 is its first GPU node, store5 the first storage node.
+    assert [access(fabric, "pod1-leaf6")[name] for name in ("gpu17", "store5")] == [(1, 0), (1, 16)]
+    # A node's address is that of its port: leaf 6 is number 5, 256 addresses each from 10.32.0.0.
+    (link,) = (link for link in fabric.downlinks_of["pod1-leaf6"] if link.lower == "store5")
+    assert ipv4_text(link.network) == "10.32.2.160"  # 5 × 128 + 2 × 16 = 672
+    assert {(host.stripe, host.place) for host in fabric.hosts if host.kind == "store"} == {
+        (0, 16), (0, 17), (0, 18), (0, 19), (1, 16), (1, 17),
+    }  # fmt: skip
+
+
+def test_nodes_of_two_speeds_share_a_leaf_in_cages_of_each(designed: Designer) -> None:
+    more = SHARED.format(nodes=6, keys=", stripe: 6", nics=SLOWER)
+    fabric = built(designed(nodes=16, more_nodes=more))
+    # 6 × 100G need 2 cages of 4 ports, so that of 32 cages for nodes 30 are left for 400G. Uplinks stay in cages 33 on.
+    leaf = fabric.switch_of["pod1-leaf1"]
+    speeds = [port.speed_gbps for port in leaf.panel.ports]
+    assert speeds == [400] * 30 + [100] * 8 + [400] * 32
+    assert fabric.stripe_nodes == {"gpu": 30, "store": 6}
+    assert [access(fabric, leaf.name)[f"store{number}"][1] for number in range(1, 7)] == [30, 31, 32, 33, 34, 35]
+    assert [leaf.panel.place_of(link.lower_port) for link in fabric.uplinks_of[leaf.name]] == [
+        (cage, 1) for cage in range(32, 64)
+    ]
+    for link in fabric.links:
+        assert fabric.switch_of[link.upper].panel.ports[link.upper_port].speed_gbps == link.speed_gbps
+    alone = built(designed(nodes=16))
+    # A leaf has the addresses of one with ports of 400G alone.
+    assert [link.network for link in fabric.uplinks_of[leaf.name]] == [
+        link.network for link in alone.uplinks_of[leaf.name]
+    ]
+
+
+# 32 ports for nodes; the stripe of storage is what it needs in as many stripes, rounded up to a power of two.
+@pytest.mark.parametrize(
+    ("nodes", "stores", "stripe_nodes"),
+    [
+        (20, 5, {"gpu": 24, "store": 8}),  # 1 stripe: 20 + 5 ≤ 32; 8 for storage leave 24
+        (60, 3, {"gpu": 30, "store": 2}),  # 2 stripes: 30 + 2
+        (64, 1, {"gpu": 31, "store": 1}),  # 32 + 1 > 32 in 2 stripes; 22 + 1 in 3
+    ],
+)
+def test_an_automatic_stripe_leaves_room_for_those_that_share_it(
+    designed: Designer, nodes: int, stores: int, stripe_nodes: dict[str, int]
+) -> None:
+    fabric = built(designed(nodes=nodes, more_nodes=SHARED.format(nodes=stores, keys="", nics=ALIKE)))
+    assert fabric.stripe_nodes == stripe_nodes
+
+
+def test_growth_of_both_kinds_on_shared_leaves_moves_nothing(designed: Designer) -> None:
+    def of(nodes: int, stores: int) -> Fabric:
+        more = SHARED.format(nodes=stores, keys=", stripe: 4", nics=SLOWER)
+        spine = "{model: nokia-ixr7220-h4-64d, count: 8}"
+        return built(designed(nodes=nodes, more_nodes=more, topology="stripe: 16", spine=spine))
+
+    before, after = of(20, 3), of(60, 15)
+    assert set(before.links) < set(after.links)
+    assert set(before.switches) < set(after.switches)
+    assert {host.name: host for host in before.hosts}.items() <= {host.name: host for host in after.hosts}.items()
+
+
+def test_a_second_kind_has_a_stripe_of_its_own(designed: Designer) -> None:
+    fabric = built(designed(nodes=32, more_nodes=CPU.replace("gpus: 0", "gpus: 0, stripe: 8")))
+    # 40 nodes ÷ 8 are 5 stripes from 4 on.
+    assert stripes(fabric, "cpu") == [4, 5, 6, 7, 8]
+    assert fabric.stripe_nodes == {"gpu": 32, "cpu": 8}
+
+
+def test_nodes_without_shared_leaves_keep_the_ports_of_one_speed(designed: Designer) -> None:
+    fabric = built(designed(nodes=16, more_nodes=SHARED.format(nodes=6, keys="", nics=SLOWER) + CPU))
+    (leaf,) = (leaf for leaf in fabric.tier_switches[0] if leaf.stripe == 4 and leaf.rail == 0)
+    assert {port.speed_gbps for port in leaf.panel.ports} == {400}
+    assert [link.upper_port for link in fabric.downlinks_of[leaf.name]] == list(range(32))
