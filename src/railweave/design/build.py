@@ -8,6 +8,7 @@ from railweave.catalog.inline_panel import inline_panel
 from railweave.catalog.load import Catalog
 from railweave.catalog.panel import PortGroup, build_panel
 from railweave.design.as_built import with_as_built
+from railweave.design.contradictions import name_contradictions
 from railweave.design.crosswise import NOT_CROSSWISE, crosswise
 from railweave.design.graph import Panels, build_fabric
 from railweave.design.hardware import TierHardware, choose_hardware
@@ -115,6 +116,10 @@ def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]
     if classes is None:
         return None, Design(None, None, in_order(diagnostics))
     layout, layout_diagnostics = lay_out(intent, node_ports, classes, hardware)
+    if has_errors(layout_diagnostics):
+        layout_diagnostics = name_contradictions(
+            intent, layout_diagnostics, lambda other: _lay_out(other, hardware, catalog)
+        )
     built = hardware[: len(layout.tiers) if layout else intent.topology.tiers or 2]
     shared = crosswise(layout) if layout else NOT_CROSSWISE
     media, media_diagnostics = choose_media(intent, built, classes, node_ports, catalog, shared)
@@ -129,6 +134,17 @@ def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]
     if has_errors(found) or media is None or panels is None:
         return None, outcome
     return _Basis(layout, panels, media, sizing), outcome
+
+
+def _lay_out(
+    intent: Intent, hardware: Sequence[TierHardware], catalog: Catalog
+) -> tuple[Layout | None, tuple[Diagnostic, ...]]:
+    """Return the layout of an intent with other counts, or why there is none."""
+    node_ports = distribute_ports(intent)
+    classes, diagnostics = choose_leaf_classes(intent, hardware, catalog)
+    if node_ports is None or classes is None:
+        return None, diagnostics
+    return lay_out(intent, node_ports, classes, hardware)
 
 
 def _panels(
