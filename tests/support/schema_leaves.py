@@ -162,6 +162,15 @@ _TWO_LEAVES = {
     ],
     "topology.leaf.count": 4,
 }
+_TWO_OF_A_STRIPE = {
+    "nodes": [
+        {"name": "gpu", "count": 4, "gpus": 2, "nics": _NICS},
+        {"name": "new", "count": 2, "gpus": 2, "nics": _NICS, "stripe": 2, "first_stripe": "auto"},
+    ],
+    "topology.leaf.count": "auto",
+    "topology.reserve.leaves": 8,
+    "topology.oversubscription": "8:1",
+}
 _OWN_UPLINKS = {**_TWO_LEAVES, "nodes.1.leaf": {"model": "sonic-vs", "links_per_pair": 2, "reserve": 2}}
 
 SIZED_ONLY = frozenset(
@@ -202,6 +211,8 @@ PAIRS: Mapping[str, Pair] = {
     "nodes[].nics.pci_addresses": Pair(["0000:18:00.0", "0000:3b:00.0"]),
     "nodes[].nics.rdma_devices": Pair(["mlx5_4", "mlx5_5"]),
     "nodes[].first_stripe": Pair(2, both={**_TWO_KINDS, "topology.reserve.leaves": 8}),
+    "nodes[].stripe": Pair(2, head={"topology.leaf.count": 4}),
+    "nodes[].share_leaves": Pair(True, both=_TWO_OF_A_STRIPE, entry=1),
     "nodes[].leaf.model": Pair("nvidia-sn2700", both=_TWO_LEAVES, entry=1),
     "nodes[].leaf.downlink_speed": Pair("100G", both=_TWO_LEAVES, entry=1),
     "nodes[].leaf.uplink_speed": Pair("40G", both={**_OWN_UPLINKS, "topology.oversubscription": "8:1"}, entry=1),

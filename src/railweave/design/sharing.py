@@ -71,8 +71,9 @@ def attach(sharers: Sequence[Sharer], stated: int | None, leaf: LeafClass) -> tu
     """Return the place of each entry on the leaves of the first class, None where they do not fit; the first is the
     entry whose leaves are shared, with a stripe of ``stated`` nodes.
 
-    A stated stripe holds. Another entry than the first has as many nodes in a stripe as it needs for the fewest stripes
-    that hold all entries, rounded up to a power of two; the first one has all ports that remain.
+    A stated stripe holds. Another entry than the first has all its nodes in one stripe where the fewest stripes that
+    hold all entries allow it, else as many as it needs there, both rounded up to a power of two. The first entry has
+    all ports that remain.
     """
     counts = [sharer.entry.count for sharer in sharers]
     least = 1 if stated is None else -(-counts[0] // stated)
@@ -87,14 +88,16 @@ def attach(sharers: Sequence[Sharer], stated: int | None, leaf: LeafClass) -> tu
 def _with_room(sharers: Sequence[Sharer], needed: Sequence[int], stated: int | None, leaf: LeafClass) -> list[int]:
     """Return the nodes of a stripe with room to grow, as far as ports allow it."""
     first, *others = needed
-    rounded = [
-        nodes if sharer.entry.stripe else _rounded(nodes) for sharer, nodes in zip(sharers[1:], others, strict=True)
-    ]
-    if not _fits(sharers, [first, *rounded], leaf):
-        rounded = others
-    while stated is None and _fits(sharers, [first + 1, *rounded], leaf):
+    # All nodes of an entry in one stripe are the most stable: more stripes of the first entry change nothing.
+    whole = [sharer.entry.stripe or _rounded(sharer.entry.count) for sharer in sharers[1:]]
+    rounded = [sharer.entry.stripe or _rounded(nodes) for sharer, nodes in zip(sharers[1:], others, strict=True)]
+    for candidate in (whole, rounded):
+        if _fits(sharers, [first, *candidate], leaf):
+            others = candidate
+            break
+    while stated is None and _fits(sharers, [first + 1, *others], leaf):
         first += 1
-    return [first, *rounded]
+    return [first, *others]
 
 
 def _fits(sharers: Sequence[Sharer], nodes: Sequence[int], leaf: LeafClass) -> bool:

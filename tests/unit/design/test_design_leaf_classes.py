@@ -170,7 +170,8 @@ def test_nodes_of_two_speeds_share_a_leaf_in_cages_of_each(designed: Designer) -
     ("nodes", "stores", "stripe_nodes"),
     [
         (20, 5, {"gpu": 24, "store": 8}),  # 1 stripe: 20 + 5 ≤ 32; 8 for storage leave 24
-        (60, 3, {"gpu": 30, "store": 2}),  # 2 stripes: 30 + 2
+        (34, 5, {"gpu": 24, "store": 8}),  # 2 stripes of GPU nodes hold them with 8 for storage, too
+        (60, 3, {"gpu": 30, "store": 2}),  # 2 stripes: 30 + 2; with 4 for storage there would be 3
         (64, 1, {"gpu": 31, "store": 1}),  # 32 + 1 > 32 in 2 stripes; 22 + 1 in 3
     ],
 )
