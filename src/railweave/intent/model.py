@@ -151,8 +151,8 @@ class Nodes(Keys):
     )
     stripe: Annotated[int | None, Whole(least=1, most=4096, auto=True)] = default(
         "auto",
-        "nodes of this entry that share one set of leaves; auto is topology.stripe, with share_leaves all of them or what"
-        " the fewest stripes need, rounded up to a power of two",
+        "nodes of this entry that share one set of leaves; auto is topology.stripe, with share_leaves all of them or"
+        " what the fewest stripes need, rounded up to a power of two",
     )
     share_leaves: Annotated[bool, Flag()] = default(
         False, "these nodes are on the leaves of the first entry, on the ports behind those of its stripe"
