@@ -4,13 +4,15 @@ They share nodes, and a node has one routing table: an address that two fabrics 
 meant.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.registry import Breach
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic
 from railweave.fabric.model import Fabric
+from railweave.fabric.policy import Pool
+from railweave.intent.carving import free_values
 from railweave.intent.model import Intent, pool_path
 
 _CODE = "RW127"
@@ -23,47 +25,78 @@ def fabrics_apart(intent: Intent) -> Iterator[Diagnostic]:
 
 
 def _met(intent: Intent) -> Iterator[Breach]:
+    if not intent.others:
+        return
+    fabric = design(intent, load_catalog()).fabric
     for other in intent.others:
         if intent.fabric == other.fabric:
             message = f"two fabrics are named {intent.fabric}: their switches would have the same names"
             yield Breach("fabric", message, "give one of them another name with `fabric`")
-        yield from _pools_met(intent, other)
-    if intent.others:
-        yield from _numbers_met(intent)
+        others_fabric = design(other, load_catalog()).fabric
+        ways = _Ways(intent, other)
+        yield from _pools_met(intent, _pools(intent, fabric), other, _pools(other, others_fabric), ways)
+        if fabric is not None and others_fabric is not None:
+            yield from _numbers_met(
+                intent.fabric, _numbers(intent, fabric), other, _numbers(other, others_fabric), ways
+            )
 
 
-def _pools_met(intent: Intent, other: Intent) -> Iterator[Breach]:
-    for key, pool in intent.pools.items():
-        for theirs, their_pool in other.pools.items():
+class _Ways:
+    """How two fabrics that meet come apart: the later one in the file takes what is free beside all others."""
+
+    def __init__(self, intent: Intent, other: Intent) -> None:
+        every = (intent, *intent.others)
+        self._later = max((intent, other), key=lambda fabric: fabric.part.number if fabric.part else 0)
+        # A number of its own that meets another's is no way out, as fabrics have more numbers than their first.
+        beside = [fabric for fabric in every if fabric.fabric != self._later.fabric]
+        self._values = free_values(self._later, beside)
+
+    def fix(self, path: str) -> str:
+        value = self._values.get(path)
+        if value is None:
+            return f"state another `{path}` for one of the fabrics"
+        return f"state `{path}: {value}` for {self._later.fabric}"
+
+
+def _pools(intent: Intent, fabric: Fabric | None) -> dict[str, Pool]:
+    """Return the pools that a fabric uses, also that of a third tier which follows from its size."""
+    pools = dict(intent.pools)
+    addressing = intent.policies.addressing
+    if fabric is not None and fabric.sizing.super_spines and not addressing.unnumbered:
+        pools["core"] = addressing.core
+    return pools
+
+
+def _pools_met(
+    intent: Intent, pools: Mapping[str, Pool], other: Intent, their_pools: Mapping[str, Pool], ways: _Ways
+) -> Iterator[Breach]:
+    for key, pool in pools.items():
+        for theirs, their_pool in their_pools.items():
             if pool.meets(their_pool):
                 message = (
                     f"the pool of {key} ({pool}) of {intent.fabric} overlaps"
                     f" that of {theirs} ({their_pool}) of {other.fabric}"
                 )
-                yield Breach(pool_path(key), message, f"state another `{pool_path(key)}` for one of the fabrics")
+                yield Breach(pool_path(key), message, ways.fix(pool_path(key)))
 
 
-def _numbers_met(intent: Intent) -> Iterator[Breach]:
+def _numbers_met(
+    own_name: str, own: Mapping[str, range], other: Intent, theirs: Mapping[str, range], ways: _Ways
+) -> Iterator[Breach]:
     """Yield the ranges of AS numbers, in use or reserved for leaves, that overlap one of another fabric."""
-    own = _numbers(intent)
-    for other in intent.others:
-        for their_tier, their_numbers in _numbers(other).items():
-            for tier, numbers in own.items():
-                if numbers[0] <= their_numbers[-1] and their_numbers[0] <= numbers[-1]:
-                    message = (
-                        f"the AS numbers of the {tier} tier of {intent.fabric}, {_text(numbers)}, meet"
-                        f" those of the {their_tier} tier of {other.fabric}, {_text(their_numbers)}"
-                    )
-                    key = tier.replace("-", "_")
-                    fix = f"state another `addressing.asn.{key}` for one of the fabrics"
-                    yield Breach(f"addressing.asn.{key}", message, fix)
+    for their_tier, their_numbers in theirs.items():
+        for tier, numbers in own.items():
+            if numbers[0] <= their_numbers[-1] and their_numbers[0] <= numbers[-1]:
+                message = (
+                    f"the AS numbers of the {tier} tier of {own_name}, {_text(numbers)}, meet"
+                    f" those of the {their_tier} tier of {other.fabric}, {_text(their_numbers)}"
+                )
+                key = f"addressing.asn.{tier.replace('-', '_')}"
+                yield Breach(key, message, ways.fix(key))
 
 
-def _numbers(intent: Intent) -> dict[str, range]:
-    """Return the AS numbers of each tier from the first to the last; of an intent that cannot be built none."""
-    fabric = design(intent, load_catalog()).fabric
-    if fabric is None:
-        return {}
+def _numbers(intent: Intent, fabric: Fabric) -> dict[str, range]:
+    """Return the AS numbers of each tier from the first to the last."""
     reserved = (intent.topology.reserve.leaves or 0) * intent.topology.planes
     lowest = intent.policies.addressing.leaf_asn
     ranges: dict[str, range] = {}

@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 _KEYS_OF_FILE = ("fabrics", "nodes")
+_SECTION = (
+    "The keys of one of several fabrics; those at the top level hold where it does not state them. Pools and AS numbers"
+    " that it does not state are free beside those of the fabrics above."
+)
 _MAPPING = {"type": "object", "additionalProperties": False}
 
 
@@ -16,7 +20,7 @@ def with_fabrics(schema: Mapping[str, Any]) -> dict[str, Any]:
     section = {
         **_MAPPING,
         "title": "FabricKeys",
-        "description": "The keys of one of several fabrics; those at the top level hold where it does not state them.",
+        "description": _SECTION,
         "properties": {name: form for name, form in keys.items() if name not in _KEYS_OF_FILE},
         "required": ["topology"],
     }

@@ -158,10 +158,11 @@ def _as_parts(intents: "dict[str, Intent]", orders: Mapping[str, tuple[str, ...]
     ``orders`` are the fabrics of these groups, by entry of nodes.
     """
     from railweave.fabric.devices import NodeRole
+    from railweave.intent.carving import carved
     from railweave.intent.model import Part
 
     result: dict[str, Intent] = {}
-    for name, intent in intents.items():
+    for number, (name, intent) in enumerate(carved(intents).items()):
         first_ports: dict[str, int] = {}
         collectives: set[str] = set()
         for entry in intent.nodes:
@@ -170,7 +171,7 @@ def _as_parts(intents: "dict[str, Intent]", orders: Mapping[str, tuple[str, ...]
             # GPUs meet over the NICs that are listed first.
             if entry.role is NodeRole.GPU and fabrics[:1] == (name,):
                 collectives.add(entry.name)
-        result[name] = replace(intent, part=Part(name, first_ports, frozenset(collectives)))
+        result[name] = replace(intent, part=Part(name, number, first_ports, frozenset(collectives)))
     return result
 
 

@@ -322,8 +322,9 @@ def pool_path(name: str) -> str:
 class Part:
     """The place of one of several fabrics in a file."""
 
-    # Its key in `fabrics`.
+    # Its key in `fabrics`, and its place there.
     name: str
+    number: int
     # By entry of nodes: how many NIC ports the groups before the fabric's have.
     first_ports: Mapping[str, int]
     # The entries whose first group is the fabric's; their GPUs meet in it.

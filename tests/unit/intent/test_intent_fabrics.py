@@ -119,7 +119,7 @@ def test_places_and_paths_are_those_of_the_file() -> None:
         "nodes[1].first_stripe": (15, 83, "nodes[1].nics[0].first_stripe"),
     }
     assert intent.file == "f.yml"
-    assert intent.part == Part("storage", {"gpu": 8, "store": 0}, frozenset())
+    assert intent.part == Part("storage", 1, {"gpu": 8, "store": 0}, frozenset())
 
 
 def test_keys_of_the_top_level_hold_where_a_fabric_does_not_state_them() -> None:
@@ -233,24 +233,24 @@ MET = {
     "pools": (
         ("hosts: 10.96.0.0/11", "hosts: 10.32.0.0/12"),
         "31:14 fabrics.storage.addressing.hosts RW127 the pool of hosts (10.32.0.0/12) of pod1-storage overlaps that"
-        " of hosts (10.32.0.0/11) of pod1-backend / state another `addressing.hosts` for one of the fabrics",
+        " of hosts (10.32.0.0/11) of pod1-backend / state `addressing.hosts: 10.96.0.0/11` for pod1-storage",
     ),
     "pools-of-two-kinds": (
         ("loopbacks: 10.254.0.0/16", "loopbacks: 10.33.0.0/16"),
         "29:18 fabrics.storage.addressing.loopbacks RW127 the pool of loopbacks (10.33.0.0/16) of pod1-storage overlaps"
-        " that of hosts (10.32.0.0/11) of pod1-backend / state another `addressing.loopbacks` for one of the fabrics",
+        " that of hosts (10.32.0.0/11) of pod1-backend / state `addressing.loopbacks: 10.254.0.0/16` for pod1-storage",
     ),
     "as-numbers": (
         ("leaf: 4220000000", "leaf: 4210000007"),
         "32:19 fabrics.storage.addressing.asn.leaf RW127 the AS numbers of the leaf tier of pod1-storage, 4210000007 to"
         " 4210000008, meet those of the leaf tier of pod1-backend, 4210000000 to 4210000007"
-        " / state another `addressing.asn.leaf` for one of the fabrics",
+        " / state `addressing.asn.leaf: 4220000000` for pod1-storage",
     ),
-    "as-numbers-of-a-default": (
-        (", spine: 4200101000", ""),
-        "32:7 fabrics.storage.addressing.asn RW127 the AS numbers of the spine tier of pod1-storage, 4200001000, meet"
-        " those of the spine tier of pod1-backend, 4200001000"
-        " / state another `addressing.asn.spine` for one of the fabrics",
+    "as-numbers-of-a-tier": (
+        ("spine: 4200101000", "spine: 4200001000"),
+        "32:38 fabrics.storage.addressing.asn.spine RW127 the AS numbers of the spine tier of pod1-storage, 4200001000,"
+        " meet those of the spine tier of pod1-backend, 4200001000"
+        " / state `addressing.asn.spine: 4200101000` for pod1-storage",
     ),
     "names": (
         ("  storage:\n", "  storage:\n    fabric: pod1-backend\n"),
@@ -279,13 +279,6 @@ def test_a_reserve_of_as_numbers_counts() -> None:
     reserved = text.replace("    topology:\n      leaf", "    topology:\n      reserve: {leaves: 128}\n      leaf", 1)
     (found,) = met(reserved, "f.yml#backend")
     assert "4210000000 to 4210000127, meet those of the leaf tier of pod1-storage, 4210000100 to 4210000101" in found
-
-
-def test_fabrics_without_addresses_of_their_own_meet_in_every_pool() -> None:
-    text = TEXT[: TEXT.index("    addressing:\n")]
-    found = met(text, "f.yml#storage")
-    assert len(found) == 5
-    assert all(one.startswith("21:3 fabrics.storage RW127 the ") for one in found)
 
 
 def test_sound_fabrics_have_no_error() -> None:
