@@ -264,6 +264,29 @@ def change(before: Bill, after: Bill, against: str) -> Bill:
     return after._replace(lines=_ordered(lines), against=against)
 
 
+_RACKS_APART = "racks, trays and bundles are of one fabric: name it with --fabric NAME"
+
+
+def together(bills: Sequence[Bill]) -> Bill:
+    """Return one bill of several fabrics: parts that are the same are one line."""
+    quantities: Counter[BillLine] = Counter()
+    places: dict[BillLine, Counter[str]] = {}
+    for line in chain.from_iterable(bought.lines for bought in bills):
+        part = line._replace(quantity=0, where=())
+        quantities[part] += line.quantity
+        places.setdefault(part, Counter()).update(line.where)
+    lines = [part._replace(quantity=count, where=tuple(places[part])) for part, count in quantities.items()]
+    remarks = dict.fromkeys(remark for bought in bills for remark in bought.remarks)
+    if any(bought.racks for bought in bills):
+        remarks[_RACKS_APART] = None
+    return Bill(
+        ", ".join(bought.fabric for bought in bills),
+        _ordered(lines),
+        tuple(remarks),
+        shares_cages=any(bought.shares_cages for bought in bills),
+    )
+
+
 def _ordered(lines: Iterable[BillLine]) -> tuple[BillLine, ...]:
     order = list(PartKind)
     # The line itself comes last: two descriptions of one part keep their order from run to run.

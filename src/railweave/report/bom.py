@@ -95,9 +95,10 @@ def write_csv(bill: Bill, path: Path) -> None:
 
 def bom_view(bill: Bill) -> RenderableType:
     """Return the parts in a table with their prices, then totals and remarks."""
-    title = f"Fabric {bill.fabric}: bill of materials"
+    fabrics = "Fabrics" if "," in bill.fabric else "Fabric"
+    title = f"{fabrics} {bill.fabric}: bill of materials"
     if bill.against:
-        title = f"Fabric {bill.fabric}: parts to buy more than for {bill.against}, - for those no longer needed"
+        title = f"{fabrics} {bill.fabric}: parts to buy more than for {bill.against}, - for those no longer needed"
     with_spares = any(line.spares for line in bill.lines)
     racks: list[Text] = []
     if bill.racks is not None and not bill.against:

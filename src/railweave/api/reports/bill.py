@@ -6,7 +6,7 @@ from pathlib import Path
 
 from railweave.api.design.intent import Designed, design_intent, designed_at, load_countable
 from railweave.api.project import Project
-from railweave.bom.bill import Bill, bill, change
+from railweave.bom.bill import Bill, bill, change, together
 from railweave.bom.labels import CableLabel
 from railweave.bom.labels import cable_labels as labels_of
 from railweave.bom.phases import BomPhase
@@ -21,11 +21,14 @@ from railweave.design.growth import (
     without_switches_of_pods,
 )
 from railweave.errors import RefusedError
+from railweave.intent.load import fabrics_in
+from railweave.intent.reference import reference
 from railweave.wording import counted
 
 
 def bom(project: Project, *, against: str = "", prices: Path | None = None, spares: Iterable[str] = ()) -> Bill:
-    """Return the bill of materials: every part with its quantity, cables by length.
+    """Return the bill of materials: every part with its quantity, cables by length; of all fabrics of the intent where
+    it has several and none is named.
 
     ``against`` is a git revision or a file, as in `diff`: then only what the intent needs more, or less, than there.
     ``prices`` is a file with prices by part, ``spares`` what is bought beyond the quantities: percent of every part,
@@ -34,20 +37,28 @@ def bom(project: Project, *, against: str = "", prices: Path | None = None, spar
     """
     price_list = None if prices is None else read_prices(prices)
     rules = read_spares(spares)
+    intents = _intents(project)
 
-    def bought(designed: Designed) -> Bill:
-        return with_spares(bill(designed.fabric, designed.catalog), rules)
+    def bought(designs: Iterable[Designed]) -> Bill:
+        bills = [bill(designed.fabric, designed.catalog) for designed in designs]
+        return with_spares(bills[0] if len(bills) == 1 else together(bills), rules)
 
-    order = bought(load_countable(project.intent))
+    order = bought(map(load_countable, intents))
     # A price is refused if it is of no part; parts that are only in the earlier bill are known as well.
     parts = order.lines
     if against:
-        before = bought(designed_at(against, project.intent, to_count=True))
+        before = bought(designed_at(against, intent, to_count=True) for intent in intents)
         parts = (*parts, *before.lines)
         order = change(before, order, against)
     if price_list is None:
         return order
     return priced(order, price_list, parts)
+
+
+def _intents(project: Project) -> tuple[Path, ...]:
+    """Return the intent of each fabric of a file, or of the one that is named."""
+    names = fabrics_in(project.intent)
+    return tuple(reference(project.intent, name) for name in names) or (project.intent,)
 
 
 def bom_phases(project: Project, *, prices: Path | None = None, spares: Iterable[str] = ()) -> tuple[BomPhase, ...]:
@@ -111,9 +122,9 @@ def _grown(today: Designed, nodes: int) -> Designed:
 
 
 def cable_labels(project: Project) -> tuple[CableLabel, ...]:
-    """Return the labels of all plugs of all cables, in the order of racks, units and ports.
+    """Return the labels of all plugs of all cables, in the order of racks, units and ports, fabric by fabric.
 
     Raises RefusedError with every error of the intent.
     """
-    designed = load_countable(project.intent)
-    return labels_of(designed.fabric, designed.catalog)
+    designs = [load_countable(intent) for intent in _intents(project)]
+    return tuple(label for designed in designs for label in labels_of(designed.fabric, designed.catalog))
