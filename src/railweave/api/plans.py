@@ -34,6 +34,7 @@ def plan(
     project.operator.warn(as_warnings(fabric.missing_secrets))
     with fabric.progress():
         made = fabric.plan(remove_conflicting=remove_conflicting, skip_unreachable=skip_unreachable, limit=names)
+    project.operator.warn(as_warnings(fabric.earlier_default(made)))
     project.operator.warn(as_warnings(discarded(made, fabric.history(made))))
     return made
 

@@ -248,6 +248,16 @@ class Layout(NamedTuple):
         """Return the highest oversubscription of a leaf, 0 where none has uplinks."""
         return max(leaf.ratio for leaf in self.classes)
 
+    def connected_ratio(self, group: NodeGroup) -> Fraction:
+        """Return the oversubscription of a leaf of a full stripe by the ports that nodes are connected to."""
+        leaf = self.classes[group.leaf]
+        return Fraction(self.connected_gbps(group), leaf.up_gbps) if leaf.uplinks else Fraction(0)
+
+    def connected_gbps(self, group: NodeGroup) -> int:
+        """Return the bandwidth of the nodes of a stripe on one leaf, of all where they do not fill a stripe."""
+        nodes = min(group.stripe_nodes, group.entry.count)
+        return nodes * group.ports_per_leaf * self.classes[group.leaf].hardware.down.speed_gbps
+
     @property
     def shared_uplinks(self) -> int:
         """Return the greatest common divisor of the uplinks of all classes, which a number of spines divides."""

@@ -6,11 +6,12 @@ stripe are of one class, and every entry of nodes attaches to one.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil
 from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
 from railweave.design.hardware import TierHardware, breakout_of, hardware_of, model_of
-from railweave.design.split import NO_PORTS, Breakout, TierPorts
+from railweave.design.split import NO_PORTS, Breakout, TierPorts, split_step
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent, NodeLeaf, Nodes
 
@@ -69,6 +70,13 @@ class LeafClass(NamedTuple):
     def up_gbps(self) -> int:
         """Return the bandwidth of its connected uplinks."""
         return self.uplinks * self.hardware.up.speed_gbps
+
+    def least_uplinks(self, down_gbps: int, ratio: Fraction) -> int:
+        """Return the fewest automatic uplinks whose bandwidth is within ``ratio`` of ``down_gbps``."""
+        needed = ceil(down_gbps / (ratio * self.hardware.up.speed_gbps))
+        step = split_step(self.hardware.cages * self.hardware.up.per_cage)
+        # A leaf reaches two spines.
+        return -(-max(needed, 2) // step) * step
 
     @property
     def pair_gbps(self) -> int:

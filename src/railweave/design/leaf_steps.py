@@ -47,6 +47,8 @@ def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
         formula += f"; {counted(low.links_per_pair, 'link')} a pair × {counted(top.group_size, 'spine')}"
     else:
         formula = split_formula(hardware[0], layout.ratio)
+        if intent.stripe_caps_split:
+            formula = f"stripe of {intent.topology.stripe} nodes; {formula}"
     yield SizingStep("leaf port split", formula, f"{ports.down} down + {low.uplinks} up")
     for leaf in layout.classes[1:]:
         yield panel_step(f"ports of a leaf of {leaf.name}", leaf.ports)

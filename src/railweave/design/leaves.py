@@ -1,7 +1,6 @@
 """The leaves: the split of their ports, and the stripes that have some. They are counted from the nodes."""
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from itertools import count as numbers
 from itertools import islice
 from math import gcd
@@ -11,7 +10,7 @@ from railweave.design.hardware import TierHardware
 from railweave.design.layout import NodeGroup, TierLayout, owner
 from railweave.design.leaf_class import LeafClass, NodePorts
 from railweave.design.nodes import place_groups, rail_count, stripe_leaves
-from railweave.design.ratios import AUTOMATIC_RATIO, ratio_text
+from railweave.design.ratios import asked_ratio, ratio_text
 from railweave.design.sharing import ports_needed, sharers_of, with_speeds
 from railweave.design.split import Breakout, Split, TierPorts, automatic_split, downlink_room, place_ports, whole_cages
 from railweave.diagnostics import Diagnostic, error
@@ -26,7 +25,7 @@ class Leaves(NamedTuple):
     """The leaves of a plane: their classes, the groups of nodes and the stripes that have leaves.
 
     ``uplinks`` are those of the first class's automatic split, all of them connected, or None with ``links_per_pair``
-    given.
+    given. ``panel`` is that split without a stripe, by all ports of a leaf.
     """
 
     classes: tuple[LeafClass, ...]
@@ -35,6 +34,7 @@ class Leaves(NamedTuple):
     stripes: tuple[int, ...]
     rails: int
     per_stripe: int
+    panel: Split
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -74,29 +74,23 @@ class Leaves(NamedTuple):
         return next(group.first_stripe for group in self.groups if group.entry.name == leaf.name)
 
 
-def asked_ratio(intent: Intent) -> Fraction:
-    """Return the oversubscription asked for, by the workload where it is automatic."""
-    given = intent.topology.oversubscription
-    return AUTOMATIC_RATIO[intent.workload.kind] if given is None else given
-
-
 def count_leaves(
     intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]
 ) -> tuple[Leaves | None, Faults]:
     """Return the leaves that the nodes need, or why there are none."""
-    split = _automatic_split(intent, classes[0].hardware)
-    with_ports = _with_downlinks(intent, node_ports, classes, split)
+    panel = _automatic_split(intent, classes[0].hardware)
+    with_ports = _with_ports(intent, node_ports, classes, panel)
     if with_ports[0].down == 0:
         return None, (_no_split(intent, classes[0].hardware),)
     groups, diagnostics = place_groups(intent, node_ports, with_ports)
     if diagnostics:
         return None, diagnostics
     per_stripe = stripe_leaves(intent)
-    stripes, diagnostics = _place_leaves(intent, groups, per_stripe)
+    stripes, diagnostics = _place_leaves(intent, groups, per_stripe, panel)
     if diagnostics:
         return None, diagnostics
-    uplinks = split.up if intent.topology.links_per_pair is None else None
-    return Leaves(with_ports, uplinks, groups, stripes, rail_count(intent), per_stripe), ()
+    uplinks = with_ports[0].uplinks if intent.topology.links_per_pair is None else None
+    return Leaves(with_ports, uplinks, groups, stripes, rail_count(intent), per_stripe, panel), ()
 
 
 def _automatic_split(intent: Intent, hardware: TierHardware) -> Split:
@@ -104,19 +98,35 @@ def _automatic_split(intent: Intent, hardware: TierHardware) -> Split:
     return automatic_split(hardware.cages, hardware.down, hardware.up, asked_ratio(intent)) or Split(0, 0)
 
 
-def _with_downlinks(
-    intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass], split: Split
-) -> tuple[LeafClass, ...]:
-    """Return the classes with their ports for nodes; ``split`` is that of the first."""
-    stripe = intent.topology.stripe
-    if intent.topology.links_per_pair is not None and stripe is not None:
-        return _of_stated_stripes(node_ports, classes, stripe)
+def _ports_per_leaf(node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]) -> list[int]:
+    """Return the most ports that a node has on one leaf of each class."""
     per_leaf = [0] * len(classes)
     for ports in node_ports:
         per_leaf[ports.leaf] = max(per_leaf[ports.leaf], ports.per_leaf)
-    first = classes[0]._replace(down=split.down, uplinks=split.up)
-    others = zip(classes[1:], per_leaf[1:], strict=True)
-    return first, *(_split_beside(intent, leaf, ports, first) for leaf, ports in others)
+    return per_leaf
+
+
+def _with_ports(
+    intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass], panel: Split
+) -> tuple[LeafClass, ...]:
+    """Return the classes with their ports for nodes and their automatic uplinks; ``panel`` is the first's split."""
+    topology, first = intent.topology, classes[0]._replace(down=panel.down, uplinks=panel.up)
+    if topology.links_per_pair is not None and topology.stripe is not None:
+        return _of_stated_stripes(node_ports, classes, topology.stripe)
+    per_leaf = _ports_per_leaf(node_ports, classes)
+    addresses = panel.down + panel.up
+    if not intent.stripe_caps_split:
+        others = zip(classes[1:], per_leaf[1:], strict=True)
+        return first, *(_split_beside(intent, leaf, ports, first, addresses) for leaf, ports in others)
+    needed = _of_stated_stripes(node_ports, classes, topology.stripe or 0)
+    # The uplinks serve the class whose stripe has most bandwidth, but no more than the panel of the first.
+    most_gbps = min(max(leaf.down_gbps for leaf in needed), first.down_gbps)
+    uplinks = min(panel.up, first.least_uplinks(most_gbps, asked_ratio(intent)))
+    split = [first._replace(down=most_gbps // first.hardware.down.speed_gbps, uplinks=uplinks)]
+    for leaf, ports in zip(classes[1:], per_leaf[1:], strict=True):
+        split.append(_split_beside(intent, leaf, ports, split[0], addresses))
+    capped = zip(split, needed, strict=True)
+    return tuple(leaf._replace(down=min(leaf.down, stated.down)) for leaf, stated in capped)
 
 
 def _of_stated_stripes(
@@ -133,15 +143,14 @@ def _of_stated_stripes(
     return tuple(leaf._replace(down=ports) for leaf, ports in zip(classes, down, strict=True))
 
 
-def _split_beside(intent: Intent, leaf: LeafClass, ports: int, first: LeafClass) -> LeafClass:
+def _split_beside(intent: Intent, leaf: LeafClass, ports: int, first: LeafClass, addresses: int) -> LeafClass:
     """Return a class beside the first with its ports for nodes, of which each has ``ports`` on a leaf.
 
     They are as many as carry the same bandwidth at another speed beside the same uplinks, and no more than a leaf has
-    addresses for. Leaves with uplinks of their own, or with too few ports for those of the first class, are divided by
-    themselves.
+    ``addresses`` for. Leaves with uplinks of their own, or with too few ports for those of the first class, are divided
+    by themselves.
     """
     hardware = leaf.hardware
-    addresses = first.down + first.uplinks
     alone = _automatic_split(intent, hardware)
     if leaf.reserve is not None:
         return leaf._replace(down=min(alone.down, addresses))
@@ -258,7 +267,7 @@ def _no_room(intent: Intent, hardware: TierHardware, down: int, block: int | Non
 
 
 def _place_leaves(
-    intent: Intent, groups: tuple[NodeGroup, ...], per_stripe: int
+    intent: Intent, groups: tuple[NodeGroup, ...], per_stripe: int, panel: Split
 ) -> tuple[tuple[int, ...], tuple[Diagnostic, ...]]:
     """Return the indexes of the stripes that have leaves.
 
@@ -272,7 +281,7 @@ def _place_leaves(
         better = max(len(used), count // per_stripe + 1) * per_stripe
         return (), (_not_whole_stripes(intent, count, better, per_stripe),)
     if count < len(used) * per_stripe:
-        return (), (_too_few(intent, groups, count, len(used), per_stripe),)
+        return (), (_too_few(intent, groups, count, len(used), per_stripe, panel),)
     taken = set(used)
     free = count // per_stripe - len(used)
     extra = islice((stripe for stripe in numbers() if stripe not in taken), free)
@@ -295,7 +304,9 @@ def _not_whole_stripes(intent: Intent, count: int, better: int, per_stripe: int)
     )
 
 
-def _too_few(intent: Intent, groups: tuple[NodeGroup, ...], count: int, stripes: int, per_stripe: int) -> Diagnostic:
+def _too_few(
+    intent: Intent, groups: tuple[NodeGroup, ...], count: int, stripes: int, per_stripe: int, panel: Split
+) -> Diagnostic:
     nodes = sum(group.entry.count for group in groups)
     needed = stripes * per_stripe
     if len(groups) > 1:
@@ -307,10 +318,14 @@ def _too_few(intent: Intent, groups: tuple[NodeGroup, ...], count: int, stripes:
         )
     (group,) = groups
     room = count // per_stripe * group.stripe_nodes
-    return error(
-        "T-1",
+    message = (
         f"{nodes} nodes need {needed} leaves: {counted(count, 'leaf')} have ports for {room}"
-        f" nodes, {group.stripe_nodes} in a stripe of {counted(per_stripe, 'leaf')}",
-        intent.where("topology.leaf.count"),
-        fix=f"use {needed} leaves, or at most {room} nodes",
+        f" nodes, {group.stripe_nodes} in a stripe of {counted(per_stripe, 'leaf')}"
     )
+    fix = f"use {needed} leaves, or at most {room} nodes"
+    if intent.topology.stripe is not None:
+        message += f" (topology.stripe: {group.stripe_nodes})"
+        larger = -(-nodes // max(1, count // per_stripe))
+        if larger * group.ports_per_leaf <= panel.down:
+            fix += f", or topology.stripe: {larger}"
+    return error("T-1", message, intent.where("topology.leaf.count"), fix=fix)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import owner
-from railweave.design.leaves import Faults, Leaves, asked_ratio
+from railweave.design.leaves import Faults, Leaves
 from railweave.design.rails import rails_exceed_spines
-from railweave.design.ratios import ratio_text
+from railweave.design.ratios import asked_ratio, ratio_text
 from railweave.design.spines import fitting_counts
 from railweave.design.split import Split, TierPorts, all_down, automatic_split, place_ports, whole_cages
 from railweave.diagnostics import Diagnostic, error

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, NodeGroup, TierLayout
 from railweave.design.leaf_class import LeafClass, NodePorts
-from railweave.design.leaves import Faults, Leaves, asked_ratio
+from railweave.design.leaves import Faults, Leaves
 from railweave.design.nodes import place_groups, rail_count
+from railweave.design.ratios import asked_ratio
 from railweave.design.split import all_down
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent, Shape

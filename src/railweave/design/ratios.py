@@ -3,7 +3,7 @@
 from fractions import Fraction
 from math import ceil
 
-from railweave.intent.model import WorkloadKind
+from railweave.intent.model import Intent, WorkloadKind
 
 AUTOMATIC_RATIO = {
     WorkloadKind.PRETRAINING: Fraction(1),
@@ -25,9 +25,20 @@ _TERABIT_GBPS = 1000
 _PETABIT_GBPS = 1_000_000
 
 
+def asked_ratio(intent: Intent) -> Fraction:
+    """Return the oversubscription asked for, by the workload where it is automatic."""
+    given = intent.topology.oversubscription
+    return AUTOMATIC_RATIO[intent.workload.kind] if given is None else given
+
+
 def ratio_text(ratio: Fraction | float) -> str:
     """Return a ratio with at most two decimals: ``1:1``, ``1.33:1``."""
     return f"{round(float(ratio), 2):g}:1"
+
+
+def exact_ratio_text(ratio: Fraction | float) -> str:
+    """Return a ratio with three digits, since that of few connected ports is small: ``0.125:1``."""
+    return f"{float(ratio):.3g}:1"
 
 
 def asking_text(ratio: Fraction) -> str:

@@ -4,13 +4,13 @@ from fractions import Fraction
 from itertools import accumulate
 
 from railweave.design.core_cost import core_diagnostics
-from railweave.design.layout import Layout
-from railweave.design.ratios import RECOMMENDED_RATIO, bandwidth_text, ratio_text
+from railweave.design.layout import Layout, NodeGroup
+from railweave.design.ratios import RECOMMENDED_RATIO, bandwidth_text, exact_ratio_text, ratio_text
 from railweave.design.room import Designed, Growth, end_of_growth, find_growth, remaining_capacity
 from railweave.design.steps import explain
 from railweave.diagnostics import Diagnostic, error, info, warning
 from railweave.fabric.sizing import LeafSplit, LinkCounts, Oversubscription, RoomLeft, Sizing
-from railweave.intent.model import Intent
+from railweave.intent.model import Intent, SplitRule
 from railweave.wording import counted
 
 ADVISED_SPINES = 4
@@ -62,6 +62,7 @@ def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tup
         *_unused_pod(intent, layout),
         *_unused_uplink_speed(intent, layout),
         *_ratio_advice(intent, layout),
+        *_idle_uplinks(intent, layout),
         *_unequal_leaves(intent, layout),
         *_spine_advice(intent, layout),
         *core_diagnostics(intent, layout),
@@ -120,6 +121,41 @@ def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
             fix=f"ask for {ratio_text(most)} or less, or keep it knowingly",
         )
     ]
+
+
+_FAR_MORE = 2
+"""How many times the uplinks that connected ports ask for are worth a word."""
+
+
+def _idle_uplinks(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return that leaves have far more uplinks than the ports that nodes are connected to ask for."""
+    group = max(layout.groups, key=layout.connected_ratio)
+    leaf = layout.classes[group.leaf]
+    needed = leaf.least_uplinks(layout.connected_gbps(group), layout.ratio)
+    if leaf.uplinks <= _FAR_MORE * needed or intent.workload.growth is not None:
+        return []
+    connected = min(group.stripe_nodes, group.entry.count) * group.ports_per_leaf
+    return [
+        info(
+            "RW216",
+            f"a leaf has {counted(leaf.uplinks, 'uplink')} for {counted(connected, 'connected port')},"
+            f" {exact_ratio_text(layout.connected_ratio(group))}; {ratio_text(layout.ratio)} asks for {needed}",
+            intent.where("topology.stripe"),
+            fix=_fewer_uplinks(intent, group, layout),
+        )
+    ]
+
+
+def _fewer_uplinks(intent: Intent, group: NodeGroup, layout: Layout) -> str:
+    """Return how leaves get the uplinks that their nodes ask for."""
+    topology, nodes = intent.topology, min(group.stripe_nodes, group.entry.count)
+    keep = "keep it for nodes that come later"
+    if topology.links_per_pair is not None:
+        least = max(2, -(-layout.spines.group_size * layout.connected_ratio(group) // layout.ratio))
+        return f"use {counted(least, 'spine')}{layout.of_spines}, or {keep}"
+    if topology.stripe is not None and topology.split is SplitRule.PANEL:
+        return "leave `split: panel` out, which moves the cables of a running fabric, or keep it"
+    return f"write topology.stripe: {nodes}, or the nodes that share a set of leaves later on; or {keep}"
 
 
 def _unequal_leaves(intent: Intent, layout: Layout) -> list[Diagnostic]:

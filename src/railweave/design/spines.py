@@ -6,10 +6,10 @@ bundles would overload the spines that have fewer links towards a leaf.
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 from typing import NamedTuple
 
-from railweave.design.ratios import asking_text, ratio_text
+from railweave.design.ratios import asked_ratio, asking_text, ratio_text
 from railweave.design.split import TierPorts
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent
@@ -36,6 +36,7 @@ class SpineRoom(NamedTuple):
     groups: int = 1
     group: str = ""
     blocks: int = 0
+    panel_uplinks: int = 1
     reserved: int = 0
 
     @property
@@ -156,16 +157,31 @@ def _uneven(intent: Intent, given: int, uplinks: int, fitting: list[int], room: 
     return error(
         "T-2",
         f"{counted(given, 'spine')}{room.each} cannot share the {uplinks} uplinks of a leaf evenly: {uplinks} ÷ {given}"
-        " is not whole",
+        f" is not whole{_by_stripe(intent)}",
         intent.where("topology.spine.count"),
-        fix=f"use {either(fitting)} spines",
+        fix=f"use {either(fitting)} spines{_by_panel(given, room)}",
     )
+
+
+def _by_stripe(intent: Intent) -> str:
+    """Return in a clause what gives a leaf its uplinks, where that is a stripe."""
+    if not intent.stripe_caps_split:
+        return ""
+    ratio = ratio_text(asked_ratio(intent))
+    return f" (topology.stripe: {intent.topology.stripe} with topology.oversubscription: {ratio})"
+
+
+def _by_panel(given: int, room: SpineRoom) -> str:
+    """Return the split by which the spines of the intent share the uplinks of a leaf, empty where they do not."""
+    if room.panel_uplinks % given or room.leaves * (room.panel_uplinks // given) > room.ports:
+        return ""
+    return f", or topology.split: panel, which gives a leaf {room.panel_uplinks} uplinks"
 
 
 def _spines_full(intent: Intent, pair: int, uplinks: int, more: int, room: SpineRoom) -> Diagnostic:
     return error(
         "T-3",
-        _too_many_links(pair, room),
+        _too_many_links(pair, room) + _by_stripe(intent),
         intent.where("topology.spine.count"),
         fix=f"use {room.stated(more)} spines ({counted(uplinks // more, 'link')} a pair; this moves cables of an"
         f" existing fabric), or spines with {room.leaves * pair} ports{room.down}",
@@ -198,6 +214,9 @@ def _ratio_not_met(intent: Intent, spines: int, demand: UplinkDemand, room: Spin
     more = -(-needed * pair // spines)
     if more * spines <= demand.room:
         ways.append(f"use {demand.key}: {more}")
+    stripe = intent.topology.stripe
+    if stripe is not None and not demand.of and (smaller := floor(stripe * demand.ratio / actual)):
+        ways.append(f"use topology.stripe: {smaller}")
     return error(
         "T-4",
         f"{counted(spines, 'spine')}{room.each} × {counted(pair, 'link')} a pair leave a leaf{demand.of} with"

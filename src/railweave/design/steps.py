@@ -9,12 +9,12 @@ from railweave.design.hardware import TierHardware
 from railweave.design.identity import IPV6_BLOCK_SIZE, host_block_size, nic_block_size
 from railweave.design.layout import Layout
 from railweave.design.leaf_steps import leaf_steps, stripe_steps, switch_steps
-from railweave.design.ratios import bandwidth_text, ratio_text
+from railweave.design.ratios import bandwidth_text, exact_ratio_text, ratio_text
 from railweave.design.room import Growth, end_of_growth
 from railweave.design.spine_steps import pod_steps, spine_steps, super_spine_steps
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.model import IPV6_BLOCK_LENGTH
-from railweave.fabric.sizing import SizingStep
+from railweave.fabric.sizing import CONNECTED_RATIO, SizingStep
 from railweave.intent.model import Intent
 from railweave.units import format_speed
 from railweave.wording import counted
@@ -85,6 +85,7 @@ def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
         ratio_text(low.ratio),
     )
     yield from _class_ratio_steps(layout)
+    yield from _connected_steps(layout)
     worst = layout.worst_ratio
     if top.group_size > 1:
         lost = worst * top.group_size / (top.group_size - 1)
@@ -116,6 +117,15 @@ def _class_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
             f"{counted(spines, 'spine')} × the lesser of {least}, on paths of equal cost",
             bandwidth_text(spines * min(first.pair_gbps, leaf.pair_gbps)),
         )
+
+
+def _connected_steps(layout: Layout) -> Iterator[SizingStep]:
+    """Yield the ratio of the leaf with most of its ports connected, where that is another one than its split's."""
+    group = max(layout.groups, key=layout.connected_ratio)
+    leaf, ratio = layout.classes[group.leaf], layout.connected_ratio(group)
+    if ratio != layout.worst_ratio:
+        formula = f"{bandwidth_text(layout.connected_gbps(group))} down ÷ {bandwidth_text(leaf.up_gbps)} up"
+        yield SizingStep(CONNECTED_RATIO, formula, exact_ratio_text(ratio))
 
 
 def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[SizingStep]:

@@ -9,9 +9,10 @@ from dataclasses import replace
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, TierLayout
 from railweave.design.leaf_class import LeafClass, NodePorts
-from railweave.design.leaves import Faults, Leaves, asked_ratio, count_leaves, place_classes, place_leaf_ports
+from railweave.design.leaves import Faults, Leaves, count_leaves, place_classes, place_leaf_ports
 from railweave.design.pods import GroupTier, Pods, divide_into_pods, join_pods, share_out
 from railweave.design.rails import give_rails_a_switch
+from railweave.design.ratios import asked_ratio
 from railweave.design.reserve import reserve_diagnostics
 from railweave.design.spine_blocks import keep_blocks
 from railweave.design.spines import SpineRoom, SpineTier, UplinkDemand, divide_uplinks, multiply_pairs

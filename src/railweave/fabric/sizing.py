@@ -56,6 +56,10 @@ class RoomLeft(NamedTuple):
     next_step: str
 
 
+CONNECTED_RATIO = "oversubscription of connected ports"
+"""The step that states the ratio of the ports that nodes are connected to, where it is not that of the split."""
+
+
 class Sizing(NamedTuple):
     """Sizes of a fabric."""
 

@@ -74,6 +74,13 @@ class UplinkWiring(StrEnum):
     PORTS = "ports"
 
 
+class SplitRule(StrEnum):
+    """What the ports of a leaf are split by, where the links of a pair are automatic."""
+
+    STRIPE = "stripe"
+    PANEL = "panel"
+
+
 class Growth(Keys):
     """What must fit later; a fabric that cannot grow to it is refused."""
 
@@ -259,6 +266,11 @@ class Topology(Keys):
     links_per_pair: Annotated[int | None, Whole(least=1, most=512, auto=True)] = default(
         "auto", "parallel links between one leaf and one spine"
     )
+    split: Annotated[SplitRule, Word(words=SplitRule, what="split of a leaf")] = default(
+        "stripe",
+        "stripe: a given stripe caps the downlinks of a leaf, whose uplinks are then those that the ratio asks for;"
+        " panel: all ports of a leaf are split at the ratio, whatever the stripe, as in 0.1",
+    )
     wiring: Annotated[UplinkWiring, Word(words=UplinkWiring, what="wiring of uplinks")] = default(
         "cages",
         "cages: the uplinks of a cage go to one switch above wherever the links of a pair allow; ports: each by itself,"
@@ -357,6 +369,15 @@ class Intent:
     part: Part | None = None
     # The other fabrics of the file.
     others: tuple["Intent", ...] = field(default=(), repr=False)
+
+    @property
+    def stripe_caps_split(self) -> bool:
+        """Tell whether a leaf has the uplinks of its stripe's nodes, not of all its ports: every stripe is given."""
+        topology = self.topology
+        if topology.links_per_pair is not None or topology.split is not SplitRule.STRIPE:
+            return False
+        owners = (entry for entry in self.nodes if not entry.share_leaves)
+        return topology.stripe is not None or all(entry.stripe is not None for entry in owners)
 
     @property
     def carries_collectives(self) -> bool:

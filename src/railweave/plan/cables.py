@@ -97,6 +97,18 @@ def changed_cables(plan: Plan) -> tuple[CableChange, ...]:
     return tuple(sorted(changes, key=lambda cable: _ORDER.index(cable.op)))
 
 
+def fabric_cables(plan: Plan) -> tuple[set[Ends], set[Ends]]:
+    """Return the cables between switches that ``plan`` changes, as they are and as they will be, by SONiC's names."""
+    ports = _ports(plan)
+    before = _by_lower_end(plan, ports.before, ports.nodes)
+    after = _by_lower_end(plan, ports.after, ports.nodes)
+    return _between_switches(before, ports.nodes), _between_switches(after, ports.nodes)
+
+
+def _between_switches(cables: Collection[Ends], nodes: Collection[str]) -> set[Ends]:
+    return {ends for ends in cables if ends.lower.device not in nodes}
+
+
 def _place(ends: Ends) -> tuple[object, object]:
     return natural_key(str(ends.lower.device)), natural_key(str(ends.lower.port))
 

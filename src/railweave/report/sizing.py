@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from railweave.design.ratios import bandwidth_text, ratio_text
-from railweave.fabric.sizing import Sizing
+from railweave.fabric.sizing import CONNECTED_RATIO, Sizing
 from railweave.report.layout import paragraphs, table
 from railweave.wording import compact, counted
 
@@ -77,7 +77,11 @@ def _rows_of_tiers(sizing: Sizing) -> Iterator[tuple[str, str]]:
     yield "switches", switches
     yield "leaf", f"{down}, {leaf.up} up ({bandwidth_text(leaf.up_gbps)})"
     yield "links", cables
-    yield "oversubscription", f"{_ratio_text(ratio.leaf)} (target {_ratio_text(ratio.target)}), {after_loss}"
+    connected = ""
+    for step in sizing.steps:
+        if step.name == CONNECTED_RATIO:
+            connected = f"{step.result} with the ports in use, "
+    yield "oversubscription", f"{_ratio_text(ratio.leaf)} (target {_ratio_text(ratio.target)}), {connected}{after_loss}"
 
 
 def _ratio_text(value: float) -> str:

@@ -122,6 +122,8 @@ def agree(
     # Planned again, and compared with what was reviewed: devices may have changed since.
     if review.plan is not None and (diagnostics := check_binding(review.plan, plan, str(review.file))):
         raise RefusedError(diagnostics)
+    if not options.renumber and (diagnostics := fabric.earlier_default(plan)):
+        raise RefusedError(diagnostics)
     if not project.operator.approves(plan):
         return None
     metadata = replace(_metadata(project, fabric, options, review.signed), limit=plan.limit)

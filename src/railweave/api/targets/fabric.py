@@ -155,6 +155,17 @@ class LiveFabric:
             history=self.history(plan),
         )
 
+    def earlier_default(self, plan: "Plan") -> tuple[Diagnostic, ...]:
+        """Return that ``plan`` would change cables because a default is another one than in an earlier version."""
+        from railweave.api.targets.earlier import earlier_defaults
+        from railweave.plan.earlier_default import follows_earlier_default
+
+        # A phase is between two intents, and its cables are those of neither.
+        if self.base:
+            return ()
+        intent = self.designed.intent
+        return follows_earlier_default(plan, self.designed.fabric, earlier_defaults(intent), intent.file)
+
     def require_secrets(self) -> None:
         """Raise RefusedError, before any device is read, with every secret that cannot be resolved."""
         if self.missing_secrets:
