@@ -2,6 +2,8 @@
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
 
 from designed_fabrics import built, check_built_or_refused_with_a_fix, check_nothing_is_given_twice, outcome
 from hypothesis import assume, given
@@ -163,6 +165,20 @@ def test_a_cage_leads_to_one_switch_wherever_the_links_of_a_pair_divide_by_its_p
             far_ends.setdefault(cage, set()).add(far)
     for cage, switches in far_ends.items():
         assert len(switches) == 1 or pair % ports_of_cage[cage]
+
+
+@given(wishes)
+def test_a_given_stripe_has_its_own_ports_and_the_fewest_uplinks_within_the_ratio(wish: Wish) -> None:
+    assume(wish.stripe is not None and wish.pair is None)
+    fabric = built(wish)
+    leaf, intent = fabric.sizing.leaf, wish.intent()
+    nics = intent.nodes[0].nics
+    # Port p of a NIC is in plane p, so a plane has one port of each; of a rail a leaf has one.
+    per_leaf = 1 if wish.shape is Shape.RAIL_OPTIMIZED else nics.count
+    assert leaf.down == (wish.stripe or 0) * per_leaf
+    needed = max(2, ceil(Fraction(leaf.down * nics.speed_gbps, 4 * (wish.uplink_gbps or nics.speed_gbps))))
+    # All of these models have more than 16 ports, so that uplinks come in fours.
+    assert leaf.up == (needed + 3) // 4 * 4
 
 
 @given(wishes)

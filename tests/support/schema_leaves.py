@@ -228,6 +228,7 @@ PAIRS: Mapping[str, Pair] = {
     "topology.oversubscription": Pair("4:1"),
     "topology.stripe": Pair(2, head={"topology.leaf.count": 4}),
     "topology.links_per_pair": Pair(2),
+    "topology.split": Pair("panel", document=NOKIA, both={"topology.stripe": 4}),
     "topology.wiring": Pair(
         "ports",
         document=NOKIA,

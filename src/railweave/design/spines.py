@@ -28,7 +28,8 @@ class SpineRoom(NamedTuple):
 
     ``given`` is how many of them the intent states, None for automatic; ``groups`` share the stated ones, and
     ``group`` says what these are, empty where all leaves reach all spines. ``blocks`` ports are kept for other leaf
-    classes. ``reserved`` are the leaf indexes of the reserve, 0 where it states none."""
+    classes. ``reserved`` are the leaf indexes of the reserve, 0 where it states none. ``panel_uplinks`` are those that
+    a leaf would have without the stripe that caps its split, 1 where none does."""
 
     leaves: int
     ports: int
@@ -36,8 +37,8 @@ class SpineRoom(NamedTuple):
     groups: int = 1
     group: str = ""
     blocks: int = 0
-    panel_uplinks: int = 1
     reserved: int = 0
+    panel_uplinks: int = 1
 
     @property
     def each(self) -> str:
