@@ -48,7 +48,7 @@ def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
     else:
         formula = split_formula(hardware[0], layout.ratio)
         if intent.stripe_caps_split:
-            formula = f"stripe of {intent.topology.stripe} nodes; {formula}"
+            formula = f"stripe of {layout.groups[0].stripe_nodes} nodes; {formula}"
     yield SizingStep("leaf port split", formula, f"{ports.down} down + {low.uplinks} up")
     for leaf in layout.classes[1:]:
         yield panel_step(f"ports of a leaf of {leaf.name}", leaf.ports)

@@ -168,8 +168,10 @@ def _by_stripe(intent: Intent) -> str:
     """Return in a clause what gives a leaf its uplinks, where that is a stripe."""
     if not intent.stripe_caps_split:
         return ""
-    ratio = ratio_text(asked_ratio(intent))
-    return f" (topology.stripe: {intent.topology.stripe} with topology.oversubscription: {ratio})"
+    key, ratio = f"topology.stripe: {intent.topology.stripe}", ratio_text(asked_ratio(intent))
+    if intent.nodes[0].stripe is not None:
+        key = f"nodes[0].stripe: {intent.nodes[0].stripe}"
+    return f" ({key} with topology.oversubscription: {ratio})"
 
 
 def _by_panel(given: int, room: SpineRoom) -> str:

@@ -110,7 +110,7 @@ def _count_spines(
         pods.ports.blocks,
         # A pod has as many leaves as its spines have ports for.
         0 if pods.size else -(-(intent.topology.reserve.leaves or 0) // pods.rails),
-        leaves.panel.up if intent.topology.stripe_caps_split else 1,
+        leaves.panel.up if intent.stripe_caps_split else 1,
     )
     if leaves.uplinks is not None:
         return divide_uplinks(intent, leaves.uplinks, leaves.shared_uplinks, room)

@@ -185,7 +185,7 @@ def test_an_automatic_stripe_leaves_room_for_those_that_share_it(
 def test_growth_of_both_kinds_on_shared_leaves_moves_nothing(designed: Designer) -> None:
     def of(nodes: int, stores: int) -> Fabric:
         more = SHARED.format(nodes=stores, keys=", stripe: 4", nics=SLOWER)
-        spine = "{model: nokia-ixr7220-h4-64d, count: 8}"
+        spine = "{model: nokia-ixr7220-h4-64d, count: 10}"  # 20 uplinks of a leaf
         return built(designed(nodes=nodes, more_nodes=more, topology="stripe: 16", spine=spine))
 
     before, after = of(20, 3), of(60, 15)
