@@ -9,8 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from railweave.design.layout import Layout
-from railweave.design.leaves import asked_ratio
-from railweave.design.ratios import asking_text
+from railweave.design.ratios import asked_ratio, asking_text
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.intent.model import Intent
 from railweave.wording import listed

@@ -86,7 +86,7 @@ def count_leaves(
     if diagnostics:
         return None, diagnostics
     per_stripe = stripe_leaves(intent)
-    stripes, diagnostics = _place_leaves(intent, groups, per_stripe, panel)
+    stripes, diagnostics = _place_leaves(intent, groups, per_stripe)
     if diagnostics:
         return None, diagnostics
     uplinks = with_ports[0].uplinks if intent.topology.links_per_pair is None else None
@@ -267,7 +267,7 @@ def _no_room(intent: Intent, hardware: TierHardware, down: int, block: int | Non
 
 
 def _place_leaves(
-    intent: Intent, groups: tuple[NodeGroup, ...], per_stripe: int, panel: Split
+    intent: Intent, groups: tuple[NodeGroup, ...], per_stripe: int
 ) -> tuple[tuple[int, ...], tuple[Diagnostic, ...]]:
     """Return the indexes of the stripes that have leaves.
 
@@ -281,7 +281,7 @@ def _place_leaves(
         better = max(len(used), count // per_stripe + 1) * per_stripe
         return (), (_not_whole_stripes(intent, count, better, per_stripe),)
     if count < len(used) * per_stripe:
-        return (), (_too_few(intent, groups, count, len(used), per_stripe, panel),)
+        return (), (_too_few(intent, groups, count, len(used), per_stripe),)
     taken = set(used)
     free = count // per_stripe - len(used)
     extra = islice((stripe for stripe in numbers() if stripe not in taken), free)
@@ -304,9 +304,7 @@ def _not_whole_stripes(intent: Intent, count: int, better: int, per_stripe: int)
     )
 
 
-def _too_few(
-    intent: Intent, groups: tuple[NodeGroup, ...], count: int, stripes: int, per_stripe: int, panel: Split
-) -> Diagnostic:
+def _too_few(intent: Intent, groups: tuple[NodeGroup, ...], count: int, stripes: int, per_stripe: int) -> Diagnostic:
     nodes = sum(group.entry.count for group in groups)
     needed = stripes * per_stripe
     if len(groups) > 1:
@@ -318,14 +316,10 @@ def _too_few(
         )
     (group,) = groups
     room = count // per_stripe * group.stripe_nodes
-    message = (
+    return error(
+        "T-1",
         f"{nodes} nodes need {needed} leaves: {counted(count, 'leaf')} have ports for {room}"
-        f" nodes, {group.stripe_nodes} in a stripe of {counted(per_stripe, 'leaf')}"
+        f" nodes, {group.stripe_nodes} in a stripe of {counted(per_stripe, 'leaf')}",
+        intent.where("topology.leaf.count"),
+        fix=f"use {needed} leaves, or at most {room} nodes",
     )
-    fix = f"use {needed} leaves, or at most {room} nodes"
-    if intent.topology.stripe is not None:
-        message += f" (topology.stripe: {group.stripe_nodes})"
-        larger = -(-nodes // max(1, count // per_stripe))
-        if larger * group.ports_per_leaf <= panel.down:
-            fix += f", or topology.stripe: {larger}"
-    return error("T-1", message, intent.where("topology.leaf.count"), fix=fix)

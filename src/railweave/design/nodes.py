@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from railweave.design.layout import Layout, NodeGroup
 from railweave.design.leaf_class import LeafClass, NodePorts, has_own_class
-from railweave.design.ratios import asked_ratio, ratio_text
 from railweave.design.sharing import Attached, Sharer, attach, sharers_of
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.devices import RAIL, HostPort
@@ -181,8 +180,7 @@ def _stripe_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Di
     return error(
         "RW204",
         f"a stripe of {nodes} nodes with {counted(ports.per_leaf, 'port')} each on a leaf needs"
-        f" {nodes * ports.per_leaf} downlinks; a leaf has {downlinks} with topology.oversubscription:"
-        f" {ratio_text(asked_ratio(intent))}",
+        f" {nodes * ports.per_leaf} downlinks; a leaf has {downlinks}",
         intent.where(path),
         fix=f"use a stripe of at most {downlinks // ports.per_leaf} nodes, or leave it to auto",
     )

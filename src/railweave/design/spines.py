@@ -6,10 +6,10 @@ bundles would overload the spines that have fewer links towards a leaf.
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil
 from typing import NamedTuple
 
-from railweave.design.ratios import asked_ratio, asking_text, ratio_text
+from railweave.design.ratios import asking_text, ratio_text
 from railweave.design.split import TierPorts
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent
@@ -158,20 +158,10 @@ def _uneven(intent: Intent, given: int, uplinks: int, fitting: list[int], room: 
     return error(
         "T-2",
         f"{counted(given, 'spine')}{room.each} cannot share the {uplinks} uplinks of a leaf evenly: {uplinks} ÷ {given}"
-        f" is not whole{_by_stripe(intent)}",
+        f" is not whole",
         intent.where("topology.spine.count"),
         fix=f"use {either(fitting)} spines{_by_panel(given, room)}",
     )
-
-
-def _by_stripe(intent: Intent) -> str:
-    """Return in a clause what gives a leaf its uplinks, where that is a stripe."""
-    if not intent.stripe_caps_split:
-        return ""
-    key, ratio = f"topology.stripe: {intent.topology.stripe}", ratio_text(asked_ratio(intent))
-    if intent.nodes[0].stripe is not None:
-        key = f"nodes[0].stripe: {intent.nodes[0].stripe}"
-    return f" ({key} with topology.oversubscription: {ratio})"
 
 
 def _by_panel(given: int, room: SpineRoom) -> str:
@@ -184,7 +174,7 @@ def _by_panel(given: int, room: SpineRoom) -> str:
 def _spines_full(intent: Intent, pair: int, uplinks: int, more: int, room: SpineRoom) -> Diagnostic:
     return error(
         "T-3",
-        _too_many_links(pair, room) + _by_stripe(intent),
+        _too_many_links(pair, room),
         intent.where("topology.spine.count"),
         fix=f"use {room.stated(more)} spines ({counted(uplinks // more, 'link')} a pair; this moves cables of an"
         f" existing fabric), or spines with {room.leaves * pair} ports{room.down}",
@@ -217,9 +207,6 @@ def _ratio_not_met(intent: Intent, spines: int, demand: UplinkDemand, room: Spin
     more = -(-needed * pair // spines)
     if more * spines <= demand.room:
         ways.append(f"use {demand.key}: {more}")
-    stripe = intent.topology.stripe
-    if stripe is not None and not demand.of and (smaller := floor(stripe * demand.ratio / actual)):
-        ways.append(f"use topology.stripe: {smaller}")
     return error(
         "T-4",
         f"{counted(spines, 'spine')}{room.each} × {counted(pair, 'link')} a pair leave a leaf{demand.of} with"
