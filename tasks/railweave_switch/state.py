@@ -207,7 +207,7 @@ class RollbackDocument:
     ends_s: float | None = None
     # Generation after the confirmation, empty if the transaction does not change it.
     generation: Generation = field(default_factory=dict)
-    # Generation before.
+    # Generation before the transaction, to which a revert goes back.
     earlier: Generation = field(default_factory=dict)
     version: int = VERSION
 

@@ -30,7 +30,7 @@ SHORT = (
     *("src/railweave/hosts/", "src/railweave/intent/", "src/railweave/lab/", "src/railweave/plan/"),
     *("src/railweave/qos/", "src/railweave/report/", "src/railweave/routing/", "src/railweave/sonic/"),
     *("src/railweave/templates/", "src/railweave/yang/", "src/railweave/codec.py", "src/railweave/masking.py"),
-    *("src/railweave/secrets.py", "src/railweave/wording.py", "tasks/"),
+    *("src/railweave/secrets.py", "src/railweave/wording.py", "tasks/", "topologies/sonic_sim/bgp/"),
 )
 """Packages in which each function is seen at a glance."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

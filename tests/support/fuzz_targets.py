@@ -40,8 +40,9 @@ from railweave.plan.document import _digest, parse_plan, plan_json
 from railweave.plan.drift import parse_rules
 from railweave.plan.model import Plan
 from railweave.plan.offline import plan_offline
+from railweave.plan.parsed_rollout import parse_rollout
 from railweave.plan.resumption import check_resume
-from railweave.plan.rollout import RolloutMetadata, parse_rollout
+from railweave.plan.rollout import RolloutMetadata
 from railweave.report.audit import audit_json, audit_view, read_audit
 from railweave.report.plan import plan_markdown, plan_view
 from railweave.report.rollouts import rollout_json, rollout_view, rollouts_view

@@ -10,8 +10,9 @@ from typing import Any
 import sonic_sim.commands  # noqa: F401  registers the programs
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import Hash, rows_of
-from sonic_sim.device import CONFIG_FILE, FRR_FILE, VERSION_FILE, Device, Image
+from sonic_sim.device import CONFIG_FILE, FRR_FILE, VERSION_FILE, Device
 from sonic_sim.frr.show import Build
+from sonic_sim.image import Image
 from sonic_sim.shell.run import Shell
 from sonic_sim.shell.streams import Captured
 from sonic_sim.spec import SimDevice

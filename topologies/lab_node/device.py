@@ -19,8 +19,10 @@ from lab_node.files import RealFiles
 from lab_node.redis import CONFIG_DB, Redis
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import ConfigDb, Hash
-from sonic_sim.device import SWSS_READY_S, Device, Holder, Image, Locks
+from sonic_sim.device import SWSS_READY_S, Device
 from sonic_sim.frr.running import Frr
+from sonic_sim.image import Image
+from sonic_sim.locks import Holder, Locks
 from sonic_sim.spec import SimDevice
 
 NODE_FILE = Path("/lab/node.json")

@@ -43,11 +43,14 @@ def make_lossless_rows(db: ConfigDb, seen: Seen, release: str = "202505") -> Non
         _, stated, _ = seen.get(port, ({}, "", ""))
         # A ``pfc_enable`` that is removed goes on, an empty one does not.
         priorities = db.get(f"PORT_QOS_MAP|{port}").get("pfc_enable", stated)
-        now = (dict(row), priorities, length if release >= _FOLLOWS_LENGTHS else "")
+        followed_length = ""
+        if release >= _FOLLOWS_LENGTHS:
+            followed_length = length
+        state = (dict(row), priorities, followed_length)
         # A port without a stated ``admin_status`` waits.
-        if seen.get(port) == now or "admin_status" not in row:
+        if seen.get(port) == state or "admin_status" not in row:
             continue
-        seen[port] = now
+        seen[port] = state
         # A cable of 0 m says that there is none.
         if priorities and length != _NO_CABLE:
             _make_groups(db, port, groups(priorities), (row.get("speed", ""), length), pool)

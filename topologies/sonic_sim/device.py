@@ -15,7 +15,8 @@ from sonic_sim.files import Files
 from sonic_sim.frr.boot import boot_configuration
 from sonic_sim.frr.daemons import LISTENS_S, LOADS_S
 from sonic_sim.frr.running import DAEMONS, Frr
-from sonic_sim.frr.show import SONIC_202505, Build
+from sonic_sim.image import Image
+from sonic_sim.locks import Locks
 from sonic_sim.network import Address, Network
 from sonic_sim.orchagent import SYSLOG, Orchagent, crash_lines
 from sonic_sim.spec import SimDevice, SimState
@@ -55,32 +56,6 @@ class Times:
 
 
 @dataclass(slots=True)
-class Holder:
-    """Who holds a lock file; compared by identity."""
-
-    path: str
-
-
-@dataclass(slots=True)
-class Locks:
-    """Advisory locks of files, as flock gives them."""
-
-    held: dict[str, Holder] = field(default_factory=dict)
-
-    def take(self, path: str) -> Holder | None:
-        """Return a holder, or None where another has it."""
-        if path in self.held:
-            return None
-        self.held[path] = holder = Holder(path)
-        return holder
-
-    def release(self, holder: Holder) -> None:
-        """Give the lock back."""
-        if self.held.get(holder.path) is holder:
-            del self.held[holder.path]
-
-
-@dataclass(slots=True)
 class Link:
     """An interface that was made by ``ip link add``; one with a ``peer`` has a carrier while that is up.
 
@@ -100,30 +75,6 @@ class ByHand:
     mtu: int | None = None
     mtu_over: int = 0
     addresses: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """The software of a switch, as ``show version`` names it."""
-
-    version: str = "SONiC.202505.0-simulated"
-    distribution: str = "Debian 12.11"
-    kernel: str = "6.1.0-29-2-amd64"
-    commit: str = "ff3c0c9f6"
-    date: str = "Sat Nov 21 00:00:00 UTC 2026"
-    built_by: str = "railweave@simulator"
-    frr: Build = SONIC_202505
-    # The release that the version file states; empty: the one that the version begins with.
-    release: str = ""
-
-    def version_file(self, asic: str) -> str:
-        """Return ``sonic_version.yml``: the release is in it where the branch was released, else ``none``."""
-        build = self.version.removeprefix("SONiC.")
-        branch = self.release or build.partition(".")[0]
-        release = branch if branch.isdecimal() else "none"
-        lines = (f"build_version: '{build}'", f"asic_type: {asic}", f"commit_id: '{self.commit}'",
-                 f"branch: '{branch}'", f"release: '{release}'")  # fmt: skip
-        return "\n".join(("---", *lines, ""))
 
 
 class Device:

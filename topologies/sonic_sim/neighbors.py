@@ -4,8 +4,10 @@ import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sonic_sim.bgp.origins import local_routes
 from sonic_sim.bgp.policy import network
-from sonic_sim.bgp.routes import equal_paths, local_routes, ribs_of
+from sonic_sim.bgp.rib import equal_paths
+from sonic_sim.bgp.routes import ribs_of
 from sonic_sim.configdb import Hash
 from sonic_sim.device import Device, Fabric
 from sonic_sim.faults import FaultKind

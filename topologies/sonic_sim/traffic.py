@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp import routes
 from sonic_sim.bgp.policy import network
-from sonic_sim.bgp.routes import Rib, equal_paths, ribs_of
+from sonic_sim.bgp.rib import Rib, equal_paths
+from sonic_sim.bgp.routes import ribs_of
 from sonic_sim.device import Device, Fabric
 from sonic_sim.faults import FaultKind
 

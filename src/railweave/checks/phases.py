@@ -21,6 +21,11 @@ _FIX = (
 Places = Callable[[str], Where]
 
 
+def _has_own_buffers(phase: Phase, head: Fabric) -> bool:
+    """Tell whether the buffers of a phase before the last are checked: the head's are, and those that go need not be."""
+    return phase.kind is PhaseKind.SWITCHES and phase.fabric is not head and not phase.leaving
+
+
 def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of the phases that follow ``base``, errors first; ``where`` finds an intent path.
 
@@ -30,11 +35,7 @@ def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[
     head = phases[-1].fabric
     place = where("traffic_classes")
     nics = tuple(_nics(base, phases, place))
-    between = [
-        phase
-        for phase in phases[:-1]
-        if phase.kind is PhaseKind.SWITCHES and phase.fabric is not head and not phase.leaving
-    ]
+    between = [phase for phase in phases[:-1] if _has_own_buffers(phase, head)]
     if not between:
         return nics
     of_head = {(finding.code, finding.message) for finding in buffer_findings(head, where)}

@@ -139,6 +139,7 @@ class _Views:
         return list(by_place.values())
 
     def _block(self, devices: Sequence[Device], place: int | None, column: _PartColumn | None = None) -> DeviceBlock:
+        """Return the block of one device under its name, or of several under their number."""
         first = devices[0]
         units = tuple(
             Unit(short(self.fabric, device.name), f"device-{device.name}", (device.name,)) for device in devices

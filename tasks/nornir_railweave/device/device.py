@@ -51,7 +51,7 @@ class UnwrittenError(OSError):
 class Attempt:
     """What was done to a device, as far as it came; all that it takes to undo it."""
 
-    # What the device ran, and what held on it.
+    # The reading before the change, and the checks that passed then.
     before: JobReading
     baseline: Baseline = field(default_factory=Baseline)
     # The id of the commit before this one.

@@ -25,9 +25,9 @@ class Comparer:
 
     fabric: Fabric = field(repr=False)
     intended: IntendedConfig = field(repr=False)
-    # Rows of others on our ports are planned away; without it they stop the plan.
+    # Unmanaged rows on our ports are removed; without it they block the plan.
     remove_conflicting: bool = False
-    # The intended configurations refer to secrets that are not known here: what runs is taken for them.
+    # The intended configurations refer to secrets that are not resolved here: running values count as equal.
     unresolved: bool = False
     # Gives equal deltas of the devices one object.
     sharing: Sharing | None = field(default=None, repr=False)

@@ -64,7 +64,7 @@ class RolloutContext:
     announce: Events = silent
     # The devices that did not answer when the plan was made, which took them into account.
     unread: frozenset[str] = frozenset()
-    # By the message of a hold: the rollout that holds a switch cannot act any more.
+    # Tells by the message of a hold whether the rollout that holds the switch has ended.
     has_ended: Callable[[str], bool] = _alive
     # A person who may pause or end the rollout between waves.
     control: Control = field(default_factory=Unasked)

@@ -6,7 +6,8 @@ from pathlib import Path
 from nornir_railweave.journals.shared import SUFFIX
 from nornir_railweave.rollout.claim import is_alive
 from railweave.errors import UsageError
-from railweave.plan.rollout import NAME, Rollout, parse_rollout
+from railweave.plan.parsed_rollout import parse_rollout
+from railweave.plan.rollout import NAME, Rollout
 
 _SHOWN = 4
 

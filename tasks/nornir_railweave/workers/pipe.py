@@ -132,7 +132,7 @@ class _Running:
             self.end()
             raise WorkerLostError(self.silent) from None
         except OSError:
-            # Why is known once the process is over, and told by whoever reads its output.
+            # The reason is known once the process has ended; the thread that reads its output reports it.
             if not self._over.wait(_END_S):
                 self.end()
             self._tell_lost()

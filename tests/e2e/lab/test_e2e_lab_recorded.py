@@ -16,7 +16,8 @@ from recording import FOLDER, Ran, difference, expected, load, normal, rows_of, 
 
 from nornir_railweave.lab.laboratory import ensure_image
 from railweave.api.lab import image_sources
-from sonic_sim.device import VERSION_FILE, Image
+from sonic_sim.device import VERSION_FILE
+from sonic_sim.image import Image
 
 pytestmark = pytest.mark.e2e
 IMAGE = Image(version="SONiC.202505.0-recorded", built_by="recorded@lab")

@@ -23,7 +23,7 @@ from lab_node.news import NeighborNews
 from lab_node.redis import difference
 from lab_node.state import age_s, counter_rows, counters, link_rows, lldp_rows, port_rows
 from railweave.fabric.releases import DEFAULT_RELEASE, running_release
-from sonic_sim.device import Image
+from sonic_sim.image import Image
 
 
 def interface(

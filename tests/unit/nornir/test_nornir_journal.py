@@ -23,8 +23,9 @@ from nornir_railweave.rollout.rollouts import journals, named_rollout, read_roll
 from nornir_railweave.target.policy import Policy
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.model import DeviceState, Plan
+from railweave.plan.parsed_rollout import parse_rollout
 from railweave.plan.resumption import check_resume, of_other_version
-from railweave.plan.rollout import Rollout, RolloutKind, RolloutMetadata, parse_rollout
+from railweave.plan.rollout import Rollout, RolloutKind, RolloutMetadata
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
 MTU = Change(Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9000", Disruption.NONE, Method.WRITE, "mtu.fabric")

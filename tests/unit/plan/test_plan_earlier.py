@@ -4,8 +4,8 @@ from pathlib import Path
 
 from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.outcome import Outcome
+from railweave.plan.parsed_rollout import parse_rollout
 from railweave.plan.resumption import unlike_plan
-from railweave.plan.rollout import parse_rollout
 
 EARLIER = Path(__file__).with_name("earlier")
 PLAN = EARLIER / "plan-89c1923c.json"

@@ -112,11 +112,7 @@ def _families(context: Context) -> list[tuple[int, Context]]:
 def _neighbors(context: Context) -> dict[str, Neighbor]:
     """Return the neighbors of an instance, each with the lines of its peer group before its own."""
     timers = context.lines.get("timers bgp", "").split()[2:]
-    parts: dict[str, list[tuple[int, list[str]]]] = {}
-    # Lines outside of any family are IPv4's.
-    for version, place in [(4, context), *_families(context)]:
-        for peer, words in _neighbor_lines(place):
-            parts.setdefault(peer, []).append((version, words))
+    parts = _lines_by_peer(context)
     groups = {peer for peer, lines in parts.items() if any(words == ["peer-group"] for _, words in lines)}
     neighbors = {}
     for peer, own in parts.items():
@@ -131,6 +127,16 @@ def _neighbors(context: Context) -> dict[str, Neighbor]:
             _take(neighbor, version, words)
         neighbors[peer] = neighbor
     return neighbors
+
+
+def _lines_by_peer(context: Context) -> dict[str, list[tuple[int, list[str]]]]:
+    """Return the words of the lines of each neighbor and group, with the IP version that they are about."""
+    parts: dict[str, list[tuple[int, list[str]]]] = {}
+    # Lines outside of any family are IPv4's.
+    for version, place in [(4, context), *_families(context)]:
+        for peer, words in _neighbor_lines(place):
+            parts.setdefault(peer, []).append((version, words))
+    return parts
 
 
 def _group_of(lines: list[tuple[int, list[str]]], groups: set[str]) -> str:
@@ -166,15 +172,24 @@ def _take(neighbor: Neighbor, version: int, words: list[str]) -> None:
     exchange = neighbor.exchanges[version]
     if words in (["activate"], ["no", "activate"]):
         exchange.active = words == ["activate"]
-    elif words[0] in ("route-map", "prefix-list"):
-        kind = "map" if words[0] == "route-map" else "list"
+    elif words[0] in _FILTERS:
         # map_in, map_out, list_in or list_out
-        setattr(exchange, f"{kind}_{words[2]}", words[1])
+        setattr(exchange, f"{_FILTERS[words[0]]}_{words[2]}", words[1])
     elif words[0] == "allowas-in":
-        # Three times is FRR's default (bgpd/bgp_vty.c).
-        exchange.allow_own_as = int(words[1]) if len(words) > 1 and words[1].isdigit() else 3
+        exchange.allow_own_as = _times_allowed(words)
     elif words[0] in _TAKERS:
         _TAKERS[words[0]](neighbor, words)
+
+
+# The parts of `Exchange` that a filter goes into.
+_FILTERS = {"route-map": "map", "prefix-list": "list"}
+
+
+def _times_allowed(words: list[str]) -> int:
+    """Return how often ``allowas-in`` lets the own AS number pass; three times by default (bgpd/bgp_vty.c)."""
+    if len(words) > 1 and words[1].isdigit():
+        return int(words[1])
+    return 3
 
 
 def _take_timers(neighbor: Neighbor, words: list[str]) -> None:

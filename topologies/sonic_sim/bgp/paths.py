@@ -1,10 +1,12 @@
 """The paths that bgpd knows, as ``show ip bgp`` shows them."""
 
+from collections.abc import Container
 from ipaddress import IPv6Address
 from typing import Any
 
 from sonic_sim.bgp.policy import GRACEFUL_SHUTDOWN, PREFERENCE, Route, network
-from sonic_sim.bgp.routes import Rib, equal_paths, ribs_of, version_of
+from sonic_sim.bgp.rib import Rib, equal_paths, version_of
+from sonic_sim.bgp.routes import ribs_of
 from sonic_sim.bgp.sessions import bgp_of
 from sonic_sim.device import Device
 
@@ -90,6 +92,15 @@ def bgp_prefix(device: Device, prefix: str) -> dict[str, Any]:
 _JSON_NAMES = {GRACEFUL_SHUTDOWN: "gracefulShutdown"}
 
 
+def _mark(path: dict[str, Any], used_peers: Container[str]) -> str:
+    """Return the signs before a path: best, equally good and used, or neither."""
+    if path.get("bestpath"):
+        return "*>"
+    if path.get("peerId") in used_peers:
+        return "*="
+    return "* "
+
+
 def table_text(device: Device, version: int) -> str:
     """Return ``show bgp ipv4 unicast`` for a person, or that of IPv6."""
     instance = bgp_of(device)
@@ -110,11 +121,7 @@ def table_text(device: Device, version: int) -> str:
         name = prefix
         used_peers = {peer for peer, _ in equal.get(prefix, ())}
         for path, _ in _paths(device, rib, prefix):
-            mark = "* "
-            if path.get("bestpath"):
-                mark = "*>"
-            elif path.get("peerId") in used_peers:
-                mark = "*="
+            mark = _mark(path, used_peers)
             # A route of the switch's own has FRR's weight of 32768.
             weight = "0 " if path["path"] else "32768 "
             preference = path.get("locPrf", "")

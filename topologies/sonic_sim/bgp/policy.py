@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -186,18 +186,30 @@ class Policies:
         if words[1:4] in (["ip", "address", "prefix-list"], ["ipv6", "address", "prefix-list"]):
             return self.in_prefix_list(words[4], route.prefix)
         if words[1] == "as-path":
-            text = " ".join(str(number) for number in route.path)
-            permits = (permit for permit, pattern in self.path_lists.get(words[2], ()) if pattern.search(text))
-            return next(permits, False)
+            return self._in_path_list(words[2], route)
         if words[1] == "community":
-            entries = self.community_lists.get(words[2], ())
-            return next((permit for permit, members in entries if members <= route.communities), False)
+            return self._in_community_list(words[2], route)
         if words[1] == "local-preference":
             return route.local_preference == int(words[2])
         if words[1] == "tag":
             return words[2] == "0"  # nothing here sets a tag
         # Interface, peer and metric are not simulated: a clause that asks for them holds.
         return True
+
+    def _in_path_list(self, name: str, route: Route) -> bool:
+        """Tell whether the first entry that fits a route's path permits it."""
+        text = " ".join(map(str, route.path))
+        for permit, pattern in self.path_lists.get(name, ()):
+            if pattern.search(text):
+                return permit
+        return False
+
+    def _in_community_list(self, name: str, route: Route) -> bool:
+        """Tell whether the first entry of which a route has all communities permits it."""
+        for permit, members in self.community_lists.get(name, ()):
+            if members <= route.communities:
+                return permit
+        return False
 
 
 def _spelled(community: str) -> str:
@@ -225,18 +237,23 @@ def _entry(words: list[str]) -> Entry:
 def _set(clause: Clause, route: Route) -> Route:
     for words in clause.sets:
         if words[:2] == ["set", "community"]:
-            communities = frozenset(_spelled(word) for word in words[2:]) - {"additive"}
-            if communities == {"none"}:
-                communities = frozenset()
-            elif "additive" in words:
-                communities |= route.communities
-            route = route._replace(communities=communities)
+            route = route._replace(communities=_communities(words[2:], route))
         elif words[:3] == ["set", "as-path", "prepend"]:
             numbers = tuple(int(word) for word in words[3:] if word.isdigit())
             route = route._replace(path=(*numbers, *route.path))
         elif words[:2] == ["set", "local-preference"] and words[2].isdigit():
             route = route._replace(local_preference=int(words[2]))
     return route
+
+
+def _communities(words: Sequence[str], route: Route) -> frozenset[str]:
+    """Return the communities of a route after ``set community``."""
+    communities = frozenset(map(_spelled, words)) - {"additive"}
+    if communities == {"none"}:
+        return frozenset()
+    if "additive" in words:
+        return communities | route.communities
+    return communities
 
 
 def _clause(context: Context) -> Clause:

@@ -65,23 +65,33 @@ def remember_timers(device: Device, lines: str) -> None:
         sessions_of(device)
 
 
+# A session carries all families: to clear it for one clears it for all.
+_FAMILY_WORDS = frozenset(("ipv4", "ipv6", "unicast"))
+
+
 def clear_sessions(device: Device, words: list[str]) -> str:
     """Carry out ``clear bgp WORDS``; return FRR's output. Soft forms send routes again, which changes nothing here."""
     instance = bgp_of(device)
-    plain = [word for word in words if word not in ("ipv4", "ipv6", "unicast")]
+    plain = [word for word in words if word not in _FAMILY_WORDS]
     if plain[:1] == ["vrf"]:
-        vrf = plain[1] if len(plain) > 1 else ""
+        vrf = "".join(plain[1:2])
         plain = plain[2:]
         # Only the default VRF has an instance.
         if vrf != "default" or instance is None:
             return f"Can't find BGP instance {vrf}\n"
-    if instance is None or not plain or plain[-1] in ("in", "out", "soft"):
+    is_soft = plain[-1:] in (["in"], ["out"], ["soft"])
+    if instance is None or not plain or is_soft:
         return ""
-    peers = plain[:1]
-    if peers == ["*"]:
+    return _clear(device, instance, plain[0])
+
+
+def _clear(device: Device, instance: Instance, peer: str) -> str:
+    """Clear the session with a peer, or all for ``*``; return FRR's output."""
+    peers = [peer]
+    if peer == "*":
         peers = list(instance.neighbors)
-    elif peers[0] not in instance.neighbors:
-        return _unknown_neighbor(peers[0])
+    elif peer not in instance.neighbors:
+        return _unknown_neighbor(peer)
     device.frr.cleared.update(dict.fromkeys(peers, device.clock.now()))
     device.frr.changed()
     return ""

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 from sonic_sim.bgp.instance import Instance, Neighbor
 from sonic_sim.bgp.opened import Timers, times_opened
 from sonic_sim.bgp.paths import link_local, rib_of
-from sonic_sim.bgp.routes import Rib, version_of
+from sonic_sim.bgp.rib import Rib, version_of
 from sonic_sim.bgp.sessions import Session, bgp_of, sessions_of
 from sonic_sim.configdb import to_json
 from sonic_sim.device import Device
@@ -142,8 +142,9 @@ def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
 def _neighbor(device: Device, instance: Instance, session: Session) -> dict[str, Any]:
     """Return the entry of a neighbor."""
     neighbor = session.neighbor
-    remote = device.network.devices.get(session.remote) if session.established else None
-    remote_instance = bgp_of(remote) if remote is not None else None
+    remote = None
+    if session.established:
+        remote = device.network.devices.get(session.remote)
     entry: dict[str, Any] = {"remoteAs": _remote_as(device, session), "localAs": neighbor.local_as or instance.asn,
                              "nbrExternalLink": True}  # fmt: skip
     if neighbor.description:
@@ -153,7 +154,7 @@ def _neighbor(device: Device, instance: Instance, session: Session) -> dict[str,
     if neighbor.shutdown:
         entry["adminShutDown"] = True
     entry |= {
-        "bgpVersion": 4, "remoteRouterId": remote_instance.router_id if remote_instance else "0.0.0.0",
+        "bgpVersion": 4, "remoteRouterId": _router_id(remote),
         "localRouterId": instance.router_id, "bgpState": session.state,
     }  # fmt: skip
     entry |= _timers(session)
@@ -166,6 +167,17 @@ def _neighbor(device: Device, instance: Instance, session: Session) -> dict[str,
         entry["addressFamilyInfo"] = _families(device, session)
     entry["connectionsEstablished"] = times_opened(device.network, (device.name, neighbor.peer))
     return entry
+
+
+def _router_id(remote: Device | None) -> str:
+    """Return the router ID that a neighbor sent, 0.0.0.0 before it sent one."""
+    if remote is None:
+        return "0.0.0.0"
+    instance = bgp_of(remote)
+    # Its daemons may have ended since the session was established.
+    if instance is None:
+        return "0.0.0.0"
+    return instance.router_id
 
 
 def _bfd_info(device: Device, session: Session) -> dict[str, Any]:

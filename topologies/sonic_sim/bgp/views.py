@@ -14,8 +14,9 @@ from sonic_sim.frr.filters import filters_shown
 
 def view(device: Device, command: str) -> str | None:
     """Return the text of a show command, or None where FRR does not know it."""
-    if running := re.match(r"show run(?:ning-config)?(?: (?!no-header)(\w+))?( no-header)?$", command):
-        return device.frr.text() if running[2] else device.frr.show(running[1] or "")
+    running = _RUNNING.match(command)
+    if running:
+        return _running_config(device, running)
     frr = device.frr
     if command == "show version":
         return f"FRRouting {frr.build.version} ({device.hostname}) on Linux({device.image().kernel}).\n"
@@ -30,6 +31,15 @@ def view(device: Device, command: str) -> str | None:
     if plain in TEXT_VIEWS:
         return TEXT_VIEWS[plain](device)
     return _json_text(device, command, plain)
+
+
+_RUNNING = re.compile(r"show run(?:ning-config)?(?: (?!no-header)(\w+))?( no-header)?$")
+
+
+def _running_config(device: Device, asked: re.Match[str]) -> str:
+    if asked[2]:
+        return device.frr.text()
+    return device.frr.show(asked[1] or "")
 
 
 def _plain(command: str) -> str:

@@ -3,9 +3,10 @@
 from collections import Counter
 from typing import Any
 
+from sonic_sim.bgp.origins import local_routes, static_is_active
 from sonic_sim.bgp.paths import next_hop, rib_of
 from sonic_sim.bgp.policy import network
-from sonic_sim.bgp.routes import equal_paths, local_routes, static_is_active, version_of
+from sonic_sim.bgp.rib import equal_paths, version_of
 from sonic_sim.bgp.state import uptime_text
 from sonic_sim.device import Device
 from sonic_sim.network import Address
@@ -17,14 +18,7 @@ _DISTANCES = {"connected": 0, "static": 1, "bgp": 20}
 def routes_shown(device: Device, version: int) -> dict[str, Any]:
     """Return ``show ip route json``, or that of IPv6: connected, static and BGP routes with all equal next hops, and
     the kernel's."""
-    hops: dict[str, tuple[str, list[dict[str, Any]]]] = {}
-    for prefix, kind in local_routes(device).items():
-        hops[prefix] = (kind, _local_hops(device, prefix, kind))
-    rib = rib_of(device)
-    if rib is not None:
-        # Connected and static routes win by their distance.
-        for prefix, paths in equal_paths(rib).items():
-            hops.setdefault(prefix, ("bgp", [next_hop(device, prefix, peer, port) for peer, port in paths]))
+    hops = _hops(device)
     uptime = uptime_text(int((device.clock.now() - device.times.frr_up) * 1000))
     routes: dict[str, list[dict[str, Any]]] = {}
     for prefix, (kind, nexthops) in hops.items():
@@ -34,6 +28,19 @@ def routes_shown(device: Device, version: int) -> dict[str, Any]:
         if version_of(address.address) == version and device.link_up(address.interface):
             _add_of_address(device, address, routes, uptime)
     return dict(sorted(routes.items(), key=lambda item: network(item[0]).network_address))
+
+
+def _hops(device: Device) -> dict[str, tuple[str, list[dict[str, Any]]]]:
+    """Return the kind and the next hops of the route to each prefix."""
+    hops: dict[str, tuple[str, list[dict[str, Any]]]] = {}
+    for prefix, kind in local_routes(device).items():
+        hops[prefix] = (kind, _local_hops(device, prefix, kind))
+    rib = rib_of(device)
+    if rib is not None:
+        # Connected and static routes win by their distance.
+        for prefix, paths in equal_paths(rib).items():
+            hops.setdefault(prefix, ("bgp", [next_hop(device, prefix, peer, port) for peer, port in paths]))
+    return hops
 
 
 def _add_of_address(device: Device, address: Address, routes: dict[str, list[dict[str, Any]]], uptime: str) -> None:

@@ -5,8 +5,8 @@ import contextlib
 import posixpath
 
 from sonic_sim.commands.filetools import read_for
-from sonic_sim.device import Holder, Locks
 from sonic_sim.files import ROOT, canonical, in_container
+from sonic_sim.locks import Holder, Locks
 from sonic_sim.shell.programs import CallingShell, runner
 from sonic_sim.shell.streams import Captured, Streams
 

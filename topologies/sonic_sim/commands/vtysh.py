@@ -123,11 +123,16 @@ def _edit(device: Device, editor: Editor, words: str) -> str | None:
     return None
 
 
+_WRITES = frozenset(("write", "write memory", "write file", "copy running-config startup-config", "wr", "wr mem"))
+
+
 def _exec(device: Device, command: str) -> Result:
-    if command in ("write", "write memory", "write file", "copy running-config startup-config", "wr", "wr mem"):
+    """Carry out a command outside of the configuration."""
+    if command in _WRITES:
         return _write(device)
     if command == "write terminal":
         command = "show running-config"
+    # vtysh asks the daemon itself, and names one that does not answer.
     if "bgpd" not in device.frr.up() and command.startswith(("show bgp", "show ip bgp")):
         return Result(1, err="bgpd is not running\n")
     if command.startswith("show"):

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sonic_sim.device import Device, Holder
+from sonic_sim.device import Device
 from sonic_sim.files import ROOT, canonical
+from sonic_sim.locks import Holder
 from sonic_sim.shell.streams import Streams
 
 if TYPE_CHECKING:

@@ -239,6 +239,7 @@ _Groups = Mapping[tuple[str, str], str]
 def _groups(entries: Iterable[FrrEntry]) -> _Groups:
     groups: dict[tuple[str, str], str] = {}
     for entry in entries:
+        # A substring spares most lines the pattern of `membership`.
         if " peer-group " not in entry.line or not entry.context:
             continue
         group = membership(entry.line)

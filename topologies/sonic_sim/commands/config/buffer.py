@@ -1,6 +1,7 @@
 """``config buffer`` and ``config interface buffer``: the dynamic buffer model (config/main.py)."""
 
 import re
+from functools import partial
 from typing import Any
 
 from sonic_sim.commands.click7 import Group, Integer, Run, argument, option
@@ -39,7 +40,7 @@ def _add_commands(group: Group, table: str, thing: str, what: str, profile: str,
     """Add the commands for the groups or the queues of a port."""
     ids = f"{what}_map"
 
-    def update(run: Run, interface_name: str, is_new: bool, **values: str | None) -> None:
+    def update(run: Run, interface_name: str, *, is_new: bool, **values: str | None) -> None:
         _check_port(run, interface_name)
         chosen = values[ids] or ""
         _check_ids(run, table, interface_name, chosen, is_new)
@@ -51,10 +52,10 @@ def _add_commands(group: Group, table: str, thing: str, what: str, profile: str,
 
     params = (name_argument, argument(ids, metavar=f"<{ids}>"),
               argument(profile, metavar=f"<{profile}>", required=needs_profile))  # fmt: skip
-    for verb in ("add", "set"):
-        group.leaf(verb, f"Set lossless {thing} for the interface", *params)(
-            lambda run, _is_new=verb == "add", **values: update(run, is_new=_is_new, **values)
-        )
+    text = f"Set lossless {thing} for the interface"
+    # `add` refuses what is there, `set` what is not.
+    group.leaf("add", text, *params)(partial(update, is_new=True))
+    group.leaf("set", text, *params)(partial(update, is_new=False))
 
     # SONiC leaves the bracket of the group's metavar open.
     metavar = f"<{ids}" if table == "BUFFER_PG" else f"<{ids}>"

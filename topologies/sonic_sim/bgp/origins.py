@@ -1,0 +1,39 @@
+"""The routes that a switch has without BGP, and which of them it announces."""
+
+from collections.abc import Sequence
+
+from sonic_sim.bgp.instance import Instance
+from sonic_sim.bgp.policy import network
+from sonic_sim.bgp.rib import version_of
+from sonic_sim.device import Device
+
+
+def originated(device: Device, instance: Instance) -> list[str]:
+    """Return the prefixes that a switch announces itself: ``network`` lines that are in its routing table."""
+    routes = local_routes(device)
+    own = [prefix for prefix in instance.networks if prefix in routes or not instance.import_check]
+    for version, kind in instance.redistribute:
+        own += [prefix for prefix, source in routes.items() if source == kind and version_of(prefix) == version]
+    return list(dict.fromkeys(own))
+
+
+def local_routes(device: Device) -> dict[str, str]:
+    """Return connected and static routes: prefix -> ``connected`` or ``static``."""
+    routes: dict[str, str] = {}
+    for line in device.frr.root.lines.values():
+        if line.startswith(("ip route ", "ipv6 route ")) and static_is_active(device, line.split()):
+            routes[line.split()[2]] = "static"
+    # A connected route wins over a static one by its distance.
+    for address in device.addresses():
+        if device.link_up(address.interface):
+            routes[str(network(f"{address.address}/{address.length}"))] = "connected"
+    return routes
+
+
+def static_is_active(device: Device, words: Sequence[str]) -> bool:
+    """Tell whether zebra uses a static route."""
+    if len(words) < 5 or words[4] not in device.network.ports(device):
+        return True
+    # While the link of the interface after the gateway is down, staticd takes the route away, and ``network``
+    # announces it no longer (FRR 8.4, measured).
+    return device.link_up(words[4])

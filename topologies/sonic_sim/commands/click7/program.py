@@ -1,0 +1,77 @@
+"""Running a program from its command line, with the usage errors of click 7.0."""
+
+import posixpath
+
+import click
+
+from sonic_sim.commands.click7.run import Run
+from sonic_sim.shell.programs import Call, ProgramError, Result
+
+_HELP_NAMES = ["-h", "-?", "--help"]
+# Settings of a program that leaves the name of its help to click: only ``--help``.
+PLAIN_HELP = {"help_option_names": ["--help"]}
+_WIDTH = 78
+
+
+def run(root: click.Command, call: Call) -> Result:
+    """Run a command line of a program."""
+    if (call.variables or {}).get("SONIC_CLI_IFACE_MODE") == "alias":
+        return Result(1, err=f"{call.argv[0]}: ports named by their aliases are not simulated\n")
+    made = Run(call)
+    settings = {"help_option_names": _HELP_NAMES, **root.context_settings, "obj": made, "terminal_width": _WIDTH}
+    status = 0
+    try:
+        with root.make_context(posixpath.basename(call.argv[0]), call.argv[1:], **settings) as context:
+            root.invoke(context)
+    except click.UsageError as error:
+        made.complain(f"{_usage(error)}Error: {_message(error)}")
+        status = error.exit_code
+    except click.exceptions.Exit as end:
+        status = end.exit_code
+    except click.Abort:
+        made.complain("Aborted!")
+        status = 1
+    except ProgramError as error:
+        made.err.append(error.traceback())
+        status = 1
+    return made.result(status)
+
+
+def _usage(error: click.UsageError) -> str:
+    """Return the usage lines before an error, empty for one outside of any command."""
+    if error.ctx is None:
+        return ""
+    usage = f"{error.ctx.get_usage()}\n"
+    # An error that was made without a context gets its usage on the way out, but not the command to ask for help.
+    if error.cmd:
+        usage += f'Try "{error.ctx.command_path} {error.ctx.help_option_names[0]}" for help.\n'
+    return f"{usage}\n"
+
+
+def _message(error: click.UsageError) -> str:
+    """Return a usage error in the words of click 7.0."""
+    if isinstance(error, click.NoSuchOption):
+        return f"no such option: {error.option_name}{_near_options(error)}"
+    if isinstance(error, click.BadOptionUsage):
+        what = "requires an argument" if "requires" in error.message else "does not take a value"
+        return f"{error.option_name} option {what}"
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        choices = getattr(error.param.type, "choices", ())
+        hint = f"Missing {error.param.param_type_name} {error.param.get_error_hint(error.ctx)}."
+        if choices:
+            hint += "  Choose from:\n\t" + ",\n\t".join(choices) + "."
+        return hint
+    return error.format_message()
+
+
+def _near_options(error: click.NoSuchOption) -> str:
+    """Return the hint at options that begin as the unknown one does, empty if there is none."""
+    if error.ctx is None:
+        return ""
+    options = [name for param in error.ctx.command.params for name in param.opts]
+    near = sorted(name for name in options if name.startswith("--") and name.startswith(error.option_name))
+    if not near:
+        return ""
+    if len(near) == 1:
+        return f"  Did you mean {near[0]}?"
+    return f"  (Possible options: {', '.join(near)})"
