@@ -8,7 +8,7 @@ object of its context, which holds the switch and collects what is printed.
 from sonic_sim.commands.click7.groups import Command, Group, GroupOfModules, PlainGroup, with_run
 from sonic_sim.commands.click7.parameters import Argument, Choice, Integer, Range, argument, flag, option
 from sonic_sim.commands.click7.program import PLAIN_HELP, run
-from sonic_sim.commands.click7.run import Run
+from sonic_sim.commands.click7.program_run import Run
 
 __all__ = [
     "PLAIN_HELP",

@@ -4,7 +4,7 @@ import posixpath
 
 import click
 
-from sonic_sim.commands.click7.run import Run
+from sonic_sim.commands.click7.program_run import Run
 from sonic_sim.shell.programs import Call, ProgramError, Result
 
 _HELP_NAMES = ["-h", "-?", "--help"]
