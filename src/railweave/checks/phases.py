@@ -22,7 +22,7 @@ Places = Callable[[str], Where]
 
 
 def _has_own_buffers(phase: Phase, head: Fabric) -> bool:
-    """Tell whether the buffers of a phase before the last are checked: the head's are, and those that go need not be."""
+    """Tell whether a phase before the last has buffers to check: the head has checks of its own."""
     return phase.kind is PhaseKind.SWITCHES and phase.fabric is not head and not phase.leaving
 
 

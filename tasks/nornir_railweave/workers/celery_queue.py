@@ -87,7 +87,7 @@ class _Asked:
     # Until then a worker has to take it.
     taken_by_s: float
     answer: "Future[Answer]" = field(default_factory=Future)
-    # The worker that has taken it, and when it last showed that it lives, in monotonic seconds: by its start of the task
+    # The worker that has taken it, and when it last showed that it lives (monotonic seconds): by its start of the task
     # or by an answer to a ping.
     worker: str = ""
     heard_s: float = 0.0
