@@ -50,9 +50,9 @@ from railweave.api.reports.bill import bom_phases as bom_phases
 from railweave.api.reports.bill import cable_labels as cable_labels
 from railweave.api.reports.comparison import compare as compare
 from railweave.api.reports.comparison import compare_designs as compare_designs
-from railweave.api.reports.comparison import suggest as suggest
 from railweave.api.reports.drawing import draw as draw
 from railweave.api.reports.page import report as report
+from railweave.api.reports.suggestions import suggest as suggest
 from railweave.api.repository import create_repository as create_repository
 from railweave.api.simulator import sim as sim
 from railweave.api.simulator.rehearsal import rehearse as rehearse

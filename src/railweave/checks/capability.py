@@ -65,6 +65,16 @@ def capability(model: SwitchModel, policies: Policies) -> SwitchCapability:
     return SwitchCapability(model, uses, tuple(_notes(model)))
 
 
+def carries_lossless(model: SwitchModel, speed_gbps: int, policies: Policies) -> bool:
+    """Return whether all ports of a switch model can be lossless at a speed that it runs, over the shortest cables."""
+    use = cage_use(model, speed_gbps)
+    # A chassis is sized, not configured.
+    if use is None or model.chassis:
+        return False
+    panel, ports = _panel(model, use, cages_with(model, use))
+    return panel.buffers is not None and not _errors(panel, speed_gbps, ports, LENGTHS_M[0], policies)
+
+
 def _at_speed(model: SwitchModel, speed_gbps: int, policies: Policies) -> SpeedUse:
     use = cage_use(model, speed_gbps)
     if use is None:

@@ -16,6 +16,7 @@ from railweave.errors import UsageError
 if TYPE_CHECKING:
     from railweave.bom.bill import Bill
     from railweave.bom.phases import BomPhase
+    from railweave.comparison.suggestions import Suggested
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +30,7 @@ Against = Annotated[
     typer.Option("--against", metavar="BASE", help="Only the additional parts compared with a revision or file."),
 ]
 Prices = Annotated[
-    Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
+    Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency`, `prices` by part, and more.")
 ]
 Spares = Annotated[
     list[str] | None,
@@ -99,9 +100,9 @@ def _print_bill(bill: "Bill", orders: "Sequence[BomPhase]", *, as_json: bool) ->
         print_view(bom_view(bill))
 
 
-_MOST_MODELS = 4
-_MOST_NICS = 8
-"""Designs that --suggest shows, and --suggest with --nics."""
+_MOST = {False: 4, True: 8}
+"""Designs that --suggest shows, without and with --nics."""
+_DEFAULT_ORDER = "switches"
 
 
 def compare(
@@ -119,8 +120,14 @@ def compare(
     ] = None,
     suggest: Annotated[
         bool,
-        typer.Option("--suggest", help="Also show other designs for its nodes, with the fewest switches."),
+        typer.Option("--suggest", help="Also show other designs for its nodes: shapes, models, planes."),
     ] = False,
+    order: Annotated[
+        str,
+        typer.Option(
+            "--order", metavar="ORDER", help="With --suggest: least `switches` (default), `cost` or `power` first."
+        ),
+    ] = "",
     nics: Annotated[
         bool,
         typer.Option("--nics", help="With --suggest: one design for each NIC choice that suits the workload."),
@@ -135,33 +142,28 @@ def compare(
     from railweave.report.comparison import comparison_json, comparison_view
 
     if suggest:
-        if len(intents) != 1 or prices or html:
-            raise UsageError("--suggest takes one intent, no --prices and no --html: compare what --out writes")
-        _suggest(intents[0], nics=nics, out=out, as_json=json)
+        if len(intents) != 1 or html:
+            raise UsageError("--suggest takes one intent and no --html: compare what --out writes")
+        choice = partial(api.suggest, out=out, nics=nics, order=order or _DEFAULT_ORDER, prices=prices)
+        _print_suggested(choice(api.open_project(intents[0]), most=_MOST[nics]), out, as_json=json)
         return
-    if out is not None or nics:
-        raise UsageError("--out and --nics are for --suggest")
+    if out is not None or nics or order:
+        raise UsageError("--out, --nics and --order are for --suggest")
     comparison = api.compare([api.open_project(intent) for intent in intents], prices=prices, html=html)
     print_result(comparison, comparison_json, comparison_view, as_json=json)
 
 
-def _suggest(intent: Path, *, nics: bool, out: Path | None, as_json: bool) -> None:
-    """Print other designs for the nodes of an intent, each with its reasons."""
-    from railweave.report.comparison import comparison_json, comparison_view
+def _print_suggested(suggested: "Suggested", out: Path | None, *, as_json: bool) -> None:
+    """Print designs side by side, the reasons for each, and the files that were written."""
+    from railweave.report.comparison import comparison_view
+    from railweave.report.suggestions import suggested_json, suggested_lines
 
-    most = _MOST_MODELS
-    if nics:
-        most = _MOST_NICS
-    suggested = api.suggest(api.open_project(intent), most=most, out=out, nics=nics)
-    print_result(suggested.comparison, comparison_json, comparison_view, as_json=as_json)
     if as_json:
+        print_document(suggested_json(suggested))
         return
-    for design in suggested.comparison.alternatives:
-        if design.reasons:
-            reasons = [f"  - {reason}" for reason in design.reasons]
-            print_view("\n".join([f"{design.intent}:", *reasons, ""]))
-    print_view(f"{suggested.tried} designs of the catalog's models tried; these have the fewest switches")
-    if out is not None:
+    print_view(comparison_view(suggested.comparison))
+    print_view(suggested_lines(suggested))
+    if out is not None and suggested.texts:
         print_view("\n".join(f"  {out / name}" for name in suggested.texts))
 
 

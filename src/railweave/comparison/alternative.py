@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from railweave.bom.bill import Bill, PartKind
 from railweave.comparison.guidelines import Guideline
+from railweave.comparison.ownership import POWER, RACK_SPACE, WAITING, Ownership
 from railweave.design.ratios import ratio_text
 from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
@@ -29,6 +30,10 @@ class Alternative(NamedTuple):
     gpu_gbps: float | None = None
     # Why a design is suggested, and its drawbacks.
     reasons: tuple[str, ...] = ()
+    # The lines of the user's intent that a suggested design changes.
+    changes: tuple[str, ...] = ()
+    # None without prices.
+    ownership: Ownership | None = None
 
     @property
     def total(self) -> Decimal | None:
@@ -109,7 +114,7 @@ def _figures(design: Alternative, by_part: bool) -> Iterator[tuple[str, str]]:
     yield from _parts(design.bill, by_part)
     yield "max. nodes without recabling", f"{sizing.limits.nodes:,} ({sizing.limits.first.replace('_', ' ')})"
     yield from _worst(design)
-    yield from _cost(design.bill)
+    yield from _cost(design)
     for guideline in design.guidelines:
         yield guideline.name, _mark(guideline) + guideline.value
 
@@ -175,8 +180,33 @@ def _worst(design: Alternative) -> Iterator[tuple[str, str]]:
     yield "  uplinks left", percent_text(cost.uplink_percent)
 
 
-def _cost(bill: Bill | None) -> Iterator[tuple[str, str]]:
-    if bill is not None and bill.total is not None:
-        yield "cost", f"{bill.currency} {bill.total:,.0f}"
+def _cost(design: Alternative) -> Iterator[tuple[str, str]]:
+    bill = design.bill
+    costs = design.ownership
+    if bill is None or costs is None:
+        return
+    currency = bill.currency
+    if costs.purchase is not None:
+        yield "cost", _money(costs.purchase, currency)
         if bill.unpriced:
             yield "  without a price", counted(len(bill.unpriced), "part")
+    if costs.years is None:
+        return
+    span = costs.span
+    yield f"{POWER}, {span}", _money(costs.power, currency) + _without(bill.space.no_power, costs.power)
+    yield f"{RACK_SPACE}, {span}", _money(costs.rack_space, currency) + _without(bill.space.no_units, costs.rack_space)
+    # Side by side and never added: one is paid to suppliers, the other is work that is not done.
+    yield f"network as far as stated, {span}", _money(costs.network, currency)
+    yield f"{WAITING}, {span}", _money(costs.waiting, currency)
+
+
+def _money(price: Decimal | None, currency: str) -> str:
+    if price is None:
+        return ""
+    return f"{currency} {price:,.0f}"
+
+
+def _without(missing: tuple[str, ...], price: Decimal | None) -> str:
+    if price is None or not missing:
+        return ""
+    return f" without {counted(len(missing), 'part')}"

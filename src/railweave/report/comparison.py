@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from railweave.bom.bill import Bill, PartKind
 from railweave.codec import members
 from railweave.comparison.alternative import Alternative, Comparison, Figure, figures, pieces
+from railweave.comparison.ownership import Ownership
 from railweave.failures.analysis import FailureClass
 from railweave.report.bom import amount
 from railweave.report.layout import cell, markdown_table, table
@@ -16,9 +18,9 @@ from railweave.report.tables import DIFFERS, Narrow
 _SIZES = ("gpus", "nodes", "tiers", "planes", "rails", "leaves", "spines", "super_spines")
 
 
-def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """Return the document of ``railweave compare --json``."""
-    return {"designs": [_design(alternative) for alternative in comparison.alternatives]}
+def comparison_json(comparison: Comparison, search: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the document of ``railweave compare --json``; ``search`` is how suggested designs were found."""
+    return {"designs": [_design(alternative) for alternative in comparison.alternatives], "search": search}
 
 
 def _design(alternative: Alternative) -> dict[str, Any]:
@@ -43,8 +45,27 @@ def _design(alternative: Alternative) -> dict[str, Any]:
         # Text, as all prices: a number of JSON may lose digits.
         "total": amount(alternative.total),
         "unpriced": unpriced,
+        "ownership": _ownership(alternative.ownership),
         "guidelines": [members(guideline, *guideline._fields) for guideline in alternative.guidelines],
         "reasons": list(alternative.reasons),
+        "changes": list(alternative.changes),
+    }
+
+
+def _ownership(costs: Ownership | None) -> dict[str, Any] | None:
+    if costs is None:
+        return None
+    years: str | None = None
+    if costs.years is not None:
+        years = f"{costs.years:f}"
+    return {
+        "years": years,
+        "purchase": amount(costs.purchase),
+        "power": amount(costs.power),
+        "rack_space": amount(costs.rack_space),
+        "network": amount(costs.network),
+        "waiting": amount(costs.waiting),
+        "left_out": [members(number, *number._fields) for number in costs.left_out],
     }
 
 
@@ -96,7 +117,22 @@ def comparison_view(comparison: Comparison) -> RenderableType:
     """Return a table with a column for every design, or several tables if the screen is too narrow for one."""
     names = [alternative.intent for alternative in comparison.alternatives]
     rows = [(_marked(row), *row.values) for row in figures(comparison)]
-    return table("", *names, rows=rows, narrow=Narrow.PARTS)
+    shown = table("", *names, rows=rows, narrow=Narrow.PARTS)
+    missing = left_out(comparison)
+    if not missing:
+        return shown
+    return Group(shown, Text(), *(Text(line) for line in missing))
+
+
+def left_out(comparison: Comparison) -> list[str]:
+    """Return the costs that are not stated of some design, and why, each once."""
+    lines: dict[str, None] = {}
+    for alternative in comparison.alternatives:
+        if alternative.ownership is not None:
+            lines.update(
+                dict.fromkeys(f"left out: {out.number}, {out.reason}" for out in alternative.ownership.left_out)
+            )
+    return list(lines)
 
 
 def _marked(row: Figure) -> str:

@@ -17,6 +17,7 @@ COMMANDS = {
     "draw": "draw intent/pods-512.yml",
     "failures": "failures intent/pod-32.yml",
     "compare": "compare intent/pod-32.yml intent/pod-32-wide.yml",
+    "suggest": "compare intent/pod-32.yml --suggest --prices tests/golden/screens/prices.yml",
     "bom": "bom intent/pod-32.yml",
 }
 

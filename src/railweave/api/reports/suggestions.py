@@ -1,0 +1,225 @@
+"""Designs that carry the same nodes, workload and growth as an intent, with fewer switches, less cost or less power."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from railweave.api.design.intent import Gathered, gather, gather_text
+from railweave.api.project import Project
+from railweave.api.reports.comparison import measured, with_ownership
+from railweave.bom.prices import Prices, part_names, read_prices, with_prices
+from railweave.catalog.load import Catalog, load_catalog
+from railweave.comparison.alternative import Alternative, Comparison
+from railweave.comparison.forms import NodeVariant, nic_variants, variants
+from railweave.comparison.hardware_choice import Weights, cage_gbps, port_classes
+from railweave.comparison.nic_choices import gpu_gbps
+from railweave.comparison.order import DesignOrder, value, weights
+from railweave.comparison.reasons import reasons
+from railweave.comparison.search import Problem, SearchResult, Verdict, search_forms, search_nics
+from railweave.comparison.suggestion import SuggestedDesign, counts, own_form, own_models
+from railweave.comparison.suggestions import Suggested
+from railweave.design.build import calculate
+from railweave.diagnostics import Diagnostic, Severity, error, has_errors
+from railweave.errors import RailweaveError, RefusedError, UsageError
+from railweave.fabric.sizing import Sizing
+from railweave.files import cannot_write, write_private
+from railweave.intent.load import document_of
+from railweave.intent.model import Intent, Shape
+from railweave.intent.positions import Value
+from railweave.wording import either, suggestion
+
+_READABLE = 0o644
+_WIDER = "ask for another speed or ratio, or `railweave models` for what each model carries without loss"
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The intent that suggestions are for."""
+
+    intent: Intent
+    document: Mapping[str, Value]
+    diagnostics: tuple[Diagnostic, ...]
+    catalog: Catalog
+    prices: Prices | None
+    # None where `check` refuses it.
+    present: Alternative | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Measures:
+    """The designs that were laid out: their figures, by name."""
+
+    start: _Start
+    order: DesignOrder
+    accepted: dict[str, Alternative] = field(default_factory=dict)
+
+    @property
+    def weights(self) -> Weights:
+        """Return what a switch of each model adds to the value that designs are sorted by."""
+        return weights(self.order, self.start.catalog, self.start.prices)
+
+    def check(self, design: SuggestedDesign, sizing: Sizing) -> Verdict:
+        """Lay a design out and check it; its intent is read as the user would write it."""
+        gathered = gather_text(design.text(sizing), f"{design.name}.yml")
+        if has_errors(gathered.diagnostics):
+            first = next(fault for fault in gathered.diagnostics if fault.severity is Severity.ERROR)
+            return Verdict(None, first)
+        alternative = _figures(design.name, gathered, self.start)
+        changes = design.changed_from(self.start.document, sizing)
+        self.accepted[design.name] = alternative._replace(changes=changes)
+        return Verdict(value(self.order, alternative), None)
+
+
+def suggest(
+    project: Project,
+    *,
+    most: int = 4,
+    out: Path | None = None,
+    nics: bool = False,
+    order: str = DesignOrder.SWITCHES,
+    prices: Path | None = None,
+) -> Suggested:
+    """Return the designs with the fewest switches for the nodes, workload and growth of an intent, over shapes, rails,
+    planes, uplink speeds, the switch models of the catalog and the port modes of its NICs; each is accepted by `check`,
+    and none has more switches than the intent. ``order`` may be cost or power instead.
+
+    With ``nics`` there is one design for each number, bandwidth and model of NICs that suits the workload instead.
+    ``prices`` is a file as `bom` reads it, with what a network costs over years.
+
+    An intent that `check` refuses, because it cannot grow as it should, is not shown beside them. ``out`` is a folder
+    into which their intents are written, ``suggestion-1.yml`` and so on. Raises RefusedError with what is wrong with
+    the intent where no design carries it or with the prices, UsageError for an order without prices, RailweaveError
+    where the folder cannot be written.
+    """
+    chosen_order = _order(order, prices)
+    start = _started(project, prices)
+    measures = _Measures(start, chosen_order)
+    result = _search(start, measures, nics=nics, most=most)
+    if not result.ranked and start.present is None:
+        nothing = error("RW020", "no model of the catalog carries these nodes", fix=_WIDER)
+        raise RefusedError(start.diagnostics or [nothing])
+    suggested = _suggested(start, measures, result)
+    if out is not None:
+        _write(out, suggested.texts)
+    return suggested
+
+
+def _suggested(start: _Start, measures: _Measures, result: SearchResult) -> Suggested:
+    alternatives = [_with_reasons(design, measures) for _, design in result.ranked]
+    texts = _texts([design for _, design in result.ranked], alternatives)
+    if start.present is not None:
+        alternatives.insert(0, start.present)
+    return Suggested(
+        Comparison(tuple(alternatives)),
+        texts,
+        measures.order,
+        considered=result.considered,
+        sized=result.sized,
+        laid_out=result.laid_out,
+        refused=result.refused,
+        without_value=tuple(model for model in start.catalog.switch_ids() if model not in measures.weights),
+        unused_prices=_unused(start.prices, alternatives),
+    )
+
+
+def _order(name: str, prices: Path | None) -> DesignOrder:
+    if name not in list(DesignOrder):
+        raise UsageError(f"unknown order `{name}`: {suggestion(name, list(DesignOrder))}write {either(DesignOrder)}")
+    if name == DesignOrder.COST and prices is None:
+        raise UsageError("an order by cost takes the prices of switches: add `--prices FILE`")
+    return DesignOrder(name)
+
+
+def _started(project: Project, prices: Path | None) -> _Start:
+    own = gather(project.intent)
+    price_list = None
+    if prices is not None:
+        price_list = read_prices(prices)
+    start = _Start(own.intent, document_of(project.intent), own.diagnostics, load_catalog(), price_list, None)
+    if has_errors(own.diagnostics):
+        return start
+    present = _figures(str(project.intent), own, start)
+    return _Start(start.intent, start.document, start.diagnostics, start.catalog, price_list, present)
+
+
+def _figures(name: str, gathered: Gathered, start: _Start) -> Alternative:
+    """Return the figures of a design, with its costs where there are prices."""
+    alternative = measured(name, gathered, start.catalog)
+    if start.prices is None:
+        return alternative
+    bill_of_parts = alternative.bill
+    if bill_of_parts is not None:
+        bill_of_parts = with_prices(bill_of_parts, start.prices)
+    return with_ownership(alternative, bill_of_parts, start.prices, gpu_gbps(start.intent))
+
+
+def _search(start: _Start, measures: _Measures, *, nics: bool, most: int) -> SearchResult:
+    own = own_form(start.intent)
+    if nics:
+        chosen = nic_variants(start.intent, start.document, start.catalog)
+        # Other NICs carry other bandwidths, and so take more switches or fewer than the intent.
+        return search_nics(_problem(start, measures, chosen)._replace(limit=None), chosen, own.shape, most)
+    modes = variants(start.intent, start.document, start.catalog)
+    return search_forms(_problem(start, measures, modes), modes, own, most)
+
+
+def _problem(start: _Start, measures: _Measures, tried: Sequence[NodeVariant]) -> Problem:
+    intent = start.intent
+    preferred = own_models(intent)
+    limit: Fraction | None = None
+    present: tuple[object, ...] | None = None
+    if start.present is not None:
+        limit = value(measures.order, start.present)
+        present = counts(preferred, "", start.present.sizing)
+    classes = {}
+    for speeds_gbps in {variant.speeds_gbps for variant in tried}:
+        classes[speeds_gbps] = port_classes(start.catalog, intent.policies, speeds_gbps, measures.weights, preferred)
+    return Problem(
+        classes,
+        measures.weights,
+        cage_gbps(start.catalog),
+        size=lambda design: calculate(design.intent, start.catalog),
+        check=measures.check,
+        changed=lambda design, sizing: design.keys_changed_from(start.document, sizing),
+        limit=limit,
+        present=present,
+    )
+
+
+def _unused(prices: Prices | None, alternatives: Sequence[Alternative]) -> tuple[str, ...]:
+    if prices is None:
+        return ()
+    bills = [alternative.bill for alternative in alternatives if alternative.bill is not None]
+    names = part_names(line for each in bills for line in each.lines)
+    return tuple(part for part in prices.places if part not in names)
+
+
+def _texts(chosen: Sequence[SuggestedDesign], alternatives: Sequence[Alternative]) -> dict[str, str]:
+    """Return the intents of the chosen designs by the names of their files, each with its reasons as comments."""
+    texts = {}
+    for number, (design, alternative) in enumerate(zip(chosen, alternatives, strict=True), start=1):
+        head = "".join(f"# {line}\n" for line in (design.name, *alternative.reasons))
+        texts[f"suggestion-{number}.yml"] = head + design.text(alternative.sizing)
+    return texts
+
+
+def _with_reasons(design: SuggestedDesign, measures: _Measures) -> Alternative:
+    """Return a suggested design with what speaks for it and against it, beside the design of the intent."""
+    start = measures.start
+    gpus: int | None = None
+    if start.intent.workload.growth is not None:
+        gpus = start.intent.workload.growth.gpus
+    # A change of what the network carries, not only of its size.
+    rail_only = design.form.shape is Shape.RAIL_ONLY and start.intent.topology.shape is not Shape.RAIL_ONLY
+    alternative = measures.accepted[design.name]
+    return alternative._replace(reasons=reasons(alternative, start.present, gpus, rail_only=rail_only))
+
+
+def _write(out: Path, texts: Mapping[str, str]) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            write_private(out / name, text.encode(), _READABLE)
+    except OSError as exc:
+        raise RailweaveError(cannot_write(out, exc)) from exc

@@ -1,0 +1,86 @@
+"""The lines of an intent that a suggested design changes, as YAML to paste into it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+_MOST_CHARACTERS = 66
+"""Of a key with a mapping on one line: indented, it fits on a screen of 80 columns."""
+
+_WIDE = 1_000_000
+"""A line that is never folded."""
+
+
+def changed_lines(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the lines that turn one intent into another; what is to be left out is named in comments."""
+    return tuple(_lines(before, after))
+
+
+def changed_keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
+    """Return how many keys of the sections of an intent differ, which is quicker than writing their lines."""
+    changed = 0
+    for key in before.keys() | after.keys():
+        values = (before.get(key), after.get(key))
+        if values[0] == values[1]:
+            continue
+        sections = [value for value in values if isinstance(value, dict)]
+        if len(sections) < len(values):
+            changed += 1
+            continue
+        keys = sections[0].keys() | sections[1].keys()
+        changed += len([name for name in keys if sections[0].get(name) != sections[1].get(name)])
+    return changed
+
+
+def _lines(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in after.items():
+        if key not in before or before[key] == value:
+            continue
+        yield f"{key}:"
+        if isinstance(value, list):
+            for item in value:
+                yield from _item(item)
+        else:
+            yield from _section(before[key], value)
+    removed = [key for key in before if key not in after]
+    if removed:
+        yield f"# leave out: {', '.join(removed)}"
+
+
+def _item(item: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a mapping of a list, which is replaced as a whole."""
+    indent = "  - "
+    for key, value in item.items():
+        for line in _block(key, value):
+            yield indent + line
+            indent = "    "
+
+
+def _section(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of a section that differ."""
+    for key, value in after.items():
+        if key not in before or before[key] != value:
+            for line in _block(key, value):
+                yield f"  {line}"
+    removed = [key for key in before if key not in after]
+    if removed:
+        yield f"  # leave out: {', '.join(removed)}"
+
+
+def _block(key: str, value: Any) -> Iterator[str]:
+    """Yield a key with its value, on one line if that is short."""
+    line = f"{key}: {_flow(value)}"
+    if len(line) <= _MOST_CHARACTERS or not isinstance(value, dict):
+        yield line
+        return
+    yield f"{key}:"
+    for name, part in value.items():
+        yield f"  {name}: {_flow(part)}"
+
+
+def _flow(value: Any) -> str:
+    """Return a value on one line of YAML."""
+    # A scalar alone would end with a document marker.
+    text = yaml.safe_dump([value], default_flow_style=True, sort_keys=False, allow_unicode=True, width=_WIDE)
+    return text.strip()[1:-1]
