@@ -63,6 +63,9 @@ def _is_of_counts(diagnostic: Diagnostic) -> bool:
 def _given(intent: Intent, refused: Diagnostic) -> tuple[str, ...]:
     """Return the keys that the intent states, that of the refusal last."""
     given = [key for key in _KEYS if _value(intent, key) is not None]
+    # One tier can follow from a single leaf without spines.
+    if "tiers" in given and "topology.tiers" not in intent.places:
+        given.remove("tiers")
     # The ratio that the workload asks for can be refused as well as one that is stated.
     if intent.topology.oversubscription is None and refused.code != "T-4":
         given.remove(_RATIO)

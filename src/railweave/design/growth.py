@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
+from railweave.design.nodes import with_fewer_rails
 from railweave.fabric.devices import NodeRole
 from railweave.fabric.model import Fabric
 from railweave.intent.model import Intent, Nodes
@@ -10,7 +11,9 @@ from railweave.intent.model import Intent, Nodes
 
 def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
     """Return the intent with what ``first_stripe: auto`` stands for in its fabric stated, and the reserve with it; with
-    entries that share leaves their stripes as well."""
+    entries that share leaves their stripes as well, and the rails where they follow from the number of leaves."""
+    if with_fewer_rails(intent) is not None:
+        intent = replace(intent, topology=intent.topology.with_values(rails=fabric.rails))
     shares = any(entry.share_leaves for entry in intent.nodes)
     if all(entry.first_stripe is not None for entry in intent.nodes[1:]) and not shares:
         return intent

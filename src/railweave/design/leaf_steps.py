@@ -17,23 +17,35 @@ from railweave.wording import counted
 
 
 def switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iterator[SizingStep]:
-    """Yield what the one switch of a rail holds."""
-    low, (group,) = layout.lowest, layout.groups
-    speed, total, used = format_speed(low.down.speed_gbps), low.ports.total, group.entry.count * group.ports_per_leaf
-    cages = f"{hardware.cages} cages × {hardware.down.per_cage} × {speed}"
-    yield SizingStep("leaf ports", cages, f"{total} ports, {bandwidth_text(low.down_gbps)}")
-    each = counted(group.ports_per_leaf, "port")
-    formula = "from the intent" if intent.topology.stripe else f"⌊{total} ports ÷ {each} of a node⌋"
-    yield SizingStep("nodes of one switch", formula, str(group.stripe_nodes))
-    why = (
-        "from the intent"
-        if intent.topology.tiers
-        else f"{group.entry.count} nodes ≤ {group.stripe_nodes} of one switch a rail"
-    )
+    """Yield what the one switch of a fabric or rail holds."""
+    low, groups = layout.lowest, layout.groups
+    total, cages = low.ports.total, f"{hardware.cages} cages × {hardware.down.per_cage}"
+    cages += f" × {format_speed(low.down.speed_gbps)}"
+    if len(groups) > 1:
+        yield panel_step("leaf ports", layout.classes[0].ports)
+    else:
+        yield SizingStep("leaf ports", cages, f"{total} ports, {bandwidth_text(low.down_gbps)}")
+    for group in groups:
+        name = f" of {group.entry.name}" if len(groups) > 1 else ""
+        formula = f"⌊{total} ports ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
+        if layout.sharing:
+            formula = f"{group.stripe_nodes * group.ports_per_leaf} ports from port {group.first_port + 1} on"
+        if group.entry.stripe or (intent.topology.stripe and not group.entry.share_leaves):
+            formula = "from the intent"
+        yield SizingStep(f"nodes{name} of one switch", formula, str(group.stripe_nodes))
+    rail = " a rail" if low.rails else ""
+    why = f"{groups[0].entry.count} nodes ≤ {groups[0].stripe_nodes} of one switch{rail}"
+    if intent.topology.tiers:
+        why = "from the intent" if low.rails else "leaf.count: 1 without a spine"
     yield SizingStep("tiers", why, "1")
-    yield SizingStep("ports in use on a leaf", f"{counted(group.entry.count, 'node')} × {each}", f"{used} of {total}")
+    used = " + ".join(
+        f"{counted(group.entry.count, 'node')} × {counted(group.ports_per_leaf, 'port')}" for group in groups
+    )
+    ports = sum(group.entry.count * group.ports_per_leaf for group in groups)
+    yield SizingStep("ports in use on a leaf", used, f"{ports} of {layout.classes[0].ports.total}")
     planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
-    yield SizingStep("leaves", f"{counted(layout.rails, 'rail')} × 1 switch{planes}", str(low.count * layout.planes))
+    of = f"{counted(layout.rails, 'rail')} × " if low.rails else ""
+    yield SizingStep("leaves", f"{of}1 switch{planes}", str(low.count * layout.planes))
 
 
 def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[SizingStep]:

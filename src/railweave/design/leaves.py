@@ -1,6 +1,6 @@
 """The leaves: the split of their ports, and the stripes that have some. They are counted from the nodes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count as numbers
 from itertools import islice
 from math import gcd
@@ -9,10 +9,10 @@ from typing import NamedTuple
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import NodeGroup, TierLayout, owner
 from railweave.design.leaf_class import LeafClass, NodePorts
-from railweave.design.nodes import place_groups, rail_count, stripe_leaves
+from railweave.design.nodes import place_groups, rail_count, stripe_leaves, with_fewer_rails
 from railweave.design.ratios import asked_ratio, ratio_text
-from railweave.design.sharing import ports_needed, sharers_of, with_speeds
-from railweave.design.split import Breakout, Split, TierPorts, automatic_split, downlink_room, place_ports, whole_cages
+from railweave.design.sharing import parts_of_first, ports_needed, sharers_of, with_speeds
+from railweave.design.split import Split, TierPorts, automatic_split, downlink_room, place_ports, whole_cages
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent
 from railweave.units import format_speed
@@ -53,12 +53,6 @@ class Leaves(NamedTuple):
         if stated is None or all(group.entry.first_stripe is not None for group in self.groups[1:]):
             return stated
         return max(stated, (self.stripes[-1] + 1) * self.per_stripe)
-
-    def parts_of_first(self) -> Iterator[tuple[Breakout, int]]:
-        """Yield the ports for nodes of a leaf of the first class, entry by entry from the front of the panel."""
-        for group in self.groups:
-            if group is self.groups[0] or group.entry.share_leaves:
-                yield group.breakout, group.stripe_nodes * group.ports_per_leaf
 
     @property
     def shared_uplinks(self) -> int:
@@ -164,7 +158,7 @@ def _split_beside(intent: Intent, leaf: LeafClass, ports: int, first: LeafClass,
 def place_classes(intent: Intent, leaves: Leaves, low: TierLayout) -> tuple[tuple[LeafClass, ...], Faults]:
     """Return the leaf classes with their uplinks and the places of their ports; ``low`` are leaves of the first."""
     first, *others = leaves.classes
-    ports_of_first = with_speeds(low.ports, leaves.parts_of_first())
+    ports_of_first = with_speeds(low.ports, parts_of_first(leaves.groups))
     classes = [first._replace(ports=ports_of_first, uplinks=low.uplinks, pair=low.links_per_pair)]
     faults: list[Diagnostic] = []
     reserved = low.fixed_pair and intent.topology.reserve.spines is not None
@@ -296,11 +290,15 @@ def _not_whole_stripes(intent: Intent, count: int, better: int, per_stripe: int)
         over = f"{per_stripe // per_nic} rails: every stripe has {per_nic} leaves a rail"
     else:
         over = f"{per_stripe} rails: every stripe has one leaf a rail"
+    fix = f"use a multiple of {per_stripe}, such as {better}"
+    if with_fewer_rails(intent) is not None:
+        # As automatic rails they hold for one stripe alone.
+        fix += f", or state rails: {count}"
     return error(
         "RW206",
         f"{counted(count, 'leaf')} cannot be shared out over {over}",
         intent.where("topology.leaf.count"),
-        fix=f"use a multiple of {per_stripe}, such as {better}",
+        fix=fix,
     )
 
 

@@ -1,6 +1,7 @@
 """GPU nodes: how their ports spread over planes, rails and leaves, and in which stripes they stand."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,6 +20,19 @@ def rail_count(intent: Intent) -> int:
     if intent.topology.shape is Shape.RACK_ALIGNED:
         return max(entry.nics.count for entry in intent.nodes)
     return intent.topology.rails or intent.nodes[0].nics.count
+
+
+def with_fewer_rails(intent: Intent) -> Intent | None:
+    """Return the intent with a rail for each leaf, where a count of leaves is given that divides the NICs of a node and
+    nothing is said about rails; None otherwise. It holds for one stripe."""
+    topology, count = intent.topology, intent.topology.leaf.count
+    if topology.rails is not None or topology.shape is not Shape.RAIL_OPTIMIZED or topology.leaves_per_nic > 1:
+        return None
+    nics = [entry.nics.count for entry in intent.nodes]
+    # One leaf is one switch, without a spine.
+    if count is None or count == 1 or count >= nics[0] or any(number % count for number in nics):
+        return None
+    return replace(intent, topology=topology.with_values(rails=count))
 
 
 def stripe_leaves(intent: Intent) -> int:

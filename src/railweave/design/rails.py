@@ -1,6 +1,7 @@
-"""Rail-only: every rail is a fabric of its own, one switch while its nodes fit, else leaves and spines.
+"""One tier: a single switch, or in a rail-only fabric one for each rail while its nodes fit.
 
-No cable joins two rails: traffic between them takes the links between the GPUs of a node (arXiv 2307.12169).
+In a rail-only fabric every rail is a fabric of its own. No cable joins two rails: traffic between them takes the links
+between the GPUs of a node (arXiv 2307.12169).
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,46 +13,50 @@ from railweave.design.leaf_class import LeafClass, NodePorts
 from railweave.design.leaves import Faults, Leaves
 from railweave.design.nodes import place_groups, rail_count
 from railweave.design.ratios import asked_ratio
+from railweave.design.sharing import parts_of_first, with_speeds
 from railweave.design.split import all_down
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent, Shape
 from railweave.wording import counted
 
 
-class SwitchRails(NamedTuple):
-    """The outcome of giving a rail one switch: ``layout`` is None where that is refused, or two tiers are meant."""
+class OneTier(NamedTuple):
+    """The outcome of a design with one tier: ``layout`` is None where that is refused, or two tiers are meant."""
 
     layout: Layout | None
     faults: Faults
 
 
-def give_rails_a_switch(intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]) -> SwitchRails:
-    """Return the layout of one switch for each rail and plane, or why it is refused; neither where the intent leaves
-    the tiers open and asks for more than one switch holds."""
+def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]) -> OneTier:
+    """Return the layout of one switch, or one for each rail, in each plane, or why it is refused; neither where the
+    intent leaves the tiers open and asks for more than one switch holds."""
     topology, rails = intent.topology, rail_count(intent)
-    if topology.shape is not Shape.RAIL_ONLY:
-        return SwitchRails(None, (_joins_nothing(intent),) if topology.tiers == 1 else ())
+    rail_only = topology.shape is Shape.RAIL_ONLY
+    if not rail_only and (topology.shape is not Shape.RACK_ALIGNED or topology.tiers != 1):
+        return OneTier(None, tuple(_not_one_switch(intent)))
     faults: Faults = tuple(_third_tier(intent))
     # Nothing joins the leaves that share a NIC where there is no spine (RW128 refuses tiers: 1).
     if faults or topology.tiers not in (None, 1) or topology.leaves_per_nic > 1:
-        return SwitchRails(None, faults)
+        return OneTier(None, faults)
+    switches = rails if rail_only else 1
     hardware = classes[0].hardware
     ports = all_down(hardware.cages, hardware.down)
     one_switch = tuple(leaf._replace(down=ports.total, ports=ports) for leaf in classes)
     groups, faults = place_groups(intent, node_ports, one_switch)
-    faults = faults or (*_spines(intent), *_counts(intent, rails), *_stripes(intent, groups, ports.total))
+    faults = faults or (*_spines(intent), *_counts(intent, switches), *_stripes(intent, groups, ports.total))
     if faults or (topology.tiers is None and not _holds_growth(intent, groups)):
-        return SwitchRails(None, faults if topology.tiers == 1 else ())
+        return OneTier(None, faults if topology.tiers == 1 else ())
+    first = one_switch[0]._replace(ports=with_speeds(ports, parts_of_first(groups)))
     lowest = TierLayout(
         name=hardware.name,
         level=0,
-        places=tuple(range(rails)),
+        places=tuple(range(switches)),
         ports=ports,
         down=hardware.down,
-        reserve=rails,
-        rails=rails,
+        reserve=switches,
+        rails=rails if rail_only else 0,
         group_size=1,
-        groups=rails,
+        groups=switches,
         group_reserve=1,
     )
     layout = Layout(
@@ -59,14 +64,14 @@ def give_rails_a_switch(intent: Intent, node_ports: Sequence[NodePorts], classes
         shape=topology.shape,
         planes=topology.planes,
         rails=rails,
-        stripe_leaves=rails,
+        stripe_leaves=switches,
         groups=groups,
-        classes=one_switch,
+        classes=(first, *one_switch[1:]),
         stripes=(0,),
         ratio=asked_ratio(intent),
         tiers=(lowest,),
     )
-    return SwitchRails(layout, ())
+    return OneTier(layout, ())
 
 
 def rails_exceed_spines(intent: Intent, leaves: Leaves, spine: TierHardware) -> Faults:
@@ -94,18 +99,46 @@ def _holds_growth(intent: Intent, groups: Sequence[NodeGroup]) -> bool:
     return growth is None or growth.gpus <= groups[0].stripe_nodes * groups[0].entry.gpus
 
 
-def _joins_nothing(intent: Intent) -> Diagnostic:
-    return error(
-        "RW202",
-        f"tiers: 1 has no spines, and in a {intent.topology.shape} fabric nothing else joins the leaves",
-        intent.where("topology.tiers"),
-        fix="use tiers: 2 or auto, or shape: rail-only, where each rail is one switch",
-    )
+def _not_one_switch(intent: Intent) -> Iterator[Diagnostic]:
+    """Yield why several leaves are no tier of their own, and a spine beside the only leaf."""
+    topology = intent.topology
+    if topology.tiers == 1:
+        yield error(
+            "RW202",
+            f"tiers: 1 has no spines, and in a {topology.shape} fabric nothing else joins the leaves",
+            intent.where("topology.tiers"),
+            fix="use tiers: 2 or auto, or shape: rail-only, where each rail is one switch",
+        )
+    elif topology.shape is Shape.RACK_ALIGNED and topology.leaf.count == 1:
+        yield error(
+            "RW202",
+            "leaf.count: 1 is one switch, and topology.spine is stated beside it",
+            intent.where("topology.spine"),
+            fix="leave topology.spine out, or leave leaf.count to auto",
+        )
+
+
+def _tier_of(intent: Intent) -> str:
+    """Return what is built, for a message."""
+    if intent.topology.shape is Shape.RAIL_ONLY:
+        return "tiers: 1 builds one switch a rail"
+    return "leaf.count: 1 builds one switch"
+
+
+def _more_tiers(intent: Intent) -> str:
+    """Return what builds two tiers, for a message."""
+    if intent.topology.shape is Shape.RAIL_ONLY:
+        return "tiers: 2"
+    return "a spine with more leaves"
 
 
 def _third_tier(intent: Intent) -> Iterator[Diagnostic]:
-    """Yield what a rail-only fabric has no place for."""
+    """Yield what a fabric of one tier or two has no place for."""
     topology = intent.topology
+    has = "a rail-only fabric has one tier or two"
+    fix = "use tiers: auto, 1 or 2 without pods, or shape: rail-optimized"
+    if topology.shape is not Shape.RAIL_ONLY:
+        has, fix = "one switch is one tier", "leave it out, or use a spine with more leaves"
     asked = {
         "tiers": topology.tiers == 3,
         "super_spine": topology.super_spine is not None,
@@ -116,9 +149,9 @@ def _third_tier(intent: Intent) -> Iterator[Diagnostic]:
         if stated:
             yield error(
                 "RW202",
-                f"a rail-only fabric has one tier or two, and topology.{key} asks for a third",
+                f"{has}, and topology.{key} asks for a third",
                 intent.where(f"topology.{key}"),
-                fix="use tiers: auto, 1 or 2 without pods, or shape: rail-optimized",
+                fix=fix,
             )
 
 
@@ -135,43 +168,54 @@ def _spines(intent: Intent) -> Iterator[Diagnostic]:
         if stated:
             yield error(
                 "RW202",
-                f"tiers: 1 builds one switch a rail and no spines, and topology.{key} is stated",
+                f"{_tier_of(intent)} and no spines, and topology.{key} is stated",
                 intent.where(f"topology.{key}"),
-                fix=f"leave topology.{key} out, or use tiers: 2",
+                fix=f"leave topology.{key} out, or use {_more_tiers(intent)}",
             )
 
 
-def _counts(intent: Intent, rails: int) -> Iterator[Diagnostic]:
+def _counts(intent: Intent, switches: int) -> Iterator[Diagnostic]:
     topology = intent.topology
+    builds = f"{_tier_of(intent)}, {switches} in all"
+    if switches == 1:
+        builds = _tier_of(intent)
     for key, count in (("leaf.count", topology.leaf.count), ("reserve.leaves", topology.reserve.leaves)):
-        if count is not None and count != rails:
+        if count is not None and count != switches:
             yield error(
                 "RW202",
-                f"tiers: 1 builds one switch a rail, {rails} in all; topology.{key} is {count}",
+                f"{builds}; topology.{key} is {count}",
                 intent.where(f"topology.{key}"),
-                fix=f"use {rails}, or tiers: 2",
+                fix=f"use {switches}, or {_more_tiers(intent)}",
             )
 
 
 def _stripes(intent: Intent, groups: Sequence[NodeGroup], ports: int) -> Iterator[Diagnostic]:
-    """Yield where the nodes are more than one switch a rail holds, or stand in other stripes than the first."""
-    if len(groups) > 1 or any(group.first_stripe for group in groups):
-        group = groups[-1]
-        yield error(
-            "RW202",
-            f"tiers: 1 builds one switch a rail, which is stripe 0; nodes {group.entry.name!r} begin in stripe"
-            f" {group.first_stripe}",
-            intent.where(f"{group.path}.first_stripe"),
-            fix="use tiers: 2, or one entry of nodes",
-        )
-    elif groups and groups[0].stripes > 1:
-        (group,) = groups
-        nodes, needed = group.entry.count, group.entry.count * group.ports_per_leaf
-        limit = "the stripe" if intent.topology.stripe else f"a switch with {counted(ports, 'port')}"
-        yield error(
-            "T-1",
-            f"{counted(nodes, 'node')} need {needed} ports on the one switch of a rail; {limit} holds"
-            f" {counted(group.stripe_nodes, 'node')}",
-            intent.where("nodes[0].count"),
-            fix=f"use at most {counted(group.stripe_nodes, 'node')}, switches with {needed} ports, or tiers: 2",
-        )
+    """Yield where the nodes are more than one switch holds, or stand in other stripes than the first."""
+    for group in groups:
+        if group.first_stripe or (group is not groups[0] and not group.entry.share_leaves):
+            yield error(
+                "RW202",
+                f"{_tier_of(intent)}, which is stripe 0; nodes {group.entry.name!r} begin in stripe"
+                f" {group.first_stripe}",
+                intent.where(f"{group.path}.first_stripe"),
+                fix=f"use {_more_tiers(intent)}, one entry of nodes, or share_leaves: true for the others",
+            )
+            return
+    for group in groups:
+        if group.stripes > 1:
+            yield _switch_full(intent, group, ports)
+            return
+
+
+def _switch_full(intent: Intent, group: NodeGroup, ports: int) -> Diagnostic:
+    nodes, needed = group.entry.count, group.entry.count * group.ports_per_leaf
+    what = "of a rail " if intent.topology.shape is Shape.RAIL_ONLY else ""
+    limit = "the stripe" if group.entry.stripe or intent.topology.stripe else f"a switch with {counted(ports, 'port')}"
+    ways = f"use at most {counted(group.stripe_nodes, 'node')}, switches with {needed} ports"
+    return error(
+        "T-1",
+        f"{counted(nodes, 'node')} need {needed} ports on the one switch {what}".rstrip()
+        + f"; {limit} holds {counted(group.stripe_nodes, 'node')}",
+        intent.where(f"{group.path}.count"),
+        fix=f"{ways}, or {_more_tiers(intent)}",
+    )

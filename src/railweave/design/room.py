@@ -157,7 +157,10 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
         in_pods = layout.pod and leaves > layout.spines.groups * layout.pod_leaves
         yield f"reserve.pods: {layout.spines.groups + 1}" if in_pods else f"reserve.leaves: {leaves}"
     elif growth.first == "leaf_ports":
-        yield "tiers: 2, which moves cables"
+        if layout.lowest.rails:
+            yield "tiers: 2, which moves cables"
+        else:
+            yield "spines and more leaves, which moves cables"
     elif growth.first == "asn":
         yield "AS numbers of the leaves that lie further from those of other tiers"
     elif growth.first == "address_pool":

@@ -5,9 +5,10 @@ port. A speed other than that of the ports before it begins in the next cage, an
 speed. The uplinks of a leaf keep the cages that they have without a second speed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from railweave.design.layout import NodeGroup
 from railweave.design.leaf_class import LeafClass, NodePorts
 from railweave.design.split import Breakout, TierPorts, place_ports
 from railweave.intent.model import Nodes
@@ -149,6 +150,13 @@ def _places(sharers: Sequence[Sharer], nodes: Sequence[int]) -> tuple[Attached, 
         places.append(Attached(count, sum(place.nodes for place in places), first_port, sharer.breakout))
         runs.append(_Run(sharer.breakout, sharer.per_leaf * count))
     return tuple(places)
+
+
+def parts_of_first(groups: Sequence[NodeGroup]) -> Iterator[tuple[Breakout, int]]:
+    """Yield the ports for nodes of a leaf of the first class, entry by entry from the front of the panel."""
+    for group in groups:
+        if group is groups[0] or group.entry.share_leaves:
+            yield group.breakout, group.stripe_nodes * group.ports_per_leaf
 
 
 def with_speeds(ports: TierPorts, parts: Iterable[tuple[Breakout, int]]) -> TierPorts:

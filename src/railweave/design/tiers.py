@@ -10,8 +10,9 @@ from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, TierLayout
 from railweave.design.leaf_class import LeafClass, NodePorts
 from railweave.design.leaves import Faults, Leaves, count_leaves, place_classes, place_leaf_ports
+from railweave.design.nodes import distribute_ports, with_fewer_rails
 from railweave.design.pods import GroupTier, Pods, divide_into_pods, join_pods, share_out
-from railweave.design.rails import give_rails_a_switch
+from railweave.design.rails import lay_out_one_tier
 from railweave.design.ratios import asked_ratio
 from railweave.design.reserve import reserve_diagnostics
 from railweave.design.spine_blocks import keep_blocks
@@ -28,11 +29,12 @@ def lay_out(
 
     ``hardware`` is that of three tiers, whether or not the third is built.
     """
-    layout, diagnostics = give_rails_a_switch(intent, node_ports, classes)
+    layout, diagnostics = lay_out_one_tier(intent, node_ports, classes)
     if layout is not None:
         return layout, reserve_diagnostics(intent, layout)
     if diagnostics:
         return None, diagnostics
+    intent, node_ports = _in_one_stripe(intent, node_ports, classes)
     leaves, diagnostics = count_leaves(intent, node_ports, classes)
     if leaves is None:
         return None, diagnostics
@@ -43,6 +45,20 @@ def lay_out(
     if blocks is None:
         return None, diagnostics
     return _lay_out(intent, leaves._replace(classes=blocks.classes), pods._replace(ports=blocks.ports), hardware)
+
+
+def _in_one_stripe(
+    intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]
+) -> tuple[Intent, Sequence[NodePorts]]:
+    """Return the intent with as many rails as it gives leaves, where these hold all nodes in one stripe."""
+    fewer = with_fewer_rails(intent)
+    ports = None if fewer is None else distribute_ports(fewer)
+    if fewer is None or ports is None:
+        return intent, node_ports
+    leaves, _ = count_leaves(fewer, ports, classes)
+    if leaves is None or len(leaves.stripes) > 1:
+        return intent, node_ports
+    return fewer, ports
 
 
 def _lay_out(

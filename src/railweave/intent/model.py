@@ -230,9 +230,11 @@ class Reserve(Keys):
 
 
 def _spine_or_rails(schema: dict[str, Any]) -> None:
-    """State in the JSON Schema that a rail-only fabric alone may leave its spines out."""
+    """State in the JSON Schema that a rail-only fabric and one switch alone may leave their spines out."""
     schema["required"].remove("spine")
-    schema["if"] = {"properties": {"shape": {"const": Shape.RAIL_ONLY.value}}, "required": ["shape"]}
+    rail_only = {"properties": {"shape": {"const": Shape.RAIL_ONLY.value}}, "required": ["shape"]}
+    one_leaf = {"properties": {"leaf": {"properties": {"count": {"const": 1}}, "required": ["count"]}}}
+    schema["if"] = {"anyOf": [rail_only, one_leaf]}
     schema["else"] = {"required": ["spine"]}
 
 
@@ -246,7 +248,7 @@ class Topology(Keys):
     )
     rails: Annotated[int | None, Whole(least=1, most=64, auto=True)] = default("auto", "rails; auto is one a NIC")
     tiers: Annotated[int | None, Whole(least=1, most=3, auto=True)] = default(
-        "auto", "tiers of switches: 2 or 3; in a rail-only fabric 1, one switch a rail, or 2"
+        "auto", "tiers of switches: 2 or 3; 1 is one switch, in a rail-only fabric one a rail"
     )
     planes: Annotated[int, Whole(least=1, most=8)] = default(
         1, "disjoint copies of the fabric; port p of a NIC goes to plane p modulo planes"
@@ -278,8 +280,8 @@ class Topology(Keys):
     )
     leaf: LeafIntent = key("the switches that the nodes plug into")
     spine: SpineIntent = key(
-        "the switches that join the leaves; required but in a rail-only fabric, where it is by default the switch that"
-        " the leaves are"
+        "the switches that join the leaves; without it, leaf.count: 1 is one switch; in a rail-only fabric it is by"
+        " default the switch that the leaves are, else it is required"
     )
     super_spine: SuperSpineIntent | None = unset(
         "the switches that join pods, in three tiers; by default the switch that the spines are"
@@ -293,21 +295,28 @@ class Topology(Keys):
     @model_validator(mode="before")
     @classmethod
     def _spines_like_leaves(cls, value: Any) -> Any:
-        """Name the spines of a rail-only fabric, which may have none."""
-        if not isinstance(value, dict) or value.get("shape") != Shape.RAIL_ONLY or "spine" in value:
+        """Name the spines of a rail-only fabric and of one switch, which may have none."""
+        if not isinstance(value, dict) or "spine" in value:
+            return value
+        leaf = value.get("leaf")
+        one_switch = isinstance(leaf, dict) and leaf.get("count") == 1
+        shape = value.get("shape", Shape.RACK_ALIGNED)
+        if shape != Shape.RAIL_ONLY and not (one_switch and shape == Shape.RACK_ALIGNED):
             return value
         spine = {}
-        leaf = value.get("leaf")
         if isinstance(leaf, dict):
             spine = {key: leaf[key] for key in ("model", "ports", "speed") if key in leaf}
+        if shape == Shape.RACK_ALIGNED:
+            value = {"tiers": 1, **value, "shape": shape}
         return {**value, "spine": spine}
 
     def named_tiers(self) -> tuple[tuple[str, TierIntent], ...]:
         """Return the tiers that the file names, each with its path."""
         tiers: list[tuple[str, TierIntent]] = [("topology.leaf", self.leaf)]
         alike = (self.spine.model, self.spine.inline) == (self.leaf.model, self.leaf.inline)
-        # A rail-only file may leave out its spines, which are then like its leaves.
-        if self.shape is not Shape.RAIL_ONLY or not alike:
+        # Spines that a file leaves out are like its leaves.
+        may_have_none = self.shape is Shape.RAIL_ONLY or self.tiers == 1
+        if not may_have_none or not alike:
             tiers.append(("topology.spine", self.spine))
         if self.super_spine is not None:
             tiers.append(("topology.super_spine", self.super_spine))

@@ -55,9 +55,11 @@ def sizing_rows(sizing: Sizing) -> Iterator[tuple[str, str]]:
 
 
 def _rows_of_one_tier(sizing: Sizing) -> Iterator[tuple[str, str]]:
-    leaves = f"{counted(sizing.leaves, 'leaf')}, one for each rail"
-    if sizing.planes > 1:
-        leaves += " and plane"
+    leaves = counted(sizing.leaves, "leaf")
+    if sizing.leaves == sizing.rails * sizing.planes:
+        leaves += ", one for each rail"
+        if sizing.planes > 1:
+            leaves += " and plane"
     yield "switches", leaves
     yield "leaf", f"{sizing.leaf.down} ports down ({bandwidth_text(sizing.leaf.down_gbps)})"
     yield "links", f"{sizing.links.host_leaf:,} host-leaf"
@@ -119,6 +121,8 @@ _MEGABYTE = 1_000_000
 
 def _room(sizing: Sizing) -> Text:
     first = _RESOURCES.get(sizing.limits.first, sizing.limits.first)
+    if sizing.limits.first == "leaf_ports" and sizing.leaves == sizing.planes:
+        first = "ports of the switch"
     # The limit is that of the highest tier, whatever its name.
     if sizing.super_spines and sizing.limits.first == "spine_ports":
         first = "super-spine ports"

@@ -5,9 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from railweave.design.build import Design
+from railweave.catalog.load import load_catalog
+from railweave.design.build import Design, design
+from railweave.design.renumbering import renumbered
 from railweave.diagnostics import Severity
 from railweave.fabric.model import Fabric
+from railweave.intent.load import load_intent_text
 from railweave.units import ipv4_text
 
 Designer = Callable[..., Design]
@@ -206,3 +209,63 @@ def test_nodes_without_shared_leaves_keep_the_ports_of_one_speed(designed: Desig
     (leaf,) = (leaf for leaf in fabric.tier_switches[0] if leaf.stripe == 4 and leaf.rail == 0)
     assert {port.speed_gbps for port in leaf.panel.ports} == {400}
     assert [link.upper_port for link in fabric.downlinks_of[leaf.name]] == list(range(32))
+
+
+ONE = """\
+fabric: pod1
+workload: {{kind: pretraining}}
+nodes:
+  - {{name: gpu, count: {nodes}, gpus: 8, nics: {{count: 8, speed: 400G, model: connectx-7}}}}
+{more}topology:
+  {shape}leaf: {{model: nokia-ixr7220-h4-64d, count: {leaves}}}
+{rest}"""
+SPINE = "  spine: {model: nokia-ixr7220-h4-64d}\n"
+
+
+def one_stripe(nodes: int, leaves: int, rest: str = "", more: str = "", shape: str = "") -> Design:
+    text = ONE.format(nodes=nodes, leaves=leaves, rest=rest, more=more, shape=shape)
+    return design(load_intent_text(text, "one.yml"), load_catalog())
+
+
+def test_one_switch_holds_nodes_and_storage_without_a_spine() -> None:
+    more = (
+        "  - {name: store, role: storage, count: 3, gpus: 0, share_leaves: true,"
+        " nics: {count: 2, speed: 100G, model: connectx-6}}\n"
+    )
+    outcome = one_stripe(7, 1, more=more)
+    fabric, sizing = built(outcome), outcome.sizing
+    assert sizing is not None
+    assert (sizing.tiers, sizing.leaves, sizing.spines, sizing.nodes) == (1, 1, 0, 10)
+    # 7 × 8 ports of 400G in as many cages; 4 × 2 ports of 100G in 2 cages; 6 cages of 400G are free.
+    (switch,) = fabric.switches
+    assert [port.speed_gbps for port in switch.panel.ports] == [400] * 56 + [100] * 8 + [400] * 6
+    assert switch.rail is None
+    ports = [(link.lower, link.upper_port) for link in fabric.downlinks_of[switch.name]]
+    nodes = [(f"gpu{node + 1}", node * 8 + nic) for node in range(7) for nic in range(8)]
+    assert ports == nodes + [(f"store{node + 1}", 56 + node * 2 + nic) for node in range(3) for nic in range(2)]
+    assert fabric.uplinks_of[switch.name] == ()
+
+
+def test_one_switch_grows_into_two_tiers_and_keeps_its_identity() -> None:
+    # 4 nodes × 8 ports are the 32 ports for nodes of a leaf with spines above.
+    before = built(one_stripe(4, 1))
+    after = built(one_stripe(6, 2, SPINE, shape="shape: rack-aligned\n  "))
+    third = built(one_stripe(6, 2, SPINE + "  tiers: 3\n", shape="shape: rack-aligned\n  "))
+    (switch,) = before.switches
+    for grown in (after, third):
+        leaf = grown.switch_of[switch.name]
+        assert (leaf.asn, leaf.loopback, leaf.number) == (switch.asn, switch.loopback, switch.number)
+        assert grown.host_blocks[leaf.name] == before.host_blocks[leaf.name]
+        assert {link[:8] for link in before.links} <= {link[:8] for link in grown.links}
+        assert renumbered(before, grown) == ()
+
+
+@pytest.mark.parametrize("leaves", [2, 4])
+def test_leaves_that_divide_the_nics_are_as_many_rails(leaves: int) -> None:
+    # 8 NICs on 2 leaves are 4 ports of a node on each, on 4 leaves 2: 32 ports for nodes hold 8 and 16 nodes.
+    outcome = one_stripe(8, leaves, SPINE)
+    fabric, sizing = built(outcome), outcome.sizing
+    assert sizing is not None
+    assert (sizing.rails, sizing.leaves, sizing.stripes) == (leaves, leaves, 1)
+    first = [link.upper for link in fabric.uplinks_of["gpu1"]]
+    assert first == [f"pod1-leaf{nic * leaves // 8 + 1}" for nic in range(8)]
