@@ -299,16 +299,14 @@ class Topology(Keys):
         if not isinstance(value, dict) or "spine" in value:
             return value
         leaf = value.get("leaf")
-        one_switch = isinstance(leaf, dict) and leaf.get("count") == 1
-        shape = value.get("shape", Shape.RACK_ALIGNED)
-        if shape != Shape.RAIL_ONLY and not (one_switch and shape == Shape.RACK_ALIGNED):
-            return value
-        spine = {}
-        if isinstance(leaf, dict):
-            spine = {key: leaf[key] for key in ("model", "ports", "speed") if key in leaf}
-        if shape == Shape.RACK_ALIGNED:
-            value = {"tiers": 1, **value, "shape": shape}
-        return {**value, "spine": spine}
+        if not isinstance(leaf, dict):
+            leaf = {}
+        spine = {key: leaf[key] for key in ("model", "ports", "speed") if key in leaf}
+        if value.get("shape") == Shape.RAIL_ONLY:
+            return {**value, "spine": spine}
+        if leaf.get("count") == 1 and value.get("shape", Shape.RACK_ALIGNED) == Shape.RACK_ALIGNED:
+            return {"tiers": 1, **value, "shape": Shape.RACK_ALIGNED, "spine": spine}
+        return value
 
     def named_tiers(self) -> tuple[tuple[str, TierIntent], ...]:
         """Return the tiers that the file names, each with its path."""

@@ -61,13 +61,17 @@ def _full_stripes(nodes: tuple[Nodes, ...], stripes: int, today: Fabric, leaves_
     owners = [entry for entry in nodes if not entry.share_leaves]
     ends = [*(entry.first_stripe or 0 for entry in owners[1:]), stripes]
     full = {entry.name: entry for entry in nodes}
-    for entry, next_first in zip(owners, ends, strict=True):
-        stripes_of_entry = next_first - (entry.first_stripe or 0)
-        if entry.leaf and entry.leaf.reserve:
-            stripes_of_entry = min(stripes_of_entry, entry.leaf.reserve // leaves_of_stripe)
-        nodes_of_entry = stripes_of_entry * today.stripe_nodes[entry.name]
-        full[entry.name] = entry.with_values(count=max(entry.count, nodes_of_entry))
+    for entry, end in zip(owners, ends, strict=True):
+        stripes_of_entry = end - (entry.first_stripe or 0)
+        full[entry.name] = _with_stripes(entry, stripes_of_entry, today.stripe_nodes[entry.name], leaves_of_stripe)
     return tuple(full.values())
+
+
+def _with_stripes(entry: Nodes, stripes: int, size: int, leaves_of_stripe: int) -> Nodes:
+    """Return an entry with so many stripes filled, or those of its own reserve."""
+    if entry.leaf and entry.leaf.reserve:
+        stripes = min(stripes, entry.leaf.reserve // leaves_of_stripe)
+    return entry.with_values(count=max(entry.count, stripes * size))
 
 
 def nodes_of_stripe(fabric: Fabric) -> int:
