@@ -220,8 +220,12 @@ def _nics(fabric: Fabric, catalog: Catalog) -> Iterator[_CountedPart]:
         speeds = sorted({port.speed_gbps for port in host.ports})
         speed_titles = " and ".join(f"{speed}G" for speed in speeds)
         ports_of_nic = Counter(port.nic for port in host.ports)
+        if host.shared_ports and host.ports[0].port:
+            # These NICs are bought for the fabric that has their first ports.
+            continue
         for ports in ports_of_nic.values():
-            yield _Part(PartKind.NIC, title, f"{counted(ports, 'port')} of {speed_titles}"), host.kind, 1
+            ports_text = counted(host.shared_ports or ports, "port")
+            yield _Part(PartKind.NIC, title, f"{ports_text} of {speed_titles}"), host.kind, 1
 
 
 def _cables(trunked_bill: Trunked) -> Iterator[_CountedPart]:

@@ -139,7 +139,7 @@ def _host_ports(catalog: Catalog, host: Host) -> list[DevicePort]:
         names = names_in_cage[port.nic, port.cage]
         end: LaneEnd | Blocker = open_end("a NIC", port.speed_gbps, catalog)
         if nic is not None:
-            end = nic_end(nic, ports_of_nic[port.nic], port.speed_gbps, len(names))
+            end = nic_end(nic, host.shared_ports or ports_of_nic[port.nic], port.speed_gbps, len(names))
         assert isinstance(end, LaneEnd), end  # noqa: S101  the design checked it
         ports.append(DevicePort(DeviceCage(host.name, names[0]), names.index(port.name), len(names), end))
     return ports

@@ -169,6 +169,7 @@ def _hosts(layout: Layout, part: Part | None) -> Iterable[Host]:
                 role=entry.role,
                 first_port=part.first_ports[entry.name] if part else 0,
                 collectives=part is None or entry.name in part.collectives,
+                shared_ports=entry.nics.ports if entry.nics.are_shared else 0,
             )
 
 

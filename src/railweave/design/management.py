@@ -86,7 +86,7 @@ def _devices(fabric: Fabric, keys: ManagementKeys, slots: int) -> Iterator[_Devi
 
 def _own_nodes(fabric: Fabric) -> list[Host]:
     """Return the nodes that this fabric plans for: of several fabrics the one of a node's first NICs."""
-    return [host for host in fabric.hosts if host.first_port == 0]
+    return [host for host in fabric.hosts if host.port_number(0) == 0]
 
 
 class _Need(NamedTuple):

@@ -48,8 +48,9 @@ def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
     share = groups * leaves
     found = []
     for index, entry in enumerate(intent.nodes):
-        per_plane = entry.nics.count * (entry.nics.ports // planes)
-        if entry.nics.ports % (planes * leaves) or per_plane % share or (leaves > 1 and entry.nics.count % groups):
+        own_ports = len(entry.nics.own_ports)
+        per_plane = entry.nics.count * (own_ports // planes)
+        if own_ports % (planes * leaves) or per_plane % share or (leaves > 1 and entry.nics.count % groups):
             return None
         leaf = 0
         if has_own_class(intent, index):
@@ -61,29 +62,31 @@ def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
 def host_ports(
     entry: Nodes, rails: int, planes: int, leaves_per_nic: int = 1, interfaces: str = RAIL
 ) -> tuple[HostPort, ...]:
-    """Return the ports of a node, NIC by NIC, named after ``interfaces``; port p of a NIC is in plane p mod planes.
+    """Return the ports of a node, NIC by NIC, named after ``interfaces``; port p of those that a NIC has in the
+    fabric is in plane p mod planes.
 
     Ports of one plane go to the rails in runs, so that all ports of a NIC in a plane share a rail where they can, and
     among themselves they take turns over the leaves that share the NIC.
     """
-    of_nic = entry.nics.ports // planes
+    own_ports = entry.nics.own_ports
+    of_nic = len(own_ports) // planes
     per_rail = max(1, entry.nics.count * of_nic // rails)
     return tuple(
         HostPort(
-            name=f"{interfaces}{nic}" if entry.nics.ports == 1 else f"{interfaces}{nic}p{port}",
+            name=f"{interfaces}{nic}" if len(own_ports) == 1 else f"{interfaces}{nic}p{port}",
             nic=nic,
             port=port,
-            rail=(nic * of_nic + port // planes) // per_rail,
-            plane=port % planes,
+            rail=(nic * of_nic + place // planes) // per_rail,
+            plane=place % planes,
             speed_gbps=entry.nics.speed_gbps,
             # The ports of a NIC are the functions of its PCI device.
             pci=f"{pci[:-1]}{port}" if (pci := _at(entry.nics.pci_addresses, nic)) else "",
             rdma=_at(entry.nics.rdma_devices, nic * entry.nics.ports + port),
             cage=port // entry.nics.ports_of_a_cage,
-            leaf=port // planes % leaves_per_nic,
+            leaf=place // planes % leaves_per_nic,
         )
         for nic in range(entry.nics.count)
-        for port in range(entry.nics.ports)
+        for place, port in enumerate(own_ports)
     )
 
 

@@ -44,9 +44,10 @@ def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], gr
 def _node_steps(layout: Layout) -> Iterator[SizingStep]:
     for group in layout.groups:
         nics, count = group.entry.nics, group.entry.count
-        ports = nics.count * nics.ports
+        of_nic = len(nics.own_ports)
+        ports = nics.count * of_nic
         speed = format_speed(nics.speed_gbps)
-        of_node = f"{nics.count} NICs × {nics.ports} port{'s' if nics.ports > 1 else ''}"
+        of_node = f"{nics.count} NICs × {of_nic} port{'s' if of_nic > 1 else ''}"
         name = "" if len(layout.groups) == 1 else f" of {group.entry.name}"
         yield SizingStep(f"node ports{name}", f"{count} nodes × {of_node}", f"{count * ports} × {speed}")
         yield SizingStep(f"bandwidth of a node{name}", f"{ports} × {speed}", bandwidth_text(ports * nics.speed_gbps))

@@ -142,6 +142,15 @@ class Host:
     first_port: int = 0
     # Its GPUs meet in this fabric.
     collectives: bool = True
+    # All ports of a NIC if some are in another fabric, else 0.
+    shared_ports: int = 0
+
+    def port_number(self, index: int) -> int:
+        """Return the number of a port among all of the node, in the order of the fabrics' groups of NICs."""
+        if not self.shared_ports:
+            return self.first_port + index
+        port = self.ports[index]
+        return self.first_port + port.nic * self.shared_ports + port.port
 
     @property
     def runs_nccl(self) -> bool:

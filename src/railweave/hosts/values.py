@@ -206,7 +206,7 @@ def node_of(fabric: Fabric, host: Host) -> NodeSettings:
     for link in fabric.links_of[host.name]:
         port = host.ports[link.lower_port]
         # Counted over all fabrics of the node.
-        number = host.first_port + link.lower_port
+        number = host.port_number(link.lower_port)
         order = _order(fabric, host, link.lower_port)
         rdma = port.rdma
         if not rdma and prefix:
@@ -242,7 +242,7 @@ def node_of(fabric: Fabric, host: Host) -> NodeSettings:
 def _order(fabric: Fabric, host: Host, index: int) -> int:
     """Return the rank of a port among those of its node, over all fabrics."""
     if fabric.leaves_per_nic == 1:
-        return host.first_port + index
+        return host.port_number(index)
     port = host.ports[index]
     planes = fabric.planes
     ports_of_nic = max(other.port for other in host.ports) + 1
@@ -259,7 +259,7 @@ def _nic_address(fabric: Fabric, host: Host, link: Link, order: int) -> NicAddre
     port = host.ports[link.lower_port]
     sharing = [index for index, other in enumerate(host.ports) if (other.nic, other.plane) == (port.nic, port.plane)]
     sharing.sort(key=lambda index: _order(fabric, host, index))
-    tables = tuple(FIRST_TABLE + host.first_port + index for index in sharing)
+    tables = tuple(FIRST_TABLE + host.port_number(index) for index in sharing)
     return NicAddress(address, FIRST_NIC_PRIORITY + order, tables)
 
 

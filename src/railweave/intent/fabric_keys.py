@@ -8,6 +8,14 @@ _SECTION = (
     "The keys of one of several fabrics; those at the top level hold where it does not state them. Pools and AS numbers"
     " that it does not state are free beside those of the fabrics above."
 )
+_FABRIC = {
+    "description": "the fabric of these NICs, a key of fabrics; or a list: port p of a NIC is in fabric p modulo their"
+    " number",
+    "anyOf": [
+        {"type": "string"},
+        {"type": "array", "items": {"type": "string"}, "minItems": 2, "uniqueItems": True},
+    ],
+}
 _MAPPING = {"type": "object", "additionalProperties": False}
 
 
@@ -29,7 +37,7 @@ def with_fabrics(schema: Mapping[str, Any]) -> dict[str, Any]:
         "title": "NicGroup",
         "description": "The NICs of a node in one of several fabrics.",
         "properties": {
-            "fabric": {"type": "string", "description": "the fabric of these NICs, a key of fabrics"},
+            "fabric": _FABRIC,
             **defs["Nics"]["properties"],
             **{key: nodes["properties"][key] for key in ("first_stripe", "stripe", "share_leaves", "leaf")},
         },

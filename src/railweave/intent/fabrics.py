@@ -12,7 +12,7 @@ from railweave.diagnostics import Diagnostic, Where, error
 from railweave.intent.kinds import shown
 from railweave.intent.paths import child
 from railweave.intent.positions import Document, Value
-from railweave.wording import either, nearest
+from railweave.wording import counted, either, nearest
 
 # Linux allows 15 characters for an interface: the fabric's name, the number of the NIC and that of its port.
 MOST_LETTERS = 11
@@ -72,13 +72,23 @@ def split_fabrics(document: Document) -> tuple[dict[str, Document], list[Diagnos
     return {name: _project(document, name, section) for name, section in _fabrics(document).items()}, []
 
 
-def group_order(document: Document) -> dict[str, tuple[str, ...]]:
+Groups = tuple[tuple[str, ...], ...]
+"""The groups of NICs of an entry of nodes: the fabrics of each, port by port where there are several."""
+
+
+def group_order(document: Document) -> dict[str, Groups]:
     """Return, by name of each entry of nodes, the fabrics of its groups of NICs; the file can be divided."""
-    order: dict[str, tuple[str, ...]] = {}
+    order: dict[str, Groups] = {}
     entries: list[Any] = _entries(document)
     for entry in entries:
-        order[entry["name"]] = tuple(group["fabric"] for group in entry["nics"])
+        order[entry["name"]] = tuple(_fabrics_of(group) for group in entry["nics"])
     return order
+
+
+def _fabrics_of(group: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fabrics of a group: port p of its NICs is in fabric p modulo their number."""
+    fabrics = group["fabric"]
+    return tuple(fabrics) if isinstance(fabrics, list) else (str(fabrics),)
 
 
 def _fabrics(document: Document) -> Fabrics:
@@ -167,7 +177,7 @@ def _entry_structure(
         if diagnostic is not None:
             yield diagnostic
         else:
-            earlier.add(str(group["fabric"]))
+            earlier.update(_fabrics_of(group))
     used |= earlier
 
 
@@ -183,13 +193,47 @@ def _group_diagnostic(
     if name is None:
         fix = f"add `fabric`: {choices}"
         return error("RW011", f"key `fabric` is missing in `{path}`", document.places[path], fix=fix)
-    where = document.places[f"{path}.fabric"]
+    if isinstance(name, list):
+        return _shared_group_diagnostic(document, path, group, names, earlier)
+    return _fabric_diagnostic(document, f"{path}.fabric", name, names, earlier)
+
+
+def _fabric_diagnostic(
+    document: Document, path: str, name: Any, names: list[str], earlier: Container[str]
+) -> Diagnostic | None:
+    where = document.places[path]
     if name not in names:
         guess = nearest(str(name), names)
-        fix = f"did you mean `{guess}`?" if guess else f"write {choices}"
-        return error("RW014", f"{path}.fabric: unknown fabric {shown(name)}", where, fix=fix)
+        fix = f"did you mean `{guess}`?" if guess else f"write {either([f'`{fabric}`' for fabric in names])}"
+        return error("RW014", f"{path}: unknown fabric {shown(name)}", where, fix=fix)
     if name in earlier:
-        return error("RW016", f"{path}: a second group in `{name}`", where, fix="keep one group of NICs a fabric")
+        group = path.partition(".fabric")[0]
+        return error("RW016", f"{group}: a second group in `{name}`", where, fix="keep one group of NICs a fabric")
+    return None
+
+
+def _shared_group_diagnostic(
+    document: Document, path: str, group: Mapping[str, Any], names: list[str], earlier: Container[str]
+) -> Diagnostic | None:
+    """Return the error in the fabrics of a group whose ports are in several, None without one."""
+    seen: list[str] = []
+    for number, fabric in enumerate(group["fabric"]):
+        place = f"{path}.fabric[{number}]"
+        if fabric in seen:
+            fix = "name each fabric once: its ports follow each other in turn"
+            return error("RW016", f"{path}: `{fabric}` twice", document.places[place], fix=fix)
+        diagnostic = _fabric_diagnostic(document, place, fabric, names, earlier)
+        if diagnostic is not None:
+            return diagnostic
+        seen.append(fabric)
+    where = document.places[f"{path}.fabric"]
+    if len(seen) < 2:
+        fix = "write one fabric without brackets, or a fabric for each port of the NIC"
+        return error("RW016", f"{path}.fabric: a list of {counted(len(seen), 'fabric')}", where, fix=fix)
+    ports = str(group.get("ports", 1))
+    if ports.isdigit() and int(ports) % len(seen):
+        message = f"a NIC with {counted(int(ports), 'port')} does not reach {len(seen)} fabrics alike"
+        return error("RW103", message, where, fix=f"give a NIC {len(seen)} ports or a multiple of it")
     return None
 
 
@@ -235,7 +279,7 @@ def _nodes(document: Document, name: str, projection: _Projection) -> list[Value
             continue
         groups: Any = entry["nics"]
         for number, group in enumerate(groups):
-            if group["fabric"] == name:
+            if name in _fabrics_of(group):
                 projection.take(entry, source, path)
                 _forget(projection, f"{path}.nics")
                 nics = _take_group(group, f"{source}.nics[{number}]", path, projection)

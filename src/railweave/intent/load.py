@@ -22,7 +22,8 @@ from railweave.intent.reference import split_reference
 from railweave.wording import nearest
 
 if TYPE_CHECKING:
-    from railweave.intent.model import Intent
+    from railweave.intent.fabrics import Groups
+    from railweave.intent.model import Intent, Nodes
 
 Beside = Callable[[str], tuple[str, bytes]]
 """Reads a file beside an intent and returns its name for people and its bytes; raises RailweaveError."""
@@ -152,10 +153,10 @@ def _validated(document: Document, file: str, sha256: str) -> "Intent | list[Dia
     return diagnostics or keys.intent(document.places, file, sha256)
 
 
-def _as_parts(intents: "dict[str, Intent]", orders: Mapping[str, tuple[str, ...]]) -> "dict[str, Intent]":
+def _as_parts(intents: "dict[str, Intent]", orders: "Mapping[str, Groups]") -> "dict[str, Intent]":
     """Return the intents of the fabrics of one file, each with its place among the groups of NICs of its nodes.
 
-    ``orders`` are the fabrics of these groups, by entry of nodes.
+    ``orders`` are these groups, by entry of nodes.
     """
     from railweave.fabric.devices import NodeRole
     from railweave.intent.carving import carved
@@ -166,20 +167,32 @@ def _as_parts(intents: "dict[str, Intent]", orders: Mapping[str, tuple[str, ...]
         first_ports: dict[str, int] = {}
         collectives: set[str] = set()
         for entry in intent.nodes:
-            fabrics = orders.get(entry.name, ())
-            first_ports[entry.name] = _ports_before(name, entry.name, fabrics, intents)
+            groups = orders.get(entry.name, ())
+            first_ports[entry.name] = _ports_before(name, entry.name, groups, intents)
             # GPUs meet over the NICs that are listed first.
-            if entry.role is NodeRole.GPU and fabrics[:1] == (name,):
+            if entry.role is NodeRole.GPU and groups and groups[0][0] == name:
                 collectives.add(entry.name)
-        result[name] = replace(intent, part=Part(name, number, first_ports, frozenset(collectives)))
+        nodes = tuple(_with_own_ports(entry, name, orders.get(entry.name, ())) for entry in intent.nodes)
+        part = Part(name, number, first_ports, frozenset(collectives))
+        result[name] = replace(intent, part=part, nodes=nodes)
     return result
 
 
-def _ports_before(fabric: str, entry_name: str, fabrics: Sequence[str], intents: "Mapping[str, Intent]") -> int:
-    """Return how many NIC ports of a node's entry belong to the fabrics that its ``nics`` list before ``fabric``."""
+def _with_own_ports(entry: "Nodes", fabric: str, groups: "Groups") -> "Nodes":
+    """Return an entry of nodes with those ports of its NICs that are in the fabric: every one of those that take
+    turns. Where the NIC has none for it, all stay, and RW103 reports the group."""
+    fabrics = next((group for group in groups if fabric in group), ())
+    if len(fabrics) < 2 or entry.nics.ports % len(fabrics):
+        return entry
+    ports = tuple(range(fabrics.index(fabric), entry.nics.ports, len(fabrics)))
+    return entry.with_values(nics=entry.nics.with_own_ports(ports))
+
+
+def _ports_before(fabric: str, entry_name: str, groups: "Groups", intents: "Mapping[str, Intent]") -> int:
+    """Return how many NIC ports of a node's entry belong to the groups that its ``nics`` list before the fabric's."""
     ports = 0
-    for name in takewhile(lambda name: name != fabric, fabrics):
-        nics = next(entry.nics for entry in intents[name].nodes if entry.name == entry_name)
+    for fabrics in takewhile(lambda group: fabric not in group, groups):
+        nics = next(entry.nics for entry in intents[fabrics[0]].nodes if entry.name == entry_name)
         ports += nics.count * nics.ports
     return ports
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict, PrivateAttr, model_validator
 
 from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
@@ -113,6 +113,25 @@ class Nics(Keys):
     rdma_devices: tuple[RdmaDevice, ...] = default(
         [], "RDMA devices of the ports, NIC by NIC; by default the vendor's names from 0 on, like mlx5_0"
     )
+
+    # Those of its ports that are in one of several fabrics, empty for all of them.
+    _own_ports: tuple[int, ...] = PrivateAttr(default=())
+
+    @property
+    def own_ports(self) -> tuple[int, ...]:
+        """Return the ports of each NIC that are in the fabric, by number."""
+        return self._own_ports or tuple(range(self.ports))
+
+    @property
+    def are_shared(self) -> bool:
+        """Tell whether other ports of these NICs are in another fabric."""
+        return len(self.own_ports) < self.ports
+
+    def with_own_ports(self, ports: tuple[int, ...]) -> "Nics":
+        """Return the NICs in a fabric that has these of their ports."""
+        copy = self.model_copy()
+        copy._own_ports = ports
+        return copy
 
     @property
     def ports_of_a_cage(self) -> int:

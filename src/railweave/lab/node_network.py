@@ -30,7 +30,7 @@ def network_commands(fabric: Fabric, host: Host) -> Iterator[str]:
     reached: set[tuple[int, int]] = set()
     for link in fabric.links_of[host.name]:
         port = host.ports[link.lower_port]
-        table = _FIRST_TABLE + host.first_port + link.lower_port
+        table = _FIRST_TABLE + host.port_number(link.lower_port)
         yield f"ip link set dev {port.name} mtu {mtu} up"
         if fabric.is_numbered(link):
             yield from _ipv4_commands(fabric, link, port, table)

@@ -29,6 +29,10 @@ def ports(intent: Intent) -> Breaches:
             fix = f"write a number that divides {nics.ports}, or leave `cages` out"
             yield Breach(f"nodes[{index}].nics.cages", message, fix)
             continue
+        if nics.are_shared and nics.ports_of_a_cage > 1:
+            message = f"{nics.ports_of_a_cage} ports of a cage of the NIC are in several fabrics, by one cable"
+            yield Breach(f"nodes[{index}].nics.cages", message, "leave `cages` out, or give the NIC one fabric")
+            continue
         if nic.find(nics.ports, nics.speed_gbps) is None:
             blocker = nic.refusal(nics.ports, nics.speed_gbps)
             yield Breach(f"nodes[{index}].nics.speed", blocker.message, blocker.fix)

@@ -15,18 +15,23 @@ def planes(intent: Intent) -> Breaches:
     count = intent.topology.planes
     leaves = intent.topology.leaves_per_nic
     for index, entry in enumerate(intent.nodes):
-        if entry.nics.ports % count:
-            message = f"a NIC with {entry.nics.ports} ports does not reach {count} planes alike"
-            ways = either([fewer for fewer in range(1, count) if entry.nics.ports % fewer == 0])
+        own_ports = len(entry.nics.own_ports)
+        if own_ports % count:
+            message = f"a NIC with {own_ports} ports does not reach {count} planes alike"
+            ways = either([fewer for fewer in range(1, count) if own_ports % fewer == 0])
             fix = f"give a NIC {count} ports or a multiple of it, or lower `topology.planes` to {ways}"
             yield Breach(f"nodes[{index}].nics.ports", message, fix)
-        elif entry.nics.ports % (count * leaves):
+        elif own_ports % (count * leaves):
             each = f"{leaves} leaves"
             if count > 1:
                 each += f" of each of {count} planes"
-            message = f"a NIC with {counted(entry.nics.ports, 'port')} does not reach {each} alike"
+            message = f"a NIC with {counted(own_ports, 'port')} does not reach {each} alike"
             fix = f"give a NIC {count * leaves} ports or a multiple of it, or lower `topology.leaves_per_nic`"
             yield Breach(f"nodes[{index}].nics.ports", message, fix)
+        elif leaves > 1 and entry.nics.are_shared:
+            message = f"{leaves} leaves share a NIC whose other ports are in another fabric"
+            fix = "give the NIC one fabric, or set `topology.leaves_per_nic` to 1"
+            yield Breach("topology.leaves_per_nic", message, fix)
 
 
 def _rails_text(topology: Topology, count: int) -> str:
@@ -47,8 +52,9 @@ def rails(intent: Intent) -> Breaches:
         path = f"nodes[{index}].nics.count"
         if topology.rails:
             path = "topology.rails"
-        ports = entry.nics.count * (entry.nics.ports // topology.planes)
-        if not entry.nics.ports % topology.planes and ports % count:
+        own_ports = len(entry.nics.own_ports)
+        ports = entry.nics.count * (own_ports // topology.planes)
+        if not own_ports % topology.planes and ports % count:
             message = (
                 f"the {ports} ports that a node `{entry.name}` has in a plane do not divide over"
                 f" {_rails_text(topology, count)}"
