@@ -18,6 +18,7 @@ from railweave.cabling.ends import CabledLink, DeviceCage, PluggedEnd, cables_of
 from railweave.catalog.load import Catalog
 from railweave.catalog.media import Medium, Pmd
 from railweave.catalog.model import SwitchModel
+from railweave.fabric.devices import Host
 from railweave.fabric.management import Management
 from railweave.fabric.model import Fabric
 from railweave.wording import counted, listed, natural_key
@@ -219,13 +220,19 @@ def _nics(fabric: Fabric, catalog: Catalog) -> Iterator[_CountedPart]:
         title = "NIC without a model" if nic is None else nic.title
         speeds = sorted({port.speed_gbps for port in host.ports})
         speed_titles = " and ".join(f"{speed}G" for speed in speeds)
-        ports_of_nic = Counter(port.nic for port in host.ports)
-        if host.shared_ports and host.ports[0].port:
-            # These NICs are bought for the fabric that has their first ports.
-            continue
-        for ports in ports_of_nic.values():
-            ports_text = counted(host.shared_ports or ports, "port")
-            yield _Part(PartKind.NIC, title, f"{ports_text} of {speed_titles}"), host.kind, 1
+        for ports in _ports_of_nics(host):
+            yield _Part(PartKind.NIC, title, f"{counted(ports, 'port')} of {speed_titles}"), host.kind, 1
+
+
+def _ports_of_nics(host: Host) -> Iterable[int]:
+    """Return the ports in use of each NIC that is bought for this fabric."""
+    ports_of_nic = Counter(port.nic for port in host.ports)
+    if not host.shared_ports:
+        return ports_of_nic.values()
+    # A NIC of several fabrics is bought for the one that has its first port.
+    if host.ports[0].port:
+        return ()
+    return [host.shared_ports] * len(ports_of_nic)
 
 
 def _cables(trunked_bill: Trunked) -> Iterator[_CountedPart]:
@@ -280,15 +287,19 @@ def together(bills: Sequence[Bill]) -> Bill:
         quantities[part] += line.quantity
         places.setdefault(part, Counter()).update(line.where)
     lines = [part._replace(quantity=count, where=tuple(places[part])) for part, count in quantities.items()]
-    remarks = dict.fromkeys(remark for bought in bills for remark in bought.remarks)
-    if any(bought.racks for bought in bills):
-        remarks[_RACKS_APART] = None
     return Bill(
         ", ".join(bought.fabric for bought in bills),
         _ordered(lines),
-        tuple(remarks),
+        _remarks_together(bills),
         shares_cages=any(bought.shares_cages for bought in bills),
     )
+
+
+def _remarks_together(bills: Sequence[Bill]) -> tuple[str, ...]:
+    remarks = dict.fromkeys(remark for bought in bills for remark in bought.remarks)
+    if any(bought.racks for bought in bills):
+        remarks[_RACKS_APART] = None
+    return tuple(remarks)
 
 
 def _ordered(lines: Iterable[BillLine]) -> tuple[BillLine, ...]:

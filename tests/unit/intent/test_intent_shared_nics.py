@@ -90,8 +90,8 @@ def test_the_slot_has_to_carry_all_ports_of_a_nic() -> None:
     [
         (
             "[backend, backend]",
-            "RW016 nodes[0].nics[0].fabric[1] nodes[0].nics[0]: `backend` twice / name each fabric once: its ports follow"
-            " each other in turn",
+            "RW016 nodes[0].nics[0].fabric[1] nodes[0].nics[0]: `backend` twice / name each fabric once: its ports"
+            " follow each other in turn",
         ),
         (
             "[backend]",

@@ -4,7 +4,7 @@ from railweave.cabling.media import nic_end
 from railweave.catalog.load import load_catalog
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Blocker, Severity
-from railweave.intent.model import Intent
+from railweave.intent.model import Intent, Nics
 from railweave.units import format_speed
 
 RULE = rule(
@@ -23,15 +23,9 @@ def ports(intent: Intent) -> Breaches:
         nic = load_catalog().find_nic(nics.model)
         if nic is None:
             continue
-        # By default each port has a cage of its own.
-        if nics.ports % (nics.cages or nics.ports):
-            message = f"{nics.ports} ports of a NIC do not share {nics.cages} cages evenly"
-            fix = f"write a number that divides {nics.ports}, or leave `cages` out"
-            yield Breach(f"nodes[{index}].nics.cages", message, fix)
-            continue
-        if nics.are_shared and nics.ports_of_a_cage > 1:
-            message = f"{nics.ports_of_a_cage} ports of a cage of the NIC are in several fabrics, by one cable"
-            yield Breach(f"nodes[{index}].nics.cages", message, "leave `cages` out, or give the NIC one fabric")
+        cages = _cages_breach(nics, f"nodes[{index}].nics.cages")
+        if cages is not None:
+            yield cages
             continue
         if nic.find(nics.ports, nics.speed_gbps) is None:
             blocker = nic.refusal(nics.ports, nics.speed_gbps)
@@ -46,3 +40,15 @@ def ports(intent: Intent) -> Breaches:
             message = f"the {ports_text} ports of {nic.title} share {format_speed(total_gbps)}"
             fix = "count on the shared bandwidth, or use one port"
             yield Breach(f"nodes[{index}].nics.ports", message, fix, Severity.WARNING)
+
+
+def _cages_breach(nics: Nics, path: str) -> Breach | None:
+    """Return what is wrong with the cages of a NIC, None if nothing is."""
+    # By default each port has a cage of its own.
+    if nics.ports % (nics.cages or nics.ports):
+        message = f"{nics.ports} ports of a NIC do not share {nics.cages} cages evenly"
+        return Breach(path, message, f"write a number that divides {nics.ports}, or leave `cages` out")
+    if nics.are_shared and nics.ports_of_a_cage > 1:
+        message = f"{nics.ports_of_a_cage} ports of a cage of the NIC are in several fabrics, by one cable"
+        return Breach(path, message, "leave `cages` out, or give the NIC one fabric")
+    return None
