@@ -29,7 +29,8 @@ from napalm_sonic.session import Completed, Session
 from nornir_railweave.checked_driver import checked
 from nornir_railweave.device.jobs import JobReading
 from nornir_railweave.device.reading import running_of
-from nornir_railweave.rollout.rolling_out import RolledOut, RolloutContext, roll_out
+from nornir_railweave.rollout.rolling_out import RolledOut, roll_out
+from nornir_railweave.rollout.rollout_context import RolloutContext
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.rollout import Rollout
 from nornir_railweave.target.runner import FabricRunner

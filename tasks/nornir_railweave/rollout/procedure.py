@@ -9,7 +9,8 @@ from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.events import Announcer, Event, Events, Step
 from nornir_railweave.rollout.control import Control, FileControl, control_file
 from nornir_railweave.rollout.journal import Journal
-from nornir_railweave.rollout.rolling_out import RolledOut, RolloutContext, outcomes_of, roll_out
+from nornir_railweave.rollout.rolling_out import RolledOut, outcomes_of, roll_out
+from nornir_railweave.rollout.rollout_context import RolloutContext
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.tasks.save_config import UNSAVED, Saved, save_config

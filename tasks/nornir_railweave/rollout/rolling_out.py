@@ -7,7 +7,7 @@ A device that fails is rolled back at once. While fewer than ``max_failures`` di
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nornir.core import Nornir
@@ -16,60 +16,24 @@ from nornir.core.task import AggregatedResult, Result
 from nornir_railweave.device.device import Attempt, WaveOrder
 from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.device.session import error_text
-from nornir_railweave.events import Event, Events, Step, silent
-from nornir_railweave.rollout.control import ABORT, PAUSE, Control, InterruptibleControl, Interrupts, Unasked
-from nornir_railweave.rollout.looking_away import read_away
+from nornir_railweave.events import Event, Step
+from nornir_railweave.rollout.control import ABORT, PAUSE, InterruptibleControl, Interrupts
+from nornir_railweave.rollout.rollout_context import RolloutContext
 from nornir_railweave.rollout.soaking import Soak
+from nornir_railweave.rollout.wave_admission import WaveAdmission
 from nornir_railweave.target.connect import only
-from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.runner import bounded
 from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
 from nornir_railweave.tasks.confirm_commit import assess_device, confirm_commit, rollback_device
 from nornir_railweave.tasks.holding import Holding
-from railweave.plan.away import NOTHING_AWAY
 from railweave.plan.health import prefixes_behind
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeviceOutcome, Outcome
-from railweave.plan.waves import WaveGate
-from railweave.wording import first_few
 
 _POLL_S = 0.5
-_HOLD_POLL_S = 2.0
-# Once until another runner's hold ends, and once more for what it left behind on further switches.
-_WAITS = 2
 _LEAST_MARGIN_S = 3.0
 _MOST_MARGIN_S = 30.0
 _INTERRUPTED = "interrupted; the current devices were finished"
-
-
-def _nothing() -> str:
-    return ""
-
-
-def _alive(message: str) -> bool:
-    """Return that the holder of a switch may still act."""
-    del message
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class RolloutContext:
-    """What a rollout goes by."""
-
-    # The planner's own judge of the waves (`railweave.plan.build.wave_gate`): both decide alike.
-    gate: WaveGate
-    policy: Policy
-    # The devices that already stand in their new state.
-    settled: frozenset[str] = frozenset()
-    announce: Events = silent
-    # The devices that did not answer when the plan was made, which took them into account.
-    unread: frozenset[str] = frozenset()
-    # Tells by the message of a hold whether the rollout that holds the switch has ended.
-    has_ended: Callable[[str], bool] = _alive
-    # A person who may pause or end the rollout between waves.
-    control: Control = field(default_factory=Unasked)
-    # Why nothing may go on: a rollout whose journal cannot be written could not be resumed.
-    blocker: Callable[[], str] = _nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +86,6 @@ class _StoppedError(Exception):
     """The rollout does not go on; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class _WantedWave:
-    """A wave that is to start: its number, the switches ``beside`` it that count, and whom it drains (``peers_of``)."""
-
-    number: int
-    wave: Sequence[str]
-    beside: Sequence[str]
-    peers_of: Mapping[str, Collection[str]]
-
-
 class _RollingOut:
     """One rollout: which device ended how, and how much of it may still fail."""
 
@@ -158,6 +112,7 @@ class _RollingOut:
         # Whoever comes after a runner that was lost waits for the timers of its commits, and no longer for its hold.
         seconds = float(self._rollout.revert_in_s)
         self._holding = Holding(nr, context.gate.fabric, policy.message, seconds, context.has_ended, context.unread)
+        self._admission = WaveAdmission(nr, jobs, context, self._holding, self._control)
 
     def run(self) -> RolledOut:
         """Return how the rollout ended; in a dry run of Nornir it ends before its first wave."""
@@ -167,7 +122,9 @@ class _RollingOut:
         try:
             for number, wave in enumerate(self._waves, start=1):
                 self._ask()
-                hold = self._hold(number, wave)
+                hold, why = self._admission.hold(number, wave, self._failed)
+                if why:
+                    raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {why}")
                 self._say(
                     Step.WAVE, f"wave {number} of {len(self._waves)}", wave=number, of=len(self._waves), devices=[*wave]
                 )
@@ -200,76 +157,6 @@ class _RollingOut:
             raise _StoppedError(f"aborted after wave {self._done} of {len(self._waves)}")
         if paused:
             self._say(Step.CONTINUED)
-
-    def _hold(self, number: int, wave: Sequence[str]) -> str:
-        """Hold the devices of a wave that are drained, then ask for the drains of the others; return the hold's name.
-
-        It lasts until the rollout ends: what a wave was changed to may be taken back. Raises _StoppedError where
-        another runner holds them, or the wave would take too much out of service.
-        """
-        wanted = self._wanted(number, wave)
-        why, ends_in_s = self._refusal(wanted)
-        for _ in range(_WAITS):
-            if ends_in_s is None:
-                break
-            self._say(Step.WAITING, f"up to {ends_in_s:.0f} s: {why}")
-            why, ends_in_s = self._later_refusal(wanted, ends_in_s)
-        if why:
-            raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {why}")
-        if wanted.peers_of:
-            return self._holding.name
-        return ""
-
-    def _wanted(self, number: int, wave: Sequence[str]) -> _WantedWave:
-        """Return what a wave takes away, and who carries traffic beside it."""
-        gate = self._context.gate
-        beside = [name for name in gate.neighborhood(wave) if name not in self._failed]
-        peers_of: dict[str, Collection[str]] = {}
-        if beside:
-            drains = {name: self._jobs[name].drain for name in gate.takes_away(wave)}
-            peers_of = {name: peers for name, peers in drains.items() if peers}
-        return _WantedWave(number, wave, beside, peers_of)
-
-    def _later_refusal(self, wanted: _WantedWave, wait_s: float) -> tuple[str, float | None]:
-        """Ask again until nothing refuses the wave, or ``wait_s`` seconds are over; return the last refusal.
-
-        A runner that lives holds again before each wave, so this does not wait for the end of a rollout. Our own hold
-        is renewed each time.
-        """
-        clock = self._context.policy.clock
-        deadline_s = clock.monotonic() + wait_s + _HOLD_POLL_S
-        while True:
-            clock.sleep(_HOLD_POLL_S)
-            why, ends_in_s = self._refusal(wanted)
-            if ends_in_s is None or clock.monotonic() >= deadline_s or self._control.asked() == ABORT:
-                return why, ends_in_s
-
-    def _refusal(self, wanted: _WantedWave) -> tuple[str, float | None]:
-        """Hold what the wave drains; return why it must not start now, and after how many seconds that may have ended.
-
-        None where nothing ends by itself. What failed counts as out of service, and so does what others drained
-        since the plan was made, hold, or left with a commit that the switch still may revert.
-        """
-        if wanted.peers_of:
-            held_by = self._holding.take(wanted.peers_of)
-            if held_by:
-                return held_by, self._holding.others_s
-        gate = self._context.gate
-        away = NOTHING_AWAY
-        if wanted.beside:
-            witnesses = gate.witnesses(wanted.wave, self._failed, self._context.unread, wanted.number)
-            if self._holding.everywhere:
-                witnesses = ()
-            # The plan judged of the switches that were not read for it.
-            asked = [name for name in wanted.beside if name not in self._context.unread]
-            away = read_away(self._nr, gate.fabric, asked, witnesses, self._holding.name)
-        violation = gate.violation(wanted.wave, self._failed, away)
-        if violation is None:
-            return "", None
-        message = violation.message
-        if violation.beside:
-            message += f" ({first_few(violation.beside)} without traffic)"
-        return message, away.ends_in_s
 
     # A wave
 
