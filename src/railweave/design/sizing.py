@@ -86,7 +86,9 @@ def _unused_pod(intent: Intent, layout: Layout) -> list[Diagnostic]:
     if topology.pod is None or layout.pod:
         return []
     if topology.tiers is None:
-        tiers = f"{counted(len(layout.tiers), 'tier')} are enough"
+        tiers = "two tiers are enough"
+        if not layout.spines.count:
+            tiers = "one tier is enough"
     else:
         tiers = f"topology.tiers is {topology.tiers}"
     return [
