@@ -163,13 +163,7 @@ class Orchagent:
             return False
         self.seen = now
         changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
-        for key in changed:
-            if key.partition("|")[0] in (*_KEEPS_FIELDS, *_MAPS):
-                self._take_object(key, before, now)
-        for key in list(self.waiting):
-            if not _is_named(key, now):
-                self.waiting.remove(key)
-                self.held.pop(key, None)
+        self._take_objects(changed, before, now)
         self._take_all_ranges(changed, before, now)
         watched = {key.partition("|")[2] for key in changed if key.startswith(("PFC_WD|", "PORT_QOS_MAP|"))}
         for port in sorted(watched):
@@ -177,6 +171,16 @@ class Orchagent:
         crashes_now = not self.crashed and _crashes(changed, now)
         self.crashed = self.crashed or crashes_now
         return crashes_now
+
+    def _take_objects(self, changed: Iterable[str], before: Rows, now: Rows) -> None:
+        """Take changed rows that become objects of the ASIC, and remove objects that nothing names any more."""
+        for key in changed:
+            if key.partition("|")[0] in (*_KEEPS_FIELDS, *_MAPS):
+                self._take_object(key, before, now)
+        for key in list(self.waiting):
+            if not _is_named(key, now):
+                self.waiting.remove(key)
+                self.held.pop(key, None)
 
     def object_of(self, key: str) -> Hash:
         """Return the fields of an object as the ASIC has them; none where there is no such object."""

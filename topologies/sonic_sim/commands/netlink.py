@@ -13,16 +13,27 @@ from sonic_sim.shell.programs import Call, Result, program
 def ip(call: Call) -> Result:
     """Answer ``ip [-j] addr|link [show [DEVICE]]`` and ``ip [-j] [-4] neigh [show] [vrf NAME]``."""
     words = [word for word in call.argv[1:] if not word.startswith("-")]
-    kind = words[0] if words else ""
-    # iproute2 takes any beginning of an object's name.
-    if kind and kind != "n" and "neighbor".startswith(kind):
+    kind = _object_named("".join(words[:1]))
+    if kind == "neighbor":
         return _neighbors(call, words[1:])
-    if not kind or not any(name.startswith(kind) for name in ("address", "link")):
-        return Result(255, err=f'Object "{kind}" is unknown, try "ip help".\n')
-    if words[1:] and words[1] in ("add", "set", "del", "delete"):
-        port = _port_named(call, words[2:])
-        return _change_port(call, words, port) if port else _change(call, words)
-    return _interfaces(call, [word for word in words[1:] if word not in ("show", "dev", "list", "ls")])
+    if not kind:
+        return Result(255, err=f'Object "{"".join(words[:1])}" is unknown, try "ip help".\n')
+    if words[1:2] not in (["add"], ["set"], ["del"], ["delete"]):
+        return _interfaces(call, [word for word in words[1:] if word not in ("show", "dev", "list", "ls")])
+    port = _port_named(call, words[2:])
+    if port:
+        return _change_port(call, words, port)
+    return _change(call, words)
+
+
+def _object_named(word: str) -> str:
+    """Return the object that a word names, empty for none: iproute2 takes any beginning of a name."""
+    if not word or word == "n":
+        return ""
+    for name in ("neighbor", "address", "link"):
+        if name.startswith(word):
+            return name
+    return ""
 
 
 def _port_named(call: Call, words: list[str]) -> str:

@@ -81,8 +81,9 @@ def _grep_reads(argv: list[str]) -> bool:
 @program("grep", "egrep", "fgrep", reads_stdin=_grep_reads)
 def grep(call: Call) -> Result:
     """Print matching lines: ``-c -v -i -q -E -F -o -A N``."""
-    flags = {char for word in call.argv[1:] if _GREP_FLAGS.fullmatch(word) for char in word[1:]}
-    words = [word for word in call.argv[1:] if word != "--" and not _GREP_FLAGS.fullmatch(word)]
+    options = [word for word in call.argv[1:] if _GREP_FLAGS.fullmatch(word)]
+    flags = set("".join(options)) - {"-"}
+    words = [word for word in call.argv[1:] if word != "--" and word not in options]
     if not words:
         return Result(2, err="Usage: grep [OPTION]... PATTERNS [FILE]...\n")
     text, failed = _input(call, words[1:])
@@ -91,14 +92,18 @@ def grep(call: Call) -> Result:
         return Result(2, err=failed.err)
     pattern = _grep_pattern(words[0], flags)
     lines = [line for line in text.splitlines() if bool(pattern.search(line)) != ("v" in flags)]
-    status = 0 if lines else 1
+    return Result(int(not lines), out=_grep_output(lines, pattern, flags))
+
+
+def _grep_output(lines: list[str], pattern: re.Pattern[str], flags: set[str]) -> str:
+    """Return what is printed of the matching lines: nothing, their number, what matched, or the lines."""
     if "q" in flags:
-        return Result(status)
+        return ""
     if "c" in flags:
-        return Result(status, out=f"{len(lines)}\n")
+        return f"{len(lines)}\n"
     if "o" in flags:
         lines = [match.group() for line in lines for match in pattern.finditer(line)]
-    return Result(status, out="".join(line + "\n" for line in lines))
+    return "".join(line + "\n" for line in lines)
 
 
 _GREP_FLAGS = re.compile(r"-[cviqEFow]+")

@@ -82,19 +82,36 @@ def configuration_text(
         lines += _route_maps(root)
     routes = [line for line in root.lines.values() if line.startswith(_ROUTES)]
     lines += _section(sorted(routes, key=_route_key))
-    for block in sorted(root.children.values(), key=lambda child: _BLOCK_ORDER.get(child.node, 9)):
-        # An interface without lines is not shown.
-        if block.node != "route-map" and (block.lines or block.node != "interface"):
-            lines += _section(_block(block))
+    lines += _blocks(root)
     lines += _lists(root, later)
     if not build.since(10, 3):
         lines += _route_maps(root)
     if "pathd" in daemons:
         lines += _section(_OF_PATHD)
-    for kind in _LATE if build.since(10, 0) else (*_LATE[2:], *_LATE[:2]):
-        lines += _section([line for line in root.lines.values() if line.startswith(kind)])
+    lines += _late(root, build)
     lines.append("end")
     return "\n".join(lines) + "\n"
+
+
+def _blocks(root: Context) -> list[str]:
+    """Return the blocks but for route-maps, which have a place of their own."""
+    lines: list[str] = []
+    for block in sorted(root.children.values(), key=lambda child: _BLOCK_ORDER.get(child.node, 9)):
+        # An interface without lines is not shown.
+        if block.node != "route-map" and (block.lines or block.node != "interface"):
+            lines += _section(_block(block))
+    return lines
+
+
+def _late(root: Context, build: Build) -> list[str]:
+    """Return the lines that come last, in the order of the release."""
+    kinds: tuple[str, ...] = _LATE
+    if not build.since(10, 0):
+        kinds = (*_LATE[2:], *_LATE[:2])
+    lines: list[str] = []
+    for kind in kinds:
+        lines += _section([line for line in root.lines.values() if line.startswith(kind)])
+    return lines
 
 
 def _section(lines: Sequence[str]) -> list[str]:

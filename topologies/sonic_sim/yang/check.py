@@ -5,7 +5,7 @@ leafrefs, tries unions and conditions in order, and last looks for mandatory lea
 it, except that the leafrefs are tried in several rounds.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from sonic_sim.yang.model import Condition, Form, Model, Target, models
@@ -183,11 +183,10 @@ def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
     forms: dict[str, Form] = {}
     problems: list[str] = []
     lists = [form for form in model.forms if form.keys]
-    for form in model.forms:
-        # sonic_yang knows a single list by its name alone.
-        if lists == [form] and form.name != f"{model.table}_LIST":
-            continue
-        for key in [key for key in rows if key not in forms]:
+    # sonic_yang knows a single list by its name alone.
+    read = [form for form in model.forms if lists != [form] or form.name == f"{model.table}_LIST"]
+    for form in read:
+        for key in _without(rows, forms):
             problem = _problem(form, key, rows[key])
             if problem is None:
                 forms[key] = form
@@ -195,11 +194,15 @@ def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
             elif form.keys:
                 problems.append(problem)
             elif key == form.name:
-                _raise_left(model, [name for name in rows[key] if name not in form.leaves], [])
-    left = [key for key in rows if key not in forms]
+                _raise_left(model, _without(rows[key], form.leaves), [])
+    left = _without(rows, forms)
     if left:
         _raise_left(model, left, problems)
     return forms
+
+
+def _without(names: Iterable[str], others: Container[str]) -> list[str]:
+    return [name for name in names if name not in others]
 
 
 def _doubles(model: Model, rows: Mapping[str, Any], forms: Mapping[str, Form]) -> Iterator[tuple[str, Row]]:

@@ -72,11 +72,9 @@ def _reload(
         _confirm(run, file_format, filename)
     if file_format == "config_yang":
         run.leave("config reload -t config_yang: files in the form of YANG are not simulated")
+    # config/main.py validates only a file that is named.
     if filename is not None:
-        if len([part for part in filename.split(",") if part.strip()]) != 1:
-            run.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
-        # config/main.py validates only a file that is named.
-        _validate(run, filename, _document(run, filename))
+        _check_file(run, filename)
     if run.device.faults.strike(FaultKind.REFUSE_COMMIT, "config reload"):
         run.stop(_NOT_READY)
     if restart:
@@ -87,14 +85,26 @@ def _reload(
         _load(run, path, load_sysinfo)
     else:
         run.say(f"The config file {path} doesn't exist")
+    run.seconds = 1.0
     if restart:
-        run.say("Restarting SONiC target ...\nEnabling container and routeCheck monitoring ...")
-        run.say("Reloading Monit configuration ...")
-        _overwrite_mode(run.device)
-        run.device.start_services()
-        # The management interface goes down with the services that are restarted.
-        run.device.emit(Effect.DROP_SESSIONS)
-    run.seconds = _SECONDS if restart else 1.0
+        _restart(run)
+        run.seconds = _SECONDS
+
+
+def _check_file(run: Run, names: str) -> None:
+    """End the run unless one file is named, with a document that is valid."""
+    if len(list(filter(str.strip, names.split(",")))) != 1:
+        run.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
+    _validate(run, names, _document(run, names))
+
+
+def _restart(run: Run) -> None:
+    run.say("Restarting SONiC target ...\nEnabling container and routeCheck monitoring ...")
+    run.say("Reloading Monit configuration ...")
+    _overwrite_mode(run.device)
+    run.device.start_services()
+    # The management interface goes down with the services that are restarted.
+    run.device.emit(Effect.DROP_SESSIONS)
 
 
 def _confirm(run: Run, file_format: str, filename: str | None) -> None:

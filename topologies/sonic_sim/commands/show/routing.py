@@ -152,8 +152,8 @@ def _routes_of_frr(run: Run, version: str, args: tuple[str, ...]) -> None:
 
 def _routes(run: Run, version: str, args: tuple[str, ...]) -> None:
     """Print routes as SONiC makes them of FRR's JSON (show/bgp_common.py); other arguments go to FRR as they are."""
-    networks = [arg for arg in args if _is_network(arg)]
-    if any(arg != "json" and arg not in networks for arg in args):
+    networks = list(filter(_is_network, args))
+    if set(args) - {"json", *networks}:
         _routes_of_frr(run, version, args)
         return
     if not run.device.frr_answers():
@@ -163,16 +163,14 @@ def _routes(run: Run, version: str, args: tuple[str, ...]) -> None:
         routes = _matching(routes, networks[0])
     if not routes:
         return
+    entries = [entry for entries in routes.values() for entry in entries]
     if "json" in args:
         run.say(to_json(routes))
-        return
-    # A route that was asked for is a paragraph; all of them are a list below the codes.
-    if not networks:
-        run.say(f"{_ROUTE_CODES}\n", end="")
-    text_of = _entry_text if networks else _lines_text
-    for entries in routes.values():
-        for entry in entries:
-            run.say(text_of(entry), end="")
+    elif networks:
+        # A route that was asked for is a paragraph; all of them are a list below the codes.
+        run.say("".join(map(_entry_text, entries)), end="")
+    else:
+        run.say("".join((f"{_ROUTE_CODES}\n", *map(_lines_text, entries))), end="")
 
 
 def _is_network(text: str) -> bool:
