@@ -42,10 +42,14 @@ class Form(NamedTuple):
     uplink_gbps: int | None = None
     # Nodes that share one set of leaves; None for as many as the leaves hold.
     stripe: int | None = None
+    # Whether all nodes of a plane meet in one switch, without spines.
+    one_switch: bool = False
 
     def __str__(self) -> str:
         """Return it in a few words: ``rail-only, 4 rails, 2 planes, uplinks of 800G``."""
         words = [self.shape.value]
+        if self.one_switch:
+            words = ["one switch"]
         if self.shape.has_rails:
             words.append(f"{self.rails} rails")
         if self.planes > 1:
@@ -158,7 +162,9 @@ def _variant(document: Mapping[str, Any], nics: Mapping[str, Any], name: str = "
         intent = load_intent_text(yaml_text(placeholder), "suggestion.yml")
     except RefusedError:
         return None
-    return NodeVariant(changed, intent, name)
+    # Rules ask whether a key is stated: those of the placeholder are not.
+    places = {path: where for path, where in intent.places.items() if not path.startswith("topology.")}
+    return NodeVariant(changed, replace(intent, places=places), name)
 
 
 def _with_nics(nodes: Mapping[str, Any], nics: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,6 +204,7 @@ def forms(variant: NodeVariant, own: Shape) -> Iterator[Form]:
         for shape in shapes:
             if not shape.has_rails:
                 yield Form(shape, 0, planes)
+                yield Form(shape, 0, planes, one_switch=True)
                 continue
             for rails in rail_counts:
                 if _has_rails(nodes, shape, rails, own):
@@ -228,12 +235,18 @@ def uplink_speeds(form: Form, nic_gbps: int, common_gbps: set[int]) -> list[Form
 def shaped(variant: NodeVariant, form: Form, leaf: str, spine: str) -> Intent:
     """Return the intent in a form with switch models, as `design` takes it."""
     topology = variant.intent.topology
+    tiers: int | None = None
+    if form.one_switch:
+        tiers = 1
     changed = topology.with_values(
         shape=form.shape,
+        tiers=tiers,
         rails=form.rails or None,
         planes=form.planes,
         stripe=form.stripe,
-        leaf=topology.leaf.with_values(model=leaf, ports=None, speed_gbps=None, uplink_gbps=form.uplink_gbps),
+        leaf=topology.leaf.with_values(
+            model=leaf, ports=None, speed_gbps=None, uplink_gbps=form.uplink_gbps, count=tiers
+        ),
         spine=topology.spine.with_values(model=spine, ports=None, speed_gbps=None),
     )
     return replace(variant.intent, topology=changed)

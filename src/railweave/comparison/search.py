@@ -159,6 +159,9 @@ class Search:
                 if leaf == spine:
                     self._push_bound(variant, form, leaf, spine)
                 continue
+            # Nodes that one switch does not hold have spines in other forms.
+            if form.one_switch:
+                continue
             # A spine with fewer ports than the leaf would need more of them than the leaf has uplinks.
             if spine.ports_at(down_gbps) < leaf.ports_at(down_gbps):
                 continue
@@ -261,12 +264,12 @@ def _pairs(leaf: PortClass, spine: PortClass, weights: Weights) -> tuple[tuple[s
 
 
 def _fits_one_tier(variant: NodeVariant, form: Form, leaf: PortClass) -> bool:
-    """Return whether each rail of a rail-only fabric is one switch."""
-    if form.shape is not Shape.RAIL_ONLY:
+    """Return whether all nodes meet in one switch, or those of each rail of a rail-only fabric."""
+    if form.shape is not Shape.RAIL_ONLY and not form.one_switch:
         return False
     needed = 0
     for nodes in variant.intent.nodes:
-        if nodes.share_leaves or nodes.stripe is not None:
+        if not form.one_switch and (nodes.share_leaves or nodes.stripe is not None):
             # Where ports are on a leaf is the design's to say.
             return False
         needed += nodes.count * variant.ports_on_a_leaf(nodes, form)
@@ -319,7 +322,7 @@ def search_forms(problem: Problem, variants: Sequence[NodeVariant], own: Form, m
     """Return up to ``most`` designs, the best first; one of them has the shape and rails of ``own`` if any has."""
 
     def has_own(form: Form) -> bool:
-        return (form.shape, form.rails) == (own.shape, own.rails)
+        return (form.shape, form.rails, form.one_switch) == (own.shape, own.rails, own.one_switch)
 
     purchases = []
     if problem.present is not None:

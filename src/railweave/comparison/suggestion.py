@@ -36,7 +36,7 @@ class SuggestedDesign(NamedTuple):
         """Return what designs that are alike have in common; of each kind one is suggested."""
         if self.variant.nics:
             return (self.variant.nics,)
-        return self.form.shape, self.form.planes
+        return self.form.shape, self.form.planes, self.form.one_switch
 
     @property
     def intent(self) -> Intent:
@@ -82,7 +82,9 @@ class SuggestedDesign(NamedTuple):
         return topology
 
     def _leaf(self) -> dict[str, Any]:
-        leaf = {"model": self.leaf}
+        leaf: dict[str, Any] = {"model": self.leaf}
+        if self.form.one_switch:
+            leaf["count"] = 1
         downlink_gbps = self.variant.intent.topology.leaf.downlink_gbps
         if downlink_gbps:
             leaf["downlink_speed"] = f"{downlink_gbps}G"

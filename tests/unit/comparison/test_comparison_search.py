@@ -117,7 +117,8 @@ def test_forms_are_the_divisors_of_rails_and_planes(tmp_path: Path) -> None:
     variant, *_ = variants(load_intent(path), document_of(path), load_catalog())
     rails = [(shape, count) for shape in (Shape.RAIL_OPTIMIZED, Shape.RAIL_ONLY) for count in (2, 4, 8)]
     expected = {Form(shape, count, planes) for planes in (1, 2) for shape, count in rails}
-    expected |= {Form(Shape.RACK_ALIGNED, 0, planes) for planes in (1, 2)}
+    for planes in (1, 2):
+        expected |= {Form(Shape.RACK_ALIGNED, 0, planes), Form(Shape.RACK_ALIGNED, 0, planes, one_switch=True)}
     assert set(forms(variant, Shape.RAIL_OPTIMIZED)) == expected
 
 

@@ -10,6 +10,7 @@ from railweave.api.design.intent import design_text, load_designed
 from railweave.catalog.load import load_catalog
 from railweave.cli.main import main
 from railweave.comparison.nic_choices import nic_choices
+from railweave.comparison.suggestion import switches
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
@@ -64,8 +65,11 @@ def test_shapes_rails_planes_and_uplink_speeds_are_explored(tmp_path: Path) -> N
 def test_a_rail_only_fabric_needs_2_switches_where_the_intent_has_12(tmp_path: Path) -> None:
     """16 nodes of 8 NICs are 128 ports: two rails of 64 on two switches of 64 ports, without a spine."""
     suggested = api.suggest(api.open_project(written(tmp_path, MINIMAL)))
-    present, first, *_ = suggested.comparison.alternatives
+    present, one_switch, first, *_ = suggested.comparison.alternatives
     assert (present.sizing.leaves, present.sizing.spines) == (8, 4)
+    # All 128 ports on one switch, which is then all that can fail.
+    assert one_switch.intent == "one switch: arista-7060x6-64pe"
+    assert (one_switch.sizing.leaves, one_switch.sizing.spines) == (1, 0)
     assert first.intent == "rail-only, 2 rails: nokia-ixr7220-h4-64d"
     assert (first.sizing.leaves, first.sizing.spines, first.sizing.rails) == (2, 0, 2)
     assert "no path between rails in the network: the GPU links of a node carry that traffic (T-12)" in first.reasons
@@ -91,13 +95,10 @@ def test_the_changed_lines_turn_the_intent_into_the_suggested_one() -> None:
         assert {**before, "nodes": nodes, "topology": {**topology, **pasted["topology"]}} == yaml.safe_load(text)
 
 
-def test_an_intent_that_nothing_improves_is_shown_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    best = MINIMAL[: MINIMAL.index("topology:")]
-    best += "topology: {shape: rail-only, rails: 2, leaf: {model: dell-z9664f}}\n"
-    path = written(tmp_path, best)
-    assert main(["compare", str(path), "--suggest", "--order", "switches"]) == 0
-    shown = capsys.readouterr().out
-    assert "suggestion" not in shown
+def test_nothing_larger_is_shown_beside_one_switch(tmp_path: Path) -> None:
+    best = MINIMAL[: MINIMAL.index("topology:")] + "topology: {leaf: {model: arista-7060x6-64pe, count: 1}}\n"
+    suggested = api.suggest(api.open_project(written(tmp_path, best)))
+    assert {switches(design.sizing) for design in suggested.comparison.alternatives} == {1}
 
 
 def test_growth_is_kept_also_where_the_intent_cannot_grow_so_far_itself(tmp_path: Path) -> None:
