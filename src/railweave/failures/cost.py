@@ -12,7 +12,7 @@ from railweave.failures.components import Component
 from railweave.failures.node_pairs import NodePairs
 from railweave.failures.pairs import LeafPairs
 from railweave.failures.symmetry import Symmetry
-from railweave.plan.capacity import Service, UplinksLeft, lost_ports, rails_out
+from railweave.plan.capacity import Service, UplinksLeft, lost_ports, rails_without
 
 
 class Cost(NamedTuple):
@@ -86,7 +86,7 @@ class Costs:
             injection_percent=_percent(total - sum(rails.values()), total),
             rail_percent=self._worst_rail(rails),
             nodes_cut_off=sum(ports == self._ports[host] for host, ports in nodes.items()),
-            rails_out=rails_out(self._fabric, out, down=down),
+            rails_out=rails_without(self._fabric, lost),
             uplink_percent=min(uplinks.percents.values(), default=100),
             oversubscription=self._oversubscription(uplinks),
             pair_percent=worst_pair and worst_pair.flow_percent,

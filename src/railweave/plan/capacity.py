@@ -252,10 +252,19 @@ def rails_out(
     fabric: Fabric, out: Collection[str], *, unprovisioned: Collection[str] = (), down: Collection[Link] = ()
 ) -> int:
     """Return the most rails of which some GPU node has no link left with a leaf in service."""
-    lost = lost_ports(fabric, (*out, *unprovisioned), down)
+    return rails_without(fabric, lost_ports(fabric, (*out, *unprovisioned), down))
+
+
+def rails_without(fabric: Fabric, lost: Iterable[Link]) -> int:
+    """Return the most rails of which some GPU node has no link left without the links ``lost``."""
     lacking: Counter[str] = Counter()
-    for (host, rail), ports in Counter((link.lower, link.rail) for link in lost).items():
-        lacking[host] += ports >= sum(port.rail == rail for port in fabric.host_of[host].ports)
+    # All nodes of an entry have the same ports.
+    ports_of_rail: dict[int, Counter[int | None]] = {}
+    for (name, rail), lost_of_rail in Counter((link.lower, link.rail) for link in lost).items():
+        ports = fabric.host_of[name].ports
+        if id(ports) not in ports_of_rail:
+            ports_of_rail[id(ports)] = Counter(port.rail for port in ports)
+        lacking[name] += lost_of_rail >= ports_of_rail[id(ports)][rail]
     return max(lacking.values(), default=0)
 
 
