@@ -45,6 +45,8 @@ class Paths:
     def __init__(self, wiring: Wiring, out: Collection[str] = (), down: Collection[Link] = ()) -> None:
         self._wiring = wiring
         self._out = frozenset(out)
+        self._over_of: dict[tuple[str, str], tuple[int, float]] = {}
+        """What reaches a leaf from a spine of another pod: the leaves of a pod share its spines."""
         self._changed: dict[str, dict[str, Bundle]] = {}
         for link in down:
             own = self._changed.setdefault(link.lower, dict(wiring.uplinks[link.lower]))
@@ -57,7 +59,7 @@ class Paths:
         have_common_spine = not intact[leaf].keys().isdisjoint(intact[other])
         ways = []
         for upper, (links, gbps) in self._in_service(leaf):
-            flow, spread = self._straight(upper, other) if have_common_spine else self._over(upper, other)
+            flow, spread = self._straight(upper, other) if have_common_spine else self._over_once(upper, other)
             if flow:
                 ways.append((links, min(gbps, flow), min(gbps, spread)))
         if not ways:
@@ -71,6 +73,12 @@ class Paths:
         """Return what reaches ``other`` from a switch that is linked with it: greatest flow and even spreading."""
         gbps = self._bundle(other, upper)[1]
         return gbps, gbps
+
+    def _over_once(self, upper: str, other: str) -> tuple[int, float]:
+        reached = self._over_of.get((upper, other))
+        if reached is None:
+            reached = self._over_of[upper, other] = self._over(upper, other)
+        return reached
 
     def _over(self, upper: str, other: str) -> tuple[int, float]:
         """Return what reaches ``other`` from ``upper`` over the tier above it.
