@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from railweave.design.layout import Layout, NodeGroup, TierLayout
-from railweave.design.leaf_class import LeafClass, SpineBlock
+from railweave.design.leaf_class import LeafClass
 from railweave.design.nodes import ports_by_leaf
 from railweave.design.split import TierPorts
 from railweave.design.wiring import Uplink, wire, wire_class
@@ -31,19 +31,18 @@ NOT_CROSSWISE = Crosswise()
 
 
 def crosswise(layout: Layout) -> Crosswise:
-    """Return the links of a layout that share cages crosswise."""
+    """Return the links of a layout that share cages crosswise, with all nodes and switches that there is room for.
+
+    Those of today do not decide: a stripe more would change the medium of links that exist.
+    """
     access = {group.entry.name for group in layout.groups if _is_crosswise(_access_cages(layout, group))}
     uplinks: set[tuple[int, int]] = set()
-    for lower, upper in pairwise(layout.tiers):
-        # Leaf classes without a block share the ports of spines.
-        classes = [number for number, leaf in enumerate(layout.classes) if leaf.block is None]
-        if lower.level:
-            classes = [0]
-        # A cage of one port is shared by nobody.
-        if upper.down.per_cage > 1 and _is_crosswise(_uplink_cages(layout, lower, upper)):
-            uplinks.update((lower.level, number) for number in classes)
+    for lower, upper in pairwise(layout.tiers[1:]):
+        if upper.down.per_cage > 1 and _is_crosswise(_tier_cages(lower, upper)):
+            uplinks.add((lower.level, 0))
     for number, leaf in enumerate(layout.classes):
-        if leaf.block and leaf.block.breakout.per_cage > 1 and _is_crosswise(_block_cages(layout, leaf, leaf.block)):
+        # A cage of one port is shared by nobody.
+        if layout.spines.count and leaf.far.per_cage > 1 and _is_crosswise(_class_cages(layout, leaf)):
             uplinks.add((0, number))
     return Crosswise(frozenset(access), frozenset(uplinks))
 
@@ -59,30 +58,33 @@ def _is_crosswise(cages: _SharedCages) -> bool:
 
 
 def _access_cages(layout: Layout, group: NodeGroup) -> _SharedCages:
-    """Yield the cages of the links of a full stripe, or of all nodes where there are fewer."""
+    """Yield the cages of the links of a full stripe."""
     per_cage = group.breakout.per_cage
     if group.entry.nics.ports_of_a_cage == 1 or per_cage == 1:
         return
     for leaf, ports in ports_by_leaf(group, layout).items():
-        for node in range(min(group.stripe_nodes, group.entry.count)):
+        for node in range(group.stripe_nodes):
             for port in ports:
                 leaf_port = group.first_port + node * group.ports_per_leaf + port.offset
                 yield (node, port.nic, port.cage), (leaf, leaf_port // per_cage)
 
 
-def _uplink_cages(layout: Layout, lower: TierLayout, upper: TierLayout) -> _SharedCages:
-    """Yield the cages of the uplinks of a group of switches, without leaves for which spines keep a block."""
-    if lower.level:
-        indexes = {lower.joins(place)[1] for place in lower.places}
-        yield from _wired_cages(indexes, wire(lower, upper), (lower.ports, upper.ports), 0)
-        return
-    for leaf in layout.classes:
-        if leaf.block is None:
-            places = (place for place in lower.places if layout.leaf_class(place // layout.stripe_leaves) is leaf)
-            # Pods and rails are alike.
-            indexes = {lower.joins(place)[1] for place in places}
-            further = leaf.ports.block - lower.ports.block
-            yield from _wired_cages(indexes, wire_class(leaf, lower, upper), (leaf.ports, upper.ports), further)
+def _tier_cages(lower: TierLayout, upper: TierLayout) -> _SharedCages:
+    """Yield the cages of the uplinks of spines to a group of super-spines."""
+    indexes = range(upper.ports.down // lower.links_per_pair)
+    return _wired_cages(indexes, wire(lower, upper), (lower.ports, upper.ports), 0)
+
+
+def _class_cages(layout: Layout, leaf: LeafClass) -> _SharedCages:
+    """Yield the cages of the uplinks of a leaf class, as if all leaves that a spine has ports for were of it."""
+    low, spines = layout.lowest, layout.spines
+    wires, ports = wire_class(leaf, low, spines), (leaf.ports, spines.ports)
+    if leaf.block is not None:
+        indexes = range(leaf.block.base, leaf.block.base + leaf.block.leaves)
+        return _wired_cages(indexes, wires, ports, leaf.ports.block)
+    return _wired_cages(
+        range(spines.ports.down // low.links_per_pair), wires, ports, leaf.ports.block - low.ports.block
+    )
 
 
 def _wired_cages(
@@ -93,13 +95,6 @@ def _wired_cages(
     for index in indexes:
         for uplink in wires:
             yield (index, below[uplink.port + further]), (uplink.upper, above[uplink.upper_port(index)])
-
-
-def _block_cages(layout: Layout, leaf: LeafClass, block: SpineBlock) -> _SharedCages:
-    """Yield the cages of the uplinks of a class for which spines keep a block, with all leaves of its reserve."""
-    wires = wire_class(leaf, layout.lowest, layout.spines)
-    indexes = range(block.base, block.base + block.leaves)
-    yield from _wired_cages(indexes, wires, (leaf.ports, layout.spines.ports), leaf.ports.block)
 
 
 def _cages(ports: TierPorts) -> Sequence[int]:

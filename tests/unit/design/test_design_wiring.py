@@ -56,5 +56,7 @@ def test_twice_the_spines_keep_half_of_the_cables_down_to_one_link_of_a_pair(spi
     before = fabric_with(f"spine: {{model: nokia-ixr7220-h5-64d, count: {spines // 2}}}").fabric_links
     after = fabric_with(f"spine: {{model: nokia-ixr7220-h5-64d, count: {spines}}}").fabric_links
     # 16 leaves of 64 uplinks; addresses stay with the ports of leaves.
-    assert len(set(before) & set(after)) == 16 * 64 // 2
+    # One link of a pair divides cages, for which the medium is a fiber.
+    kept = {link._replace(media="") for link in before} & {link._replace(media="") for link in after}
+    assert len(kept) == 16 * 64 // 2
     assert [link.network for link in before] == [link.network for link in after]
