@@ -188,8 +188,7 @@ def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
             "stripe": _STRIPE_NODES,
             "links_per_pair": 1,
             "oversubscription": _ratio(counts.spines, fabric.rails, in_rails=topology.shape.has_rails),
-            "leaf": _tier(counts.stripes * counts.leaves_of_stripe)
-            | {"downlink_speed": _SPEED, "uplink_speed": _SPEED},
+            "leaf": _leaves(counts.stripes * counts.leaves_of_stripe, fabric),
             "spine": _tier(counts.spines * counts.networks),
             "reserve": reserve,
         },
@@ -231,6 +230,15 @@ def _entries(nodes: tuple[Nodes, ...], stripes: int, rails: int, ports: int) -> 
         entries.append(keys)
     entries[-1]["count"] = _STRIPE_NODES * (stripes - len(nodes) + 1)
     return entries
+
+
+def _leaves(count: int, fabric: Fabric) -> dict[str, Any]:
+    leaves = _tier(count) | {"downlink_speed": _SPEED, "uplink_speed": _SPEED}
+    has_rails = fabric.switches[0].rail is not None
+    if count == 1 and not has_rails and len(fabric.tiers) > 1:
+        # A stated count of one leaf is one switch without spines; the nodes of a stripe need one anyway.
+        del leaves["count"]
+    return leaves
 
 
 def _tier(count: int) -> dict[str, Any]:
@@ -311,7 +319,7 @@ def _mapping(intent: Intent, fabric: Fabric, keys: dict[str, Any]) -> tuple[tupl
         ("switch models", models, VIRTUAL_MODEL),
         ("GPU nodes", str(len(fabric.hosts)), str(nodes)),
         ("nodes of a stripe", str(nodes_of_stripe(fabric)), str(_STRIPE_NODES)),
-        ("leaves", str(fabric.lowest.count * planes), str(topology["leaf"]["count"] * planes)),
+        ("leaves", str(fabric.lowest.count * planes), str(topology["leaf"].get("count", 1) * planes)),
     ]
     if len(fabric.tiers) > 1:
         rows += [
