@@ -32,9 +32,10 @@ _HEX = re.compile(r"[0-9A-Fa-f]+")
 # Octets apart, as in 68:75:6e, "68 75 6e" or 0x68, 0x75, 0x6e; of a value of the shortest length.
 _BETWEEN_OCTETS = r"[:\-,\s]+(?:0x)?"
 _OCTETS_APART = re.compile(rf"(?:[0-9a-f]{{2}}{_BETWEEN_OCTETS}){{{SHORTEST - 1}}}")
-# Escapes of letters and digits, which no encoder needs and some write: %68, \x68, \u0068, \150, &#104;
+# Escapes of letters and digits, which no encoder needs and some write: %68, \x68, \u0068, \150, &#104; several
+# backslashes are one escape, looked for where they begin: from each of them, the search would be quadratic.
 _ESCAPED_LETTER = re.compile(
-    r"(?:%(?:25)*|\\+x|\\+u00|\\+U000000)(?P<hex>[3-7][0-9a-f])|\\+(?P<octal>[01][0-7]{2})"
+    r"(?:%(?:25)*|(?<!\\)\\++(?:x|u00|U000000))(?P<hex>[3-7][0-9a-f])|(?<!\\)\\++(?P<octal>[01][0-7]{2})"
     r"|&(?:amp;)*#(?:x0*(?P<entity_hex>[3-7][0-9a-f])|0*(?P<entity>[0-9]{2,3}));",
     re.IGNORECASE,
 )

@@ -62,7 +62,10 @@ _FRR_HINTS = ("authentication", "key", "md5", "pass", "psk", "secret", "tcp-", "
 _FRR_SECRET = re.compile(f"(?:{_FRR_COMMAND}){_REST}", re.MULTILINE | re.IGNORECASE)
 _FRR_LINE = re.compile(f"(?:{_FRR_COMMAND}{_FRR_LOOKS_LIKE}){_REST}", re.MULTILINE | re.IGNORECASE)
 
-_NAME = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z][\w.-]*)(?P=quote)\s*[:=]\s*""")
+# A name is looked for where a word begins, and once: from each letter of a long word, the search would be quadratic.
+_NAME = re.compile(
+    r"""(?:(?P<quote>["'])|(?<![\w.-]))(?:(?![A-Za-z])[\w.-])*+(?P<name>[A-Za-z][\w.-]*+)(?(quote)(?P=quote))\s*[:=]\s*"""
+)
 _VALUE = re.compile(r"""\{secret:[^}\s]*\}|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[[^\]]*\]|[^\s,;}\])]+""")
 # Environment variables in their usual spelling; a password seldom has it.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -293,11 +296,12 @@ def _with_hidden_pairs(text: str, is_shown: Callable[[str, str], bool]) -> str:
     shown = ""
     shown_until = 0
     for match in _NAME.finditer(text):
-        value = _VALUE.match(text, match.end())
-        # A name within a value that is already hidden is part of the secret.
-        if not value or match.start() < shown_until or _is_reference(match, value):
+        # A name within a value that is already hidden is part of the secret. A value may be as long as the text, so it
+        # is only looked for behind the name of a secret.
+        if match.start() < shown_until or not _names_secret(match):
             continue
-        if not _names_secret(match) or is_shown(match["name"], value[0]):
+        value = _VALUE.match(text, match.end())
+        if not value or _is_reference(match, value) or is_shown(match["name"], value[0]):
             continue
         quote = ""
         if value[0][0] in "\"'":
