@@ -83,7 +83,8 @@ def _are_texts(value: Any) -> bool:
 
 
 def _are_lines(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and all(map(_are_texts, value)))
+    # A line is the texts of its block and its own: without any, it has none.
+    return value is None or (isinstance(value, list) and all(line and _are_texts(line) for line in value))
 
 
 def _are_steps(value: Any) -> bool:
