@@ -61,6 +61,9 @@ topology:
 @cache
 def fabric(rails: int, groups: int, planes: int, spines: int, k: int) -> Fabric:
     """Return a fabric of ``groups`` stripes with ``rails``, or of as many racks where there are none."""
+    if not rails:
+        # A rack alone has no spine: `leaf.count: 1` is one switch.
+        groups = max(2, groups)
     text = (RAILS if rails else RACKS).format(
         rails=rails, nodes=2 * groups, planes=planes, leaves=groups * (rails or 1), spines=spines, k=k
     )

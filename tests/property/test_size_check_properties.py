@@ -1,4 +1,4 @@
-"""`size` never accepts what `check` refuses: random intents over every model of the catalog, at every speed."""
+"""`size` accepts what `check` does, and what lacks a model to be configured: random intents over every model of the catalog, at every speed."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,6 +10,7 @@ from railweave import api
 from railweave.api.project import Project
 from railweave.catalog.load import load_catalog
 from railweave.catalog.panel import speeds
+from railweave.diagnostics import Severity
 from railweave.errors import RefusedError
 
 CATALOG = load_catalog()
@@ -58,4 +59,6 @@ def test_size_accepts_exactly_what_check_accepts(text: str) -> None:
             sized = True
         except RefusedError:
             sized = False
-        assert sized == api.check(Project(path)).ok
+        errors = {found.code for found in api.check(Project(path)).diagnostics if found.severity is Severity.ERROR}
+        # A switch or NIC without a model, and a chassis, can be sized and bought, not configured.
+        assert sized == (not errors - {"RW113", "RW126"})

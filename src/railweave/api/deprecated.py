@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PACKAGE = "railweave.api."
 
 MOVED = {
-    "alternatives": ("reports.comparison",),
+    "alternatives": ("reports.comparison", "reports.suggestions"),
     "auditing": ("journal.audit",),
     "buying": ("reports.bill",),
     "catalog": ("reference",),
