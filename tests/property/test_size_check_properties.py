@@ -1,4 +1,7 @@
-"""`size` accepts what `check` does, and what lacks a model to be configured: random intents over every model of the catalog, at every speed."""
+"""`size` accepts what `check` does, and what lacks a model to be configured.
+
+Random intents over every model of the catalog, at every speed.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
