@@ -58,7 +58,7 @@ class DevicePort(NamedTuple):
 
 def cables_of(fabric: Fabric, catalog: Catalog) -> list[CabledLink]:
     """Return all links of a fabric with their media and plugs, in the order of the fabric's links."""
-    ports = _shared_ports(fabric, catalog)
+    ports = shared_ports(fabric, catalog)
     media = {medium.id: medium for medium in catalog.media()}
     # A fabric has a quarter of a million links and a handful of pairs of ends.
     pmds: dict[tuple[str, LaneEnd, LaneEnd], LinkingPmds] = {}
@@ -81,23 +81,28 @@ def cables_of(fabric: Fabric, catalog: Catalog) -> list[CabledLink]:
 def device_ports(fabric: Fabric, catalog: Catalog) -> Mapping[str, Sequence[DevicePort]]:
     """Return the ports of every switch and node by its name, in their order."""
     ports_of = {}
-    for name, ports in _shared_ports(fabric, catalog).items():
+    for name, ports in shared_ports(fabric, catalog).items():
         ports_of[name] = [port._replace(cage=DeviceCage(name, port.cage.name)) for port in ports]
     return ports_of
 
 
-def _shared_ports(fabric: Fabric, catalog: Catalog) -> dict[str, list[DevicePort]]:
-    """Return the ports of every device; switches with the same panel share one list, whose cages name no device."""
+def shared_ports(fabric: Fabric, catalog: Catalog) -> dict[str, list[DevicePort]]:
+    """Return the ports of every device; alike devices share one list, whose cages name no device."""
     ports_of_panel: dict[int, list[DevicePort]] = {}
+    ports_of_nics: dict[tuple[int, str, int], list[DevicePort]] = {}
     ports: dict[str, list[DevicePort]] = {}
+    # By identity: hashing a panel would walk all its ports, and the fabric keeps panels alive and shared, as it does
+    # the ports of alike nodes.
     for switch in fabric.switches:
-        # By identity: hashing a panel would walk all its ports, and the fabric keeps panels alive and shared.
-        key = id(switch.panel)
-        if key not in ports_of_panel:
-            ports_of_panel[key] = _panel_ports(switch.panel, catalog)
-        ports[switch.name] = ports_of_panel[key]
+        panel = id(switch.panel)
+        if panel not in ports_of_panel:
+            ports_of_panel[panel] = _panel_ports(switch.panel, catalog)
+        ports[switch.name] = ports_of_panel[panel]
     for host in fabric.hosts:
-        ports[host.name] = _host_ports(catalog, host)
+        nics = (id(host.ports), host.nic_model, host.shared_ports)
+        if nics not in ports_of_nics:
+            ports_of_nics[nics] = _host_ports(catalog, host)
+        ports[host.name] = ports_of_nics[nics]
     return ports
 
 
@@ -128,7 +133,7 @@ def _panel_ports(panel: Panel, catalog: Catalog) -> list[DevicePort]:
 
 
 def _host_ports(catalog: Catalog, host: Host) -> list[DevicePort]:
-    """Return a node's ports; a cage has the name of its first port."""
+    """Return the ports of every node with these NICs; a cage has the name of its first port and names no device."""
     nic = catalog.find_nic(host.nic_model)
     ports_of_nic = Counter(port.nic for port in host.ports)
     names_in_cage: dict[tuple[int, int], list[str]] = {}
@@ -141,5 +146,5 @@ def _host_ports(catalog: Catalog, host: Host) -> list[DevicePort]:
         if nic is not None:
             end = nic_end(nic, host.shared_ports or ports_of_nic[port.nic], port.speed_gbps, len(names))
         assert isinstance(end, LaneEnd), end  # noqa: S101  the design checked it
-        ports.append(DevicePort(DeviceCage(host.name, names[0]), names.index(port.name), len(names), end))
+        ports.append(DevicePort(DeviceCage("", names[0]), names.index(port.name), len(names), end))
     return ports

@@ -5,7 +5,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from railweave.cabling.assemblies import joined
-from railweave.cabling.ends import DeviceCage, device_ports
+from railweave.cabling.ends import DeviceCage, shared_ports
 from railweave.catalog.load import load_catalog
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
@@ -64,12 +64,13 @@ def _links_of_shared_cages(fabric: Fabric) -> list[_SharingLink]:
     links: list[_SharingLink] = []
     if fixed.isdisjoint(link.media for link in fabric.links):
         return links
-    ports = device_ports(fabric, catalog)
+    ports = shared_ports(fabric, catalog)
     for link in fabric.links:
         if link.media not in fixed:
             continue
         lower, upper = ports[link.lower][link.lower_port], ports[link.upper][link.upper_port]
         # A cage of one port is shared by nobody.
         if lower.ports > 1 and upper.ports > 1:
-            links.append(_SharingLink((lower.cage, upper.cage), (link.level, link.media)))
+            cages = (DeviceCage(link.lower, lower.cage.name), DeviceCage(link.upper, upper.cage.name))
+            links.append(_SharingLink(cages, (link.level, link.media)))
     return links
