@@ -47,7 +47,7 @@ class _Ways:
     def __init__(self, intent: Intent, other: Intent) -> None:
         every = (intent, *intent.others)
         self._later = max((intent, other), key=lambda fabric: fabric.part.number if fabric.part else 0)
-        # A number of its own that meets another's is no way out, as fabrics have more numbers than their first.
+        # A free number is only a fix if none of the fabric's other numbers meets one of another fabric.
         beside = [fabric for fabric in every if fabric.fabric != self._later.fabric]
         self._values = free_values(self._later, beside)
 

@@ -52,7 +52,13 @@ def name_contradictions(
     agreeing = _agreeing(intent, keys, given, attempt)
     if agreeing:
         fix += f"; consistent is {listed(agreeing)}"
-    return tuple(found._replace(fix=fix) if found is first else found for found in diagnostics)
+    explained = []
+    for diagnostic in diagnostics:
+        if diagnostic is first:
+            explained.append(diagnostic._replace(fix=fix))
+        else:
+            explained.append(diagnostic)
+    return tuple(explained)
 
 
 def _is_of_counts(diagnostic: Diagnostic) -> bool:
@@ -78,7 +84,7 @@ def _taking_part(intent: Intent, given: Sequence[str], refused: Diagnostic, atte
 
     def stays(automatic: Sequence[str]) -> bool:
         of_all = (attempt(other)[1] for other in _automatic(intent, automatic))
-        return all(any(_is_same(found, refused) for found in diagnostics) for diagnostics in of_all)
+        return all(any(_is_same(diagnostic, refused) for diagnostic in diagnostics) for diagnostics in of_all)
 
     if stays(given):
         return ()
@@ -90,8 +96,9 @@ def _taking_part(intent: Intent, given: Sequence[str], refused: Diagnostic, atte
     return tuple(key for key in _KEYS if key in kept)
 
 
-def _is_same(found: Diagnostic, refused: Diagnostic) -> bool:
-    return (found.code, found.where.path) == (refused.code, refused.where.path) and _is_of_counts(found)
+def _is_same(diagnostic: Diagnostic, refused: Diagnostic) -> bool:
+    same = (diagnostic.code, diagnostic.where.path) == (refused.code, refused.where.path)
+    return same and _is_of_counts(diagnostic)
 
 
 def _automatic(intent: Intent, keys: Sequence[str]) -> Iterator[Intent]:

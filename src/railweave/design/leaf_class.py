@@ -152,7 +152,11 @@ def _leaf_class(
     model = catalog.find_switch(keys.model) if keys.model else model_of(topology.leaf, catalog)
     if model is None or spine is None:
         return None
-    down_key = "downlink_speed" if keys.downlink_gbps else "model" if keys.model else ""
+    down_key = ""
+    if keys.downlink_gbps:
+        down_key = "downlink_speed"
+    elif keys.model:
+        down_key = "model"
     down_gbps = keys.downlink_gbps or entry.nics.speed_gbps
     down, no_down = breakout_of(intent, model, down_gbps, f"{path}.{down_key}".strip("."))
     up_path = f"{path}.uplink_speed" if keys.uplink_gbps else f"{path}.model"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_end, open_end, switch_end
 from railweave.catalog.load import Catalog
+from railweave.catalog.media import Medium
 from railweave.design.crosswise import Crosswise
 from railweave.design.hardware import TierHardware
 from railweave.design.leaf_class import LeafClass, NodePorts
@@ -95,6 +96,9 @@ def _choose(
         return medium.id
     if lower_end.is_open or upper_end.is_open:
         return None
-    links = any(linking_pmds(one, lower, upper) for one in (catalog.media() if intended is None else (intended,)))
+    candidates: Sequence[Medium] = catalog.media()
+    if intended is not None:
+        candidates = (intended,)
+    links = any(linking_pmds(candidate, lower, upper) for candidate in candidates)
     key = "media" if cable.media else "length_m"
     return error("P-4" if links else "P-3", medium.message, intent.where(f"cabling.{layer}.{key}"), fix=medium.fix)

@@ -48,7 +48,9 @@ class SpineRoom(NamedTuple):
     @property
     def down(self) -> str:
         """Return which ports they are, for a message."""
-        return " down" if self.group == "pod" else " for them" if self.blocks else ""
+        if self.group == "pod":
+            return " down"
+        return " for them" if self.blocks else ""
 
     def stated(self, spines: int) -> int:
         """Return as many spines as the intent would state them: those of all groups."""
@@ -110,7 +112,7 @@ def divide_uplinks(
         return SpineTier(spines, uplinks // spines), ()
     if shared % given:
         uneven = uplinks if uplinks % given else shared
-        return None, (_uneven(intent, given, uneven, [room.stated(one) for one in fitting], room),)
+        return None, (_uneven(intent, given, uneven, [room.stated(count) for count in fitting], room),)
     pair = uplinks // given
     if room.leaves * pair > room.ports:
         return None, (_spines_full(intent, pair, uplinks, fitting[0], room),)
