@@ -50,7 +50,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"plan"},
         {"failures"},
         {"checks", "yang"},
-        {"comparison"},
+        {"acceptance", "comparison"},
         {"report"},
     )
 )

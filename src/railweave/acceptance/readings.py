@@ -1,0 +1,108 @@
+"""What a file of a test tool says: values, or why there is none.
+
+A measurement that could not run is not zero, and a counter that a device does not have is not zero either: each answer
+keeps its own class, and only a value is compared with a limit.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+Scalar = float | int | str | bool | tuple[str, ...] | tuple[int, ...]
+"""A value that a reader takes from a file; its unit stands at the end of its name."""
+
+
+class Answer(StrEnum):
+    """The class of what a reader reports instead of a value, or beside it."""
+
+    OK = "ok"
+    # There is no result in the file: the test did not run, or this side of it does not measure.
+    NOT_MEASURED = "not-measured"
+    # A number that cannot be true.
+    INVALID = "invalid"
+    # The file was cut short, or a part of it is missing.
+    INCOMPLETE = "incomplete"
+    # A unit, host or direction is not in the file: the plan's record decides.
+    AMBIGUOUS = "ambiguous"
+    # The program or the device says that it does not have the value; N/A is not 0.
+    NOT_SUPPORTED = "not-supported"
+    # Counters started again between two readings.
+    RESET = "reset"
+    # A counter went past its last value (2^32 or 2^64) between two readings.
+    WRAP = "wrap"
+    # The test itself reports an error.
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReading:
+    """What one file of a tool says.
+
+    ``values`` has flat names with units: ``avg_Gbps``, ``busbw_GBps_at_8589934592_oop``, ``p999_us``. Gb/s are 1e9
+    bit/s of payload, GB/s 1e9 byte/s. A value that the file states as absent is the word ``not-measured`` or
+    ``not-supported``.
+    """
+
+    # The reader that took the file, such as ``perftest-text``; empty if no reader did.
+    format: str
+    answer: Answer
+    values: Mapping[str, Scalar]
+    # Sentences for people: why there is no value, warnings of the tool, doubts about the value.
+    remarks: tuple[str, ...] = ()
+
+
+class ResultMeta(NamedTuple):
+    """``NODE.meta.json`` beside a result: when and how it was made. What the file lacks is None or empty."""
+
+    started: float | None
+    ended: float | None
+    rc: int | None
+    argv: tuple[str, ...]
+    tool_version: str
+    host: str
+    plan_sha256: str
+
+
+class NodeResult(NamedTuple):
+    """The result of one node of one test."""
+
+    test: str
+    node: str
+    reading: ToolReading
+    # None without a meta file: the test counts, with a warning.
+    meta: ResultMeta | None
+
+
+class CounterRow(NamedTuple):
+    """A port, queue, priority group or NIC of a device: ``name`` is ``Ethernet0``, ``Ethernet0|3`` or the NIC's."""
+
+    device: str
+    # "ports", "queues", "groups" or "nics", as in the files.
+    table: str
+    name: str
+
+
+class CounterDelta(NamedTuple):
+    """How much a counter grew over a round.
+
+    ``answer`` is OK, WRAP (``grown`` is right), RESET (``grown`` is the least it can be) or INVALID (0).
+    """
+
+    grown: int
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class RoundCounters:
+    """The counters of all devices over one round.
+
+    A counter that a device does not report is missing in its row: it is not 0.
+    """
+
+    round: str
+    deltas: Mapping[CounterRow, Mapping[str, CounterDelta]]
+    # Seconds between the two readings by device.
+    seconds: Mapping[str, float]
+    # Devices whose files are missing or unreadable, with the reason.
+    unread: Mapping[str, str]
