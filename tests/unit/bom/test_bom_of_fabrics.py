@@ -3,26 +3,19 @@
 from pathlib import Path
 
 import pytest
+from fabrics_intent import intent_of_fabrics
 
 from railweave import api
 from railweave.bom.bill import Bill, PartKind
 from railweave.errors import UsageError
 
-TEXT = """\
-fabric: pod1
-workload: {kind: inference}
-nodes:
-  - name: gpu
-    count: 4
-    gpus: 2
-    nics:
-      - {fabric: backend, count: 2, speed: 100G, model: connectx-6}
-      - {fabric: storage, count: 1, speed: 100G, model: connectx-6}
-fabrics:
-  backend: {topology: {stripe: 4, links_per_pair: 1, leaf: {model: sonic-vs}, spine: {model: sonic-vs, count: 4}}}
-  storage:
-    topology: {rails: 1, stripe: 4, links_per_pair: 1, leaf: {model: sonic-vs}, spine: {model: sonic-vs, count: 4}}
-"""
+TEXT = intent_of_fabrics(
+    [
+        "{fabric: backend, count: 2, speed: 100G, model: connectx-6}",
+        "{fabric: storage, count: 1, speed: 100G, model: connectx-6}",
+    ],
+    {"backend": "", "storage": "rails: 1, "},
+)
 PRICES = "currency: EUR\nprices:\n  NVIDIA ConnectX-6: 100\n"
 
 

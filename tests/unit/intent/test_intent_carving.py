@@ -85,9 +85,9 @@ def test_what_is_stated_twice_is_refused_with_one_set_of_values_that_fit() -> No
         "state `addressing.hosts: 10.96.0.0/11` for pod1-storage",
         "state `addressing.asn.leaf: 4220000000` for pod1-storage",
     }
-    mended = own.replace("10.255.0.0/16", "10.254.0.0/16").replace("10.32.0.0/12", "10.96.0.0/11")
-    mended = mended.replace("4210000001", "4220000000")
-    assert overlaps(written(backend="", storage=mended), "storage") == []
+    apart = own.replace("10.255.0.0/16", "10.254.0.0/16").replace("10.32.0.0/12", "10.96.0.0/11")
+    apart = apart.replace("4210000001", "4220000000")
+    assert overlaps(written(backend="", storage=apart), "storage") == []
 
 
 def test_a_third_tier_that_follows_from_the_size_has_a_pool_of_its_own_or_is_refused() -> None:

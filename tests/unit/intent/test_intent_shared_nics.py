@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from fabrics_intent import intent_of_fabrics
 from intent_schema import validator
 
 from railweave import api
@@ -13,26 +14,18 @@ from railweave.errors import RefusedError
 from railweave.hosts.values import node_of
 from railweave.intent.load import load_intent_text
 
-TEXT = """\
-fabric: pod1
-workload: {kind: inference}
-nodes:
-  - name: gpu
-    count: 4
-    gpus: 2
-    nics:
-      - fabric: [backend, storage]
-        count: 2
-        speed: 100G
-        ports: 2
-        model: connectx-6
-        pci_addresses: ["0000:1a:00.0", "0000:3d:00.0"]
-      - {fabric: frontend, count: 1, speed: 100G, model: connectx-6}
-fabrics:
-  backend: {topology: {stripe: 4, links_per_pair: 1, leaf: {model: sonic-vs}, spine: {model: sonic-vs, count: 4}}}
-  storage: {topology: {stripe: 4, links_per_pair: 1, leaf: {model: sonic-vs}, spine: {model: sonic-vs, count: 4}}}
-  frontend: {topology: {stripe: 4, links_per_pair: 1, leaf: {model: sonic-vs}, spine: {model: sonic-vs, count: 4}}}
-"""
+TEXT = intent_of_fabrics(
+    [
+        "fabric: [backend, storage]\n"
+        "        count: 2\n"
+        "        speed: 100G\n"
+        "        ports: 2\n"
+        "        model: connectx-6\n"
+        '        pci_addresses: ["0000:1a:00.0", "0000:3d:00.0"]',
+        "{fabric: frontend, count: 1, speed: 100G, model: connectx-6}",
+    ],
+    {"backend": "", "storage": "", "frontend": ""},
+)
 
 
 def refused(text: str) -> list[str]:

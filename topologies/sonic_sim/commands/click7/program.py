@@ -42,7 +42,7 @@ def _usage(error: click.UsageError) -> str:
     if error.ctx is None:
         return ""
     usage = f"{error.ctx.get_usage()}\n"
-    # An error that was made without a context gets its usage on the way out, but not the command to ask for help.
+    # Click adds a context to an error made without one, which gives the usage, but not the command to ask for help.
     if error.cmd:
         usage += f'Try "{error.ctx.command_path} {error.ctx.help_option_names[0]}" for help.\n'
     return f"{usage}\n"
