@@ -14,7 +14,7 @@ from railweave.design.room import Growth, end_of_growth
 from railweave.design.spine_steps import pod_steps, spine_steps, super_spine_steps
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.model import IPV6_BLOCK_LENGTH
-from railweave.fabric.sizing import CONNECTED_RATIO, SizingStep
+from railweave.fabric.sizing import CONNECTED_RATIO, NO_RAILS, RAILS, SizingStep
 from railweave.intent.model import Intent
 from railweave.units import format_speed
 from railweave.wording import counted
@@ -60,6 +60,7 @@ def _node_steps(layout: Layout) -> Iterator[SizingStep]:
         " + ".join(f"{ports} × {format_speed(speed_gbps)}" for speed_gbps, ports in by_speed.items()),
         bandwidth_text(total_gbps := sum(ports * speed_gbps for speed_gbps, ports in by_speed.items())),
     )
+    yield from _rails_step(layout)
     if (planes := layout.planes) > 1:
         # Every NIC has as many ports in each plane, so each loses the same part and no node is cut off.
         left_gbps = total_gbps * (planes - 1) // planes
@@ -76,6 +77,21 @@ def _node_steps(layout: Layout) -> Iterator[SizingStep]:
             f"{counted(leaves, 'leaf')} share a NIC{f' in each of {planes} planes' if planes > 1 else ''}",
             f"{100 * (ports - 1) / ports:.3g} % {left}",
         )
+
+
+def _rails_step(layout: Layout) -> Iterator[SizingStep]:
+    """Yield how many rails there are, unless they are the NICs of a node."""
+    nics = layout.groups[0].entry.nics.count
+    if layout.shape.has_rails:
+        if layout.rails != nics:
+            formula = f"{counted(nics, 'NIC')} of a node on {counted(layout.rails, 'rail')}"
+            yield SizingStep(RAILS, formula, str(layout.rails))
+        return
+    plane = " of a plane" if layout.planes > 1 else ""
+    leaves = "one leaf"
+    if layout.leaves_per_nic > 1:
+        leaves = f"the {layout.leaves_per_nic} leaves of its rack"
+    yield SizingStep(RAILS, f"rack-aligned: all ports{plane} of a node on {leaves}", NO_RAILS)
 
 
 def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:

@@ -60,6 +60,13 @@ CONNECTED_RATIO = "oversubscription of connected ports"
 """The step that states the ratio of the ports that nodes are connected to, where it is not that of the split."""
 
 
+RAILS = "rails"
+"""The step that states the rails where they are not the NICs of a node: ``NO_RAILS`` where leaves belong to racks."""
+
+NO_RAILS = "none"
+"""The result of the step of rails in a fabric without any."""
+
+
 class Sizing(NamedTuple):
     """Sizes of a fabric."""
 
@@ -68,6 +75,7 @@ class Sizing(NamedTuple):
     # Tiers of switches, 1 to 3.
     tiers: int
     planes: int
+    # The NICs of a node where leaves belong to racks: there are no rails.
     rails: int
     # Groups of nodes that share leaves.
     stripes: int

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from railweave.design.ratios import bandwidth_text, ratio_text
-from railweave.fabric.sizing import CONNECTED_RATIO, Sizing
+from railweave.fabric.sizing import CONNECTED_RATIO, NO_RAILS, RAILS, Sizing
 from railweave.report.layout import paragraphs, table
 from railweave.wording import compact, counted
 
@@ -43,7 +43,10 @@ def sizing_view(sizing: Sizing) -> RenderableType:
 
 def sizing_rows(sizing: Sizing) -> Iterator[tuple[str, str]]:
     """Yield the sizes of a fabric with their names."""
-    shape = f"{counted(sizing.tiers, 'tier')}, {counted(sizing.rails, 'rail')}"
+    rails = counted(sizing.rails, "rail")
+    if not _has_rails(sizing):
+        rails = "rack-aligned (no rails)"
+    shape = f"{counted(sizing.tiers, 'tier')}, {rails}"
     if sizing.planes > 1:
         shape += f", {counted(sizing.planes, 'plane')}"
     yield "nodes", f"{sizing.nodes:,} with {sizing.gpus:,} GPUs in {counted(sizing.stripes, 'stripe')}"
@@ -56,13 +59,19 @@ def sizing_rows(sizing: Sizing) -> Iterator[tuple[str, str]]:
 
 def _rows_of_one_tier(sizing: Sizing) -> Iterator[tuple[str, str]]:
     leaves = counted(sizing.leaves, "leaf")
-    if sizing.leaves == sizing.rails * sizing.planes:
+    if _has_rails(sizing):
         leaves += ", one for each rail"
         if sizing.planes > 1:
             leaves += " and plane"
+    elif sizing.planes > 1:
+        leaves += ", one for each plane"
     yield "switches", leaves
     yield "leaf", f"{sizing.leaf.down} ports down ({bandwidth_text(sizing.leaf.down_gbps)})"
     yield "links", f"{sizing.links.host_leaf:,} host-leaf"
+
+
+def _has_rails(sizing: Sizing) -> bool:
+    return all((step.name, step.result) != (RAILS, NO_RAILS) for step in sizing.steps)
 
 
 def _rows_of_tiers(sizing: Sizing) -> Iterator[tuple[str, str]]:
@@ -121,7 +130,7 @@ _MEGABYTE = 1_000_000
 
 def _room(sizing: Sizing) -> Text:
     first = _RESOURCES.get(sizing.limits.first, sizing.limits.first)
-    if sizing.limits.first == "leaf_ports" and sizing.leaves == sizing.planes:
+    if sizing.limits.first == "leaf_ports" and not _has_rails(sizing):
         first = "ports of the switch"
     # The limit is that of the highest tier, whatever its name.
     if sizing.super_spines and sizing.limits.first == "spine_ports":

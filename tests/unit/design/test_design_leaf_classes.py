@@ -11,6 +11,7 @@ from railweave.design.renumbering import renumbered
 from railweave.diagnostics import Severity
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
+from railweave.report.sizing import sizing_rows
 from railweave.units import ipv4_text
 
 Designer = Callable[..., Design]
@@ -244,6 +245,37 @@ def test_one_switch_holds_nodes_and_storage_without_a_spine() -> None:
     nodes = [(f"gpu{node + 1}", node * 8 + nic) for node in range(7) for nic in range(8)]
     assert ports == nodes + [(f"store{node + 1}", 56 + node * 2 + nic) for node in range(3) for nic in range(2)]
     assert fabric.uplinks_of[switch.name] == ()
+
+
+# What a reader of `size` learns of rails: 8 NICs on one switch, on a leaf of each rack, on two leaves, on one each.
+@pytest.mark.parametrize(
+    ("leaves", "rest", "shape", "row", "step"),
+    [
+        (
+            1,
+            "",
+            "",
+            "1 tier, rack-aligned (no rails)",
+            ("rails", "rack-aligned: all ports of a node on one leaf", "none"),
+        ),
+        (
+            2,
+            SPINE,
+            "shape: rack-aligned\n  ",
+            "2 tiers, rack-aligned (no rails)",
+            ("rails", "rack-aligned: all ports of a node on one leaf", "none"),
+        ),
+        (2, SPINE, "", "2 tiers, 2 rails", ("rails", "8 NICs of a node on 2 rails", "2")),
+        (8, SPINE, "", "2 tiers, 8 rails", None),
+    ],
+)
+def test_size_says_whether_there_are_rails(
+    leaves: int, rest: str, shape: str, row: str, step: tuple[str, str, str] | None
+) -> None:
+    sizing = one_stripe(4, leaves, rest, shape=shape).sizing
+    assert sizing is not None
+    assert dict(sizing_rows(sizing))["shape"] == row
+    assert [found for found in sizing.steps if found.name == "rails"] == ([] if step is None else [step])
 
 
 def test_one_switch_grows_into_two_tiers_and_keeps_its_identity() -> None:
