@@ -48,6 +48,8 @@ class Metric(StrEnum):
     BANDWIDTH = "bandwidth"
     # The same, averaged over all tests of a round.
     ROUND_BANDWIDTH = "round_bandwidth"
+    # Tests of a loaded round whose bandwidth is below the `warn` of their own limit.
+    BELOW_LIMIT = "below_limit"
     # Half of a round trip for WRITE and SEND.
     LATENCY_P999 = "latency_p999"
     LATENCY_TYPICAL = "latency_typical"
@@ -58,12 +60,13 @@ class Metric(StrEnum):
 UNITS: Mapping[Metric, str] = {
     Metric.BANDWIDTH: "Gb/s",
     Metric.ROUND_BANDWIDTH: "Gb/s",
+    Metric.BELOW_LIMIT: "tests",
     Metric.LATENCY_P999: "us",
     Metric.LATENCY_TYPICAL: "us",
     Metric.BUS_BANDWIDTH: "GB/s",
 }
 
-HIGHER_IS_WORSE = frozenset({Metric.LATENCY_P999, Metric.LATENCY_TYPICAL})
+HIGHER_IS_WORSE = frozenset({Metric.BELOW_LIMIT, Metric.LATENCY_P999, Metric.LATENCY_TYPICAL})
 """Metrics that fail above their limit; all others fail below it."""
 
 
