@@ -1,0 +1,192 @@
+"""Counters before and after a round: what grew, wrapped, restarted, went backwards or is missing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railweave.acceptance.counter_names import CounterMeaning, counter_bits, counter_name
+from railweave.acceptance.counters import (
+    RowDeltas,
+    counter_delta,
+    grown_by_meaning,
+    read_counter_file,
+    read_counters,
+    row_has_restarted,
+)
+from railweave.acceptance.model import (
+    AcceptancePlan,
+    AcceptanceRound,
+    JudgeSettings,
+    Level,
+    PlannedDevice,
+    PlannedNode,
+    RoundKind,
+)
+from railweave.acceptance.readings import Answer, CounterDelta, CounterRow
+
+OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
+PFC_SENT = "SAI_PORT_STAT_PFC_3_TX_PKTS"
+PFC_RECEIVED = "SAI_PORT_STAT_PFC_3_RX_PKTS"
+HEADROOM = "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES"
+
+PLAN = AcceptancePlan(
+    fabric="pod",
+    intent_sha256="",
+    level=Level.SMOKE,
+    seed=1,
+    duration_s=60,
+    rounds=(AcceptanceRound("r001", RoundKind.LOADED, 30, ()),),
+    tests=(),
+    links=(),
+    devices=(PlannedDevice("leaf1", "leaf", 0, 0, 0, None),),
+    nodes=(PlannedNode("gpu1", "gpu", 0),),
+    classes=(),
+    settings=JudgeSettings(0.05, 0.02, 0.96, 0.05),
+)
+
+
+def write(root: Path, when: str, device: str, at: float = 100.0, boot: str = "1", **tables: Any) -> None:
+    path = root / "counters" / "r001" / when / f"{device}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"version": 1, "device": device, "at": at, "boot": boot, **tables}))
+
+
+def messages(root: Path) -> list[str]:
+    _, diagnostics = read_counters(root, PLAN)
+    return [f"{diagnostic.severity} {diagnostic.code} {diagnostic.message}" for diagnostic in diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "expected"),
+    [
+        (PFC_SENT, 100, 130, CounterDelta(30, Answer.OK)),
+        (PFC_RECEIVED, 18446744073709551000, 384, CounterDelta(1000, Answer.WRAP)),
+        (OCTETS, 18446744073709540000, 2_000_000, CounterDelta(2_011_616, Answer.WRAP)),
+        ("out_of_sequence", 4294967290, 4, CounterDelta(10, Answer.WRAP)),
+        ("rx_write_requests", 4294960000, 102704, CounterDelta(110_000, Answer.WRAP)),
+        ("np_ecn_marked_roce_packets", 611205733, 611205772, CounterDelta(39, Answer.OK)),
+        # 64 bits: a fall from 4 billion is no wrap there.
+        ("np_cnp_sent", 4294967290, 4, CounterDelta(0, Answer.INVALID)),
+        ("out_of_sequence", 900_000_000, 5, CounterDelta(0, Answer.INVALID)),
+        (HEADROOM, 9000, 4000, CounterDelta(4000, Answer.OK)),
+    ],
+)
+def test_a_fall_is_a_wrap_only_where_it_is_plausible(
+    name: str, before: int, after: int, expected: CounterDelta
+) -> None:
+    assert counter_delta(name, before, after) == expected
+
+
+def test_a_row_whose_counters_all_fell_has_restarted() -> None:
+    before = {OCTETS: 77_777_777, PFC_RECEIVED: 900, PFC_SENT: 5000, "SAI_PORT_STAT_IF_IN_DISCARDS": 0}
+    after = {OCTETS: 9000, PFC_RECEIVED: 1, PFC_SENT: 4, "SAI_PORT_STAT_IF_IN_DISCARDS": 0}
+    assert row_has_restarted(before, after)
+    deltas = RowDeltas(before, after, restarted=True)
+    assert deltas[PFC_SENT] == CounterDelta(4, Answer.RESET)
+
+
+def test_a_wrap_beside_a_counter_that_went_on_is_no_restart() -> None:
+    before = {OCTETS: 18446744073709540000, PFC_SENT: 100}
+    assert not row_has_restarted(before, {OCTETS: 2_000_000, PFC_SENT: 130})
+
+
+def test_names_have_meanings_priorities_and_widths() -> None:
+    assert counter_name(PFC_SENT) == (CounterMeaning.PFC_SENT, 3, 64)
+    assert counter_name("rx_prio5_pause_duration") == (CounterMeaning.PAUSED_US, 5, 64)
+    assert counter_name("tx_pfc_ena_frames_pri3") == (CounterMeaning.PFC_SENT, 3, 64)
+    assert counter_name("local_ack_timeout_err") == (CounterMeaning.RETRANSMISSIONS, None, 32)
+    assert counter_name("SAI_PORT_STAT_PFC_3_RX_PAUSE_DURATION") is None
+    assert counter_bits("roce_adp_retrans_to") == 32
+    assert counter_bits("rp_cnp_handled") == 64
+
+
+def test_meanings_are_summed_over_priorities_and_never_counted_twice() -> None:
+    row = RowDeltas(
+        {PFC_SENT: 0, "SAI_PORT_STAT_PFC_4_TX_PKTS": 5, "rx_discards_phy": 0, "rx_prio3_discards": 0},
+        {PFC_SENT: 7, "SAI_PORT_STAT_PFC_4_TX_PKTS": 7, "rx_discards_phy": 9, "rx_prio3_discards": 8},
+        restarted=False,
+    )
+    assert grown_by_meaning(row, CounterMeaning.PFC_SENT) == CounterDelta(9, Answer.OK)
+    assert grown_by_meaning(row, CounterMeaning.PFC_SENT, 3) == CounterDelta(7, Answer.OK)
+    assert grown_by_meaning(row, CounterMeaning.DROPS) == CounterDelta(9, Answer.OK)
+    assert grown_by_meaning(row, CounterMeaning.MARKS) is None
+
+
+def test_counters_of_a_round_are_read_by_device_table_and_row(tmp_path: Path) -> None:
+    write(tmp_path, "before", "leaf1", ports={"Ethernet0": {OCTETS: 10, PFC_SENT: 1}}, queues={"Ethernet0|3": {}})
+    write(tmp_path, "after", "leaf1", 130.0, ports={"Ethernet0": {OCTETS: 30, PFC_SENT: 1}}, queues={"Ethernet0|3": {}})
+    write(tmp_path, "before", "gpu1", nics={"rail0": {"tx_bytes_phy": 5}})
+    write(tmp_path, "after", "gpu1", 129.0, nics={"rail0": {"tx_bytes_phy": 9}})
+    (counters,), diagnostics = read_counters(tmp_path, PLAN)
+    assert diagnostics == ()
+    assert dict(counters.deltas[CounterRow("leaf1", "ports", "Ethernet0")]) == {OCTETS: (20, "ok"), PFC_SENT: (0, "ok")}
+    assert counters.deltas[CounterRow("gpu1", "nics", "rail0")]["tx_bytes_phy"].grown == 4
+    assert counters.seconds == {"leaf1": 30.0, "gpu1": 29.0}
+    assert counters.unread == {}
+
+
+def test_a_value_that_is_no_counter_is_missing_and_not_zero() -> None:
+    row = {"good": 1, "text": "7", "none": None, "negative": -1, "true": True, "unread": 2**64 - 1, "float": 1.8e19}
+    reading = read_counter_file(json.dumps({"at": 1, "ports": {"Ethernet0": row}}).encode())
+    assert not isinstance(reading, str)
+    assert reading.tables == {"ports": {"Ethernet0": {"good": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b'{"at": 1, "ports": {"Ether', "is not JSON: it may have been cut short"),
+        (b"[]", "has no counters: expected an object with `device`, `at` and `ports` or `nics`"),
+        (b'{"ports": {}}', "does not say when it was read: `at` must be Unix seconds"),
+        (b'{"at": 1}', "has no counters: none of `ports`, `queues`, `groups`, `nics` is in it"),
+    ],
+)
+def test_a_file_without_counters_says_why(data: bytes, reason: str) -> None:
+    assert read_counter_file(data) == reason
+
+
+def test_a_reset_is_reported_by_its_boot_and_by_its_counters(tmp_path: Path) -> None:
+    write(tmp_path, "before", "leaf1", ports={"Ethernet0": {OCTETS: 900, PFC_SENT: 5000}})
+    write(tmp_path, "after", "leaf1", 130.0, ports={"Ethernet0": {OCTETS: 9, PFC_SENT: 4}})
+    write(tmp_path, "before", "gpu1", nics={"rail0": {"tx_bytes_phy": 5}})
+    write(tmp_path, "after", "gpu1", 130.0, boot="2", nics={"rail0": {"tx_bytes_phy": 9}})
+    (counters,), _ = read_counters(tmp_path, PLAN)
+    assert counters.deltas[CounterRow("leaf1", "ports", "Ethernet0")][PFC_SENT] == CounterDelta(4, Answer.RESET)
+    assert counters.deltas[CounterRow("gpu1", "nics", "rail0")]["tx_bytes_phy"] == CounterDelta(9, Answer.RESET)
+    assert messages(tmp_path) == [
+        "error RW928 counters of gpu1 restarted in round r001 (all: boot was '1', is '2')",
+        "error RW928 counters of leaf1 restarted in round r001 (Ethernet0)",
+    ]
+
+
+def test_a_counter_that_goes_backwards_alone_is_reported(tmp_path: Path) -> None:
+    write(tmp_path, "before", "leaf1", ports={"Ethernet0": {OCTETS: 900, PFC_SENT: 50, PFC_RECEIVED: 5}})
+    write(tmp_path, "after", "leaf1", 130.0, ports={"Ethernet0": {OCTETS: 999, PFC_SENT: 40, PFC_RECEIVED: 6}})
+    assert messages(tmp_path)[0] == (
+        f"error RW928 counters of leaf1 went backwards in round r001: Ethernet0 {PFC_SENT}"
+    )
+
+
+def test_missing_devices_rows_and_wrong_clocks_are_reported(tmp_path: Path) -> None:
+    write(tmp_path, "before", "leaf1", ports={"Ethernet0": {OCTETS: 1}, "Ethernet8": {OCTETS: 1}})
+    write(tmp_path, "after", "leaf1", 90.0, ports={"Ethernet0": {OCTETS: 1}})
+    write(tmp_path, "before", "gpu1", nics={"rail0": {"tx_bytes_phy": 5}})
+    for device in ("leaf2", "leaf3"):
+        write(tmp_path, "before", device, 5100.0, ports={"Ethernet0": {OCTETS: 1}})
+        write(tmp_path, "after", device, 5130.0, ports={"Ethernet0": {OCTETS: 1}})
+    assert messages(tmp_path) == [
+        "error RW927 leaf1 no longer reports Ethernet8 after round r001",
+        "error RW926 leaf1 was read after round r001 at an earlier time than before it",
+        "error RW926 the clock of leaf1 differs by -5,000 s from that of most devices, or its counters were read at"
+        " another time (round r001)",
+        "warning RW927 counters of 1 devices are missing in round r001: gpu1 (after/gpu1.json cannot be read:"
+        " No such file or directory)",
+    ]
+    (counters,), _ = read_counters(tmp_path, PLAN)
+    assert list(counters.unread) == ["gpu1"]
+
+
+def test_a_round_without_counters_is_left_out(tmp_path: Path) -> None:
+    assert read_counters(tmp_path, PLAN) == ((), ())
