@@ -38,13 +38,13 @@ def counter_delta(name: str, before: int, after: int, *, restarted: bool = False
     if after >= before:
         return CounterDelta(after - before, Answer.OK)
     if _has_wrapped(name, before, after):
-        return CounterDelta(after + 2 ** counter_bits(name) - before, Answer.WRAP)
+        return CounterDelta(after + (1 << counter_bits(name)) - before, Answer.WRAP)
     return CounterDelta(0, Answer.INVALID)
 
 
 def _has_wrapped(name: str, before: int, after: int) -> bool:
     bits = counter_bits(name)
-    return before < 2**bits and after + 2**bits - before < _PLAUSIBLE[bits]
+    return before < 1 << bits and after + (1 << bits) - before < _PLAUSIBLE[bits]
 
 
 def row_has_restarted(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
