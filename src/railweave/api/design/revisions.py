@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass, replace
 
+from railweave.api.design.earlier import earlier_defaults
 from railweave.api.design.intent import Designed, designed_at
 from railweave.api.project import Project
 from railweave.checks.phases import check_phases
 from railweave.diagnostics import has_errors
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
+from railweave.plan.earlier_default import TO_COMPARE, TO_STATE, ran_by_earlier_default
 from railweave.plan.model import Plan
 from railweave.plan.offline import plan_offline
 from railweave.plan.phases import planning
@@ -40,10 +42,12 @@ def diff(project: Project, base: str, head: str = "", *, renumber: bool = False)
     """Return the plan that leads every device from the intent at the git revision or file ``base`` to that at ``head``.
 
     ``head`` empty is the working tree. Raises RefusedError if one of the two has errors, or if an existing device
-    would be renumbered and ``renumber`` does not allow it.
+    would be renumbered, or cables of an earlier default moved, and ``renumber`` does not allow it.
     """
     before = designed_at(base, project.intent)
     after = designed_at(head, project.intent)
+    if not renumber:
+        _refuse_earlier_default(before, after, TO_COMPARE)
     plan = plan_offline(before.fabric, after.fabric, after.templates, before=before.templates, renumber=renumber)
     return replace(plan, intent_sha256=after.intent.sha256)
 
@@ -61,9 +65,20 @@ def phased_change(project: Project, base: str, head: str = "") -> PhasedChange:
     """Return the phases with the fabrics between which they lead. Raises as `phases` does."""
     running = designed_at(base, project.intent)
     designed = designed_at(head, project.intent)
+    _refuse_earlier_default(running, designed, TO_STATE)
     steps = planning.phases(running.fabric, designed.fabric)
     diagnostics = check_phases(running.fabric, steps, designed.intent.where)
     if has_errors(diagnostics):
         raise RefusedError(diagnostics)
     project.operator.warn(diagnostics)
     return PhasedChange(base, running, designed, steps)
+
+
+def _refuse_earlier_default(before: Designed, after: Designed, instead: str) -> None:
+    """Raise RefusedError where cables move because the later intent does not state a default that the earlier one has;
+    ``instead`` is how they are moved all the same."""
+    intent = after.intent
+    where = intent.where("topology")
+    diagnostics = ran_by_earlier_default(before.fabric, after.fabric, earlier_defaults(intent), where, instead)
+    if diagnostics:
+        raise RefusedError(diagnostics)

@@ -12,6 +12,7 @@ from nornir.core import Nornir
 from nornir_railweave.rollout.progress import FabricProgress
 from nornir_railweave.target.access import check_access
 from nornir_railweave.target.connect import build
+from nornir_railweave.target.inventory import build_inventory
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.runner import end_workers
 from nornir_railweave.target.secret_store import SecretStore
@@ -23,6 +24,7 @@ from railweave.api.targets.sites import spread
 from railweave.checks.management import management_findings
 from railweave.diagnostics import Diagnostic, Severity, Where, has_errors
 from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric
 from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
@@ -155,16 +157,22 @@ class LiveFabric:
             history=self.history(plan),
         )
 
-    def earlier_default(self, plan: "Plan") -> tuple[Diagnostic, ...]:
-        """Return that ``plan`` would change cables because a default is another one than in an earlier version."""
-        from railweave.api.targets.earlier import earlier_defaults
-        from railweave.plan.earlier_default import follows_earlier_default
+    def earlier_default(self, plan: "Plan", instead: str = "") -> tuple[Diagnostic, ...]:
+        """Return that ``plan`` would change cables because a default is another one than in an earlier version.
+
+        ``instead`` is what else can be done, by default to deploy the plan all the same.
+        """
+        from railweave.api.design.earlier import earlier_defaults
+        from railweave.plan.earlier_default import TO_DEPLOY, follows_earlier_default
 
         # A phase is between two intents, and its cables are those of neither.
         if self.base:
             return ()
         intent = self.designed.intent
-        return follows_earlier_default(plan, self.designed.fabric, earlier_defaults(intent), intent.file)
+        where = intent.where("topology")
+        return follows_earlier_default(
+            plan, self.designed.fabric, earlier_defaults(intent), where, instead or TO_DEPLOY
+        )
 
     def require_secrets(self) -> None:
         """Raise RefusedError, before any device is read, with every secret that cannot be resolved."""
@@ -228,7 +236,7 @@ def connect(
     file = find_target(target)
     loaded = load_target(file)
     shown = project.operator.progress()
-    nornir = build(designed.fabric, loaded, processors=[shown], partial=partial)
+    nornir = _built(designed, loaded, shown, partial=partial)
     # A change of the fabric could cut off a switch that is reached through the fabric itself.
     addresses = {name: host.hostname or "" for name, host in nornir.inventory.hosts.items()}
     in_band = tuple(management_findings(designed.fabric, addresses, Where(str(file))))
@@ -243,6 +251,27 @@ def connect(
             "a phase, or a fabric whose switches leave, is worked on from this machine, not from the target's sites"
         )
     return on_nornir(designed, loaded, nornir, shown, scope)
+
+
+def _built(designed: Designed, target: Target, shown: FabricProgress, *, partial: bool) -> Nornir:
+    """Return the Nornir of a fabric. Raises as ``build``; the switches that are missing may be those of a default."""
+    try:
+        return build(designed.fabric, target, processors=[shown], partial=partial)
+    except RefusedError as refused:
+        from railweave.api.design.earlier import name_earlier_switches
+
+        named = name_earlier_switches(
+            refused.diagnostics, designed.intent, designed.fabric, lambda fabric: _has_addresses(fabric, target)
+        )
+        raise RefusedError(named) from None
+
+
+def _has_addresses(fabric: Fabric, target: Target) -> bool:
+    try:
+        build_inventory(fabric, target)
+    except RefusedError:
+        return False
+    return True
 
 
 def on_nornir(

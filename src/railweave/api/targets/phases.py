@@ -8,6 +8,7 @@ from railweave.api.design.revisions import PhasedChange, phased_change
 from railweave.api.journal.folder import refuse_while_rolling_out
 from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, connect, pending_wait_s
+from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope, expect, lower_ends
@@ -50,8 +51,17 @@ class LivePhases:
             refuse_while_rolling_out(self.change.designed.fabric.name, self.target, self.project.operator)
         progress = self._progress(settle=settle)
         if diagnostics := check_phase(progress, self.change.base, asked, self.change.phases):
-            raise RefusedError(diagnostics)
+            raise RefusedError((*self._earlier_default(progress), *diagnostics))
         return progress.done
+
+    def _earlier_default(self, progress: PhaseProgress) -> tuple[Diagnostic, ...]:
+        """Return that switches which run neither the base nor a phase have the cables of an earlier default."""
+        if progress.unreadable or not progress.unknown:
+            return ()
+        live = connect(self.project, self.change.running, self.target)
+        instead = f"deploy it, which moves none, and begin the change at that revision instead of {self.change.base}"
+        with live.progress():
+            return live.earlier_default(live.plan(), instead)
 
     def require_reached(self, number: int) -> None:
         """Read every switch; raise RefusedError where one has not done phase ``number``, or not confirmed it yet."""
