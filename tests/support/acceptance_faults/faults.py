@@ -1,0 +1,214 @@
+"""Faults of twelve kinds, each at a place drawn at random, with the names that a judge must find."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from acceptance_faults.fabric import Plan, nic_key
+from acceptance_faults.nature import Conditions, Loss
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is wrong. A judge is right if it names each of ``required`` and nothing beyond ``allowed``.
+
+    Elements are ``kind name``, as in ``elements`` of `judge --json`. Where several elements take part in the same
+    tests and no counter tells them apart, they are all allowed, and one of a group of ``required`` is enough.
+    """
+
+    kind: str
+    required: tuple[frozenset[str], ...]
+    allowed: frozenset[str]
+    # The tests that it touches, by the nodes and planes that they have in common with it; for disjoint pairs.
+    nodes: frozenset[str] = frozenset()
+    unexplained: bool = False
+
+
+Fault = Callable[[Plan, Conditions, Random], Truth | None]
+"""Changes the conditions and returns the truth; None where a fabric has no place for it."""
+
+
+def lossy(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A cable that loses packets, which no port counts."""
+    return _lossy(plan, conditions, rng, counted=False)
+
+
+def lossy_counted(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A cable that loses packets, which the port at its end counts as FEC errors."""
+    return _lossy(plan, conditions, rng, counted=True)
+
+
+def _lossy(plan: Plan, conditions: Conditions, rng: Random, *, counted: bool) -> Truth:
+    place = rng.randrange(len(plan.links))
+    ratio = 10 ** rng.uniform(-3, -1)
+    conditions.loss[place, rng.random() < 0.5] = Loss(ratio, counted)
+    return _cable(plan, place, "lossy")
+
+
+def bad_lane(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """One lane of a cable with a bit error rate far above that of its peers."""
+    place = rng.randrange(len(plan.links))
+    conditions.bad_lane[place, rng.random() < 0.5] = (10 ** rng.uniform(-5.5, -4), rng.randrange(4))
+    return _cable(plan, place, "ber")
+
+
+def half_nic(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A NIC whose slot came up with half of its lanes."""
+    node, nic, _ = nic_key(rng.choice(_access(plan))["nic_port"])
+    conditions.slow_nic[node, nic] = 0.5
+    links = [link for link in _access(plan) if nic_key(link["nic_port"])[:2] == (node, nic)]
+    names = {f"nic {link['a']['device']} {link['a']['port']}" for link in links}
+    # From outside a NIC and its only cable took part in the same tests.
+    cables = {f"cable {link['cable']}" for link in links}
+    return Truth("half-nic", (frozenset(names),), frozenset(names | cables), frozenset({node}))
+
+
+def wrong_dscp(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A node that sends RoCE in another class."""
+    node = rng.choice(_nodes(plan))
+    conditions.dscp[node] = rng.choice([0, 8, 10, 34])
+    return Truth(
+        "dscp",
+        (frozenset({f"node {node}"}),),
+        frozenset({f"node {node}", f"setting DSCP of {node}"}),
+        frozenset({node}),
+    )
+
+
+def no_pfc(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A switch port that neither sends nor honors pauses: one by which an incast arrives."""
+    incasts = [test for test in plan.document["tests"] if test["kind"] == "incast"]
+    if not incasts:
+        return None
+    access = {nic_key(link["nic_port"]): link for link in _access(plan)}
+    link = access[nic_key(rng.choice(incasts)["from"])]
+    end = link["b"]
+    conditions.no_pfc.add((end["device"], end["port"]))
+    name = f"{end['device']} {end['port']}"
+    names = frozenset({f"port {name}", f"setting PFC of {name}"})
+    return Truth("no-pfc", (names,), names)
+
+
+def small_buffer(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A switch whose lossless buffer is so small that it pauses before its queues mark."""
+    receivers = {nic_key(test["to"]) for test in plan.document["tests"] if test["kind"] == "incast"}
+    leaves = sorted({link["b"]["device"] for link in _access(plan) if nic_key(link["nic_port"]) in receivers})
+    if not leaves:
+        return None
+    device = rng.choice(leaves)
+    conditions.small_buffer[device] = rng.uniform(20e3, 60e3)
+    return Truth(
+        "small-buffer",
+        (frozenset({f"device {device}"}),),
+        frozenset({f"device {device}", f"setting buffer of {device}"}),
+    )
+
+
+def slow_rail(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A rail whose NICs all reach only a part of their rate, such as after an update of one slot's firmware."""
+    rails = sorted({link["rail"] for link in _access(plan) if link["rail"] is not None})
+    if len(rails) < 2:
+        return None
+    rail = rng.choice(rails)
+    conditions.slow_rail[rail] = rng.choice([0.5, 0.8])
+    devices = {f"device {link['b']['device']}" for link in _access(plan) if link["rail"] == rail}
+    names = frozenset({f"setting rail {rail}", *devices})
+    return Truth("slow-rail", (names,), names)
+
+
+def slow_node(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A node that sends slowly by all of its NICs."""
+    node = rng.choice(_nodes(plan))
+    conditions.slow_node[node] = rng.uniform(0.5, 0.75)
+    return Truth("slow-node", (frozenset({f"node {node}"}),), frozenset({f"node {node}"}), frozenset({node}))
+
+
+def swapped(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """Two cables of one node in each other's place, or two uplinks of one leaf."""
+    by_lower: dict[str, list[int]] = {}
+    for place, link in enumerate(plan.links):
+        by_lower.setdefault(link["a"]["device"], []).append(place)
+    choices = [
+        places for _, places in sorted(by_lower.items()) if len({plan.links[p]["b"]["device"] for p in places}) > 1
+    ]
+    if not choices:
+        return None
+    places = rng.choice(choices)
+    first = rng.choice(places)
+    second = rng.choice([p for p in places if plan.links[p]["b"]["device"] != plan.links[first]["b"]["device"]])
+    conditions.swapped.append((first, second))
+    names = [f"cable {plan.links[place]['cable']}" for place in (first, second)]
+    nodes = frozenset({plan.links[first]["a"]["device"]} & set(_nodes(plan)))
+    return Truth("swapped", tuple(frozenset({name}) for name in names), frozenset(names), nodes)
+
+
+def missing_plane(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A plane that carries nothing."""
+    planes = sorted({link["plane"] for link in plan.links})
+    if len(planes) < 2:
+        return None
+    plane = rng.choice(planes)
+    conditions.missing_planes.add(plane)
+    devices = {f"device {device['name']}" for device in plan.document["devices"] if device["plane"] == plane}
+    names = frozenset({f"setting plane {plane}", *devices})
+    return Truth("missing-plane", (names,), names)
+
+
+def lying_counter(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A port that counts only a part of the bytes it receives."""
+    place = rng.randrange(len(plan.links))
+    end = plan.links[place]["b"]
+    conditions.lying[end["device"], end["port"], "SAI_PORT_STAT_IF_IN_OCTETS"] = rng.uniform(0.5, 0.9)
+    name = f"port {end['device']} {end['port']}"
+    return Truth("lying-counter", (frozenset({name}),), frozenset({name}))
+
+
+def unknown(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """Two nodes that are slow with each other and with nobody else."""
+    counted: dict[str, int] = {}
+    pairs = set()
+    for test in plan.document["tests"]:
+        if test.get("to") and test["kind"] in ("isolated", "loaded"):
+            pairs.add((test["from"]["node"], test["to"]["node"]))
+            for end in ("from", "to"):
+                counted[test[end]["node"]] = counted.get(test[end]["node"], 0) + 1
+    choices = sorted(pair for pair in pairs if min(counted[pair[0]], counted[pair[1]]) > 2)
+    if not choices:
+        return None
+    pair = rng.choice(choices)
+    conditions.slow_pair[pair] = 0.4
+    return Truth("unknown", (), frozenset(), frozenset(pair), unexplained=True)
+
+
+FAULTS: dict[str, Fault] = {
+    "lossy": lossy,
+    "lossy-counted": lossy_counted,
+    "ber": bad_lane,
+    "half-nic": half_nic,
+    "dscp": wrong_dscp,
+    "no-pfc": no_pfc,
+    "small-buffer": small_buffer,
+    "slow-rail": slow_rail,
+    "slow-node": slow_node,
+    "swapped": swapped,
+    "missing-plane": missing_plane,
+    "lying-counter": lying_counter,
+    "unknown": unknown,
+}
+
+
+def _cable(plan: Plan, place: int, kind: str) -> Truth:
+    link = plan.links[place]
+    # Links of one cable share its name, and its plug at each end is a part of it.
+    name = f"cable {link['cable']}"
+    nodes = frozenset({link["a"]["device"]} & set(_nodes(plan)))
+    return Truth(kind, (frozenset({name}),), frozenset({name}), nodes)
+
+
+def _access(plan: Plan) -> list[dict[str, Any]]:
+    return [link for link in plan.links if link.get("nic_port")]
+
+
+def _nodes(plan: Plan) -> list[str]:
+    return [node["name"] for node in plan.document["nodes"]]

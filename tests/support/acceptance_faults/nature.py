@@ -1,0 +1,79 @@
+"""The constants of the modelled fabric, and what is wrong with it."""
+
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What differs from site to site. A healthy fabric stays healthy if one of these is half or twice as large."""
+
+    # Measured bandwidth lies at most this share below what the wire could carry (NIC, PCIe, start of the test).
+    measurement_noise: float = 0.012
+    # DCQCN shares a link less evenly than max-min does.
+    unfairness: float = 0.015
+    # From a mark to a slower sender.
+    reaction_us: float = 25.0
+    # RTT of an idle path: with the line rate the packets that go-back-N sends again.
+    round_trip_us: float = 8.0
+    ecn_min_bytes: float = 1.0e6
+    ecn_max_bytes: float = 4.0e6
+    ecn_max_probability: float = 0.05
+    # A priority group pauses at alpha x the free shared buffer.
+    buffer_bytes: float = 64.0e6
+    alpha: float = 0.125
+    headroom_bytes: float = 120.0e3
+    # A port that needs no FEC at all does not exist at 50G a lane and more.
+    healthy_ber: float = 2.0e-9
+    nic_latency_us: float = 1.6
+    hop_latency_us: float = 0.55
+    tail_us: float = 4.0
+    # LLDP, BGP and ARP in both directions of a link.
+    background_bytes_per_s: float = 220.0
+    # From the reading before to the start, and from the end to the reading after.
+    pause_around_s: float = 4.0
+    clock_skew_s: float = 0.4
+    collective_alpha_us: float = 5.0
+
+    def scaled(self, name: str, factor: float) -> "Constants":
+        """Return these with one of them larger or smaller."""
+        return replace(self, **{name: getattr(self, name) * factor})
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Packets lost on the way to the end of a link: a share of them, and whether the port counts them as FEC errors."""
+
+    ratio: float
+    counted: bool = False
+
+
+@dataclass
+class Conditions:
+    """What is wrong; a link is named by its place in the plan, its direction by ``up`` (away from the nodes)."""
+
+    constants: Constants = field(default_factory=Constants)
+    loss: dict[tuple[int, bool], Loss] = field(default_factory=dict)
+    # Bit error rate of one lane of a direction.
+    bad_lane: dict[tuple[int, bool], tuple[float, int]] = field(default_factory=dict)
+    # Share of the rate of a NIC port that its PCIe slot carries: it pauses the leaf when more arrives.
+    slow_nic: dict[tuple[str, int], float] = field(default_factory=dict)
+    # Share of the rate that all NICs of a node or a rail reach; they are slow in sending only.
+    slow_node: dict[str, float] = field(default_factory=dict)
+    slow_rail: dict[int, float] = field(default_factory=dict)
+    # Pairs of nodes that are slow with each other and with nobody else.
+    slow_pair: dict[tuple[str, str], float] = field(default_factory=dict)
+    dscp: dict[str, int] = field(default_factory=dict)
+    no_pfc: set[tuple[str, str]] = field(default_factory=set)
+    # Bytes at which priority groups of a switch pause, whatever is free.
+    small_buffer: dict[str, float] = field(default_factory=dict)
+    # Pairs of links whose upper ends are exchanged.
+    swapped: list[tuple[int, int]] = field(default_factory=list)
+    # Numbered links (/31) carry nothing once they are swapped.
+    numbered: bool = True
+    missing_planes: set[int] = field(default_factory=set)
+    # Share of what really happened that a counter of a port shows.
+    lying: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    # Gb/s that somebody else sends over a link, by round.
+    strangers: dict[tuple[str, int, bool], float] = field(default_factory=dict)
+    # Nodes without any file.
+    silent: set[str] = field(default_factory=set)
