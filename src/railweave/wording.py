@@ -91,6 +91,7 @@ def _normalized(word: str) -> str:
 WITHOUT_INTENT = frozenset({"audit", "codes", "compare", "init", "models", "rollout", "schema"})
 """Commands that take no ``--intent``."""
 UNTARGETED = WITHOUT_INTENT | {
+    "acceptance",
     "bom",
     "check",
     "diff",

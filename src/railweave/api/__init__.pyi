@@ -6,6 +6,7 @@ name is first used, and the reference page and the tests list the same names.
 
 __all__: list[str]
 
+from railweave.api import acceptance as acceptance
 from railweave.api import facts as facts
 from railweave.api import hosts as hosts
 from railweave.api import lab as lab

@@ -214,7 +214,7 @@ def explain(
     option: IntentOption = None,
     json: AsJson = False,
 ) -> int:
-    """Explain a row of the configuration, or the code of a diagnostic.
+    """Explain a row of the configuration or the code of a diagnostic.
 
     For a row: the rule that made it, its path in the intent, and the source of the rule.
     """
@@ -256,7 +256,7 @@ def phases(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a work order with checkboxes.")] = False,
     target: TargetOption = "sim",
 ) -> None:
-    """Split a change that would disrupt traffic into phases, offline.
+    """Split a change that would disrupt traffic into phases.
 
     Each phase lists the cables to move. No device is read: --target only appears in the printed commands.
     """

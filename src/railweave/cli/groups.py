@@ -13,7 +13,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Change": ("plan", "rehearse", "deploy", "rollout", "rollback"),
     "Operate": (
         *("status", "verify", "drift", "drain", "undrain", "replace", "retire"),
-        *("recover", "hosts", "facts", "audit"),
+        *("acceptance", "recover", "hosts", "facts", "audit"),
     ),
     "Access": ("trust", "worker"),
     "Try": ("sim", "lab", "selftest"),

@@ -17,6 +17,7 @@ from pathlib import Path
 import typer
 
 from railweave.cli import (
+    acceptance_commands,
     design_commands,
     fabric_commands,
     lab_commands,
@@ -67,6 +68,7 @@ for module in (
     rehearse_commands,
     rollout_commands,
     operation_commands,
+    acceptance_commands,
     picture_commands,
     sim_commands,
     lab_commands,

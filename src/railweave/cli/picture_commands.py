@@ -73,7 +73,7 @@ def report(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Write one HTML page: topology, sizes, failures, parts, results."""
+    """Write one HTML page: topology, sizes, failures and parts."""
     if rollout == "newest":
         # An empty name fits every rollout, of which the newest is shown; None shows none.
         rollout = ""

@@ -32,11 +32,11 @@ def test_the_commands_are_listed_by_section(monkeypatch: pytest.MonkeyPatch, cap
     said = capsys.readouterr().out
     assert (
         "Change:\n"
-        "  plan      Dry run: show what a deployment would change.\n"
-        "  rehearse  Run the deployment on simulated copies of the switches.\n"
-        "  deploy    Plan, then apply the changes wave by wave.\n"
-        "  rollout   List rollouts; pause, continue or abort a running one.\n"
-        "  rollback  Roll back a rollout: restore the earlier configuration.\n"
+        "  plan        Dry run: show what a deployment would change.\n"
+        "  rehearse    Run the deployment on simulated copies of the switches.\n"
+        "  deploy      Plan, then apply the changes wave by wave.\n"
+        "  rollout     List rollouts; pause, continue or abort a running one.\n"
+        "  rollback    Roll back a rollout: restore the earlier configuration.\n"
     ) in said
     headings = [line[:-1] for line in said.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert headings == ["Options", *SECTIONS]

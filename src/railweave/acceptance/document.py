@@ -1,0 +1,363 @@
+"""The file form of an acceptance plan, ``plan.json``: written by ``acceptance plan``, read by everything after it.
+
+Equal plans have equal bytes. Each test and each link has a line of its own, so that a plan can be searched and compared
+as text. A plan of 4,096 nodes has a hundred thousand tests: it is written line by line, and tests share their limits.
+"""
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from railweave.acceptance.model import (
+    AcceptancePlan,
+    AcceptanceRound,
+    CoveredLink,
+    JudgeSettings,
+    Level,
+    MetricLimit,
+    NicPort,
+    PlannedClass,
+    PlannedDevice,
+    PlannedNode,
+    PlannedTest,
+    RoundKind,
+    Tool,
+)
+from railweave.codec import InvalidTextError, InvalidValueError, Place, as_json, load_text, position, read_text
+from railweave.diagnostics import Where, error
+from railweave.errors import RefusedError, UsageError
+from railweave.wording import command_line
+
+PLAN_FILE = "plan.json"
+"""The name of the file within the directory of a plan and its results."""
+
+DOCUMENT_VERSION = 1
+"""The version of ``plan.json`` that this program writes and reads."""
+
+_RENAMED = {
+    "tests": {"from": "sender", "to": "receiver", "bytes": "message_bytes"},
+    "links": {"a": "lower", "b": "upper"},
+}
+"""The keys of the contract and the fields of `PlannedTest` and `CoveredLink` that they stand for."""
+
+_ROWS: Mapping[str, Any] = {
+    "rounds": tuple[AcceptanceRound, ...],
+    "links": tuple[CoveredLink, ...],
+    "devices": tuple[PlannedDevice, ...],
+    "nodes": tuple[PlannedNode, ...],
+    "classes": tuple[PlannedClass, ...],
+}
+"""The types of the lists of the document, tests apart."""
+
+# Rows that are read at once: enough to make the cost of a call small, few enough to keep memory small.
+_BLOCK = 2000
+
+
+class ReadPlan(NamedTuple):
+    """A plan with the SHA-256 of its file, which the meta files of results state."""
+
+    plan: AcceptancePlan
+    sha256: str
+
+
+class _TestRow(NamedTuple):
+    """The fields of a test but its words and limits, which many tests share."""
+
+    id: str
+    round: str
+    kind: RoundKind
+    tool: Tool
+    sender: NicPort
+    receiver: NicPort | None
+    group: tuple[NicPort, ...]
+    queue_pairs: int
+    message_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The members of the document that are not lists."""
+
+    version: int
+    fabric: str
+    intent_sha256: str
+    level: Level
+    seed: int
+    duration_s: int
+    settings: JudgeSettings
+
+
+def plan_lines(plan: AcceptancePlan) -> Iterator[bytes]:
+    """Yield the lines of ``plan.json``, each with its newline; joined they are one JSON object."""
+    head = {
+        "version": DOCUMENT_VERSION,
+        "fabric": plan.fabric,
+        "intent_sha256": plan.intent_sha256,
+        "level": plan.level.value,
+        "seed": plan.seed,
+        "duration_s": plan.duration_s,
+        "settings": as_json(plan.settings),
+    }
+    # Without the brace that closes the object: the lists follow.
+    yield orjson.dumps(head)[:-1]
+    limits = _LimitTexts()
+    yield from _list_lines("rounds", (_round_json(one_round, limits) for one_round in plan.rounds))
+    yield from _list_lines("tests", (_test_json(test, limits) for test in plan.tests))
+    yield from _list_lines("links", map(_link_json, plan.links))
+    yield from _list_lines("devices", (device._asdict() for device in plan.devices))
+    yield from _list_lines("nodes", (node._asdict() for node in plan.nodes))
+    yield from _list_lines("classes", (traffic_class._asdict() for traffic_class in plan.classes))
+    yield b"\n}\n"
+
+
+def _list_lines(key: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    yield b',\n"%s": [' % key.encode()
+    before = b"\n"
+    for row in rows:
+        yield before + orjson.dumps(row)
+        before = b",\n"
+    yield b"\n]"
+
+
+class _LimitTexts:
+    """Limits as JSON: tests share a handful of tuples, and the text of each is made once."""
+
+    def __init__(self) -> None:
+        # By identity, which the plan keeps valid: hashing a limit would walk its inputs.
+        self._texts: dict[int, orjson.Fragment] = {}
+
+    def of(self, limits: tuple[MetricLimit, ...]) -> orjson.Fragment:
+        """Return the JSON of a list of limits."""
+        text = self._texts.get(id(limits))
+        if text is None:
+            text = orjson.Fragment(orjson.dumps(as_json(limits)))
+            self._texts[id(limits)] = text
+        return text
+
+
+def _round_json(planned: AcceptanceRound, limits: _LimitTexts) -> dict[str, Any]:
+    return {
+        "id": planned.id,
+        "kind": planned.kind.value,
+        "seconds": planned.seconds,
+        "tests": planned.tests,
+        "limits": limits.of(planned.limits),
+    }
+
+
+def _test_json(test: PlannedTest, limits: _LimitTexts) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "id": test.id,
+        "round": test.round,
+        "kind": test.kind.value,
+        "tool": test.tool.value,
+        "from": _nic_port_json(test.sender),
+    }
+    if test.receiver is None:
+        document["group"] = [_nic_port_json(nic_port) for nic_port in test.group]
+    else:
+        document["to"] = _nic_port_json(test.receiver)
+    document["queue_pairs"] = test.queue_pairs
+    document["bytes"] = test.message_bytes
+    document["argv"] = test.argv
+    document["limits"] = limits.of(test.limits)
+    return document
+
+
+def _link_json(link: CoveredLink) -> dict[str, Any]:
+    nic_port = None
+    if link.nic_port is not None:
+        nic_port = _nic_port_json(link.nic_port)
+    return {
+        "cable": link.cable,
+        "a": link.lower._asdict(),
+        "b": link.upper._asdict(),
+        "probability": link.probability,
+        "rounds": link.rounds,
+        "kind": link.kind,
+        "speed_gbps": link.speed_gbps,
+        "plane": link.plane,
+        "rail": link.rail,
+        "nic_port": nic_port,
+    }
+
+
+def _nic_port_json(nic_port: NicPort) -> dict[str, Any]:
+    return {"node": nic_port.node, "nic": nic_port.nic, "port": nic_port.port}
+
+
+def read_plan(folder: Path) -> ReadPlan:
+    """Return the plan in ``folder``.
+
+    Raises UsageError if there is none, RefusedError if its file is not an acceptance plan of this version.
+    """
+    path = folder / PLAN_FILE
+    try:
+        content = path.read_bytes()
+    except OSError as exc:
+        plan_command = command_line("acceptance", "plan", "--out", str(folder))
+        raise UsageError(f"{path}: {exc.strerror}; `{plan_command}` writes a plan there") from None
+    return ReadPlan(parse_plan(content, str(path)), hashlib.sha256(content).hexdigest())
+
+
+def parse_plan(content: bytes, file: str) -> AcceptancePlan:
+    """Return the plan in ``content``, which was read from ``file``.
+
+    Raises RefusedError with the place of the first value that is missing, of another type, or names a test, round or
+    node that the plan does not have.
+    """
+    document = _object_of(content, file)
+    try:
+        plan = _plan(document)
+        _check_references(plan)
+    except InvalidValueError as exc:
+        line, column = position(content.decode(), exc.place)
+        raise _refused(f"this plan is incomplete: {exc}", file, line, column) from None
+    return plan
+
+
+def _object_of(content: bytes, file: str) -> dict[str, Any]:
+    try:
+        document = orjson.loads(content)
+    except orjson.JSONDecodeError as exc:
+        raise _not_json(content, file, str(exc)) from None
+    if not isinstance(document, dict) or "version" not in document or "rounds" not in document:
+        raise _refused("this is not an acceptance plan", file)
+    version = document["version"]
+    if version != DOCUMENT_VERSION:
+        message = f"this plan has version {version!r}, and this program reads version {DOCUMENT_VERSION}"
+        raise _refused(message, file)
+    return document
+
+
+def _not_json(content: bytes, file: str, reason: str) -> RefusedError:
+    """Return why a file is not JSON; Python's error has the line and column that orjson's lacks."""
+    try:
+        load_text(content)
+    except InvalidTextError as exc:
+        return _refused(f"this is not JSON: {exc.reason}", file, exc.line, exc.column)
+    return _refused(f"this is not JSON: {reason}", file)
+
+
+def _refused(message: str, file: str, line: int = 1, column: int = 1) -> RefusedError:
+    fix = f"make the plan again with `{command_line('acceptance', 'plan', '--out', 'DIR')}`"
+    return RefusedError([error("RW901", message, Where(file, line, column), fix=fix)])
+
+
+def _plan(document: Mapping[str, Any]) -> AcceptancePlan:
+    lists = (*_ROWS, "tests")
+    head = _read(_Head, {key: value for key, value in document.items() if key not in lists}, ())
+    rows = {key: tuple(_read_rows(key, kind, document)) for key, kind in _ROWS.items()}
+    return AcceptancePlan(
+        fabric=head.fabric,
+        intent_sha256=head.intent_sha256,
+        level=head.level,
+        seed=head.seed,
+        duration_s=head.duration_s,
+        settings=head.settings,
+        tests=tuple(_read_tests(document)),
+        **rows,
+    )
+
+
+def _read_tests(document: Mapping[str, Any]) -> Iterator[PlannedTest]:
+    """Yield the tests; equal limits are one object, and so are equal words, which would else need a gigabyte."""
+    limits_of: dict[bytes, tuple[MetricLimit, ...]] = {}
+    rows: Iterable[_TestRow] = _read_rows("tests", tuple[_TestRow, ...], document)
+    for index, (row, value) in enumerate(zip(rows, document["tests"], strict=True)):
+        written = orjson.dumps(value.get("limits"))
+        if written not in limits_of:
+            limits_of[written] = _read(tuple[MetricLimit, ...], value.get("limits"), ("tests", index, "limits"))
+        argv = _read_argv(value.get("argv"), ("tests", index, "argv"))
+        yield PlannedTest(**row._asdict(), argv=argv, limits=limits_of[written])
+
+
+def _read_argv(value: object, at: Place) -> dict[str, tuple[str, ...]]:
+    """Return the words of each node; by hand, because millions of words take pydantic several seconds."""
+    if not isinstance(value, dict):
+        raise InvalidValueError(at, "expected an object with a list of words for each node")
+    argv = {}
+    for node, words in value.items():
+        try:
+            argv[node] = tuple(map(sys.intern, words))
+        except TypeError:
+            raise InvalidValueError((*at, node), "expected a list of words") from None
+    return argv
+
+
+def _read_rows(key: str, kind: Any, document: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the rows of a list of the document, which are read block by block as tuples of type ``kind``."""
+    values = document.get(key)
+    if not isinstance(values, list):
+        raise InvalidValueError((key,), "expected a list")
+    for start in range(0, len(values), _BLOCK):
+        block = [_renamed(key, value, start + index) for index, value in enumerate(values[start : start + _BLOCK])]
+        yield from _read(kind, block, (key,), start)
+
+
+def _renamed(key: str, value: object, index: int) -> dict[str, Any]:
+    """Return a row under the names of the fields of its type."""
+    if not isinstance(value, dict):
+        raise InvalidValueError((key, index), "expected an object")
+    row: dict[str, Any] = dict(value)
+    if key == "tests":
+        if ("to" in row) == ("group" in row):
+            raise InvalidValueError((key, index), "expected either `to` or `group`")
+        for apart in ("argv", "limits"):
+            row.pop(apart, None)
+        row.setdefault("to", None)
+        row.setdefault("group", [])
+    for name, field in _RENAMED.get(key, {}).items():
+        if name in row:
+            row[field] = row.pop(name)
+    return row
+
+
+def _read(kind: Any, value: Any, at: Place, start: int = 0) -> Any:
+    """Return a value of a type; errors name the place in the document, whose rows of this block begin at ``start``."""
+    try:
+        return read_text(kind, orjson.dumps(value))
+    except InvalidValueError as exc:
+        place = (*at, *_place_in_document(at, exc.place, start))
+        raise InvalidValueError(place, exc.parts[0].message) from None
+
+
+def _place_in_document(at: Place, place: Place, start: int) -> Iterator[str | int]:
+    """Yield the parts of a place within rows, as the document counts and names them."""
+    if len(at) != 1 or not place:
+        yield from place
+        return
+    index, *inside = place
+    yield start + int(index)
+    names = {field: name for name, field in _RENAMED.get(str(at[0]), {}).items()}
+    for part in inside:
+        yield names.get(str(part), part)
+
+
+def _check_references(plan: AcceptancePlan) -> None:
+    """Check that rounds, tests, links and nodes name each other; raises InvalidValueError with the first that fails."""
+    nodes = {node.name for node in plan.nodes}
+    rounds: set[str] = set()
+    round_of: dict[str, str] = {}
+    for index, planned in enumerate(plan.rounds):
+        if planned.id in rounds:
+            raise InvalidValueError(("rounds", index, "id"), f"round {planned.id!r} is in the plan twice")
+        rounds.add(planned.id)
+        round_of.update(dict.fromkeys(planned.tests, planned.id))
+    for index, test in enumerate(plan.tests):
+        if round_of.pop(test.id, None) != test.round:
+            raise InvalidValueError(("tests", index, "round"), f"round {test.round!r} does not have test {test.id!r}")
+        for nic_port in (test.sender, *(test.group or (test.receiver,))):
+            if nic_port is None or nic_port.node not in nodes:
+                raise InvalidValueError(("tests", index), f"test {test.id!r} names a node that the plan does not have")
+    if round_of:
+        test_id, round_id = next(iter(round_of.items()))
+        raise InvalidValueError(("rounds",), f"round {round_id!r} has test {test_id!r}, which the plan does not have")
+    for index, link in enumerate(plan.links):
+        if not rounds.issuperset(link.rounds):
+            raise InvalidValueError(("links", index, "rounds"), f"cable {link.cable!r} names an unknown round")
