@@ -214,7 +214,7 @@ def explain(
     option: IntentOption = None,
     json: AsJson = False,
 ) -> int:
-    """Explain a row of the configuration or the code of a diagnostic.
+    """Explain a configuration row or the code of a diagnostic.
 
     For a row: the rule that made it, its path in the intent, and the source of the rule.
     """
