@@ -1,1 +1,1 @@
-"""Limits of acceptance tests, computed from the design: each has a formula over named inputs, and no value is typed in."""
+"""Limits of acceptance tests, computed from the design; each has a formula over named inputs."""

@@ -1,9 +1,27 @@
-"""What all limits share: the pair that a test measures, the payload share of its packets, and shares of what is expected."""
+"""What all limits share: the pair that a test measures, the payload of its packets, and the shares that fail and warn.
+
+A RoCEv2 packet of 4096 bytes takes 82 bytes more on the wire: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4,
+preamble and gap 20. So 98.0 % of line rate is payload. IPv6 takes 20 bytes more. Only the first packet of a message has
+an RETH, which is left out: 16 bytes of a message of megabytes.
+"""
 
 from typing import NamedTuple
 
-from railweave.acceptance.model import NicPort, Tool
+from railweave.acceptance.model import UNITS, Metric, MetricLimit, NicPort, Tool
 from railweave.fabric.model import Fabric
+from railweave.fabric.policy import AddressFamily
+from railweave.hosts.values import roce_mtu_bytes
+
+# Ethernet 14, FCS 4, preamble and gap 20.
+_FRAME_BYTES = 38
+# UDP 8, BTH 12, ICRC 4.
+_ROCE_BYTES = 24
+# TCP 20 with timestamps 12 (RFC 7323).
+_TCP_BYTES = 32
+_IP_BYTES = {AddressFamily.IPV4: 20, AddressFamily.IPV6: 40}
+
+PAYLOAD_FORMULA = "line_gbps * packet_bytes / (packet_bytes + overhead_bytes)"
+"""The payload of a line in Gb/s."""
 
 
 class NicPair(NamedTuple):
@@ -27,12 +45,23 @@ class Payload(NamedTuple):
     packet_bytes: int
     overhead_bytes: int
 
-    @property
-    def share(self) -> float:
-        """Return the payload's share of line rate."""
-        return self.packet_bytes / (self.packet_bytes + self.overhead_bytes)
+    def of(self, line_gbps: float) -> float:
+        """Return the payload of a line in Gb/s (`PAYLOAD_FORMULA`)."""
+        return line_gbps * self.packet_bytes / (self.packet_bytes + self.overhead_bytes)
 
 
 def payload_of(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> Payload:
     """Return the packets that a tool sends at the MTU of the nodes: RoCEv2, for iperf3 TCP."""
-    raise NotImplementedError
+    mtu_bytes = fabric.policies.mtu.hosts_bytes
+    ip_bytes = _IP_BYTES[fabric.policies.hosts.rdma_family]
+    if tool is Tool.IPERF3:
+        headers_bytes = ip_bytes + _TCP_BYTES
+        return Payload(mtu_bytes - headers_bytes, headers_bytes + _FRAME_BYTES)
+    return Payload(roce_mtu_bytes(mtu_bytes), ip_bytes + _ROCE_BYTES + _FRAME_BYTES)
+
+
+def lower_limit(
+    metric: Metric, expect: float, shares: LimitShares, formula: str, inputs: dict[str, float | int | str]
+) -> MetricLimit:
+    """Return a limit that fails and warns below the shares of ``expect``."""
+    return MetricLimit(metric, UNITS[metric], expect, shares.fail * expect, shares.warn * expect, formula, inputs)

@@ -25,7 +25,7 @@ class Algorithm(StrEnum):
     TREE = "Tree"
 
 
-def collective_limit(  # noqa: PLR0913
+def collective_limit(
     paths: FabricPaths,
     collective: Collective,
     algorithm: Algorithm,

@@ -1,0 +1,123 @@
+"""Which pairs of a round share links, and what each of them surely gets whatever the hash."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from railweave.acceptance.limits.basis import NicPair
+from railweave.acceptance.limits.paths import Crossed, FabricPaths, LinkGroup
+from railweave.acceptance.limits.significance import most_flows
+
+Leaves = tuple[int, int]
+"""The leaf of a sender and that of a receiver."""
+
+Shared = tuple[str, int]
+"""The name of a group of equal links in one direction: ``up`` and ``down`` of a leaf, ``pod up`` and ``pod down``."""
+
+
+class PairKind(NamedTuple):
+    """What the rate of a pair depends on; pairs of one kind have the same limit."""
+
+    line_gbps: int
+    queue_pairs: int
+    # Its two leaves send to and receive from each other only.
+    apart: bool
+    # The groups of equal links that it crosses, each with the flows of the round.
+    groups: tuple[tuple[LinkGroup, int], ...]
+
+    @property
+    def sure_share(self) -> float:
+        """Return the share of its line rate that a pair has at least, save with `RARE_FLOWS` a link.
+
+        A flow has at least its even part of each link that it crosses, so with n flows on a link of speed C a pair of q
+        queue pairs has at least q C / n.
+        """
+        sure_gbps: float = self.line_gbps
+        for group, flows in self.groups:
+            # A flow shares its link with those of the others that the hash puts there.
+            most = min(flows, 1 + most_flows(flows / group.links))
+            sure_gbps = min(sure_gbps, self.queue_pairs * group.slowest_gbps / most)
+        return sure_gbps / self.line_gbps
+
+
+@dataclass(frozen=True, slots=True)
+class RoundContention:
+    """The pairs of a round by the leaves of their ends."""
+
+    # Indices of pairs by (leaf of the sender, leaf of the receiver).
+    by_leaves: Mapping[Leaves, Sequence[int]]
+    # The groups of equal links between two leaves, each in one direction.
+    groups: Mapping[Leaves, Sequence[tuple[Shared, LinkGroup]]]
+    # In the order of the pairs.
+    kinds: Sequence[PairKind]
+
+    def components(self) -> Iterator[list[Leaves]]:
+        """Yield the pairs of leaves whose flows may meet, directly or over others, apart from those within a leaf."""
+        root: dict[Shared, Shared] = {}
+
+        def top(key: Shared) -> Shared:
+            while root.setdefault(key, key) != key:
+                root[key] = root[root[key]]
+                key = root[key]
+            return key
+
+        members: dict[Shared, list[Leaves]] = {}
+        crossing = [leaves for leaves in self.by_leaves if leaves[0] != leaves[1]]
+        for leaves in crossing:
+            first, *others = (top(key) for key, _ in self.groups[leaves])
+            for other in others:
+                root[top(other)] = top(first)
+        for leaves in crossing:
+            members.setdefault(top(("up", leaves[0])), []).append(leaves)
+        yield from members.values()
+
+
+def contention(paths: FabricPaths, pairs: Sequence[NicPair]) -> RoundContention:
+    """Return which pairs of a round may share links; each NIC port sends and receives once at most."""
+    by_leaves: dict[Leaves, list[int]] = {}
+    lines_gbps: list[int] = []
+    for index, pair in enumerate(pairs):
+        sender, receiver = paths.ends(pair)
+        by_leaves.setdefault((sender.leaf, receiver.leaf), []).append(index)
+        lines_gbps.append(min(sender.speed_gbps, receiver.speed_gbps))
+    groups = {leaves: _groups(paths, *leaves) for leaves in by_leaves}
+    between = {leaves: sum(pairs[index].queue_pairs for index in indices) for leaves, indices in by_leaves.items()}
+    flows: Counter[Shared] = Counter()
+    for leaves, queue_pairs in between.items():
+        for key, _ in groups[leaves]:
+            flows[key] += queue_pairs
+    kinds: dict[int, PairKind] = {}
+    for leaves, indices in by_leaves.items():
+        loads = tuple((group, _rounded_up(flows[key])) for key, group in groups[leaves])
+        apart = bool(loads) and between[leaves] == flows["up", leaves[0]] == flows["down", leaves[1]]
+        # Many pairs are alike, and their kinds are compared by identity first.
+        alike: dict[tuple[int, int], PairKind] = {}
+        for index in indices:
+            key = lines_gbps[index], pairs[index].queue_pairs
+            if key not in alike:
+                alike[key] = PairKind(*key, apart, loads)
+            kinds[index] = alike[key]
+    return RoundContention(by_leaves, groups, [kinds[index] for index in range(len(pairs))])
+
+
+def _rounded_up(flows: int) -> int:
+    """Return a number of flows with two significant digits: what differs less is alike."""
+    unit = 10 ** max(0, len(str(flows)) - 2)
+    return -(-flows // unit) * unit
+
+
+def _groups(paths: FabricPaths, sender: int, receiver: int) -> tuple[tuple[Shared, LinkGroup], ...]:
+    """Return the groups of equal links from leaf to leaf, each in one direction, with a key that names it."""
+    crossed = paths.crossed(sender, receiver)
+    if crossed is Crossed.LEAF:
+        return ()
+    leaf_groups = (("up", sender), paths.uplinks[sender]), (("down", receiver), paths.uplinks[receiver])
+    if crossed is Crossed.SPINE:
+        return leaf_groups
+    first, last = paths.pod[sender], paths.pod[receiver]
+    return (
+        *leaf_groups,
+        (("pod up", first), paths.pod_uplinks[first]),
+        (("pod down", last), paths.pod_uplinks[last]),
+    )

@@ -1,0 +1,61 @@
+"""What chance alone does not explain: tails of counts, for limits and for the judge.
+
+A false finding in any of 100 healthy fabrics with thousands of pairs each is one too many, so what fails has to be far
+rarer than one in the number of values judged.
+"""
+
+from functools import lru_cache
+from math import ceil, exp, expm1, lgamma, log, log1p
+
+IMPROBABLE = 1e-8
+"""A count of tests, such as those of a round below their limit, that healthy fabrics exceed with this probability."""
+
+RARE_FLOWS = 1e-12
+"""The probability that a link gets more flows than `most_flows`: a pair crosses up to 100 links, and fabrics have
+millions of pairs."""
+
+
+@lru_cache(maxsize=4096)
+def most_flows(mean: float, probability: float = RARE_FLOWS) -> int:
+    """Return the number of flows on a link that is exceeded with at most ``probability``, for a mean of ``mean``.
+
+    Hashed flows are independent, so their sum has a smaller tail than the Poisson distribution (Hoeffding 1956, On the
+    distribution of the number of successes in independent trials).
+    """
+    if not mean:
+        return 0
+    count = ceil(mean)
+    while True:
+        # P(X > count) is below the next term times the geometric series of the ratio of terms.
+        term = exp((count + 1) * log(mean) - mean - lgamma(count + 2))
+        if term / (1 - mean / (count + 2)) <= probability:
+            return count
+        count += 1
+
+
+@lru_cache(maxsize=4096)
+def most_below(tests: int, probability: float, dispersion: float = 1.0, improbable: float = IMPROBABLE) -> int:
+    """Return the largest number of ``tests`` that chance leaves below a limit, each with ``probability``.
+
+    More of them occur with at most ``improbable``. Tests that share links are not independent: ``dispersion`` is the
+    variance of their count over the binomial one, and they count as groups of that size that fall together.
+    """
+    groups = ceil(tests / dispersion)
+    # P(X > count), from the top down so that small terms are not lost in 1 - P(X <= count).
+    tail = 0.0
+    for count in range(groups, 0, -1):
+        ways = lgamma(groups + 1) - lgamma(count + 1) - lgamma(groups - count + 1)
+        tail += exp(ways + count * log(probability) + (groups - count) * log1p(-probability))
+        if tail > improbable:
+            return min(tests, ceil(count * dispersion))
+    return 0
+
+
+def most_below_of_any(tests: int, probability: float, elements: int) -> int:
+    """Return the same for each of ``elements`` (NICs, nodes, cables), so that any of them exceeds it that rarely.
+
+    ``tests`` are those of one element in different rounds, which are independent: other peers, other hashes.
+    """
+    # 1 - (1 - p)^elements = IMPROBABLE.
+    each = -expm1(log1p(-IMPROBABLE) / elements)
+    return most_below(tests, probability, improbable=each)
