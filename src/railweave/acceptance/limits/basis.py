@@ -32,6 +32,10 @@ class NicPair(NamedTuple):
     queue_pairs: int
 
 
+PairLimits = tuple[MetricLimit, ...]
+"""The limits of one test; tests with equal limits have the same object, so that a plan writes it once."""
+
+
 class LimitShares(NamedTuple):
     """The shares of an expectation below which a test fails and warns (``acceptance:`` of the intent)."""
 

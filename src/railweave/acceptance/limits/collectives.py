@@ -1,11 +1,25 @@
-"""Bus bandwidth of collectives by algorithm and size, from the rate of NICs (beta) and the time of a step (alpha)."""
+"""Bus bandwidth of collectives by algorithm and size, from the rate of NICs (beta) and the time of a step (alpha).
 
-from collections.abc import Sequence
+    t = steps x alpha + factor x S x beta        busbw = factor x S / t (nccl-tests, doc/PERFORMANCE.md)
+
+A ring over n ranks takes 2 (n - 1) steps for an all-reduce, of which each moves S / n. So the bus bandwidth of large
+messages is 1 / beta, the payload of a node's NICs. The design knows beta; alpha, the time of a step, is fitted from the
+run, so that a bad latency and a bad bandwidth are told apart.
+
+Trees of two nodes send S once where the bus bandwidth counts 2 (n - 1) / n x S, so they show up to twice the NICs' rate
+(NVIDIA/nccl-tests issue 169): their limit is raised by it. In an all-to-all only what leaves the node crosses a NIC,
+and of a send-receive chain one GPU of a node sends to another node, over one NIC.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from math import ceil, log2
+from typing import NamedTuple
 
-from railweave.acceptance.limits.basis import LimitShares
+from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, LimitShares, lower_limit
 from railweave.acceptance.limits.paths import FabricPaths
-from railweave.acceptance.model import MetricLimit, NicPort
+from railweave.acceptance.model import Metric, MetricLimit, NicPort
 
 
 class Collective(StrEnum):
@@ -19,10 +33,59 @@ class Collective(StrEnum):
 
 
 class Algorithm(StrEnum):
-    """What carries out a collective (NCCL_ALGO)."""
+    """What carries out a collective (NCCL_ALGO); trees are for all-reduce alone."""
 
     RING = "Ring"
     TREE = "Tree"
+
+
+class AlphaBeta(NamedTuple):
+    """The time of a step in us, and the bus bandwidth of an endless message in GB/s."""
+
+    alpha_us: float
+    bus_gigabytes: float
+
+
+def bus_factor(collective: Collective, ranks: int) -> float:
+    """Return the bytes that the bus bandwidth counts for each byte of a message (nccl-tests, doc/PERFORMANCE.md)."""
+    if collective is Collective.ALL_REDUCE:
+        return 2 * (ranks - 1) / ranks
+    if collective is Collective.SEND_RECV:
+        return 1.0
+    return (ranks - 1) / ranks
+
+
+def steps(collective: Collective, algorithm: Algorithm, ranks: int) -> int:
+    """Return the steps that follow on each other."""
+    if collective is Collective.SEND_RECV:
+        return 1
+    if algorithm is Algorithm.TREE:
+        # Up and down.
+        return 2 * ceil(log2(ranks))
+    if collective is Collective.ALL_REDUCE:
+        return 2 * (ranks - 1)
+    return ranks - 1
+
+
+def fit(collective: Collective, algorithm: Algorithm, ranks: int, seconds: Mapping[int, float]) -> AlphaBeta | None:
+    """Return alpha and beta from the times of two or more sizes in bytes by least squares of relative errors.
+
+    None if they do not determine both: one size, or times that fall with the size.
+    """
+    count = steps(collective, algorithm, ranks)
+    factor = bus_factor(collective, ranks)
+    # t = a x + b y, divided by t so that small messages count as much as large ones.
+    rows = [(count / time, factor * size / time) for size, time in seconds.items() if time > 0]
+    xx, xy, yy = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
+    x, y = (sum(row[i] for row in rows) for i in range(2))
+    determinant = xx * yy - xy * xy
+    if determinant <= 1e-12 * xx * yy:
+        return None
+    alpha = (x * yy - y * xy) / determinant
+    beta = (y * xx - x * xy) / determinant
+    if beta <= 0:
+        return None
+    return AlphaBeta(max(0.0, alpha) * 1e6, 1 / beta / 1e9)
 
 
 def collective_limit(
@@ -31,8 +94,58 @@ def collective_limit(
     algorithm: Algorithm,
     group: Sequence[NicPort],
     gpus_of_node: int,
-    message_bytes: int,
     shares: LimitShares,
 ) -> MetricLimit:
-    """Return the bus bandwidth in GB/s of a collective among all GPUs of the nodes of ``group``, over its NIC ports."""
-    raise NotImplementedError
+    """Return the bus bandwidth in GB/s of a collective of large messages (alpha apart) among all GPUs of the nodes of
+    ``group``, which use its NIC ports.
+
+    Raises ValueError for a group within one node, which crosses no NIC.
+    """
+    nodes = Counter(port.node for port in group)
+    if len(nodes) == 1:
+        raise ValueError("a collective within one node crosses no NIC port")
+    ranks = len(nodes) * gpus_of_node
+    line_gbps = min(sum(paths.nics[port].speed_gbps for port in group if port.node == node) for node in nodes)
+    inputs: dict[str, float | int | str] = {"line_gbps": line_gbps, **paths.payload._asdict()}
+    formula = f"{PAYLOAD_FORMULA} / 8"
+    expect = paths.payload.of(line_gbps) / 8
+    ratio = round(_ratio(paths, group), 4)
+    if ratio > 1:
+        inputs["ratio"] = ratio
+        formula += " / ratio"
+        expect /= ratio
+    inputs |= {"ranks": ranks, "steps": steps(collective, algorithm, ranks)}
+    if algorithm is Algorithm.TREE and len(nodes) == 2:
+        formula += " * 2 * (ranks - 1) / ranks"
+        expect *= 2 * (ranks - 1) / ranks
+    elif collective is Collective.ALL_TO_ALL:
+        inputs["gpus_of_node"] = gpus_of_node
+        formula += " / gpus_of_node * (ranks - 1) / (ranks - gpus_of_node)"
+        expect = expect / gpus_of_node * (ranks - 1) / (ranks - gpus_of_node)
+    elif collective is Collective.SEND_RECV:
+        inputs["nics"] = nics = max(len({port.nic for port in group if port.node == node}) for node in nodes)
+        formula += " / nics"
+        expect /= nics
+    return lower_limit(Metric.BUS_BANDWIDTH, expect, shares, formula, inputs)
+
+
+def _ratio(paths: FabricPaths, group: Sequence[NicPort]) -> float:
+    """Return the largest ratio of a group's bandwidth into a leaf, or the spines of a pod, to that of the uplinks."""
+    into_leaf: Counter[int] = Counter()
+    into_pod: Counter[int] = Counter()
+    for port in group:
+        attachment = paths.nics[port]
+        into_leaf[attachment.leaf] += attachment.speed_gbps
+        into_pod[paths.pod[attachment.leaf]] += attachment.speed_gbps
+    switches = paths.fabric.switches
+    leaves_of = Counter(paths.fabric.network_of(switches[leaf]) for leaf in into_leaf)
+    pods_of = Counter(paths.fabric.network_of(switches[paths.pod_leaves[pod][0]]) for pod in into_pod)
+    ratios = [1.0]
+    # Without another leaf in its network nothing leaves a leaf, without another pod nothing leaves a pod.
+    for leaf, gbps in into_leaf.items():
+        if leaves_of[paths.fabric.network_of(switches[leaf])] > 1:
+            ratios.append(gbps / paths.uplinks[leaf].gbps)
+    for pod, gbps in into_pod.items():
+        if pods_of[paths.fabric.network_of(switches[paths.pod_leaves[pod][0]])] > 1:
+            ratios.append(gbps / paths.pod_uplinks[pod].gbps)
+    return max(ratios)

@@ -94,16 +94,16 @@ def contention(paths: FabricPaths, pairs: Sequence[NicPair]) -> RoundContention:
         # Many pairs are alike, and their kinds are compared by identity first.
         alike: dict[tuple[int, int], PairKind] = {}
         for index in indices:
-            key = lines_gbps[index], pairs[index].queue_pairs
-            if key not in alike:
-                alike[key] = PairKind(*key, apart, loads)
-            kinds[index] = alike[key]
+            rates = lines_gbps[index], pairs[index].queue_pairs
+            if rates not in alike:
+                alike[rates] = PairKind(*rates, apart, loads)
+            kinds[index] = alike[rates]
     return RoundContention(by_leaves, groups, [kinds[index] for index in range(len(pairs))])
 
 
 def _rounded_up(flows: int) -> int:
     """Return a number of flows with two significant digits: what differs less is alike."""
-    unit = 10 ** max(0, len(str(flows)) - 2)
+    unit: int = 10 ** max(0, len(str(flows)) - 2)
     return -(-flows // unit) * unit
 
 

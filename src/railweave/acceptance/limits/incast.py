@@ -1,19 +1,31 @@
-"""Incast: how many senders make a queue mark but not pause, and the bandwidth that each of them gets."""
+"""Incast: how many senders make a queue mark but not pause, and the bandwidth that each of them gets.
+
+Until the first notification of congestion reaches them, n senders at the rate of the port fill its queue with n - 1
+bandwidth-delay products. That has to pass Kmin, or ECN is not tested; and to stay below the depth at which PFC pauses
+n ports that feed one, or a pause says nothing about ECN.
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from railweave.acceptance.limits.basis import LimitShares, NicPair
+from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, LimitShares, NicPair, PairLimits, lower_limit
 from railweave.acceptance.limits.paths import FabricPaths
-from railweave.acceptance.model import MetricLimit
-from railweave.fabric.model import Fabric
+from railweave.acceptance.limits.queues import queue_thresholds
+from railweave.acceptance.model import Metric
+from railweave.qos.marking import bandwidth_delay_bytes
+
+# A sender with less than half of its part is starved; DCQCN does not share evenly within seconds.
+_STARVED = 0.5
+
+_LEAST = 2
 
 
 class IncastSenders(NamedTuple):
     """How many senders an incast to a port takes, at least 2."""
 
     senders: int
-    # ECN marks from here on; 0 if no lossless class marks.
+    # ECN marks from here on.
     marking_bytes: int
     # What the senders send beyond the port's rate before the first notification reaches them.
     burst_bytes: int
@@ -21,11 +33,42 @@ class IncastSenders(NamedTuple):
     pause_bytes: int | None
 
 
-def incast_senders(fabric: Fabric, device: str, speed_gbps: int) -> IncastSenders:
-    """Return the senders of an incast to a port of ``speed_gbps`` of a switch, each at that speed."""
-    raise NotImplementedError
+def incast_senders(paths: FabricPaths, device: str, speed_gbps: int) -> IncastSenders:
+    """Return the senders of an incast to a port of ``speed_gbps`` of a switch, each at that speed.
+
+    They are as few as their burst passes Kmin; fewer, if it would reach the depth at which PFC pauses.
+    """
+    marking, pause = queue_thresholds(paths, device, speed_gbps)
+    product_bytes = bandwidth_delay_bytes(speed_gbps)
+    senders = max(_LEAST, 1 + -(-marking.minimum_bytes // product_bytes))
+    if pause is None:
+        return IncastSenders(senders, marking.minimum_bytes, (senders - 1) * product_bytes, None)
+    while senders > _LEAST and (senders - 1) * product_bytes > senders * pause.congested_bytes(senders):
+        senders -= 1
+    pause_bytes = senders * pause.congested_bytes(senders)
+    return IncastSenders(senders, marking.minimum_bytes, (senders - 1) * product_bytes, pause_bytes)
 
 
-def incast_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares) -> tuple[MetricLimit, ...]:
-    """Return the bandwidth limit of each sender of one incast, all to one receiver, in the order of ``pairs``."""
-    raise NotImplementedError
+def incast_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares) -> tuple[PairLimits, ...]:
+    """Return the bandwidth limit of each sender of one incast, all to one receiver, in the order of ``pairs``.
+
+    What the incast shows is in the counters of its queue; a sender fails only if it is starved.
+    """
+    limits: dict[tuple[int, int], PairLimits] = {}
+    speeds = [tuple(end.speed_gbps for end in paths.ends(pair)) for pair in pairs]
+    for sender_gbps, receiver_gbps in set(speeds):
+        limit = lower_limit(
+            Metric.BANDWIDTH,
+            paths.payload.of(min(sender_gbps, receiver_gbps / len(pairs))),
+            shares,
+            PAYLOAD_FORMULA.replace("line_gbps", "min(sender_gbps, receiver_gbps / senders)"),
+            {
+                "sender_gbps": sender_gbps,
+                "receiver_gbps": receiver_gbps,
+                "senders": len(pairs),
+                **paths.payload._asdict(),
+                "starved_share": _STARVED,
+            },
+        )
+        limits[sender_gbps, receiver_gbps] = (replace(limit, fail=limit.fail * _STARVED, warn=limit.warn * _STARVED),)
+    return tuple(limits[sender_gbps, receiver_gbps] for sender_gbps, receiver_gbps in speeds)

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, LimitShares, NicPair, lower_limit
+from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, LimitShares, NicPair, PairLimits, lower_limit
 from railweave.acceptance.limits.contention import PairKind, contention
 from railweave.acceptance.limits.paths import FabricPaths
 from railweave.acceptance.model import Metric, MetricLimit
 
 
-def isolated_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares) -> tuple[MetricLimit, ...]:
+def isolated_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares) -> tuple[PairLimits, ...]:
     """Return the bandwidth limit of each pair of one isolated round, in the order of ``pairs``.
 
     Pass all tests of the round: where several pairs may share a link (several senders of a leaf, or of a pod towards
@@ -17,7 +17,7 @@ def isolated_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitS
     Where a link is slower than the NIC ports, the queue pairs may reach its speed times their number.
     """
     kinds = contention(paths, pairs).kinds
-    limits = {kind: _limit(paths, kind, shares) for kind in dict.fromkeys(kinds)}
+    limits = {kind: (_limit(paths, kind, shares),) for kind in dict.fromkeys(kinds)}
     return tuple(limits[kind] for kind in kinds)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import NamedTuple
 
-from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, LimitShares, NicPair, lower_limit
+from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, LimitShares, NicPair, PairLimits, lower_limit
 from railweave.acceptance.limits.contention import PairKind, contention
 from railweave.acceptance.limits.hashing import QUANTILE, KindShares, kind_shares
 from railweave.acceptance.limits.paths import FabricPaths
@@ -36,7 +36,7 @@ _WHOLE = KindShares(samples=0, quantile=1.0, mean=1.0, variance=0.0, dispersion=
 class LoadedLimits(NamedTuple):
     """The limits of a loaded (or soak) round: one of each pair in the order given, and those of the round."""
 
-    tests: tuple[MetricLimit, ...]
+    tests: tuple[PairLimits, ...]
     # ROUND_BANDWIDTH, and BELOW_LIMIT (tests below their own `warn`) where pairs share links.
     round: tuple[MetricLimit, ...]
 
@@ -51,7 +51,7 @@ def loaded_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitSha
     counts = Counter(round_contention.kinds)
     sampled = kind_shares(paths, round_contention, seed)
     of_kind = {kind: sampled[kind] if kind.sure_share < 1 else _WHOLE for kind in counts}
-    limits = {kind: _pair_limit(paths, kind, of_kind[kind], shares, seed) for kind in counts}
+    limits = {kind: (_pair_limit(paths, kind, of_kind[kind], shares, seed),) for kind in counts}
     round_limits = [_mean_limit(paths, counts, of_kind, shares)]
     contended = {kind: count for kind, count in counts.items() if of_kind[kind] is not _WHOLE}
     if contended:

@@ -37,6 +37,11 @@ class LinkGroup(NamedTuple):
     links: int
     slowest_gbps: int
 
+    @property
+    def gbps(self) -> int:
+        """Return the bandwidth of all of them."""
+        return self.links * self.slowest_gbps
+
 
 @dataclass(frozen=True, slots=True)
 class FabricPaths:
@@ -65,11 +70,6 @@ class FabricPaths:
     def ends(self, pair: NicPair) -> tuple[NicAttachment, NicAttachment]:
         """Return where the two NIC ports of a pair are attached."""
         return self.nics[pair.sender], self.nics[pair.receiver]
-
-    def line_gbps(self, pair: NicPair) -> int:
-        """Return the line rate of the slower NIC port."""
-        sender, receiver = self.ends(pair)
-        return min(sender.speed_gbps, receiver.speed_gbps)
 
     def crossed(self, sender_leaf: int, receiver_leaf: int) -> Crossed:
         """Return how far up flows between two leaves go."""
@@ -106,9 +106,9 @@ def fabric_paths(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> FabricPaths:
         if switch.tier.attaches_nodes:
             leaves.setdefault(pod[number], []).append(number)
             continue
-        spine_links.setdefault(pod[number], []).extend(link for link, _ in up[number])
-        for link, upper in up[number]:
-            to_pod.setdefault((upper, pod[number]), []).append((link, number))
+        spine_links.setdefault(pod[number], []).extend(uplink for uplink, _ in up[number])
+        for uplink, upper in up[number]:
+            to_pod.setdefault((upper, pod[number]), []).append((uplink, number))
     uplinks = [_group([link for link, _ in links], speeds_gbps) for links in up]
     pod_uplinks = {key: _group(links, speeds_gbps) for key, links in spine_links.items()}
     payload = payload_of(fabric, tool)
