@@ -1,0 +1,48 @@
+"""The value of a metric in a reading, or why it has none: what the judge compares with a limit."""
+
+from railweave.acceptance.model import Metric, PlannedTest
+from railweave.acceptance.readings import Answer, Scalar, ToolReading
+
+
+def measured_value(reading: ToolReading, metric: Metric, test: PlannedTest) -> float | Answer:
+    """Return the value of ``metric`` at the planned message size, in the unit of the metric, or the answer instead.
+
+    A derived unit counts (perftest before 24.01 writes none), a peak never; of a collective the slower of both places
+    counts. A reading of another size than planned did not measure the test.
+    """
+    if reading.answer not in {Answer.OK, Answer.AMBIGUOUS}:
+        return reading.answer
+    names = _NAMES.get(metric, ())
+    values = [value for name in names if (value := _at_size(reading, name, test.message_bytes)) is not None]
+    if metric is Metric.BANDWIDTH and not values:
+        rate = reading.values.get("received_bps", reading.values.get("forward_received_bps"))
+        values = [rate / 1e9 for rate in (rate,) if isinstance(rate, int | float)]
+    if values:
+        return min(values)
+    if reading.answer is Answer.AMBIGUOUS:
+        return Answer.AMBIGUOUS
+    return Answer.NOT_MEASURED
+
+
+_NAMES = {
+    Metric.BANDWIDTH: ("avg_Gbps", "avg_Gbps_per_direction"),
+    Metric.LATENCY_P999: ("p999_us",),
+    Metric.LATENCY_TYPICAL: ("t_typical_us",),
+    Metric.BUS_BANDWIDTH: ("busbw_GBps", "busbw_GBps_oop", "busbw_GBps_ip"),
+}
+_PLACES = ("_oop", "_ip")
+
+
+def _at_size(reading: ToolReading, name: str, size: int) -> float | None:
+    """Return the value of ``name`` at ``size``: by the name with the size, or by the only size of the file."""
+    stem = name
+    place = ""
+    for suffix in _PLACES:
+        if name.endswith(suffix):
+            stem, place = name.removesuffix(suffix), suffix
+    value: Scalar | None = reading.values.get(f"{stem}_at_{size}{place}")
+    if value is None and reading.values.get("size") == size:
+        value = reading.values.get(name)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    return None

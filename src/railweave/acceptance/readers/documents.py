@@ -1,0 +1,124 @@
+"""JSON, and what programs write instead: bare words, trailing commas, Python's quotes, several objects, a cut end."""
+
+import json
+import re
+from typing import NamedTuple
+
+from railweave.acceptance.readers.text import number
+
+
+class Documents(NamedTuple):
+    """The values of a text, and how it is broken: ``cut`` at its end, ``mixed`` (keys twice, values without keys)."""
+
+    values: tuple[object, ...]
+    # It is JSON, or nothing of it is missing at least.
+    strict: bool = True
+    cut: bool = False
+    mixed: bool = False
+
+
+_PART = re.compile(r"""\s*([{}\[\],:]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^{}\[\],:"'\n]+|["'])""")
+_WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
+_DEEPEST = 100
+_MISSING = object()
+
+
+def read_documents(text: str) -> Documents:
+    """Return the values of a text. An end that is missing costs the last value alone: it may have been cut."""
+    try:
+        return Documents((json.loads(text, object_pairs_hook=_unique),))
+    except (ValueError, RecursionError):
+        reader = _RelaxedReader()
+        for match in _PART.finditer(text):
+            part = match[1].strip()
+            if not reader.takes(part):
+                break
+        return reader.end()
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return members
+
+
+class _RelaxedReader:
+    """Builds values from tokens with a stack of its own, so that no nesting is too deep for it."""
+
+    def __init__(self) -> None:
+        self.done: list[object] = []
+        self.stack: list[dict[str, object] | list[object]] = []
+        self.keys: list[str | None] = []
+        # A value is only kept at the delimiter behind it: before that its end may be missing.
+        self.pending: object = _MISSING
+        self.word = ""
+        self.cut = False
+        self.mixed = False
+
+    def takes(self, part: str) -> bool:
+        """Take the next part; return False if nothing can be read behind it."""
+        if part in {'"', "'"} or len(self.stack) > _DEEPEST:
+            self.cut = True
+            return False
+        if part in {"{", "["}:
+            self._open(part)
+        elif part == ":" and self.stack:
+            self.keys[-1] = self.word
+            self.pending = _MISSING
+        elif part in {",", "}", "]"}:
+            self._keep()
+            if part != "," and self.stack:
+                self._close()
+        elif part and self.stack:
+            self._scalar(part)
+        return True
+
+    def _open(self, part: str) -> None:
+        self.mixed |= self.pending is not _MISSING
+        self.pending = _MISSING
+        self.keys.append(None)
+        if part == "{":
+            self.stack.append({})
+        else:
+            self.stack.append([])
+
+    def _close(self) -> None:
+        container = self.stack.pop()
+        self.keys.pop()
+        if self.stack:
+            self.pending = container
+        else:
+            self.done.append(container)
+
+    def _scalar(self, part: str) -> None:
+        self.mixed |= self.pending is not _MISSING
+        self.word = part.strip("\"'")
+        self.pending = self.word
+        if part[0] not in "\"'":
+            self.pending = _WORDS.get(part, part)
+            value = number(part)
+            if value is not None:
+                self.pending = value
+
+    def _keep(self) -> None:
+        if self.pending is _MISSING or not self.stack:
+            return
+        container = self.stack[-1]
+        if isinstance(container, list):
+            container.append(self.pending)
+        elif self.keys[-1] is None or self.keys[-1] in container:
+            self.mixed = True
+        else:
+            container[self.keys[-1]] = self.pending
+        self.keys[-1] = None
+        self.pending = _MISSING
+
+    def end(self) -> Documents:
+        """Return what was read; containers that nobody closed have the members before the cut."""
+        self.cut |= bool(self.stack)
+        self.pending = _MISSING
+        while self.stack:
+            self._keep()
+            self._close()
+        return Documents(tuple(self.done), strict=False, cut=self.cut, mixed=self.mixed)

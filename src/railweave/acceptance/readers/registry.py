@@ -1,0 +1,96 @@
+"""The readers of all formats, and which of them takes a file: the content decides, never the name."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from railweave.acceptance.readers import (
+    iperf3,
+    nccl_diagnostics,
+    nccl_json,
+    nccl_text,
+    perftest_json,
+    perftest_text,
+    ras,
+    rccl,
+    suites,
+)
+from railweave.acceptance.readers.documents import Documents, read_documents
+from railweave.acceptance.readers.text import decoded
+from railweave.acceptance.readings import Answer, ToolReading
+
+
+class TextReader(NamedTuple):
+    """A format that is text."""
+
+    format: str
+    matches: Callable[[str], bool]
+    read: Callable[[str], ToolReading]
+
+
+class DocumentReader(NamedTuple):
+    """A format that is JSON, or nearly."""
+
+    format: str
+    matches: Callable[[Documents], bool]
+    read: Callable[[Documents], ToolReading]
+
+
+TEXT_READERS = (
+    TextReader(perftest_text.FORMAT, perftest_text.matches, perftest_text.read),
+    TextReader(nccl_text.FORMAT, nccl_text.matches, nccl_text.read),
+    TextReader(nccl_diagnostics.FORMAT, nccl_diagnostics.matches, nccl_diagnostics.read),
+    TextReader(rccl.CSV_FORMAT, rccl.csv_matches, rccl.read_csv),
+    TextReader(suites.NHC_FORMAT, suites.nhc_matches, suites.read_nhc),
+    TextReader(ras.TEXT_FORMAT, ras.text_matches, ras.read_text),
+)
+DOCUMENT_READERS = (
+    DocumentReader(perftest_json.FORMAT, perftest_json.matches, perftest_json.read),
+    DocumentReader(nccl_json.FORMAT, nccl_json.matches, nccl_json.read),
+    DocumentReader(rccl.JSON_FORMAT, rccl.json_matches, rccl.read_json),
+    DocumentReader(iperf3.FORMAT, iperf3.matches, iperf3.read),
+    DocumentReader(suites.CVS_RDMA_FORMAT, suites.cvs_rdma_matches, suites.read_cvs_rdma),
+    DocumentReader(suites.CVS_RCCL_FORMAT, suites.cvs_rccl_matches, suites.read_cvs_rccl),
+    DocumentReader(suites.SUPERBENCH_FORMAT, suites.superbench_matches, suites.read_superbench),
+    DocumentReader(ras.JSON_FORMAT, ras.json_matches, ras.read_json),
+)
+FORMATS = tuple(reader.format for reader in (*TEXT_READERS, *DOCUMENT_READERS))
+
+_CONTAINED = {nccl_text.FORMAT: {nccl_diagnostics.FORMAT}}
+"""Formats that another one contains: NCCL writes its diagnostics into the output of nccl-tests."""
+
+
+def read_tool_output(data: bytes, name: str = "") -> ToolReading:
+    """Return what a test tool wrote into a file; nothing is raised, whatever its bytes are.
+
+    ``name`` is only used in remarks.
+    """
+    text = decoded(data)
+    if not text.strip():
+        return ToolReading("", Answer.NOT_MEASURED, {}, ("the file is empty: the tool was killed, or a disk was full",))
+    if text.lstrip()[0] in "{[":
+        reading = _read_documents(text)
+        if reading is not None:
+            return reading
+    readers = [reader for reader in TEXT_READERS if reader.matches(text)]
+    contained = {part for reader in readers for part in _CONTAINED.get(reader.format, ())}
+    readers = [reader for reader in readers if reader.format not in contained]
+    if len(readers) > 1:
+        formats = ", ".join(reader.format for reader in readers)
+        return ToolReading(formats, Answer.AMBIGUOUS, {}, (f"output of several programs in one file: {formats}",))
+    if readers:
+        return readers[0].read(text)
+    # Launchers and loggers write lines of their own before an object.
+    for start in ("\n{", "\n[", "{"):
+        _, sign, rest = text.partition(start)
+        reading = _read_documents(start.strip() + rest) if sign else None
+        if reading is not None:
+            return reading
+    return ToolReading("", Answer.NOT_MEASURED, {}, (f"no known format{f' in {name}' if name else ''}",))
+
+
+def _read_documents(text: str) -> ToolReading | None:
+    documents = read_documents(text)
+    for reader in DOCUMENT_READERS:
+        if reader.matches(documents):
+            return reader.read(documents)
+    return None
