@@ -92,7 +92,6 @@ def _round(
                 "tool": "perftest",
                 "from": _nic(ends[0], sender[1]),
                 "to": _nic(ends[1], receiver[1]),
-                "group": [],
                 "queue_pairs": 1 if kind == "latency" else 4,
                 "bytes": 64 if kind == "latency" else 65536,
                 "argv": {ends[1]: [*program], ends[0]: [*program, ends[1]]},

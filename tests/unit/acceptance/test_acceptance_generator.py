@@ -13,6 +13,11 @@ from acceptance_faults.nature import Conditions, Loss
 from acceptance_faults.queues import congest
 from acceptance_faults.small_plan import small_plan
 
+from railweave.acceptance.counters import read_counters
+from railweave.acceptance.document import read_plan
+from railweave.acceptance.folder import read_results
+from railweave.acceptance.readings import Answer
+
 
 def carried_out(folder: Path, conditions: Conditions | None = None, seed: int = 1) -> Path:
     folder.mkdir(exist_ok=True)
@@ -96,3 +101,15 @@ def test_a_congested_queue_marks_before_it_pauses_unless_its_buffer_is_small() -
     unpaused = congest(400.0, senders, (False, True, True, True), 30e3, True, nature)
     assert unpaused.drops[0] > 0
     assert unpaused.drops[1:] == (0, 0, 0)
+
+
+def test_the_readers_understand_all_that_the_model_prints(tmp_path: Path) -> None:
+    folder = carried_out(tmp_path / "plan", Conditions(numbered=True, swapped=[(0, 1)]))
+    plan = read_plan(folder).plan
+    results, diagnostics = read_results(folder, plan)
+    rounds, unread = read_counters(folder, plan)
+    assert (diagnostics, unread) == ((), ())
+    assert {planned.round for planned in rounds} == {planned.id for planned in plan.rounds}
+    answers = {(result.test, result.node): result.reading.answer for result in results}
+    assert answers["r002-0002", "gpu2"] is Answer.OK
+    assert answers["r002-0000", "gpu1"] is Answer.NOT_MEASURED, "its cable is in the place of another one"
