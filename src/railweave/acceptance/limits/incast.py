@@ -1,12 +1,13 @@
 """Incast: how many senders make a queue mark but not pause, and the bandwidth that each of them gets.
 
 Until the first notification of congestion reaches them, n senders at the rate of the port fill its queue with n - 1
-bandwidth-delay products. That has to pass Kmin, or ECN is not tested; and to stay below the depth at which PFC pauses
-n ports that feed one, or a pause says nothing about ECN.
+bandwidth-delay products. That has to pass Kmin clearly, or ECN is not tested; and to stay below the depth at which PFC
+pauses n ports that feed one, or a pause says nothing about ECN.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
 from typing import NamedTuple
 
 from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, LimitShares, NicPair, PairLimits, lower_limit
@@ -19,6 +20,7 @@ from railweave.qos.marking import bandwidth_delay_bytes
 _STARVED = 0.5
 
 _LEAST = 2
+_BURST_TO_KMIN = 2
 
 
 class IncastSenders(NamedTuple):
@@ -36,11 +38,11 @@ class IncastSenders(NamedTuple):
 def incast_senders(paths: FabricPaths, device: str, speed_gbps: int) -> IncastSenders:
     """Return the senders of an incast to a port of ``speed_gbps`` of a switch, each at that speed.
 
-    They are as few as their burst passes Kmin; fewer, if it would reach the depth at which PFC pauses.
+    They are the fewest whose burst is twice Kmin, or fewer if that reached the depth at which PFC pauses.
     """
     marking, pause = queue_thresholds(paths, device, speed_gbps)
     product_bytes = bandwidth_delay_bytes(speed_gbps)
-    senders = max(_LEAST, 1 + -(-marking.minimum_bytes // product_bytes))
+    senders = max(_LEAST, 1 + ceil(_BURST_TO_KMIN * marking.minimum_bytes / product_bytes))
     if pause is None:
         return IncastSenders(senders, marking.minimum_bytes, (senders - 1) * product_bytes, None)
     while senders > _LEAST and (senders - 1) * product_bytes > senders * pause.congested_bytes(senders):
