@@ -1,12 +1,13 @@
 """An intent of more nodes: the same fabric as it grows, with everything that follows from their number."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from railweave.design.nodes import with_fewer_rails
 from railweave.fabric.devices import NodeRole
 from railweave.fabric.model import Fabric
-from railweave.intent.model import Intent, Nodes
+from railweave.intent.model import Intent, Nodes, Shape
 
 
 def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
@@ -31,6 +32,29 @@ def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
         nodes=tuple(entry.with_values(**stated[entry.name]) for entry in intent.nodes),
         topology=topology.with_values(reserve=reserve),
     )
+
+
+def has_automatic_ports(intent: Intent) -> bool:
+    """Tell whether the leaf ports of a node may follow from the number of nodes or leaves."""
+    return any(entry.share_leaves for entry in intent.nodes) or has_automatic_rails(intent)
+
+
+def has_automatic_rails(intent: Intent) -> bool:
+    """Tell whether rails are those of the NICs of a node, or fewer where there are fewer leaves."""
+    topology = intent.topology
+    return topology.rails is None and topology.shape is Shape.RAIL_OPTIMIZED and topology.leaves_per_nic == 1
+
+
+def of_nodes(intent: Intent, counts: Mapping[str, int], leaves: int) -> Intent | None:
+    """Return the intent with so many nodes of each entry, None without any, and with the count of ``leaves`` of a plane
+    where rails may follow from it."""
+    nodes = tuple(entry.with_values(count=counts[entry.name]) for entry in intent.nodes if counts[entry.name])
+    if not nodes:
+        return None
+    topology = intent.topology
+    if has_automatic_rails(intent) and leaves < nodes[0].nics.count:
+        topology = topology.with_values(leaf=topology.leaf.with_values(count=leaves))
+    return replace(intent, nodes=nodes, topology=topology)
 
 
 def growing(intent: Intent) -> Nodes:

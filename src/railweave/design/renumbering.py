@@ -59,7 +59,7 @@ class MovedCable:
 
 def renumbered(old: Fabric, new: Fabric) -> tuple[Renumbered, ...]:
     """Return every identity of a device of ``old`` that differs in ``new``; removed devices are none of them."""
-    return (*_renumbered_devices(old, new), *_renumbered_links(old, new))
+    return (*_renamed_in_pods(old, new), *_renumbered_devices(old, new), *_renumbered_links(old, new))
 
 
 def change_of_addresses(old: Fabric, new: Fabric) -> str:
@@ -70,6 +70,18 @@ def change_of_addresses(old: Fabric, new: Fabric) -> str:
     if old.policies.addressing.unnumbered != new.policies.addressing.unnumbered:
         return "replaces the underlay"
     return ""
+
+
+def _renamed_in_pods(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
+    """Yield spines with the place of another name in their pod: their numbers follow from the uplink ports of a leaf,
+    which a stripe of more ports leaves fewer of."""
+    if not (old.has_pods and new.has_pods):
+        return
+    now = {(spine.plane, spine.pod, spine.group): spine for spine in new.tier_switches[1]}
+    for spine in old.tier_switches[1]:
+        other = now.get((spine.plane, spine.pod, spine.group))
+        if other is not None and other.name != spine.name:
+            yield Renumbered(spine.name, "name", spine.name, other.name)
 
 
 def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:

@@ -105,6 +105,14 @@ def fabric_cables(plan: Plan) -> tuple[set[Ends], set[Ends]]:
     return _between_switches(before, ports.nodes), _between_switches(after, ports.nodes)
 
 
+def node_cables(plan: Plan) -> tuple[set[Ends], set[Ends]]:
+    """Return the cables to nodes that ``plan`` changes, as `fabric_cables` does."""
+    ports = _ports(plan)
+    before = {*_by_lower_end(plan, ports.before, ports.nodes)}
+    after = {*_by_lower_end(plan, ports.after, ports.nodes)}
+    return before - _between_switches(before, ports.nodes), after - _between_switches(after, ports.nodes)
+
+
 def _between_switches(cables: Collection[Ends], nodes: Collection[str]) -> set[Ends]:
     return {ends for ends in cables if ends.lower.device not in nodes}
 

@@ -29,13 +29,15 @@ class Designed:
     """An intent that was read, checked and designed without an error; ``diagnostics`` are warnings at most.
 
     ``templates`` are those that its files are made with, ``catalog`` has the models that it names: both of the same
-    revision."""
+    revision. ``intent`` states the automatic stripes and rails that the fabric has, ``written`` is as the file has
+    it."""
 
     intent: Intent
     fabric: Fabric
     diagnostics: tuple[Diagnostic, ...]
     templates: Templates
     catalog: Catalog
+    written: Intent
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,7 @@ def _demand(gathered: Gathered, *, to_count: bool = False) -> Designed:
         raise RefusedError(_obstacles(gathered.diagnostics))
     # Designs that follow from this one, larger or reduced for a lab, keep the stripes that its nodes have.
     intent = with_first_stripes(gathered.intent, fabric)
-    return Designed(intent, fabric, gathered.diagnostics, gathered.templates, gathered.catalog)
+    return Designed(intent, fabric, gathered.diagnostics, gathered.templates, gathered.catalog, gathered.intent)
 
 
 def _text_at(revision: str, path: Path) -> str:

@@ -6,6 +6,7 @@ from railweave.api.design.earlier import earlier_defaults
 from railweave.api.design.intent import Designed, designed_at
 from railweave.api.project import Project
 from railweave.checks.phases import check_phases
+from railweave.design.keeping import keep_what_runs, kept_diagnostics
 from railweave.diagnostics import has_errors
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
@@ -14,6 +15,7 @@ from railweave.plan.model import Plan
 from railweave.plan.offline import plan_offline
 from railweave.plan.phases import planning
 from railweave.plan.phases.planning import Phase
+from railweave.plan.stripes import moved_between, moved_stripe_diagnostics
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,17 @@ def diff(project: Project, base: str, head: str = "", *, renumber: bool = False)
     after = designed_at(head, project.intent)
     if not renumber:
         _refuse_earlier_default(before, after, TO_COMPARE)
+        _refuse_other_automatic_values(before, after)
     plan = plan_offline(before.fabric, after.fabric, after.templates, before=before.templates, renumber=renumber)
     return replace(plan, intent_sha256=after.intent.sha256)
+
+
+def _refuse_other_automatic_values(before: Designed, after: Designed) -> None:
+    """Raise RefusedError, with the lines that keep what runs, where growth changes what the intent leaves automatic."""
+    kept = keep_what_runs(after.written, before.fabric, after.fabric, after.catalog)
+    if kept is not None:
+        moved = moved_stripe_diagnostics(moved_between(before.fabric, after.fabric))
+        raise RefusedError((*kept_diagnostics(kept), *moved))
 
 
 def phases(project: Project, base: str, head: str = "") -> tuple[Phase, ...]:

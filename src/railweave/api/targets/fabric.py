@@ -158,20 +158,25 @@ class LiveFabric:
         )
 
     def earlier_default(self, plan: "Plan", instead: str = "") -> tuple[Diagnostic, ...]:
-        """Return that ``plan`` would change cables because a default is another one than in an earlier version.
+        """Return that ``plan`` would change cables because a default is another one than in an earlier version, or an
+        automatic value another one than what runs.
 
         ``instead`` is what else can be done, by default to deploy the plan all the same.
         """
         from railweave.api.design.earlier import earlier_defaults
+        from railweave.api.targets.automatic import kept_on_switches
+        from railweave.design.keeping import kept_diagnostics
         from railweave.plan.earlier_default import TO_DEPLOY, follows_earlier_default
 
         # A phase is between two intents, and its cables are those of neither.
         if self.base:
             return ()
         intent = self.designed.intent
+        fabric = self.designed.fabric
         where = intent.where("topology")
-        return follows_earlier_default(
-            plan, self.designed.fabric, earlier_defaults(intent), where, instead or TO_DEPLOY
+        return (
+            *kept_diagnostics(kept_on_switches(plan, self.designed.written, fabric)),
+            *follows_earlier_default(plan, fabric, earlier_defaults(intent), where, instead or TO_DEPLOY),
         )
 
     def require_secrets(self) -> None:
