@@ -121,13 +121,21 @@ def _candidates(
 
 def _designed(intent: Intent, changes: list[str], lines: list[str], catalog: Catalog) -> Iterator[Kept]:
     """Yield the fabric of an intent, and that with the split of all ports of a leaf: stripes that are stated cap it."""
-    fabric = design(intent, catalog).fabric
-    if fabric is not None:
-        yield Kept(fabric, tuple(changes), tuple(lines))
     whole = replace(intent, topology=intent.topology.with_values(split=SplitRule.PANEL))
-    fabric = design(whole, catalog).fabric
-    if fabric is not None:
-        yield Kept(fabric, tuple(changes), (*lines, "state split: panel under topology"))
+    for variant, more in ((intent, ()), (whole, ("state split: panel under topology",))):
+        fabric = design(variant, catalog).fabric
+        if fabric is not None:
+            yield Kept(fabric, tuple(changes), (*lines, *more))
+            continue
+        fabric = design(_with_needed_leaves(variant), catalog).fabric
+        if fabric is not None:
+            count = f"state leaf.count: {fabric.lowest.count} under topology"
+            yield Kept(fabric, tuple(changes), (*lines, *more, count))
+
+
+def _with_needed_leaves(intent: Intent) -> Intent:
+    leaf = intent.topology.leaf.with_values(count=None)
+    return replace(intent, topology=intent.topology.with_values(leaf=leaf))
 
 
 def _rails_that_run(intent: Intent, before: Fabric, after: Fabric) -> int | None:
