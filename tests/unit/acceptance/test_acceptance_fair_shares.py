@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from designed_fabrics import CATALOG
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.designed_fabrics import CATALOG
 
 from railweave.acceptance.limits.basis import LimitShares, NicPair
 from railweave.acceptance.limits.loaded import LoadedLimits, loaded_limits

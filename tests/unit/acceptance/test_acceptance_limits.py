@@ -7,7 +7,7 @@ from math import comb, exp, factorial
 from pathlib import Path
 
 import pytest
-from tests.support.designed_fabrics import CATALOG
+from designed_fabrics import CATALOG
 
 from railweave.acceptance.limits.basis import LimitShares, NicPair, payload_of
 from railweave.acceptance.limits.collectives import Algorithm, Collective, bus_factor, collective_limit, fit, steps
