@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout
+from railweave.design.leaf_class import LeafClass
 from railweave.design.leaf_steps import panel_step, split_formula, uplink_kinds
 from railweave.design.pods import spine_ratio
 from railweave.design.ratios import bandwidth_text, ratio_text
@@ -77,20 +78,31 @@ def spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
         )
     else:
         yield SizingStep("links of a leaf-spine pair", "from the intent", str(low.links_per_pair))
-    used = leaves * low.links_per_pair
     whole = layout.pod or low.indexes == low.count
     indexed = "leaves" if whole else "leaf indexes"  # stripes left out cost ports too
-    yield SizingStep(
-        f"ports{down} in use on a spine",
-        f"{leaves} {indexed} × {counted(low.links_per_pair, 'link')}",
-        f"{used} of {ports}",
-    )
+    fewer = _leaves_with_fewer_links(layout)
+    alike = leaves - sum(fewer.values())
+    terms = [f"{alike} {indexed} × {counted(low.links_per_pair, 'link')}"]
+    terms += [f"{count} leaves of {leaf.name} × {counted(leaf.pair, 'link')}" for leaf, count in fewer.items()]
+    used = alike * low.links_per_pair + sum(count * leaf.pair for leaf, count in fewer.items())
+    yield SizingStep(f"ports{down} in use on a spine", " + ".join(terms), f"{used} of {ports}")
     yield from _block_of_spine_steps(layout)
     yield SizingStep(
         "leaf-spine cables",
         " + ".join(f"{one.leaves} leaves × {one.uplinks} uplinks" for one in uplink_kinds(layout)),
         str(layout.leaf_spine_links * layout.planes),
     )
+
+
+def _leaves_with_fewer_links(layout: Layout) -> dict[LeafClass, int]:
+    """Return the leaves below a spine of each class with fewer links to it, which leave ports of their index free.
+
+    Pods differ in them; one of leaves like the first has the ports of all in use.
+    """
+    if layout.pod:
+        return {}
+    classes = (leaf for leaf in layout.classes if not leaf.block and leaf.pair < layout.lowest.links_per_pair)
+    return {leaf: layout.leaves_of(leaf) // layout.networks for leaf in classes}
 
 
 def _block_of_spine_steps(layout: Layout) -> Iterator[SizingStep]:

@@ -91,6 +91,8 @@ def test_a_leaf_with_fewer_ports_is_split_by_itself(designed: Designer) -> None:
     # indexes × 32 uplinks ÷ 64 ports are 8 spines: 4 links of a pair, and 2 from a small leaf.
     assert (sizing.leaves, sizing.spines) == (16, 8)
     assert sizing.links.leaf_spine == 8 * 32 + 8 * 16
+    steps = {step.name: (step.formula, step.result) for step in sizing.steps}
+    assert steps["ports in use on a spine"] == ("8 leaves × 4 links + 8 leaves of old × 2 links", "48 of 64")
     small = [leaf for leaf in fabric.tier_switches[0] if leaf.stripe in (2, 3)]
     assert {leaf.panel.model for leaf in small} == {"nvidia-sn4700"}
     for leaf in small:

@@ -2,8 +2,10 @@
 copies of the fabric, so every NIC reaches each of them by the same number of ports, and so it does each of the leaves
 that share it."""
 
+from math import gcd
+
 from railweave.checks.registry import Breach, Breaches, rule
-from railweave.intent.model import Intent, Topology
+from railweave.intent.model import Intent, Shape, Topology
 from railweave.wording import counted, either
 
 RULE = rule("RW103", "the NICs of a node divide evenly over rails and planes", __doc__, "topology: {rails: 3}")
@@ -41,6 +43,26 @@ def _rails_text(topology: Topology, count: int) -> str:
     return f"{count} rails, one a NIC of `nodes[0]`"
 
 
+def _fewer_ports_than_rails(intent: Intent, index: int, ports: int, count: int) -> Breach:
+    """Return the breach of nodes that some rails would lack, as storage nodes often are."""
+    topology = intent.topology
+    name = intent.nodes[index].name
+    plane = " in a plane" if topology.planes > 1 else ""
+    message = (
+        f"a node `{name}` has {counted(ports, 'port')}{plane}, fewer than the {_rails_text(topology, count)}: a stripe"
+        " has a leaf for each rail, all with the same ports for nodes, and this node would reach only some of them"
+    )
+    ways = [f"give it {count} ports{plane} or a multiple of them"]
+    ports_of_all = [entry.nics.count * (len(entry.nics.own_ports) // topology.planes) for entry in intent.nodes]
+    shared = gcd(*ports_of_all)
+    if topology.leaves_per_nic == 1 and shared:
+        ways.append(f"state `topology.rails: {shared}`, which brings more NICs of a GPU node to each leaf")
+    if topology.shape is Shape.RAIL_OPTIMIZED:
+        ways.append("use `shape: rack-aligned`")
+    ways.append("put its NICs in a fabric of their own (`fabrics`)")
+    return Breach(f"nodes[{index}].nics.count", message, either(ways))
+
+
 @RULE.on_intent
 def rails(intent: Intent) -> Breaches:
     """Divide the ports that a node has in a plane over the rails."""
@@ -54,7 +76,9 @@ def rails(intent: Intent) -> Breaches:
             path = "topology.rails"
         own_ports = len(entry.nics.own_ports)
         ports = entry.nics.count * (own_ports // topology.planes)
-        if not own_ports % topology.planes and ports % count:
+        if index and not own_ports % topology.planes and ports < count:
+            yield _fewer_ports_than_rails(intent, index, ports, count)
+        elif not own_ports % topology.planes and ports % count:
             message = (
                 f"the {ports} ports that a node `{entry.name}` has in a plane do not divide over"
                 f" {_rails_text(topology, count)}"
