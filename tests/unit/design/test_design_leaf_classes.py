@@ -214,6 +214,74 @@ def test_nodes_without_shared_leaves_keep_the_ports_of_one_speed(designed: Desig
     assert [link.upper_port for link in fabric.downlinks_of[leaf.name]] == list(range(32))
 
 
+PLANES = """\
+fabric: pod1
+workload: {{kind: pretraining}}
+nodes:
+  - {{name: gpu, count: {nodes}, gpus: 8, nics: {{count: 4, speed: 200G, ports: {planes}, model: connectx-8}}}}
+  - name: store
+    role: storage
+    count: {stores}
+    gpus: 0
+    share_leaves: true
+    nics: {{count: 4, speed: {speed}, ports: {planes}, model: {model}}}
+  - name: cpu
+    role: cpu
+    count: 3
+    gpus: 0
+    share_leaves: true
+    nics: {{count: 4, speed: 200G, ports: {planes}, model: connectx-8}}
+topology:
+  planes: {planes}
+  leaf: {{model: nvidia-sn5600}}
+  spine: {{model: nvidia-sn5600, count: 8}}
+"""
+STORE_NICS = {
+    (2, "200G"): "connectx-8",
+    (4, "200G"): "connectx-8",
+    (2, "100G"): "connectx-6",
+    (4, "100G"): "amd-pollara-400",
+}
+
+
+def in_planes(planes: int, nodes: int, stores: int, speed: str, *stated: tuple[str, str]) -> Fabric:
+    model = STORE_NICS[planes, speed]
+    text = PLANES.format(planes=planes, nodes=nodes, stores=stores, speed=speed, model=model)
+    for old, new in stated:
+        assert old in text
+        text = text.replace(old, new, 1)
+    return built(design(load_intent_text(text, "planes.yml"), load_catalog()))
+
+
+# 64 cages × 4 ports of 200G, or of 100G, are 128 down. 6 storage nodes have 8 places in 2 cages and 3 CPU nodes 4 in 1,
+# behind 116 GPU nodes in 29.
+@pytest.mark.parametrize("planes", [2, 4])
+@pytest.mark.parametrize("speed", ["200G", "100G"])
+def test_nodes_share_a_leaf_of_each_rail_and_plane(planes: int, speed: str) -> None:
+    fabric = in_planes(planes, 20, 6, speed)
+    first_ports = {"gpu": 0, "store": 116, "cpu": 124}
+    assert fabric.stripe_nodes == {"gpu": 116, "store": 8, "cpu": 4}
+    assert len(fabric.tier_switches[0]) == 4 * planes
+    for leaf in fabric.tier_switches[0]:
+        nodes = {link.lower: link for link in fabric.downlinks_of[leaf.name]}
+        assert len(nodes) == 20 + 6 + 3
+        for kind, first in first_ports.items():
+            link = nodes[f"{kind}1"]
+            port = fabric.host_of[link.lower].ports[link.lower_port]
+            assert (port.plane, port.rail, port.nic, port.port) == (leaf.plane, leaf.rail, leaf.rail, leaf.plane)
+            assert link.upper_port == first
+            assert leaf.panel.ports[first].speed_gbps == link.speed_gbps == port.speed_gbps
+            assert link.network == fabric.host_blocks[leaf.name][0] + 2 * first
+
+
+@pytest.mark.parametrize("planes", [2, 4])
+def test_growth_of_shared_leaves_in_planes_moves_nothing(planes: int) -> None:
+    stated = (("gpus: 8,", "gpus: 8, stripe: 8,"), ("gpus: 0\n", "gpus: 0\n    stripe: 4\n"))
+    before, after = in_planes(planes, 6, 3, "100G", *stated), in_planes(planes, 20, 9, "100G", *stated)
+    assert set(before.links) < set(after.links)
+    assert set(before.switches) < set(after.switches)
+
+
 ONE = """\
 fabric: pod1
 workload: {{kind: pretraining}}
