@@ -27,7 +27,7 @@ from railweave.files import write_private
 from railweave.intent.load import load_intent
 from railweave.lab.cables import LabTopology
 from railweave.lab.growth import LabGrowth, growth
-from railweave.lab.scale import fitting_reserve, needs_scaling, scaled, whole_reserve
+from railweave.lab.scale import attempts, fitting_reserve, needs_scaling, whole_reserve
 from railweave.lab.topology import (
     MACHINE_KIND,
     NETWORK_SCRIPT,
@@ -241,10 +241,7 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
     scaled_text: str | None = None
     mapping: tuple[tuple[str, str, str], ...] = ()
     if needs_scaling(designed.fabric, whole):
-        small = scaled(designed.intent, designed.fabric)
-        scaled_text = _yaml(path, small.keys)
-        mapping = small.mapping
-        designed = design_text(scaled_text, str(folder / SCALED_INTENT))
+        scaled_text, mapping, designed = _scaled(path, designed, str(folder / SCALED_INTENT))
         whole = _started(designed, image)
     if diagnostics := lab_diagnostics(whole):
         raise RefusedError(diagnostics)
@@ -257,6 +254,18 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
         mapping=mapping,
         fitting_reserve=hint,
     )
+
+
+def _scaled(path: Path, designed: Designed, name: str) -> tuple[str, tuple[tuple[str, str, str], ...], Designed]:
+    """Return the text of the scaled-down intent, its mapping and its design; raises RefusedError if all are refused."""
+    first: RefusedError | None = None
+    for small in attempts(designed.intent, designed.fabric, designed.catalog):
+        text = _yaml(path, small.keys)
+        try:
+            return text, small.mapping, design_text(text, name)
+        except RefusedError as refused:
+            first = first or refused
+    raise first or RefusedError(())
 
 
 def _started(designed: Designed, image: NodeImage) -> Fabric:

@@ -5,6 +5,7 @@ roles. It reduces nodes of a stripe, stripes, spines and parallel links; every s
 port 100G.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -102,13 +103,16 @@ VIRTUAL_MODEL = "sonic-vs"
 MOST_NODES = 40
 """Containers that two cores and some gigabytes of memory carry."""
 
-_SPEED = "100G"
+_SPEED_GBPS = 100
+_SPEED = f"{_SPEED_GBPS}G"
 _NIC = "connectx-6"
 _PCIE = "gen4x16"
 _STRIPE_NODES = 2
 _SPINES = 2
 _RESERVE_SPINES = 3
 _KEYS_OF_SPINES = ("links_per_pair", "oversubscription", "spine", "reserve")
+_SIZED_POOLS = ("loopbacks", "links", "hosts", "nics")
+_AS_WRITTEN = "traffic classes, MTU, timers, pools"
 _ROLES = ("leaf", "spine", "super_spine")
 
 
@@ -167,12 +171,28 @@ def _counts(intent: Intent, fabric: Fabric) -> _Counts:
     return counts
 
 
-def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
-    """Return the small intent of the same shape."""
+def attempts(intent: Intent, fabric: Fabric, catalog: Catalog) -> Iterator[ScaledIntent]:
+    """Yield the small intents of the same shape to try, best first: pools can be as large as the intent needs and no
+    larger, so that those of a lab with room to grow, or with other ports, are not."""
+    small = scaled(intent, fabric, catalog)
+    yield small
+    yield scaled(intent, fabric, catalog, grows=False)
+    addressing = small.keys["addressing"]
+    # Nodes without IPv4 have none in the lab either.
+    pools = {key: value for key, value in addressing.items() if key not in _SIZED_POOLS or value == NO_POOL}
+    mapping = [row if row[0] != _AS_WRITTEN else (_AS_WRITTEN, "as written", "default pools") for row in small.mapping]
+    yield ScaledIntent({**small.keys, "addressing": pools}, tuple(mapping))
+
+
+def scaled(intent: Intent, fabric: Fabric, catalog: Catalog, *, grows: bool = True) -> ScaledIntent:
+    """Return the small intent of the same shape; unless it ``grows``, it has no more in reserve than its switches."""
     topology = intent.topology
     per_nic = topology.leaves_per_nic
     counts = _counts(intent, fabric)
-    entries = _entries(intent.nodes[: counts.stripes], counts.stripes, fabric.rails, topology.planes * per_nic)
+    if not grows:
+        counts = counts._replace(reserve_stripes=counts.stripes, reserve_spines=counts.spines)
+    nics = _nics(fabric.rails, topology.planes * per_nic, catalog)
+    entries = _entries(intent.nodes[: counts.stripes], counts.stripes, fabric.rails, nics)
     reserve = {
         "leaves": counts.reserve_stripes * counts.leaves_of_stripe,
         "spines": counts.reserve_spines * counts.networks,
@@ -219,9 +239,18 @@ def _ratio(spines: int, rails: int, *, in_rails: bool) -> str:
     return f"{max(downlinks / spines, 1):g}:1"
 
 
-def _entries(nodes: tuple[Nodes, ...], stripes: int, rails: int, ports: int) -> list[dict[str, Any]]:
+def _nics(count: int, ports: int, catalog: Catalog) -> dict[str, Any]:
+    """Return the NICs of a node: of the usual model, of another for more ports than that has."""
+    nics = {"count": count, "speed": _SPEED, "ports": ports, "model": _NIC, "pcie": _PCIE}
+    if catalog.nic(_NIC).find(ports, _SPEED_GBPS) is not None:
+        return nics
+    del nics["pcie"]
+    nics["model"] = next((nic for nic in catalog.nic_ids() if catalog.nic(nic).find(ports, _SPEED_GBPS)), _NIC)
+    return nics
+
+
+def _entries(nodes: tuple[Nodes, ...], stripes: int, rails: int, nics: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the entries of the intent, one stripe each; the last takes the remaining stripes."""
-    nics = {"count": rails, "speed": _SPEED, "ports": ports, "model": _NIC, "pcie": _PCIE}
     entries: list[dict[str, Any]] = []
     for stripe, entry in enumerate(nodes):
         keys = {"name": entry.name, "count": _STRIPE_NODES, "gpus": max(rails, 1), "nics": dict(nics)}
@@ -315,7 +344,7 @@ def _mapping(intent: Intent, fabric: Fabric, keys: dict[str, Any]) -> tuple[tupl
     if fabric.nic_blocks:
         rows.append(("leaves of a NIC", str(fabric.leaves_per_nic), str(fabric.leaves_per_nic)))
     rows += [
-        ("traffic classes, MTU, timers, pools", "as written", "the same"),
+        (_AS_WRITTEN, "as written", "the same"),
         ("switch models", models, VIRTUAL_MODEL),
         ("GPU nodes", str(len(fabric.hosts)), str(nodes)),
         ("nodes of a stripe", str(nodes_of_stripe(fabric)), str(_STRIPE_NODES)),

@@ -42,7 +42,7 @@ def test_the_reserve_of_one_switch_a_rail_is_its_nodes() -> None:
 
 @pytest.mark.parametrize(("nodes", "tiers", "spines"), [(32, 1, 0), (100, 2, 16)])
 def test_a_small_intent_has_the_tiers_of_the_large_one(nodes: int, tiers: int, spines: int) -> None:
-    made = scaled(*designed(LARGE.replace("NODES", str(nodes))))
+    made = scaled(*designed(LARGE.replace("NODES", str(nodes))), load_catalog())
     _, small = designed(yaml.safe_dump(made.keys))
     assert (small.rail_only, small.rails, len(small.tiers), small.sizing.spines) == (True, 8, tiers, spines)
     assert ("spines" in {what for what, _, _ in made.mapping}) == (tiers > 1)
