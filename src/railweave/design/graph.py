@@ -62,6 +62,7 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
         leaves_per_nic=layout.leaves_per_nic,
         nic_blocks=_nic_blocks(addressing, layout, tiers[0]),
         stripe_nodes={group.entry.name: group.stripe_nodes for group in layout.groups},
+        pod_stripes=layout.pod,
         automatic_stripes=tuple(entry.name for entry in intent.nodes[1:] if entry.first_stripe is None),
     )
 

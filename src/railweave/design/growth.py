@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 from railweave.design.nodes import with_fewer_rails
 from railweave.fabric.devices import NodeRole
@@ -12,9 +13,12 @@ from railweave.intent.model import Intent, Nodes, Shape
 
 def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
     """Return the intent with what ``first_stripe: auto`` stands for in its fabric stated, and the reserve with it; with
-    entries that share leaves their stripes as well, and the rails where they follow from the number of leaves."""
+    entries that share leaves their stripes as well, and the rails where they follow from the number of leaves, and the
+    size of pods, which can follow from the number of spines."""
     if with_fewer_rails(intent) is not None:
         intent = replace(intent, topology=intent.topology.with_values(rails=fabric.rails))
+    if intent.topology.pod is None and fabric.pod_stripes:
+        intent = replace(intent, topology=intent.topology.with_values(pod=fabric.pod_stripes))
     shares = any(entry.share_leaves for entry in intent.nodes)
     if all(entry.first_stripe is not None for entry in intent.nodes[1:]) and not shares:
         return intent
@@ -58,9 +62,10 @@ def of_nodes(intent: Intent, counts: Mapping[str, int], leaves: int) -> Intent |
 
 
 def growing(intent: Intent) -> Nodes:
-    """Return the entry of nodes that grows: the last with GPUs, behind whose stripes there is room."""
-    with_gpus = [entry for entry in intent.nodes if entry.role is NodeRole.GPU and entry.gpus]
-    return max(with_gpus or intent.nodes, key=_first_stripe)
+    """Return the entry of nodes that grows: the last with GPUs and leaves of its own, behind which there is room."""
+    owners = [entry for entry in intent.nodes if not entry.share_leaves]
+    with_gpus = [entry for entry in owners if entry.role is NodeRole.GPU and entry.gpus]
+    return max(with_gpus or owners, key=_first_stripe)
 
 
 def _first_stripe(entry: Nodes) -> int:
@@ -84,13 +89,33 @@ def most_growing(intent: Intent, fabric: Fabric) -> int:
     others = (other for other in intent.nodes if not other.share_leaves)
     ends = [_first_stripe(other) - first for other in others if _first_stripe(other) > first]
     if entry.leaf and entry.leaf.reserve:
-        leaves_of_stripe = fabric.rails if intent.topology.shape.has_rails else 1
-        ends.append(-(-entry.leaf.reserve // leaves_of_stripe))
+        ends.append(_reserved_stripes(intent, fabric, entry.leaf.reserve))
     if not ends:
-        return fabric.sizing.limits.nodes - sum(one.count for one in intent.nodes) + entry.count
+        return fabric.sizing.limits.nodes - _most_before(intent, fabric)
     stripes = min(ends)
     full = Counter(host.stripe for host in fabric.hosts if host.kind == entry.name)
     return stripes * (entry.stripe or intent.topology.stripe or max(full.values()))
+
+
+def _most_before(intent: Intent, fabric: Fabric) -> int:
+    """Return the nodes that the limit of a fabric counts of all entries but the last: full stripes up to the next
+    entry's, also where today's nodes do not fill them; entries on the leaves of others as they are."""
+    owners = sorted((entry for entry in intent.nodes if not entry.share_leaves), key=_first_stripe)
+    nodes = sum(entry.count for entry in intent.nodes if entry.share_leaves)
+    for entry, following in pairwise(owners):
+        stripes = _first_stripe(following) - _first_stripe(entry)
+        if entry.leaf and entry.leaf.reserve:
+            stripes = min(stripes, _reserved_stripes(intent, fabric, entry.leaf.reserve))
+        nodes += stripes * fabric.stripe_nodes[entry.name]
+    return nodes
+
+
+def _reserved_stripes(intent: Intent, fabric: Fabric, leaves: int) -> int:
+    """Return the stripes that spines keep ports for, for so many leaves of an entry."""
+    leaves_of_stripe = fabric.leaves_per_nic
+    if intent.topology.shape.has_rails:
+        leaves_of_stripe *= fabric.rails
+    return -(-leaves // leaves_of_stripe)
 
 
 def grown(intent: Intent, nodes: int) -> Intent:

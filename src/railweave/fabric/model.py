@@ -102,6 +102,8 @@ class Fabric:
     stripe_nodes: Mapping[str, int] = field(default_factory=dict)
     # The entries of nodes, after the first, whose first stripe follows from the entries before them.
     automatic_stripes: tuple[str, ...] = ()
+    # Stripes of a pod (leaves where they belong to racks), 0 where there are none and none are reserved.
+    pod_stripes: int = 0
 
     @property
     def interfaces(self) -> str:

@@ -28,6 +28,9 @@ class _Variant(NamedTuple):
 def earlier_defaults(intent: Intent) -> Iterator[EarlierDefault]:
     """Yield the fabrics of an intent with earlier defaults, one by one and together, where it states no other value."""
     catalog = load_catalog()
+    # Of an intent that was designed, the size of pods is that of today's split.
+    if "topology.pod" not in intent.places:
+        intent = replace(intent, topology=intent.topology.with_values(pod=None))
     for variant in _variants(intent, catalog):
         fabric = design(variant.intent, catalog).fabric
         if fabric is not None:

@@ -1,0 +1,53 @@
+"""The last phase of a bill orders exactly what grows without moving a cable, and is never refused."""
+
+from pathlib import Path
+
+import pytest
+
+from railweave import api
+
+LOSSY = """
+traffic_classes:
+  - {name: roce, role: rdma, dscp: [26], priority: 3, share: 90}
+  - {name: cnp, role: cnp, dscp: [48], priority: 6, strict: true}
+  - {name: best-effort, role: bulk, dscp: default, priority: 0, share: 10}
+"""
+
+# The spines that are stated are those of a pod of one stripe: larger pods would need more of them.
+ONE_POD = """
+nodes: [{name: gpu, count: 16, gpus: 8, nics: {count: 8, speed: 400G, model: connectx-7}}]
+topology:
+  tiers: 3
+  leaf: {model: nokia-ixr7220-h4-64d}
+  spine: {model: nokia-ixr7220-h4-64d, count: 8}
+  super_spine: {model: nokia-ixr7220-h4-64d}
+"""
+# The first kind keeps stripes 0 and 1 though it fills neither: 30 stripes of 32 nodes are left for the second.
+TWO_KINDS = """
+nodes:
+  - {name: gpu, count: 2, gpus: 2, nics: {count: 1, speed: 100G, ports: 2, model: broadcom-thor}}
+  - {name: more, count: 1, gpus: 8, nics: {count: 1, speed: 100G, ports: 2, model: connectx-7}, first_stripe: 2}
+topology: {shape: rail-only, links_per_pair: 4, leaf: {model: nvidia-sn4700, uplink_speed: 100G}}
+"""
+# Nodes on the leaves of others do not grow; those of the last kind have one stripe of two.
+SHARED = """
+nodes:
+  - {name: gpu, count: 3, gpus: 1, nics: {count: 1, speed: 100G, model: bluefield-3}}
+  - {name: beside, count: 1, gpus: 8, nics: {count: 1, speed: 100G, model: intel-e810}, share_leaves: true}
+  - {name: last, count: 2, gpus: 8, nics: {count: 2, speed: 100G, model: broadcom-thor}, stripe: 2}
+topology:
+  oversubscription: "1.5:1"
+  links_per_pair: 4
+  leaf: {model: sonic-vs, downlink_speed: 100G, uplink_speed: 100G}
+  spine: {model: sonic-vs}
+  reserve: {leaves: 4}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"), [(ONE_POD, [16, 64]), (TWO_KINDS, [1, 960]), (SHARED, [2])], ids=["pod", "kinds", "shared"]
+)
+def test_all_nodes_that_fit_are_a_phase(tmp_path: Path, text: str, nodes: list[int]) -> None:
+    path = tmp_path / "pod.yml"
+    path.write_text(f"fabric: pod\nworkload: {{kind: pretraining}}{text}{LOSSY}", encoding="utf-8")
+    assert [phase.nodes for phase in api.bom_phases(api.open_project(path))] == nodes
