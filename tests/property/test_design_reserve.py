@@ -57,7 +57,9 @@ def test_growth_within_the_reserve_moves_no_cable(wish: Wish) -> None:
         # Said only where more leaves are reserved than a spine has ports.
         assert (wish.stripes + wish.reserved_stripes) * wish.nics > 32
         return
-    after = design(grown(wish.intent(), wish.nodes * (wish.stripes + wish.reserved_stripes)), CATALOG).fabric
+    after = design(
+        grown(wish.intent(), wish.nodes * (wish.stripes + wish.reserved_stripes), before.fabric), CATALOG
+    ).fabric
     assert after is not None
     assert not moved_cables(before.fabric, after)
     assert not renumbered(before.fabric, after)

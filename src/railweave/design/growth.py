@@ -1,6 +1,5 @@
 """An intent of more nodes: the same fabric as it grows, with everything that follows from their number."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -9,6 +8,9 @@ from railweave.design.nodes import with_fewer_rails
 from railweave.fabric.devices import NodeRole
 from railweave.fabric.model import Fabric
 from railweave.intent.model import Intent, Nodes, Shape
+
+_BEHIND = "-behind"
+"""The end of the name of the entry for nodes behind the stripes of others."""
 
 
 def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
@@ -68,6 +70,11 @@ def growing(intent: Intent) -> Nodes:
     return max(with_gpus or owners, key=_first_stripe)
 
 
+def _owners(intent: Intent) -> list[Nodes]:
+    """Return the entries with leaves of their own, in the order of their stripes."""
+    return sorted((entry for entry in intent.nodes if not entry.share_leaves), key=_first_stripe)
+
+
 def _first_stripe(entry: Nodes) -> int:
     """Return the first stripe of an entry; of ``with_first_stripes`` all but the first state it."""
     return entry.first_stripe or 0
@@ -81,56 +88,55 @@ def gpus_of(intent: Intent) -> int:
 def most_growing(intent: Intent, fabric: Fabric) -> int:
     """Return how many nodes of the entry that grows fit into ``fabric`` without moving a cable.
 
-    Where another entry begins behind it, its stripes end there, as they do where spines keep no more ports apart for
-    its leaves; else it takes all room that the fabric has left.
+    Where another entry begins behind it, its stripes end there; else it takes all room that the fabric has left.
     """
+    owners = _owners(intent)
     entry = growing(intent)
-    first = _first_stripe(entry)
-    others = (other for other in intent.nodes if not other.share_leaves)
-    ends = [_first_stripe(other) - first for other in others if _first_stripe(other) > first]
+    if entry is not owners[-1]:
+        return _most_before(intent, fabric, entry, owners[owners.index(entry) + 1])
+    nodes = sum(other.count for other in intent.nodes if other.share_leaves)
+    # Full stripes, also where today's nodes do not fill them: they are no room for another entry.
+    nodes += sum(_most_before(intent, fabric, other, following) for other, following in pairwise(owners))
+    return fabric.sizing.limits.nodes - nodes
+
+
+def _most_before(intent: Intent, fabric: Fabric, entry: Nodes, following: Nodes) -> int:
+    """Return the nodes of an entry that its stripes up to the ``following`` one's hold, as far as spines keep ports."""
+    stripes = _first_stripe(following) - _first_stripe(entry)
     if entry.leaf and entry.leaf.reserve:
-        ends.append(_reserved_stripes(intent, fabric, entry.leaf.reserve))
-    if not ends:
-        return fabric.sizing.limits.nodes - _most_before(intent, fabric)
-    stripes = min(ends)
-    full = Counter(host.stripe for host in fabric.hosts if host.kind == entry.name)
-    return stripes * (entry.stripe or intent.topology.stripe or max(full.values()))
+        leaves_of_stripe = fabric.leaves_per_nic
+        if intent.topology.shape.has_rails:
+            leaves_of_stripe *= fabric.rails
+        stripes = min(stripes, -(-entry.leaf.reserve // leaves_of_stripe))
+    return stripes * fabric.stripe_nodes[entry.name]
 
 
-def _most_before(intent: Intent, fabric: Fabric) -> int:
-    """Return the nodes that the limit of a fabric counts of all entries but the last: full stripes up to the next
-    entry's, also where today's nodes do not fill them; entries on the leaves of others as they are."""
-    owners = sorted((entry for entry in intent.nodes if not entry.share_leaves), key=_first_stripe)
-    nodes = sum(entry.count for entry in intent.nodes if entry.share_leaves)
-    for entry, following in pairwise(owners):
-        stripes = _first_stripe(following) - _first_stripe(entry)
-        if entry.leaf and entry.leaf.reserve:
-            stripes = min(stripes, _reserved_stripes(intent, fabric, entry.leaf.reserve))
-        nodes += stripes * fabric.stripe_nodes[entry.name]
-    return nodes
-
-
-def _reserved_stripes(intent: Intent, fabric: Fabric, leaves: int) -> int:
-    """Return the stripes that spines keep ports for, for so many leaves of an entry."""
-    leaves_of_stripe = fabric.leaves_per_nic
-    if intent.topology.shape.has_rails:
-        leaves_of_stripe *= fabric.rails
-    return -(-leaves // leaves_of_stripe)
-
-
-def grown(intent: Intent, nodes: int) -> Intent:
+def grown(intent: Intent, nodes: int, today: Fabric) -> Intent:
     """Return the intent with so many nodes of the entry that grows; its leaves follow from them, its spines stay.
 
-    What it states of the workload's GPUs and growth is left out.
+    Nodes that do not fit before the stripes of another entry are behind the last, as an entry of their own. What it
+    states of the workload's GPUs and growth is left out.
     """
     entry = growing(intent)
     topology = intent.topology
     leaf = topology.leaf.with_values(count=None)
+    tiers = topology.tiers
+    if tiers == 2 and today.pod_stripes:
+        # Pods that are reserved are for a third tier later.
+        tiers = None
+    behind = 0
+    owners = _owners(intent)
+    if entry is not owners[-1]:
+        behind = max(0, nodes - _most_before(intent, today, entry, owners[owners.index(entry) + 1]))
+    entries = [one.with_values(count=nodes - behind) if one is entry else one for one in intent.nodes]
+    if behind:
+        end = 1 + max(host.stripe or 0 for host in today.hosts)
+        entries.append(entry.with_values(name=f"{entry.name}{_BEHIND}", count=behind, first_stripe=end))
     return replace(
         intent,
         workload=intent.workload.with_values(gpus=None, growth=None),
-        nodes=tuple(one.with_values(count=nodes) if one is entry else one for one in intent.nodes),
-        topology=topology.with_values(leaf=leaf),
+        nodes=tuple(entries),
+        topology=topology.with_values(leaf=leaf, tiers=tiers),
     )
 
 
@@ -138,14 +144,19 @@ def without_switches_of_pods(intent: Intent, before: Fabric) -> Intent | None:
     """Return the intent without the number of spines, where it states that of all pods of ``before`` together, to be
     designed as far as its pods; None where nothing depends on their number."""
     topology = intent.topology
-    if not before.sizing.super_spines or topology.spine.count is None:
+    if not before.pod_stripes or topology.spine.count is None:
         return None
     return replace(intent, topology=topology.with_values(spine=topology.spine.with_values(count=None)))
 
 
 def with_switches_of_pods(intent: Intent, before: Fabric, after: Fabric) -> Intent:
     """Return the intent with the spines for the pods of ``after``, each with as many as those of ``before`` have."""
-    topology, stated = intent.topology, intent.topology.spine.count or 0
-    pods, more = (len({one.pod for one in fabric.switches if one.pod is not None}) for fabric in (before, after))
-    spine = topology.spine.with_values(count=stated // pods * more)
+    topology = intent.topology
+    of_a_pod = (topology.spine.count or 0) // _pods(before)
+    spine = topology.spine.with_values(count=of_a_pod * _pods(after))
     return replace(intent, topology=topology.with_values(spine=spine))
+
+
+def _pods(fabric: Fabric) -> int:
+    """Return the number of pods; two tiers are one, whose number is not stated."""
+    return len({switch.pod for switch in fabric.switches if switch.pod is not None}) or 1

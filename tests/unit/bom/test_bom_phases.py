@@ -8,6 +8,8 @@ import pytest
 
 from railweave import api
 from railweave.bom.bill import Bill, PartKind
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
 from railweave.design.growth import grown
 from railweave.errors import RefusedError
 from railweave.intent.load import load_intent
@@ -107,8 +109,24 @@ def test_growth_without_a_place_is_refused_with_the_phase_and_the_place(tmp_path
 
 def test_the_entry_that_grows_keeps_everything_but_its_number() -> None:
     intent = load_intent(ROOT / "intent/mixed-nodes.yml")
-    larger = grown(intent, 90)
+    fabric = design(intent, load_catalog()).fabric
+    assert fabric is not None
+    larger = grown(intent, 16, fabric)
     changed = [index for index, (old, new) in enumerate(zip(intent.nodes, larger.nodes, strict=True)) if old != new]
     assert len(changed) == 1
-    assert larger.nodes[changed[0]].count == 90
+    assert larger.nodes[changed[0]].count == 16
     assert intent.nodes[changed[0]].gpus
+
+
+def test_nodes_that_do_not_fit_before_others_are_an_entry_behind_them() -> None:
+    intent = load_intent(ROOT / "intent/mixed-nodes.yml")
+    fabric = design(intent, load_catalog()).fabric
+    assert fabric is not None
+    # Stripes 2 to 5 of 4 nodes are those of the older nodes, stripe 6 is that of storage.
+    larger = grown(intent, 90, fabric)
+    assert [(entry.name, entry.count, entry.first_stripe) for entry in larger.nodes] == [
+        ("gpu", 8, None),
+        ("old", 16, 2),
+        ("store", 4, 6),
+        ("old-behind", 74, 7),
+    ]

@@ -183,8 +183,8 @@ nodes:
     assert today is not None
     # Reserves of 16 leaves on 4 rails hold 4 stripes of 4 nodes, those of 8 leaves 2.
     assert most_growing(intent, today) == most
-    assert design(grown(intent, most), catalog).fabric is not None
-    assert design(grown(intent, most + 1), catalog).fabric is None
+    assert design(grown(intent, most, today), catalog).fabric is not None
+    assert design(grown(intent, most + 1, today), catalog).fabric is None
 
 
 def carried(fabric: Fabric, one: str, other: str, lost: str, links: slice) -> PairBandwidth:

@@ -72,24 +72,24 @@ def bom_phases(project: Project, *, prices: Path | None = None, spares: Iterable
     today = load_countable(project.intent)
     totals: list[Bill] = []
     phases: list[BomPhase] = []
-    for title, designed in _phases(today):
+    for title, nodes, designed in _phases(today):
         total = with_spares(bill(designed.fabric, designed.catalog), rules)
         order = total
         if totals:
             order = change(totals[-1], total, phases[-1].title)
         totals.append(total)
-        phases.append(BomPhase(title, growing(designed.intent).count, gpus_of(designed.intent), order))
+        phases.append(BomPhase(title, nodes, gpus_of(designed.intent), order))
     if price_list is None:
         return tuple(phases)
     parts = [line for total in totals for line in total.lines]
     return tuple(phase._replace(bill=priced(phase.bill, price_list, parts)) for phase in phases)
 
 
-def _phases(today: Designed) -> Iterator[tuple[str, Designed]]:
-    """Yield the fabric of each phase, each larger than the one before."""
+def _phases(today: Designed) -> Iterator[tuple[str, int, Designed]]:
+    """Yield the nodes of the entry that grows and the fabric of each phase, each larger than the one before."""
     intent = today.intent
     kind = growing(intent)
-    yield "today", today
+    yield "today", kind.count, today
     largest = kind.count
     target = intent.workload.growth
     if target is not None:
@@ -99,16 +99,16 @@ def _phases(today: Designed) -> Iterator[tuple[str, Designed]]:
             title = f"{target.gpus:,} GPUs"
             if target.months is not None:
                 title += f" in {counted(target.months, 'month')}"
-            yield title, _grown(today, nodes)
+            yield title, nodes, _grown(today, nodes)
             largest = nodes
     fits = most_growing(intent, today.fabric)
     if fits > largest:
-        yield "all nodes that fit", _grown(today, fits)
+        yield "all nodes that fit", fits, _grown(today, fits)
 
 
 def _grown(today: Designed, nodes: int) -> Designed:
     """Return the design with so many nodes; raises RefusedError with what prevents it."""
-    larger = grown(today.intent, nodes)
+    larger = grown(today.intent, nodes, today.fabric)
     try:
         # Pods that state their switches are designed twice: first without, to count how many switches they need.
         if (counted_freely := without_switches_of_pods(larger, today.fabric)) is not None:
