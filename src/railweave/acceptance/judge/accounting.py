@@ -1,0 +1,113 @@
+"""The bytes that both ends of every link counted: what vanished, what a counter made up, what went to another port.
+
+What one end sent is what the other received, but for a few control frames between both readings and for what chips
+count beside the packet; healthy links of a kind agree in that. A switch forwards what it receives, which tells a
+wrong counter from a loss: after a loss its own sums still agree.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import NamedTuple
+
+from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.judge.paths import PlanIndex
+from railweave.acceptance.judge.statistics import Spread
+from railweave.acceptance.judge.tally import RoundTally
+from railweave.acceptance.model import CoveredLink, PortEnd
+
+_CONTROL_BYTES = 64 * 1024
+"""LLDP, BGP and ARP of the seconds between the readings of both ends: a few hundred frames."""
+
+
+class Flow(NamedTuple):
+    """The bytes of one direction of a link in a round, as counted at both ends."""
+
+    link: CoveredLink
+    sender: PortEnd
+    receiver: PortEnd
+    round: str
+    sent: int
+    received: int
+
+    @property
+    def lost(self) -> int:
+        """Return the bytes that did not arrive; negative if more arrived than left."""
+        return self.sent - self.received
+
+    @property
+    def share(self) -> float:
+        """Return the lost share of the larger count."""
+        return self.lost / max(self.sent, self.received)
+
+
+def loaded_flows(index: PlanIndex, tallies: Mapping[str, RoundTally]) -> Iterator[Flow]:
+    """Yield every direction of a link that carried ``covered_share`` of its rate in a round, read at both ends."""
+    for counts in tallies.values():
+        least_per_gbps = index.rounds[counts.round].seconds * 1e9 / 8 * index.plan.settings.covered_share
+        for link in index.plan.links:
+            least = least_per_gbps * link.speed_gbps
+            lower = counts.port(link.lower)
+            upper = counts.port(link.upper)
+            for sender, receiver, source, sink in (
+                (link.lower, link.upper, lower, upper),
+                (link.upper, link.lower, upper, lower),
+            ):
+                sent = source.get(CounterMeaning.SENT_BYTES)
+                received = sink.get(CounterMeaning.RECEIVED_BYTES)
+                if sent is not None and received is not None and max(sent, received) >= least:
+                    yield Flow(link, sender, receiver, counts.round, sent, received)
+
+
+def imbalances(index: PlanIndex, flows: Iterable[Flow]) -> dict[tuple[PortEnd, PortEnd], list[Flow]]:
+    """Return the flows whose ends differ by more than those of healthy links do, by sender and receiver."""
+    kinds: dict[tuple[str, bool, str], list[Flow]] = defaultdict(list)
+    for flow in flows:
+        node = index.nodes.get(flow.link.lower.device)
+        node_kind = node.kind if node is not None else ""
+        kinds[flow.link.kind, flow.sender == flow.link.upper, node_kind].append(flow)
+    unequal: dict[tuple[PortEnd, PortEnd], list[Flow]] = defaultdict(list)
+    for alike in kinds.values():
+        healthy = Spread([flow.share for flow in alike])
+        for flow in alike:
+            control = _CONTROL_BYTES / max(flow.sent, flow.received)
+            if abs(flow.share - healthy.middle) > healthy.tolerance + control:
+                unequal[flow.sender, flow.receiver].append(flow)
+    return unequal
+
+
+def device_surplus(index: PlanIndex, counts: RoundTally, device: str) -> int | None:
+    """Return the bytes that a switch received beyond those that it sent; None for a node or an unread port."""
+    if device not in index.devices:
+        return None
+    surplus = 0
+    for link in index.links_of[device]:
+        end = link.upper if link.upper.device == device else link.lower
+        port = counts.port(end)
+        if CounterMeaning.SENT_BYTES not in port or CounterMeaning.RECEIVED_BYTES not in port:
+            return None
+        surplus += port[CounterMeaning.RECEIVED_BYTES] - port[CounterMeaning.SENT_BYTES]
+    return surplus
+
+
+def swapped_links(
+    links: Iterable[CoveredLink], tallies: Iterable[RoundTally]
+) -> Iterator[tuple[CoveredLink, CoveredLink]]:
+    """Yield pairs of links of which each counts at one end what the other counts at its far end, over all rounds."""
+    counted = list(tallies)
+    for first, second in combinations(links, 2):
+        straight = 0
+        crossed = 0
+        for counts in counted:
+            straight += _difference(counts, first.lower, first.upper) + _difference(counts, second.lower, second.upper)
+            crossed += _difference(counts, first.lower, second.upper) + _difference(counts, second.lower, first.upper)
+        # A loss leaves both differences; swapped cables leave but control frames.
+        if crossed * 10 < straight:
+            yield first, second
+
+
+def _difference(counts: RoundTally, one_end: PortEnd, far_end: PortEnd) -> int:
+    near = counts.port(one_end)
+    far = counts.port(far_end)
+    sent, received = CounterMeaning.SENT_BYTES, CounterMeaning.RECEIVED_BYTES
+    return abs(near.get(sent, 0) - far.get(received, 0)) + abs(far.get(sent, 0) - near.get(received, 0))

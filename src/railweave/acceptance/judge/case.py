@@ -1,0 +1,119 @@
+"""What the rules look at: a plan, what its tests yielded, and what every port counted in the rounds that count."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.judge.accounting import Flow, imbalances, loaded_flows, swapped_links
+from railweave.acceptance.judge.outcomes import Measure, MeasuredTest
+from railweave.acceptance.judge.paths import PlanIndex, ends_of
+from railweave.acceptance.judge.tally import RoundTally
+from railweave.acceptance.model import CoveredLink, Metric, NicPort, PlannedTest, PortEnd, RoundKind
+
+TRANSPORT_LOSS = (CounterMeaning.OUT_OF_SEQUENCE, CounterMeaning.RETRANSMISSIONS)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An acceptance as the rules see it; disturbed rounds have no tally here, and their tests did not run."""
+
+    index: PlanIndex
+    outcomes: Mapping[str, MeasuredTest]
+    tallies: Mapping[str, RoundTally]
+
+    @cached_property
+    def flows(self) -> tuple[Flow, ...]:
+        """Return every loaded direction of every link in every round."""
+        return tuple(loaded_flows(self.index, self.tallies))
+
+    @cached_property
+    def unequal(self) -> Mapping[tuple[PortEnd, PortEnd], list[Flow]]:
+        """Return the flows whose two ends counted differently, by sender and receiver."""
+        return imbalances(self.index, self.flows)
+
+    @cached_property
+    def swapped(self) -> tuple[tuple[CoveredLink, CoveredLink], ...]:
+        """Return the pairs of links whose cables are swapped."""
+        links = {flows[0].link.lower: flows[0].link for flows in self.unequal.values()}
+        return tuple(swapped_links(links.values(), self.tallies.values()))
+
+    @cached_property
+    def exchanged_ports(self) -> frozenset[PortEnd]:
+        """Return both ends of all links with swapped cables."""
+        ends: set[PortEnd] = set()
+        for pair in self.swapped:
+            for link in pair:
+                ends |= {link.lower, link.upper}
+        return frozenset(ends)
+
+    @cached_property
+    def meanings(self) -> frozenset[CounterMeaning]:
+        """Return what the devices count."""
+        return frozenset().union(*(counts.meanings for counts in self.tallies.values()))
+
+    @cached_property
+    def rails(self) -> frozenset[int]:
+        """Return the rails of the fabric."""
+        return frozenset(link.rail for link in self.index.plan.links if link.rail is not None)
+
+    @cached_property
+    def planes(self) -> frozenset[int]:
+        """Return the planes of the fabric."""
+        return frozenset(link.plane for link in self.index.plan.links)
+
+    @cached_property
+    def lossless_queues(self) -> frozenset[int]:
+        """Return the queues, and so the priorities, of lossless classes."""
+        return frozenset(planned.queue for planned in self.index.plan.classes if planned.lossless)
+
+    @cached_property
+    def crossings(self) -> Mapping[NicPort, list[PlannedTest]]:
+        """Return the tests of each NIC port."""
+        tests: dict[NicPort, list[PlannedTest]] = defaultdict(list)
+        for test in self.index.plan.tests:
+            for port in ends_of(test):
+                tests[port].append(test)
+        return tests
+
+    def rounds(self, *kinds: RoundKind) -> Iterator[RoundTally]:
+        """Yield the tallies of rounds of these kinds, of all without."""
+        for name, counts in self.tallies.items():
+            if not kinds or self.index.rounds[name].kind in kinds:
+                yield counts
+
+    def measures(self, metric: Metric, *kinds: RoundKind) -> Iterator[tuple[PlannedTest, Measure]]:
+        """Yield what tests of these kinds measured of a metric, of all without."""
+        for test in self.index.plan.tests:
+            if kinds and test.kind not in kinds:
+                continue
+            measure = self.outcomes[test.id].measure(metric)
+            if measure is not None:
+                yield test, measure
+
+    def nic_end(self, port: NicPort) -> PortEnd | None:
+        """Return the end of the link at a NIC port."""
+        link = self.index.host_link.get(port)
+        if link is None:
+            return None
+        return link.lower
+
+    def transport_noticed(self, tests: Iterable[PlannedTest]) -> bool | None:
+        """Tell whether the NICs of tests saw packets missing in their rounds; None if they do not count that."""
+        noticed: bool | None = None
+        for test in tests:
+            counts = self.tallies.get(test.round)
+            if counts is None:
+                continue
+            for port in ends_of(test):
+                end = self.nic_end(port)
+                if end is None:
+                    continue
+                nic = counts.port(end)
+                for meaning in TRANSPORT_LOSS:
+                    if nic.get(meaning):
+                        return True
+                    if meaning in nic:
+                        noticed = False
+        return noticed

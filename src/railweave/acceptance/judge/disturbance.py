@@ -1,0 +1,108 @@
+"""Rounds in which somebody else used the fabric: they are not judged.
+
+What a test puts on its two host links follows from what it measured; all tests of a round agree in that factor, which
+holds headers, start-up and acknowledgments. Bytes beyond it are not the plan's.
+"""
+
+from collections.abc import Iterator, Mapping
+from statistics import median
+from typing import NamedTuple
+
+from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.judge.case import Case
+from railweave.acceptance.judge.outcomes import MeasuredTest
+from railweave.acceptance.judge.paths import PlanIndex
+from railweave.acceptance.judge.tally import RoundTally
+from railweave.acceptance.model import CoveredLink, Metric, NicPort, PlannedTest, PortEnd, RoundKind
+
+_PAIRS = frozenset({RoundKind.ISOLATED, RoundKind.LOADED, RoundKind.INCAST, RoundKind.LATENCY})
+
+
+class Carried(NamedTuple):
+    """The bytes of one direction of a host link, and those of payload that the plan puts on it."""
+
+    link: CoveredLink
+    is_up: bool
+    # The lower of both ends: a counter that is wrong disturbs nobody.
+    bytes: int
+    # Of tests in this direction, and of those in the other, whose acknowledgments go this way.
+    payload: float
+    acknowledged: float
+
+
+def disturbed_rounds(case: Case) -> Mapping[str, str]:
+    """Return the rounds with traffic that the plan does not explain, each with where it was seen."""
+    strange: dict[str, str] = {}
+    for counts in case.rounds(*_PAIRS):
+        carried = list(_carried(case.index, case.outcomes, counts))
+        factor = _factor([part.bytes / part.payload for part in carried if part.payload])
+        reverse = _factor(
+            [part.bytes / part.acknowledged for part in carried if part.acknowledged and not part.payload]
+        )
+        planned = case.index.rounds[counts.round]
+        for part in carried:
+            excess = part.bytes - factor * part.payload - reverse * part.acknowledged
+            share = excess / (part.link.speed_gbps * 1e9 / 8 * planned.seconds)
+            if share > case.index.plan.settings.disturbed_share and not _explained(case, counts, part.link):
+                end = part.link.lower
+                strange[counts.round] = f"{end.device}:{end.port} carried {share:.1%} of its rate beyond its tests"
+                break
+    return strange
+
+
+def _factor(ratios: list[float]) -> float:
+    return median(ratios) if ratios else 0.0
+
+
+def _carried(index: PlanIndex, outcomes: Mapping[str, MeasuredTest], counts: RoundTally) -> Iterator[Carried]:
+    seconds = index.rounds[counts.round].seconds
+    sent: dict[NicPort, float] = {}
+    received: dict[NicPort, float] = {}
+    unknown: set[NicPort] = set()
+    for test in index.tests_of[counts.round]:
+        _add_test(test, outcomes[test.id], seconds, (sent, received), unknown)
+    for port, link in index.host_link.items():
+        if port in unknown:
+            continue
+        for is_up, near, far in ((True, link.lower, link.upper), (False, link.upper, link.lower)):
+            read = _both(counts, near, far)
+            if read is not None:
+                ways = (sent, received) if is_up else (received, sent)
+                yield Carried(link, is_up, read, ways[0].get(port, 0.0), ways[1].get(port, 0.0))
+
+
+def _add_test(
+    test: PlannedTest,
+    outcome: MeasuredTest,
+    seconds: int,
+    ways: tuple[dict[NicPort, float], dict[NicPort, float]],
+    unknown: set[NicPort],
+) -> None:
+    measure = outcome.measure(Metric.BANDWIDTH)
+    if test.receiver is None:
+        return
+    if measure is None and test.kind is not RoundKind.LATENCY:
+        # A test without a value may have sent for a while.
+        unknown |= {test.sender, test.receiver}
+        return
+    payload = measure.value * 1e9 / 8 * seconds if measure is not None else 0.0
+    for way, port in zip(ways, (test.sender, test.receiver), strict=True):
+        way[port] = way.get(port, 0.0) + payload
+
+
+def _both(counts: RoundTally, near: PortEnd, far: PortEnd) -> int | None:
+    sent = counts.port(near).get(CounterMeaning.SENT_BYTES)
+    received = counts.port(far).get(CounterMeaning.RECEIVED_BYTES)
+    if sent is None or received is None:
+        return None
+    return min(sent, received)
+
+
+def _explained(case: Case, counts: RoundTally, link: CoveredLink) -> bool:
+    """Tell whether a fault explains more bytes: packets that were sent again, or a cable in the wrong port."""
+    if link.lower in case.exchanged_ports or link.nic_port is None:
+        return True
+    tests = [test for test in case.crossings[link.nic_port] if test.round == counts.round]
+    if case.transport_noticed(tests):
+        return True
+    return any(flow.link is link and flow.round == counts.round for flows in case.unequal.values() for flow in flows)

@@ -1,0 +1,109 @@
+"""Errors of links: codewords that FEC could not correct, frames with errors, and too many that it had to correct.
+
+IEEE 802.3 (400GBASE-R, clause 116.4) allows a frame loss ratio of 6.2e-11. RS(544,514) corrects bit error rates up to
+2.4e-4; a decade below it the margin for aging and temperature is used up.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from statistics import median
+from typing import NamedTuple
+
+from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.judge.case import Case
+from railweave.acceptance.judge.elements import Culprit, Symptom, cable_element, port_element
+from railweave.acceptance.judge.statistics import most_by_chance
+from railweave.acceptance.model import CoveredLink, PortEnd
+from railweave.diagnostics import Severity
+
+_FRAME_LOSS_RATIO = 6.2e-11
+_CODEWORD_BITS = 5440
+_FEC_LIMIT = 2.4e-4
+_DRAIN_BER = _FEC_LIMIT / 10
+_WARN_BER = _FEC_LIMIT / 100
+_FIX = "clean or replace the cable and its optics; compare lanes with `show interfaces counters fec-histogram`"
+
+
+class PortErrors(NamedTuple):
+    """What a port counted over all rounds."""
+
+    end: PortEnd
+    link: CoveredLink
+    seconds: float
+    uncorrected: int
+    corrected: int
+    flaps: int
+
+    @property
+    def bits(self) -> float:
+        """Return the bits that arrived, idle ones included."""
+        return self.link.speed_gbps * 1e9 * self.seconds
+
+    @property
+    def bit_error_rate(self) -> float:
+        """Return the errors before FEC; a corrected codeword has at least one wrong bit."""
+        return self.corrected / max(self.bits, 1.0)
+
+
+def error_symptoms(case: Case) -> Iterator[Symptom]:
+    """Yield the ports with more errors than the standard or their peers explain."""
+    ports = [_port_errors(case, end, link) for end, link in case.index.link_at.items()]
+    kinds: dict[str, list[PortErrors]] = defaultdict(list)
+    for port in ports:
+        kinds[port.link.kind].append(port)
+    for alike in kinds.values():
+        usual = median(port.uncorrected for port in alike)
+        for port in alike:
+            allowed = max(usual, port.bits / _CODEWORD_BITS * _FRAME_LOSS_RATIO)
+            if port.uncorrected > most_by_chance(allowed, len(ports)):
+                yield _uncorrected(case, port)
+            elif port.flaps:
+                yield _cable_symptom(port, f"went down {port.flaps} times while tests ran")
+            elif port.bit_error_rate > _DRAIN_BER:
+                yield _cable_symptom(port, f"has a bit error rate of {port.bit_error_rate:.1e} before FEC")
+            elif port.bit_error_rate > _WARN_BER:
+                message = f"has a bit error rate of {port.bit_error_rate:.1e} before FEC"
+                yield _cable_symptom(port, message, Severity.WARNING)
+
+
+def _port_errors(case: Case, end: PortEnd, link: CoveredLink) -> PortErrors:
+    sums: dict[CounterMeaning, int] = defaultdict(int)
+    seconds = 0.0
+    for counts in case.rounds():
+        row: Mapping[CounterMeaning, int] = counts.port(end)
+        if row:
+            seconds += counts.seconds.get(end.device, 0.0)
+        for meaning in _MEANINGS & row.keys():
+            sums[meaning] += row[meaning]
+    uncorrected = max(sums[CounterMeaning.FEC_UNCORRECTABLE], sums[CounterMeaning.ERRORS])
+    corrected = max(sums[CounterMeaning.FEC_CORRECTED_BITS], sums[CounterMeaning.FEC_CORRECTED])
+    return PortErrors(end, link, seconds, uncorrected, corrected, sums[CounterMeaning.LINK_DOWN])
+
+
+_MEANINGS = frozenset(
+    {
+        CounterMeaning.FEC_UNCORRECTABLE,
+        CounterMeaning.ERRORS,
+        CounterMeaning.FEC_CORRECTED,
+        CounterMeaning.FEC_CORRECTED_BITS,
+        CounterMeaning.LINK_DOWN,
+    }
+)
+
+
+def _uncorrected(case: Case, port: PortErrors) -> Symptom:
+    message = f"counted {port.uncorrected:,} codewords or frames with errors"
+    crossing = [test for test in case.index.plan.tests if case.index.may_cross(test, port.link)]
+    far = port.link.lower if port.end == port.link.upper else port.link.upper
+    if case.transport_noticed(crossing) is False and (far, port.end) not in case.unequal:
+        fix = "compare its counters with `show interfaces counters fec-stats`: all bytes arrived"
+        devices = (port.end.device,) if port.end.device in case.index.devices else ()
+        culprit = Culprit((port_element(port.end),), "counts errors that did not happen", fix, devices=devices)
+        text = f"{port.end.device}:{port.end.port} {message}, and no NIC missed a packet"
+        return Symptom("A-8", Severity.ERROR, text, fix, culprit._replace(slows=frozenset()))
+    return _cable_symptom(port, message)
+
+
+def _cable_symptom(port: PortErrors, message: str, severity: Severity = Severity.ERROR) -> Symptom:
+    culprit = Culprit((cable_element(port.link),), "has errors", _FIX, cables=(port.link.cable,))
+    return Symptom("A-8", severity, f"{port.end.device}:{port.end.port} {message}", _FIX, culprit)

@@ -1,0 +1,189 @@
+"""From symptoms to findings: known culprits explain tests first, then their ends; the rest is unexplained."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from railweave.acceptance.judge.blame import culprit_of, explain
+from railweave.acceptance.judge.case import Case
+from railweave.acceptance.judge.elements import Culprit, Element, ElementKind, Symptom, nic_element
+from railweave.acceptance.judge.paths import ends_of
+from railweave.acceptance.judge.symptoms import did_well
+from railweave.acceptance.model import HIGHER_IS_WORSE, CoveredLink, PlannedTest, RoundKind
+from railweave.diagnostics import Severity
+from railweave.wording import counted, either, first_few, listed
+
+UNEXPLAINED = "unexplained"
+"""The code of a finding that nothing explains."""
+
+# As many as a person looks at one by one.
+_MOST_SUSPECTS = 16
+_SHARED = frozenset({RoundKind.LOADED, RoundKind.INCAST, RoundKind.SOAK})
+
+
+class AcceptanceFinding(NamedTuple):
+    """A breach of a rule and what is to blame for it."""
+
+    code: str
+    severity: Severity
+    message: str
+    # The smallest set that explains it; of an unexplained finding the suspects.
+    elements: tuple[Element, ...]
+    nodes: tuple[str, ...]
+    devices: tuple[str, ...]
+    cables: tuple[str, ...]
+    fix: str
+
+
+def findings(case: Case, symptoms: Iterable[Symptom]) -> tuple[AcceptanceFinding, ...]:
+    """Return the findings of symptoms, one for each rule and culprit, errors first."""
+    blamed: list[tuple[Symptom, Culprit | None, str]] = []
+    of_tests: list[Symptom] = []
+    culprits: list[Culprit] = []
+    for symptom in symptoms:
+        if symptom.culprit is not None:
+            culprits.append(symptom.culprit)
+            blamed.append((symptom, symptom.culprit, symptom.message))
+        elif symptom.tests:
+            of_tests.append(symptom)
+        else:
+            blamed.append((symptom, None, symptom.message))
+    well = did_well(case)
+    for symptom in sorted(of_tests, key=lambda waiting: _order(case, waiting)):
+        for culprit, tests in _explained(case, symptom, culprits, well):
+            text = _tests_text(case, symptom, tests)
+            blamed.append((symptom._replace(suspects=_suspects(case, tests)), culprit, text))
+            if culprit is not None and culprit not in culprits:
+                culprits.append(culprit)
+    return _merged(blamed)
+
+
+def _order(case: Case, symptom: Symptom) -> tuple[bool, int]:
+    kinds = list(RoundKind)
+    return symptom.severity is not Severity.ERROR, min(
+        kinds.index(case.index.tests[name].kind) for name in symptom.tests
+    )
+
+
+def _explained(
+    case: Case, symptom: Symptom, culprits: list[Culprit], well: frozenset[str]
+) -> Iterator[tuple[Culprit | None, frozenset[str]]]:
+    """Yield who is to blame for which tests of a symptom; None for those that nothing explains."""
+    waiting = set(symptom.tests)
+    for culprit in culprits:
+        tests = frozenset(name for name in waiting if _slows(case, culprit, case.index.tests[name]))
+        if tests:
+            waiting -= tests
+            yield culprit, tests
+    if not waiting:
+        return
+    # A node that is slow in collectives may pass every pair, and a pair of long latency may have its bandwidth.
+    kinds = _compared_kinds(case.index.tests[min(symptom.tests)].kind)
+    passed = frozenset(name for name in well - symptom.tests if case.index.tests[name].kind in kinds)
+    for explanation in explain(case, symptom.tests, passed):
+        tests = explanation.tests & waiting
+        if not tests:
+            continue
+        # Nodes that only ever took part in the same collectives are all of these: that names nobody.
+        is_group = case.index.tests[min(tests)].receiver is None and len(explanation.elements) > 1
+        if explanation.elements and not is_group:
+            yield culprit_of(case, explanation, "is slow"), tests
+        else:
+            yield None, tests
+
+
+def _compared_kinds(kind: RoundKind) -> frozenset[RoundKind]:
+    if kind in (RoundKind.COLLECTIVE, RoundKind.LATENCY):
+        return frozenset({kind})
+    return _SHARED | {RoundKind.ISOLATED}
+
+
+def _suspects(case: Case, tests: frozenset[str]) -> tuple[Element, ...]:
+    """Return the NICs of tests that nothing explains, those of most tests first."""
+    nics: Counter[Element] = Counter()
+    for name in sorted(tests):
+        nics.update(nic_element(port) for port in ends_of(case.index.tests[name]))
+    return tuple(element for element, _ in nics.most_common(_MOST_SUSPECTS))
+
+
+def _slows(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
+    """Tell whether a culprit may have slowed down a test; while all send, a slow test delays others by PFC."""
+    if test.kind not in culprit.slows:
+        return False
+    if test.kind in _SHARED:
+        return any(_touches(case, culprit, other) for other in case.index.tests_of[test.round])
+    return _touches(case, culprit, test)
+
+
+def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
+    names = {element.name for element in culprit.elements}
+    nics = {element.kind for element in culprit.elements} == {ElementKind.NIC}
+    for port in ends_of(test):
+        if (nics and nic_element(port).name in names) or (not nics and port.node in culprit.nodes):
+            return True
+    leaves = list(case.index.leaves(test))
+    if any(leaf.name in culprit.devices for leaf in leaves):
+        return True
+    if len(set(leaves)) > 1 and culprit.devices and test.kind is not RoundKind.ISOLATED:
+        return True
+    return any(_carried(case, link, test) for link in case.index.plan.links if link.cable in culprit.cables)
+
+
+def _carried(case: Case, link: CoveredLink, test: PlannedTest) -> bool:
+    """Tell whether a test may have used a link, which carried something in its round."""
+    if not case.index.may_cross(test, link):
+        return False
+    if link.nic_port is not None:
+        return True
+    return any(flow.round == test.round and flow.link is link for flow in case.flows)
+
+
+def _tests_text(case: Case, symptom: Symptom, tests: frozenset[str]) -> str:
+    """Return how many tests are beyond their limits, and the worst of them."""
+    worst = ""
+    worst_share = 0.0
+    for name in sorted(tests):
+        for measure in case.outcomes[name].measures:
+            share = measure.limit.fail / max(measure.value, 1e-9)
+            if measure.limit.metric in HIGHER_IS_WORSE:
+                share = 1 / share
+            if share > worst_share:
+                worst_share = share
+                worst = f", worst {name} with {measure.value:,.5g} of {measure.limit.fail:,.5g} {measure.limit.unit}"
+    return f"{symptom.message}: {counted(len(tests), 'test')}{worst}"
+
+
+def _merged(blamed: Iterable[tuple[Symptom, Culprit | None, str]]) -> tuple[AcceptanceFinding, ...]:
+    merged: dict[tuple[str, tuple[Element, ...]], list[tuple[Symptom, Culprit | None, str]]] = {}
+    for symptom, culprit, text in blamed:
+        elements = symptom.suspects if culprit is None else culprit.elements
+        code = symptom.code
+        if culprit is None and symptom.severity is Severity.ERROR:
+            code = UNEXPLAINED
+        merged.setdefault((code, elements), []).append((symptom, culprit, text))
+    result = [_finding(code, elements, group) for (code, elements), group in merged.items()]
+    return tuple(sorted(result, key=lambda finding: (finding.severity is not Severity.ERROR, finding.code)))
+
+
+def _finding(
+    code: str, elements: tuple[Element, ...], group: list[tuple[Symptom, Culprit | None, str]]
+) -> AcceptanceFinding:
+    texts = first_few(dict.fromkeys(text for _, _, text in group), 3, "; ")
+    severity = min((symptom.severity for symptom, _, _ in group), key=list(Severity).index)
+    symptom, culprit, _ = group[0]
+    if culprit is None:
+        fix = symptom.fix or "repeat these tests one by one, and with other peers"
+        return AcceptanceFinding(code, severity, texts, elements, (), (), (), fix)
+    names = _names(culprit)
+    message = f"{names} {culprit.fault}: {texts}"
+    return AcceptanceFinding(
+        code, severity, message, elements, culprit.nodes, culprit.devices, culprit.cables, culprit.fix
+    )
+
+
+def _names(culprit: Culprit) -> str:
+    names = [element.name for element in culprit.elements]
+    # Swapped cables are both at fault; of other elements no evidence tells which.
+    if "swapped" in culprit.fault:
+        return listed(names)
+    return either(names)

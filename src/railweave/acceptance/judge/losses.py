@@ -1,0 +1,100 @@
+"""Bytes that vanish or appear between the two ends of a link: a lossy cable, swapped cables, or a wrong counter."""
+
+from collections.abc import Iterator, Sequence
+
+from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.judge.accounting import Flow, device_surplus
+from railweave.acceptance.judge.case import Case
+from railweave.acceptance.judge.elements import Culprit, Symptom, cable_element, port_element
+from railweave.acceptance.judge.outcomes import OutcomeStatus
+from railweave.acceptance.model import CoveredLink, PlannedTest, PortEnd
+from railweave.diagnostics import Severity
+
+_COUNTED = (CounterMeaning.FEC_UNCORRECTABLE, CounterMeaning.ERRORS)
+
+
+def loss_symptoms(case: Case) -> Iterator[Symptom]:
+    """Yield what the unequal ends of links show."""
+    for first, second in case.swapped:
+        yield _swap_symptom(first, second)
+    for flows in case.unequal.values():
+        if flows[0].link.lower not in case.exchanged_ports:
+            yield _located(case, flows)
+
+
+def _swap_symptom(first: CoveredLink, second: CoveredLink) -> Symptom:
+    cables = tuple(dict.fromkeys((first.cable, second.cable)))
+    message = f"what {first.lower.device}:{first.lower.port} sent arrived at {second.upper.device}:{second.upper.port}"
+    culprit = Culprit(
+        tuple(dict.fromkeys((cable_element(first), cable_element(second)))),
+        "are swapped",
+        "plug both cables as `railweave bom --labels` prints them",
+        cables=cables,
+        devices=tuple(dict.fromkeys((first.upper.device, second.upper.device))),
+    )
+    return Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
+
+
+def _located(case: Case, flows: Sequence[Flow]) -> Symptom:
+    """Return who is to blame for one direction of a link."""
+    worst = max(flows, key=lambda flow: abs(flow.lost))
+    message = (
+        f"{worst.sender.device}:{worst.sender.port} sent {worst.sent:,} bytes in round {worst.round},"
+        f" {worst.receiver.device}:{worst.receiver.port} received {worst.received:,}"
+    )
+    liar = _wrong_counter(case, worst)
+    if liar is not None:
+        fix = (
+            "compare its counters with `show interfaces counters` or `ethtool -S`; update the software that reads them"
+        )
+        culprit = Culprit((port_element(liar),), "counts wrong", fix, *_places(case, liar), slows=frozenset())
+        return Symptom("A-3", Severity.ERROR, message, fix, culprit)
+    if worst.lost < 0:
+        suspects = (port_element(worst.sender), port_element(worst.receiver))
+        return Symptom("A-3", Severity.ERROR, message, "find where these bytes come from", suspects=suspects)
+    culprit = lossy_cable(worst.link)
+    if any(case.tallies[flow.round].port(flow.receiver).get(meaning) for flow in flows for meaning in _COUNTED):
+        message += ", with errors counted"
+    return Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
+
+
+def lossy_cable(link: CoveredLink) -> Culprit:
+    """Return the cable of a link as the one that loses packets."""
+    fix = "clean or replace the cable and its optics at both ends"
+    return Culprit((cable_element(link),), "loses packets", fix, cables=(link.cable,))
+
+
+def _wrong_counter(case: Case, flow: Flow) -> PortEnd | None:
+    """Return the end whose counter is wrong, None if packets were lost on the link."""
+    counts = case.tallies[flow.round]
+    for end in (flow.sender, flow.receiver):
+        surplus = device_surplus(case.index, counts, end.device)
+        # A counter that is off by what vanished leaves the sums of its switch off by as much.
+        if surplus is not None and 2 * abs(surplus + flow.lost) < abs(flow.lost):
+            return end
+    nic = flow.link.lower
+    if flow.link.nic_port is None:
+        return None
+    if flow.lost < 0:
+        return nic
+    tests = [test for test in case.crossings[flow.link.nic_port] if test.round == flow.round]
+    noticed = case.transport_noticed(tests)
+    if noticed is None:
+        noticed = not _too_good(case, tests, flow.share)
+    if noticed:
+        return None
+    return nic
+
+
+def _too_good(case: Case, tests: Sequence[PlannedTest], share: float) -> bool:
+    """Tell whether tests passed that could not have passed had this share of their packets been lost."""
+    passed = [test for test in tests if case.outcomes[test.id].status is OutcomeStatus.PASSED]
+    limits = [measure.limit for test in passed for measure in case.outcomes[test.id].measures]
+    return bool(limits) and len(passed) == len(tests) and all(share > 1 - limit.fail / limit.expect for limit in limits)
+
+
+def _places(case: Case, end: PortEnd) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the node or the switch of a port, as the nodes and the devices of a culprit."""
+    if end.device in case.index.nodes:
+        return (end.device,), ()
+    return (), (end.device,)

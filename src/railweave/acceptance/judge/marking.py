@@ -1,0 +1,162 @@
+"""What queues tell: traffic that is not in the queue of its class, and pauses without ECN marks before them."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.judge.case import Case
+from railweave.acceptance.judge.elements import CONGESTED, Culprit, Element, ElementKind, Symptom, setting_element
+from railweave.acceptance.judge.statistics import Spread
+from railweave.acceptance.judge.tally import RoundTally
+from railweave.acceptance.model import CoveredLink, RoundKind
+from railweave.diagnostics import Severity
+
+# A decade: no peer of the same tier comes near.
+_BEYOND_PEERS = 10
+# A sender of an incast may be paused once, by an XOFF and an XON, before the first mark has slowed it down.
+_FRAMES_OF_A_START = 2
+
+
+class StrayTraffic(NamedTuple):
+    """Bytes towards a NIC outside the queue of RDMA traffic, and the nodes that may have sent them."""
+
+    link: CoveredLink
+    round: str
+    queue: int
+    stray_bytes: int
+    senders: frozenset[str]
+
+
+def stray_traffic(case: Case) -> tuple[StrayTraffic, ...]:
+    """Return the traffic towards NICs in queues that neither its class nor the control traffic of peers explains."""
+    queues = {planned.queue for planned in case.index.plan.classes if planned.role == "rdma"}
+    if not queues:
+        return ()
+    strays: list[StrayTraffic] = []
+    for counts in case.rounds():
+        for link in case.index.host_link.values():
+            strays += _strays_at(case, counts, link, queues)
+    if not strays:
+        return ()
+    # CNPs and control traffic are the same for all; half of all ports have to stray before they count as usual.
+    usual = Spread([stray.stray_bytes / stray.link.speed_gbps for stray in strays])
+    share = case.index.plan.settings.disturbed_share
+    kept = []
+    for stray in strays:
+        seconds = case.index.rounds[stray.round].seconds
+        least = stray.link.speed_gbps * max(seconds * share * 1e9 / 8, usual.middle + usual.tolerance)
+        # Acknowledgments of what the NIC itself sends: at most one of 84 bytes for each packet of 1,024.
+        acknowledged = case.tallies[stray.round].port(stray.link.upper).get(CounterMeaning.RECEIVED_BYTES, 0)
+        if stray.stray_bytes > least + acknowledged / 8 and stray.senders:
+            kept.append(stray)
+    return tuple(kept)
+
+
+def _strays_at(case: Case, counts: RoundTally, link: CoveredLink, queues: set[int]) -> Iterator[StrayTraffic]:
+    senders: set[str] = set()
+    for test in case.crossings[link.nic_port] if link.nic_port is not None else ():
+        if test.round == counts.round and test.receiver == link.nic_port:
+            senders.add(test.sender.node)
+    for queue, counted in counts.queues.get(link.upper, {}).items():
+        sent = counted.get(CounterMeaning.SENT_BYTES)
+        if queue not in queues and sent is not None:
+            yield StrayTraffic(link, counts.round, queue, sent, frozenset(senders))
+
+
+def dscp_symptoms(case: Case) -> Iterator[Symptom]:
+    """Yield the nodes whose traffic is in another queue than that of its class: the smallest set of senders."""
+    waiting = list(stray_traffic(case))
+    while waiting:
+        nodes: dict[str, list[StrayTraffic]] = defaultdict(list)
+        for stray in waiting:
+            for sender in stray.senders:
+                nodes[sender].append(stray)
+        strays = max(nodes.values(), key=len)
+        alike = tuple(sorted(name for name, others in nodes.items() if others == strays))
+        waiting = [stray for stray in waiting if stray not in strays]
+        queues = sorted({stray.queue for stray in strays})
+        stray_bytes = sum(stray.stray_bytes for stray in strays)
+        message = f"{stray_bytes:,} bytes from {', '.join(alike)} were in queue {queues[0]}, not in that of their class"
+        fix = "set the DSCP of its RDMA traffic as rendered (`railweave hosts plan`)"
+        elements = tuple(setting_element(f"{node} dscp") for node in alike)
+        culprit = Culprit(elements, "marks its packets with another DSCP", fix, nodes=alike, slows=CONGESTED)
+        yield Symptom("A-3", Severity.ERROR, message, fix, culprit)
+
+
+class IncastReading(NamedTuple):
+    """What a switch did in the incast rounds that did not pause it from outside."""
+
+    device: str
+    frames: int
+    marks: int
+    senders: int
+
+    @property
+    def ratio(self) -> float:
+        """Return PFC frames per ECN mark, with those that the start of each sender may need."""
+        return max(self.frames, _FRAMES_OF_A_START * self.senders) / max(self.marks, 1)
+
+
+def incast_readings(case: Case) -> tuple[IncastReading, ...]:
+    """Return what every switch counted in incast rounds; without ECN counters there are none."""
+    readings: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for counts in case.rounds(RoundKind.INCAST):
+        senders = len(case.index.tests_of[counts.round])
+        for device, links in case.index.links_of.items():
+            ends = [link.upper if link.upper.device == device else link.lower for link in links]
+            # A switch that is paused passes the pause on: the cause is further down.
+            if any(counts.port(end).get(CounterMeaning.PFC_RECEIVED) for end in ends):
+                continue
+            marks = _marks(case, counts, device)
+            if marks is None:
+                continue
+            frames = sum(counts.port(end).get(CounterMeaning.PFC_SENT, 0) for end in ends)
+            row = readings[device]
+            row[0] += frames
+            row[1] += marks
+            row[2] += senders
+    return tuple(IncastReading(device, *row) for device, row in sorted(readings.items()))
+
+
+def _marks(case: Case, counts: RoundTally, device: str) -> int | None:
+    marks: int | None = None
+    for link in case.index.links_of[device]:
+        for end in (link.upper, link.lower):
+            if end.device != device:
+                continue
+            for queue, counted in counts.queues.get(end, {}).items():
+                if queue in case.lossless_queues and CounterMeaning.MARKS in counted:
+                    marks = (marks or 0) + counted[CounterMeaning.MARKS]
+    return marks
+
+
+def ecn_symptoms(case: Case) -> Iterator[Symptom]:
+    """Yield the switches that paused before they marked, and those that pause far more per mark than their peers."""
+    tiers: dict[str, list[IncastReading]] = defaultdict(list)
+    for reading in incast_readings(case):
+        tiers[case.index.devices[reading.device].tier].append(reading)
+    for readings in tiers.values():
+        early = [reading for reading in readings if _pauses_early(reading, readings)]
+        if len(early) > 1 and len(early) == len(readings):
+            yield _tier_symptom(tuple(reading.device for reading in early))
+            continue
+        for reading in early:
+            message = f"{reading.device} sent {reading.frames:,} PFC frames and marked {reading.marks:,} packets"
+            fix = "compare its buffer and WRED profiles with the rendered ones (`railweave drift`)"
+            element = Element(ElementKind.DEVICE, reading.device)
+            culprit = Culprit((element,), "has too little buffer", fix, devices=(reading.device,), slows=CONGESTED)
+            yield Symptom("A-4", Severity.ERROR, f"{message} in incast rounds", fix, culprit)
+
+
+def _pauses_early(reading: IncastReading, readings: list[IncastReading]) -> bool:
+    if reading.frames and not reading.marks:
+        return True
+    peers = [peer.ratio for peer in readings if peer is not reading]
+    return bool(peers) and reading.ratio > _BEYOND_PEERS * max(peers)
+
+
+def _tier_symptom(devices: tuple[str, ...]) -> Symptom:
+    fix = "lower the ECN thresholds, or let the NICs send ECN-capable packets (`railweave explain`)"
+    culprit = Culprit((setting_element("ecn"),), "lets PFC come first", fix, devices=devices, slows=CONGESTED)
+    return Symptom("A-4", Severity.ERROR, f"{len(devices)} switches pause before they mark packets", fix, culprit)

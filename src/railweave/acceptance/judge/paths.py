@@ -1,0 +1,108 @@
+"""Where the tests of a plan can go: indexes of its links and devices. The path of a flow is never known, only possible.
+
+A switch chooses the link of a flow by a hash that no plan knows, so that a test crosses its two host links with
+certainty and a link between switches perhaps.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from railweave.acceptance.model import (
+    AcceptancePlan,
+    AcceptanceRound,
+    CoveredLink,
+    NicPort,
+    PlannedDevice,
+    PlannedNode,
+    PlannedTest,
+    PortEnd,
+)
+
+
+def ends_of(test: PlannedTest) -> tuple[NicPort, ...]:
+    """Return the NIC ports that take part in a test."""
+    if test.receiver is None:
+        return test.group
+    return test.sender, test.receiver
+
+
+@dataclass(frozen=True)
+class PlanIndex:
+    """A plan, indexed by the ends of its links."""
+
+    plan: AcceptancePlan
+
+    @cached_property
+    def link_at(self) -> Mapping[PortEnd, CoveredLink]:
+        """Return the link of each end."""
+        links: dict[PortEnd, CoveredLink] = {}
+        for link in self.plan.links:
+            links[link.lower] = link
+            links[link.upper] = link
+        return links
+
+    @cached_property
+    def host_link(self) -> Mapping[NicPort, CoveredLink]:
+        """Return the link of each NIC port."""
+        return {link.nic_port: link for link in self.plan.links if link.nic_port is not None}
+
+    @cached_property
+    def links_of(self) -> Mapping[str, list[CoveredLink]]:
+        """Return the links of each switch."""
+        links: dict[str, list[CoveredLink]] = defaultdict(list)
+        for link in self.plan.links:
+            links[link.upper.device].append(link)
+            if link.nic_port is None:
+                links[link.lower.device].append(link)
+        return links
+
+    @cached_property
+    def devices(self) -> Mapping[str, PlannedDevice]:
+        """Return the switches by name."""
+        return {device.name: device for device in self.plan.devices}
+
+    @cached_property
+    def nodes(self) -> Mapping[str, PlannedNode]:
+        """Return the nodes by name."""
+        return {node.name: node for node in self.plan.nodes}
+
+    @cached_property
+    def tests(self) -> Mapping[str, PlannedTest]:
+        """Return the tests by id."""
+        return {test.id: test for test in self.plan.tests}
+
+    @cached_property
+    def rounds(self) -> Mapping[str, AcceptanceRound]:
+        """Return the rounds by id."""
+        return {planned.id: planned for planned in self.plan.rounds}
+
+    @cached_property
+    def tests_of(self) -> Mapping[str, list[PlannedTest]]:
+        """Return the tests of each round."""
+        tests: dict[str, list[PlannedTest]] = defaultdict(list)
+        for test in self.plan.tests:
+            tests[test.round].append(test)
+        return tests
+
+    def leaves(self, test: PlannedTest) -> Iterator[PlannedDevice]:
+        """Yield the leaf of each end of a test."""
+        for port in ends_of(test):
+            link = self.host_link.get(port)
+            if link is not None and link.upper.device in self.devices:
+                yield self.devices[link.upper.device]
+
+    def may_cross(self, test: PlannedTest, link: CoveredLink) -> bool:
+        """Tell whether flows of a test may use a link."""
+        if link.nic_port is not None:
+            return link.nic_port in ends_of(test)
+        leaves = set(self.leaves(test))
+        lower = self.devices.get(link.lower.device)
+        if lower is None or len(leaves) < 2:
+            return False
+        if lower in leaves:
+            return True
+        # Between spines and super-spines: only flows that leave the pod.
+        pods = {leaf.pod for leaf in leaves if leaf.plane == lower.plane}
+        return lower.pod in pods and len(pods) > 1

@@ -1,0 +1,163 @@
+"""Drops in lossless queues and priority groups, and PFC frames: which port does not pause, which buffer is too small.
+
+A port with PFC pauses its neighbor before it drops. A drop at a port that sent no PFC frame says that PFC is off
+there, a drop at a port that sent some that its neighbor does not obey, and drops at several ports of a switch that
+paused all their neighbors say that its buffer or headroom is too small.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.judge.case import Case
+from railweave.acceptance.judge.elements import (
+    CONGESTED,
+    Culprit,
+    Element,
+    ElementKind,
+    Symptom,
+    port_element,
+    setting_element,
+)
+from railweave.acceptance.judge.tally import Counts
+from railweave.acceptance.model import PortEnd
+from railweave.diagnostics import Severity
+
+_LEAST_FRAMES = 10
+"""PFC frames below which a difference between both ends may lie between their readings."""
+
+
+class Drop(NamedTuple):
+    """Packets of a lossless class that a switch dropped in a round, at an ingress or an egress port."""
+
+    round: str
+    end: PortEnd
+    is_ingress: bool
+    packets: int
+
+
+def drop_symptoms(case: Case) -> Iterator[Symptom]:
+    """Yield the drops of lossless classes of every switch and NIC, and links on which PFC frames are not obeyed."""
+    for device, drops in _switch_drops(case).items():
+        packets = sum(drop.packets for drop in drops)
+        message = f"{device} dropped {packets:,} packets of lossless classes"
+        culprit = _dropping_culprit(case, device, drops)
+        yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
+    yield from _nic_symptoms(case)
+    yield from _frame_symptoms(case)
+
+
+def _switch_drops(case: Case) -> Mapping[str, list[Drop]]:
+    drops: dict[str, list[Drop]] = defaultdict(list)
+    for counts in case.rounds():
+        for parts, is_ingress in ((counts.groups, True), (counts.queues, False)):
+            for end, numbers in parts.items():
+                packets = sum(_dropped(numbers[number]) for number in case.lossless_queues & numbers.keys())
+                if packets:
+                    drops[end.device].append(Drop(counts.round, end, is_ingress, packets))
+    return drops
+
+
+def _dropped(counts: Counts) -> int:
+    return max(counts.get(CounterMeaning.DROPS, 0), counts.get(CounterMeaning.WRED_DROPS, 0))
+
+
+def _dropping_culprit(case: Case, device: str, drops: list[Drop]) -> Culprit:
+    rounds = {drop.round for drop in drops}
+    tests = [test for name in sorted(rounds) for test in case.index.tests_of[name]]
+    ends = {drop.end for drop in drops}
+    if case.transport_noticed(tests) is False and len(ends) == 1:
+        fix = "compare its counters with `show queue counters`: no NIC missed a packet"
+        return Culprit(
+            (port_element(*ends),), "counts drops that did not happen", fix, devices=(device,), slows=frozenset()
+        )
+    ingress = {drop.end for drop in drops if drop.is_ingress}
+    if not ingress:
+        silent = _silent_feeders(case, device, rounds)
+        return _pfc_off(silent) if len(silent) == 1 else _small_buffer(device)
+    silent = {end for end in ingress if not _frames_sent(case, end, rounds)}
+    if len(silent) == 1:
+        return _pfc_off(silent)
+    if not silent and len(ingress) == 1:
+        return _pfc_off({_far_end(case, *ingress)})
+    return _small_buffer(device)
+
+
+def _silent_feeders(case: Case, device: str, rounds: set[str]) -> set[PortEnd]:
+    """Return the ports that took part in every congestion of a switch and never paused, while others did."""
+    silent: set[PortEnd] | None = None
+    any_paused = False
+    for name in rounds:
+        counts = case.tallies[name]
+        feeders = {flow.receiver for flow in case.flows if flow.round == name and flow.receiver.device == device}
+        paused = {end for end in feeders if counts.port(end).get(CounterMeaning.PFC_SENT)}
+        any_paused = any_paused or bool(paused)
+        still = feeders - paused
+        silent = still if silent is None else silent & still
+    if not any_paused or silent is None:
+        return set()
+    return silent
+
+
+def _frames_sent(case: Case, end: PortEnd, rounds: set[str]) -> int:
+    return sum(case.tallies[name].port(end).get(CounterMeaning.PFC_SENT, 0) for name in rounds)
+
+
+def _far_end(case: Case, end: PortEnd) -> PortEnd:
+    link = case.index.link_at.get(end)
+    if link is None:
+        return end
+    return link.upper if end == link.lower else link.lower
+
+
+def _pfc_off(ends: set[PortEnd]) -> Culprit:
+    (end,) = ends
+    fix = "turn PFC on for the lossless priorities at this port (`show pfc priority`; on nodes `mlnx_qos`)"
+    element = setting_element(f"{end.device}:{end.port} pfc")
+    return Culprit((element,), "does not pause", fix, devices=(end.device,), slows=CONGESTED)
+
+
+def _small_buffer(device: str) -> Culprit:
+    fix = "compare its buffer profiles and pools with the rendered ones (`railweave drift`, `mmuconfig -l`)"
+    element = Element(ElementKind.DEVICE, device)
+    return Culprit((element,), "has too little buffer", fix, devices=(device,), slows=CONGESTED)
+
+
+def _nic_symptoms(case: Case) -> Iterator[Symptom]:
+    """Yield NICs that dropped what arrived: either they send no pauses, or their switch port does not obey."""
+    for port, link in case.index.host_link.items():
+        dropped = 0
+        paused = 0
+        for counts in case.tallies.values():
+            nic = counts.port(link.lower)
+            dropped += nic.get(CounterMeaning.DROPS, 0)
+            paused += nic.get(CounterMeaning.PFC_SENT, 0)
+        if dropped and case.transport_noticed(case.crossings[port]) is not False:
+            end = link.upper if paused else link.lower
+            culprit = _pfc_off({end})
+            message = f"{link.lower.device}:{link.lower.port} dropped {dropped:,} packets that arrived"
+            yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
+
+
+def _frame_symptoms(case: Case) -> Iterator[Symptom]:
+    """Yield ports that did not receive the PFC frames that their neighbor sent."""
+    sent: dict[tuple[PortEnd, PortEnd], int] = defaultdict(int)
+    received: dict[tuple[PortEnd, PortEnd], int] = defaultdict(int)
+    for counts in case.rounds():
+        for link in case.index.plan.links:
+            for end, far in ((link.lower, link.upper), (link.upper, link.lower)):
+                frames = counts.port(end).get(CounterMeaning.PFC_SENT)
+                arrived = counts.port(far).get(CounterMeaning.PFC_RECEIVED)
+                if frames is not None and arrived is not None:
+                    sent[end, far] += frames
+                    received[end, far] += arrived
+    for (end, far), frames in sent.items():
+        if end in case.exchanged_ports or frames < _LEAST_FRAMES or 2 * received[end, far] > frames:
+            continue
+        culprit = _pfc_off({far})
+        message = (
+            f"{end.device}:{end.port} sent {frames:,} PFC frames,"
+            f" {far.device}:{far.port} received {received[end, far]:,}"
+        )
+        yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)

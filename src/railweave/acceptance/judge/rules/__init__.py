@@ -1,0 +1,1 @@
+"""The rules of the judge, one a module: importing it registers it."""

@@ -1,0 +1,40 @@
+"""When a deviation is more than chance: the odds of a false finding are divided among all that is compared."""
+
+from collections.abc import Sequence
+from math import exp, lgamma, log
+from statistics import NormalDist, median
+
+FALSE_FINDING_ODDS = 1e-6
+"""One acceptance in a million of a healthy fabric has a finding by chance: more fabrics than anybody accepts."""
+
+_MAD_TO_SIGMA = 1.4826  # The standard deviation of a normal distribution over its median absolute deviation.
+
+
+class Spread:
+    """The middle of healthy values and how far they scatter, by order statistics, which few faults do not move."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self.middle = median(values)
+        self._sigma = _MAD_TO_SIGMA * median([abs(value - self.middle) for value in values])
+        self._deviations = NormalDist().inv_cdf(1 - FALSE_FINDING_ODDS / (2 * len(values)))
+
+    @property
+    def tolerance(self) -> float:
+        """Return the largest deviation from the middle that chance explains."""
+        return self._deviations * self._sigma
+
+
+def most_by_chance(mean: float, comparisons: int) -> int:
+    """Return the largest count that a Poisson process of ``mean`` shows by chance among so many counts."""
+    odds = FALSE_FINDING_ODDS / max(comparisons, 1)
+    count = 0
+    # The remaining probability, from the top down to where it exceeds the odds, is below 2 x its first term.
+    while count < mean or 2 * _poisson(mean, count + 1) > odds:
+        count += 1
+    return count
+
+
+def _poisson(mean: float, count: int) -> float:
+    if mean <= 0:
+        return 0.0
+    return exp(count * log(mean) - mean - lgamma(count + 1))

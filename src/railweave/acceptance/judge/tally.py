@@ -1,0 +1,85 @@
+"""The counters of one round by meaning: rules never see the name of a counter.
+
+A counter that a row does not have is missing, not 0. Rows whose counters restarted are left out of the round.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from railweave.acceptance.counter_names import CounterMeaning, counter_name
+from railweave.acceptance.model import PortEnd
+from railweave.acceptance.readings import Answer, CounterDelta, CounterRow, RoundCounters
+
+BYTES = frozenset({CounterMeaning.SENT_BYTES, CounterMeaning.RECEIVED_BYTES})
+PORT_TABLES = frozenset({"ports", "nics"})
+
+Counts = Mapping[CounterMeaning, int]
+NO_COUNTS: Counts = {}
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTally:
+    """What the ports, queues and priority groups of all devices counted in a round."""
+
+    round: str
+    # Of switches and, by the name of the host port, of NICs.
+    ports: dict[PortEnd, Counts] = field(default_factory=dict)
+    # By port, then by the number of the queue or group.
+    queues: dict[PortEnd, dict[int, Counts]] = field(default_factory=lambda: defaultdict(dict))
+    groups: dict[PortEnd, dict[int, Counts]] = field(default_factory=lambda: defaultdict(dict))
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)
+    # Rows whose counters restarted between the readings.
+    restarted: list[CounterRow] = field(default_factory=list)
+    meanings: set[CounterMeaning] = field(default_factory=set)
+
+    def port(self, end: PortEnd) -> Counts:
+        """Return the counts of a port, empty if it was not read."""
+        return self.ports.get(end, NO_COUNTS)
+
+    def of_device(self, device: str, ends: Iterable[PortEnd]) -> Iterator[tuple[PortEnd, Counts]]:
+        """Yield the counts of those of ``ends`` that belong to a device."""
+        for end in ends:
+            if end.device == device:
+                yield end, self.port(end)
+
+
+def tally(counters: RoundCounters, lossless: frozenset[int]) -> RoundTally:
+    """Return the counts of a round; PFC frames are those of the priorities in ``lossless``."""
+    counts = RoundTally(counters.round, seconds=counters.seconds, unread=counters.unread)
+    for row, deltas in counters.deltas.items():
+        row_counts = _row_counts(deltas, lossless)
+        if row_counts is None:
+            counts.restarted.append(row)
+            continue
+        counts.meanings.update(row_counts)
+        if row.table in PORT_TABLES:
+            counts.ports[PortEnd(row.device, row.name)] = row_counts
+            continue
+        port, _, number = row.name.partition("|")
+        if number.isdecimal():
+            parts = counts.queues if row.table == "queues" else counts.groups
+            parts[PortEnd(row.device, port)][int(number)] = row_counts
+    return counts
+
+
+def _row_counts(deltas: Mapping[str, CounterDelta], lossless: frozenset[int]) -> Counts | None:
+    counts: dict[CounterMeaning, int] = {}
+    for name in deltas:
+        entry = counter_name(name)
+        # Deltas are computed when they are asked for, and most counters mean nothing here.
+        if entry is None or (entry.priority is not None and entry.priority not in lossless):
+            continue
+        delta = deltas[name]
+        if delta.answer is Answer.RESET:
+            return None
+        if delta.answer is Answer.INVALID:
+            continue
+        meaning = entry.meaning
+        if meaning in BYTES:
+            # ethtool counts the bytes of a NIC twice, in its driver and on the wire.
+            counts[meaning] = max(counts.get(meaning, 0), delta.grown)
+        else:
+            counts[meaning] = counts.get(meaning, 0) + delta.grown
+    return counts

@@ -1,0 +1,194 @@
+"""The verdict on an acceptance, from its plan, the results of its tests and the counters of its rounds."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.judge.case import Case
+from railweave.acceptance.judge.disturbance import disturbed_rounds
+from railweave.acceptance.judge.elements import Symptom
+from railweave.acceptance.judge.findings import AcceptanceFinding, findings
+from railweave.acceptance.judge.outcomes import MeasuredTest, OutcomeStatus, outcomes
+from railweave.acceptance.judge.paths import PlanIndex
+from railweave.acceptance.judge.registry import JudgeRule, judge_rules
+from railweave.acceptance.judge.spread import unloaded_links
+from railweave.acceptance.judge.tally import RoundTally, tally
+from railweave.acceptance.model import AcceptancePlan, CoveredLink
+from railweave.acceptance.readings import NodeResult, RoundCounters
+from railweave.diagnostics import Diagnostic, Severity, has_errors, warning
+from railweave.wording import counted, first_few
+
+
+class VerdictKind(StrEnum):
+    """The verdict: failed over incomplete over passed."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    INCOMPLETE = "incomplete"
+
+
+class RuleState(StrEnum):
+    """Whether a rule was judged."""
+
+    JUDGED = "judged"
+    # Its counters or results are missing: the verdict is incomplete.
+    NOT_RUN = "not-run"
+    # The devices do not have its counters: the verdict says so and stands.
+    NOT_JUDGEABLE = "not-judgeable"
+    NOT_PLANNED = "not-planned"
+
+
+class RuleStatus(NamedTuple):
+    """The state of a rule and the reason."""
+
+    code: str
+    state: RuleState
+    reason: str = ""
+
+
+class Shares(NamedTuple):
+    """How many of something were planned, and how many were done."""
+
+    planned: int
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptanceVerdict:
+    """What `railweave acceptance judge` says."""
+
+    plan: AcceptancePlan
+    verdict: VerdictKind
+    outcomes: Mapping[str, MeasuredTest]
+    findings: tuple[AcceptanceFinding, ...]
+    rules: tuple[RuleStatus, ...]
+    pairs: Shares
+    links: Shares
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def judge(
+    plan: AcceptancePlan,
+    results: Iterable[NodeResult],
+    counters: Iterable[RoundCounters],
+    diagnostics: Iterable[Diagnostic] = (),
+    *,
+    without: Collection[str] = (),
+) -> AcceptanceVerdict:
+    """Return the verdict; ``diagnostics`` are those of the readers, ``without`` are codes of rules to leave out."""
+    index = PlanIndex(plan)
+    lossless = frozenset(planned.priority for planned in plan.classes if planned.lossless)
+    tallies = {read.round: tally(read, lossless) for read in counters}
+    case = Case(index, outcomes(plan, results), tallies)
+    remarks = list(diagnostics)
+    disturbed = disturbed_rounds(case)
+    if disturbed:
+        case = _undisturbed(case, disturbed)
+        remarks += [_disturbed_remark(name, reason) for name, reason in disturbed.items()]
+    rules = [rule for rule in judge_rules() if rule.code not in without]
+    states = tuple(_state(rule, case, tallies) for rule in rules)
+    symptoms: list[Symptom] = []
+    for rule in rules:
+        symptoms += rule.look(case)
+    result = findings(case, symptoms)
+    remarks += _remarks(case, states)
+    loaded, uncovered = _coverage(case)
+    if uncovered:
+        remarks.append(_uncovered_remark(uncovered))
+    ran = sum(outcome.status is not OutcomeStatus.NOT_RUN for outcome in case.outcomes.values())
+    kind = VerdictKind.PASSED
+    if any(finding.severity is Severity.ERROR for finding in result):
+        kind = VerdictKind.FAILED
+    elif ran < len(plan.tests) or not plan.tests or has_errors(remarks) or _is_open(states) or _unread(case):
+        kind = VerdictKind.INCOMPLETE
+    pairs = [test for test in plan.tests if test.receiver is not None]
+    measured = sum(case.outcomes[test.id].status is not OutcomeStatus.NOT_RUN for test in pairs)
+    return AcceptanceVerdict(
+        plan,
+        kind,
+        case.outcomes,
+        result,
+        states,
+        Shares(len(pairs), measured),
+        Shares(len(plan.links), loaded),
+        tuple(dict.fromkeys(remarks)),
+    )
+
+
+def _undisturbed(case: Case, disturbed: Mapping[str, str]) -> Case:
+    """Return a case without the rounds that are disturbed: their tests did not run as planned."""
+    kept = dict(case.outcomes)
+    for name, reason in disturbed.items():
+        for test in case.index.tests_of[name]:
+            kept[test.id] = MeasuredTest(OutcomeStatus.NOT_RUN, (), None, f"round {name} was disturbed: {reason}")
+    return Case(case.index, kept, {name: counts for name, counts in case.tallies.items() if name not in disturbed})
+
+
+def _disturbed_remark(name: str, reason: str) -> Diagnostic:
+    fix = f"repeat round {name} while nobody else uses the fabric"
+    return warning("RW930", f"round {name} is not judged, other traffic disturbed it: {reason}", fix=fix)
+
+
+def _state(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally]) -> RuleStatus:
+    rounds = [planned.id for planned in case.index.plan.rounds if planned.kind in rule.kinds]
+    if not rounds:
+        return RuleStatus(rule.code, RuleState.NOT_PLANNED, "the plan has no round that it looks at")
+    reason = _missing(rule, case, tallies, rounds)
+    if reason:
+        return RuleStatus(rule.code, RuleState.NOT_RUN, reason)
+    if rule.supported.isdisjoint(case.meanings) and rule.supported:
+        return RuleStatus(rule.code, RuleState.NOT_JUDGEABLE, f"no device counts {_names(rule.supported)}")
+    return RuleStatus(rule.code, RuleState.JUDGED)
+
+
+def _missing(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally], rounds: list[str]) -> str:
+    """Return why a rule cannot be judged, empty if it can."""
+    if not rule.needs:
+        tests = [test for name in rounds for test in case.index.tests_of[name]]
+        if any(case.outcomes[test.id].measures for test in tests):
+            return ""
+        return "no test that it looks at has a result"
+    missing = [name for name in rounds if name not in tallies]
+    if missing:
+        return f"counters are missing in {first_few(missing)}"
+    if rule.needs.isdisjoint(case.meanings):
+        return f"no device counts {_names(rule.needs)}"
+    return ""
+
+
+def _names(meanings: Iterable[CounterMeaning]) -> str:
+    return " or ".join(sorted(meanings))
+
+
+def _is_open(states: Iterable[RuleStatus]) -> bool:
+    return any(status.state is RuleState.NOT_RUN for status in states)
+
+
+def _unread(case: Case) -> bool:
+    return any(counts.unread or counts.restarted for counts in case.tallies.values())
+
+
+def _remarks(case: Case, states: Iterable[RuleStatus]) -> Iterator[Diagnostic]:
+    for status in states:
+        if status.state in (RuleState.NOT_RUN, RuleState.NOT_JUDGEABLE):
+            fix = "read the counters before and after each round (docs/reference/acceptance-rules.md)"
+            yield warning("RW931", f"{status.code} is {status.state}: {status.reason}", fix=fix)
+    waiting = {name: outcome for name, outcome in case.outcomes.items() if outcome.status is OutcomeStatus.NOT_RUN}
+    if waiting:
+        reasons = first_few(dict.fromkeys(outcome.remark for outcome in waiting.values()), 3, "; ")
+        message = f"{counted(len(waiting), 'test')} did not run: {reasons}"
+        yield warning("RW932", message, fix="repeat them: `railweave acceptance run --resume`")
+
+
+def _coverage(case: Case) -> tuple[int, list[CoveredLink]]:
+    """Return how many links were loaded, and which were read and were not."""
+    loaded = {flow.link.lower for flow in case.flows}
+    return len(loaded), list(unloaded_links(case))
+
+
+def _uncovered_remark(links: list[CoveredLink]) -> Diagnostic:
+    cables = first_few(dict.fromkeys(link.cable for link in links))
+    message = f"{counted(len(links), 'link')} carried less than `acceptance.covered_share` in every round: {cables}"
+    return warning("RW933", message, fix="repeat the rounds, or plan a higher level: a hash may leave a link unused")
