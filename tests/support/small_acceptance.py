@@ -1,10 +1,13 @@
 """Small acceptance plans made by hand, and what a fabric that is well would yield for them."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 
+from railweave.acceptance.document import plan_lines
 from railweave.acceptance.model import (
     AcceptancePlan,
     AcceptanceRound,
@@ -149,8 +152,8 @@ def _fabric(shape: Shape) -> tuple[tuple[PlannedDevice, ...], tuple[CoveredLink,
     devices: list[PlannedDevice] = []
     links: list[CoveredLink] = []
     for plane in range(shape.planes):
-        for spine in range(shape.spines):
-            devices.append(PlannedDevice(f"p{plane}-spine{spine + 1}", "spine", plane, None, None, None))
+        spines = (f"p{plane}-spine{spine + 1}" for spine in range(shape.spines))
+        devices += [PlannedDevice(spine, "spine", plane, None, None, None) for spine in spines]
         for stripe in range(shape.stripes):
             for rail in range(shape.rails):
                 leaf = f"p{plane}-leaf{stripe * shape.rails + rail + 1}"
@@ -191,7 +194,7 @@ class Yield:
         results = []
         for test in self.plan.tests:
             if test.id in self.values:
-                values = {self._name(test): self.values[test.id]}
+                values = {self._name(test): self.values[test.id], "size": test.message_bytes}
                 reading = ToolReading("perftest-text", Answer.OK, values)
                 results.append(NodeResult(test.id, test.sender.node, reading, None))
         return tuple(results)
@@ -333,3 +336,56 @@ class Runner:
     def _send(self, test: PlannedTest, path: list[tuple[CoveredLink, bool]], gbps: float) -> None:
         for link, is_up in path:
             self.made.move(test, link, is_up, int(gbps * 1e9 / 8 * SECONDS))
+
+
+def write_folder(made: Yield, folder: Path) -> None:
+    """Write plan, results and counters as a runner would."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "plan.json").write_bytes(b"".join(plan_lines(made.plan)))
+    for test in made.plan.tests:
+        if test.id not in made.values:
+            continue
+        path = folder / "results" / test.id / f"{test.sender.node}.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(_output(test, made.values[test.id]))
+    for name, rows in made.counts.items():
+        devices: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
+        for row, values in rows.items():
+            devices.setdefault(row.device, {}).setdefault(row.table, {})[row.name] = values
+        for device, tables in devices.items():
+            zeros = {
+                table: {key: dict.fromkeys(values, 0) for key, values in part.items()} for table, part in tables.items()
+            }
+            for when, at, part in (("before", 1000.0, zeros), ("after", 1000.0 + SECONDS + 5, tables)):
+                path = folder / "counters" / name / when / f"{device}.json"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(json.dumps({"version": 1, "device": device, "at": at, "boot": "1", **part}))
+
+
+def _output(test: PlannedTest, value: float) -> str:
+    """Return what perftest (24.01, ``--report_gbits --out_json``) and nccl-tests as CSV of RCCL's print."""
+    if test.kind is RoundKind.COLLECTIVE:
+        row = {"name": "AllReduce", "size": test.message_bytes, "type": "float", "redop": "sum", "inPlace": 0}
+        return json.dumps(
+            [row | {"time": 1000.0, "algBw": value / 2, "busBw": value, "wrong": "0", "ranks": 16, "nodes": 2}]
+        )
+    info = {"test": "RDMA_Write", "Number_of_qps": test.queue_pairs, "Mtu": 4096, "Link_type": "Ethernet"}
+    if test.kind is RoundKind.LATENCY:
+        results = {
+            "MsgSize": test.message_bytes,
+            "n_iterations": 1000,
+            "t_min": value,
+            "t_max": value,
+            "t_typical": value,
+        }
+        results |= {"t_avg": value, "t_stdev": 0.1, "percentile_99": value, "percentile_99.9": value}
+    else:
+        rate = value * 1e9 / 8 / test.message_bytes / 1e6
+        results = {
+            "MsgSize": test.message_bytes,
+            "n_iterations": 9999,
+            "BW_peak": 0.0,
+            "BW_average": value,
+            "MsgRate": rate,
+        }
+    return json.dumps({"test_info": info, "results": results})

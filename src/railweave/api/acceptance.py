@@ -1,5 +1,87 @@
 """Acceptance of a fabric: the tests that it must pass, and the verdict on their results, from files alone."""
 
-from railweave.acceptance.document import ReadPlan, read_plan
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
 
-__all__ = ["ReadPlan", "read_plan"]
+from railweave.acceptance.counters import read_counters
+from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
+from railweave.acceptance.folder import read_results
+from railweave.acceptance.judge.document import VERDICT_FILE, verdict_json
+from railweave.acceptance.judge.verdict import AcceptanceVerdict
+from railweave.acceptance.judge.verdict import judge as judge_results
+from railweave.api.design.intent import commit_at
+from railweave.api.project import STATE
+from railweave.diagnostics import Diagnostic, Where, warning
+from railweave.errors import RailweaveError
+from railweave.files import cannot_write, write_private
+from railweave.intent.load import load_intent
+
+__all__ = ["AcceptanceVerdict", "ReadPlan", "judge", "last_verdict_file", "read_plan"]
+
+
+def judge(folder: Path) -> AcceptanceVerdict:
+    """Return the verdict on the results and counters in ``folder``, and store it there and in the project.
+
+    Raises UsageError without a plan, RefusedError if the plan cannot be read, RailweaveError if nothing can be written.
+    """
+    read = read_plan(folder)
+    results, diagnostics = read_results(folder, read.plan)
+    counters, more = read_counters(folder, read.plan)
+    changed = tuple(_changed_intents(read, folder))
+    verdict = judge_results(read.plan, results, counters, (*diagnostics, *more, *changed))
+    _store(verdict, read, folder)
+    return verdict
+
+
+def last_verdict_file(fabric: str) -> Path:
+    """Return where the project keeps what was judged last of a fabric: `at`, `commit`, `level`, `verdict` and more."""
+    return STATE / "acceptance" / f"{fabric}.json"
+
+
+def _store(verdict: AcceptanceVerdict, read: ReadPlan, folder: Path) -> None:
+    summary = {
+        "version": 1,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "level": verdict.plan.level.value,
+        "verdict": verdict.verdict.value,
+        "fabric": verdict.plan.fabric,
+        "intent_sha256": verdict.plan.intent_sha256,
+        "plan_sha256": read.sha256,
+        "directory": str(folder.resolve()),
+    }
+    document = {"version": 1, **verdict_json(verdict), "judged": summary}
+    state = last_verdict_file(verdict.plan.fabric)
+    files = [(folder / VERDICT_FILE, document)]
+    # Files can be judged anywhere; only a project remembers its last acceptance.
+    if Path("intent").is_dir():
+        files.append((state, summary))
+    for path, content in files:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_private(path, json.dumps(content).encode() + b"\n")
+        except OSError as fault:
+            raise RailweaveError(cannot_write(path, fault)) from fault
+
+
+def _commit() -> str:
+    """Return the commit of the project, empty without git."""
+    try:
+        return commit_at("HEAD")
+    except RailweaveError:
+        return ""
+
+
+def _changed_intents(read: ReadPlan, folder: Path) -> Iterator[Diagnostic]:
+    """Yield a warning for an intent of the project that describes the fabric of the plan otherwise."""
+    for path in sorted((*Path("intent").glob("*.yml"), *Path("intent").glob("*.yaml"))):
+        try:
+            intent = load_intent(path)
+        except RailweaveError:
+            continue
+        if intent.fabric == read.plan.fabric and intent.sha256 != read.plan.intent_sha256:
+            message = f"the plan was made from another intent than {path}, which has the same fabric name"
+            fix = "make the plan again: `railweave acceptance plan`"
+            yield warning("RW940", message, Where(str(folder / PLAN_FILE)), fix=fix)

@@ -7,14 +7,16 @@ import typer
 
 from railweave import api
 from railweave.acceptance.model import Level
-from railweave.cli.options import IntentArgument, IntentOption, group
+from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
+from railweave.cli.show import print_diagnostics, print_document, print_view
+from railweave.cli.status import exit_status
 from railweave.errors import RailweaveError
 
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave acceptance …`` to ``app``."""
     acceptance = group(app, "acceptance", "Plan acceptance tests, and judge their results from files.")
-    for command in (plan,):
+    for command in (plan, judge):
         acceptance.command()(command)
 
 
@@ -27,3 +29,24 @@ def plan(
     """Plan the tests of a fabric with their limits; touches no device."""
     api.open_project(intent or option)
     raise RailweaveError(f"the tests of level {level} are not planned yet: nothing was written to {out}")
+
+
+def judge(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the plan, results and counters.")],
+    json: AsJson = False,
+) -> int:
+    """Judge the results of a plan: what failed, and what is to blame.
+
+    Exits with status 0 if the fabric passed, 1 if it failed or something is missing.
+    """
+    from railweave.acceptance.judge.document import verdict_json
+    from railweave.acceptance.judge.verdict import VerdictKind
+    from railweave.report.verdict import verdict_view
+
+    verdict = api.acceptance.judge(folder)
+    if json:
+        print_document(verdict_json(verdict))
+    else:
+        print_view(verdict_view(verdict))
+        print_diagnostics(verdict.diagnostics)
+    return exit_status(ok=verdict.verdict is VerdictKind.PASSED)

@@ -35,6 +35,7 @@ _SCHEMA_OF: Mapping[str, str] = {
 """The schema of a command that shares its document; all others have one of their own name."""
 
 COMMANDS = (
+    "acceptance judge",
     "audit",
     "bom",
     "check",

@@ -128,7 +128,7 @@ def _undisturbed(case: Case, disturbed: Mapping[str, str]) -> Case:
 
 def _disturbed_remark(name: str, reason: str) -> Diagnostic:
     fix = f"repeat round {name} while nobody else uses the fabric"
-    return warning("RW930", f"round {name} is not judged, other traffic disturbed it: {reason}", fix=fix)
+    return warning("RW941", f"round {name} is not judged, other traffic disturbed it: {reason}", fix=fix)
 
 
 def _state(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally]) -> RuleStatus:
@@ -174,12 +174,12 @@ def _remarks(case: Case, states: Iterable[RuleStatus]) -> Iterator[Diagnostic]:
     for status in states:
         if status.state in (RuleState.NOT_RUN, RuleState.NOT_JUDGEABLE):
             fix = "read the counters before and after each round (docs/reference/acceptance-rules.md)"
-            yield warning("RW931", f"{status.code} is {status.state}: {status.reason}", fix=fix)
+            yield warning("RW942", f"{status.code} is {status.state}: {status.reason}", fix=fix)
     waiting = {name: outcome for name, outcome in case.outcomes.items() if outcome.status is OutcomeStatus.NOT_RUN}
     if waiting:
         reasons = first_few(dict.fromkeys(outcome.remark for outcome in waiting.values()), 3, "; ")
         message = f"{counted(len(waiting), 'test')} did not run: {reasons}"
-        yield warning("RW932", message, fix="repeat them: `railweave acceptance run --resume`")
+        yield warning("RW943", message, fix="repeat them: `railweave acceptance run --resume`")
 
 
 def _coverage(case: Case) -> tuple[int, list[CoveredLink]]:
@@ -191,4 +191,4 @@ def _coverage(case: Case) -> tuple[int, list[CoveredLink]]:
 def _uncovered_remark(links: list[CoveredLink]) -> Diagnostic:
     cables = first_few(dict.fromkeys(link.cable for link in links))
     message = f"{counted(len(links), 'link')} carried less than `acceptance.covered_share` in every round: {cables}"
-    return warning("RW933", message, fix="repeat the rounds, or plan a higher level: a hash may leave a link unused")
+    return warning("RW944", message, fix="repeat the rounds, or plan a higher level: a hash may leave a link unused")

@@ -1,0 +1,45 @@
+"""The document of a verdict: what ``acceptance judge --json`` prints and ``verdict.json`` stores."""
+
+from typing import Any
+
+from railweave.acceptance.judge.findings import AcceptanceFinding
+from railweave.acceptance.judge.verdict import AcceptanceVerdict
+from railweave.acceptance.model import PlannedTest
+from railweave.codec import as_json
+from railweave.diagnostics import in_order
+
+VERDICT_FILE = "verdict.json"
+"""The name of the file within the directory of a plan and its results."""
+
+
+def verdict_json(verdict: AcceptanceVerdict) -> dict[str, Any]:
+    """Return the document of a verdict, without its version."""
+    return {
+        "verdict": verdict.verdict.value,
+        "level": verdict.plan.level.value,
+        "tests": [_test_json(verdict, test) for test in verdict.plan.tests],
+        "findings": [_finding_json(finding) for finding in verdict.findings],
+        "coverage": {
+            "pairs": {"planned": verdict.pairs.planned, "measured": verdict.pairs.done},
+            "links": {"planned": verdict.links.planned, "loaded": verdict.links.done},
+        },
+        "rules": as_json(verdict.rules),
+        "diagnostics": as_json(in_order(verdict.diagnostics)),
+    }
+
+
+def _test_json(verdict: AcceptanceVerdict, test: PlannedTest) -> dict[str, Any]:
+    """Return a test with its decisive value: the first that failed, else the first."""
+    outcome = verdict.outcomes[test.id]
+    row: dict[str, Any] = {"id": test.id, "kind": test.kind.value, "status": outcome.status.value}
+    failed = [measure for measure in outcome.measures if measure.failed]
+    for measure in (failed or outcome.measures)[:1]:
+        return row | {"value": measure.value, "limit": measure.limit.fail, "unit": measure.limit.unit}
+    for limit in test.limits[:1]:
+        return row | {"value": None, "limit": limit.fail, "unit": limit.unit}
+    return row | {"value": None, "limit": None, "unit": ""}
+
+
+def _finding_json(finding: AcceptanceFinding) -> dict[str, Any]:
+    elements = [element._asdict() for element in finding.elements]
+    return as_json(finding._asdict() | {"elements": elements})
