@@ -21,15 +21,16 @@ from railweave.intent.load import load_intent
 __all__ = ["AcceptanceVerdict", "ReadPlan", "judge", "last_verdict_file", "read_plan"]
 
 
-def judge(folder: Path) -> AcceptanceVerdict:
+def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:
     """Return the verdict on the results and counters in ``folder``, and store it there and in the project.
 
+    A warning says so if ``intent``, by default any intent of the project, describes the fabric of the plan otherwise.
     Raises UsageError without a plan, RefusedError if the plan cannot be read, RailweaveError if nothing can be written.
     """
     read = read_plan(folder)
     results, diagnostics = read_results(folder, read.plan)
     counters, more = read_counters(folder, read.plan)
-    changed = tuple(_changed_intents(read, folder))
+    changed = tuple(_changed_intents(read, folder, intent))
     verdict = judge_results(read.plan, results, counters, (*diagnostics, *more, *changed))
     _store(verdict, read, folder)
     return verdict
@@ -74,9 +75,12 @@ def _commit() -> str:
         return ""
 
 
-def _changed_intents(read: ReadPlan, folder: Path) -> Iterator[Diagnostic]:
+def _changed_intents(read: ReadPlan, folder: Path, intent_file: Path | None) -> Iterator[Diagnostic]:
     """Yield a warning for an intent of the project that describes the fabric of the plan otherwise."""
-    for path in sorted((*Path("intent").glob("*.yml"), *Path("intent").glob("*.yaml"))):
+    paths = sorted((*Path("intent").glob("*.yml"), *Path("intent").glob("*.yaml")))
+    if intent_file is not None:
+        paths = [intent_file]
+    for path in paths:
         try:
             intent = load_intent(path)
         except RailweaveError:

@@ -33,6 +33,7 @@ def plan(
 
 def judge(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the plan, results and counters.")],
+    option: IntentOption = None,
     json: AsJson = False,
 ) -> int:
     """Judge the results of a plan: what failed, and what is to blame.
@@ -43,7 +44,7 @@ def judge(
     from railweave.acceptance.judge.verdict import VerdictKind
     from railweave.report.verdict import verdict_view
 
-    verdict = api.acceptance.judge(folder)
+    verdict = api.acceptance.judge(folder, option)
     if json:
         print_document(verdict_json(verdict))
     else:

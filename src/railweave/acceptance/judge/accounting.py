@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.paths import PlanIndex
-from railweave.acceptance.judge.statistics import Spread
-from railweave.acceptance.judge.tally import RoundTally
+from railweave.acceptance.judge.statistics import HealthySpread
+from railweave.acceptance.judge.tally import Counts, RoundTally
 from railweave.acceptance.model import CoveredLink, PortEnd
 
 _CONTROL_BYTES = 64 * 1024
@@ -68,7 +68,7 @@ def imbalances(index: PlanIndex, flows: Iterable[Flow]) -> dict[tuple[PortEnd, P
         kinds[flow.link.kind, flow.sender == flow.link.upper, node_kind].append(flow)
     unequal: dict[tuple[PortEnd, PortEnd], list[Flow]] = defaultdict(list)
     for alike in kinds.values():
-        healthy = Spread([flow.share for flow in alike])
+        healthy = HealthySpread([flow.share for flow in alike])
         for flow in alike:
             control = _CONTROL_BYTES / max(flow.sent, flow.received)
             if abs(flow.share - healthy.middle) > healthy.tolerance + control:
@@ -109,5 +109,8 @@ def swapped_links(
 def _difference(counts: RoundTally, one_end: PortEnd, far_end: PortEnd) -> int:
     near = counts.port(one_end)
     far = counts.port(far_end)
-    sent, received = CounterMeaning.SENT_BYTES, CounterMeaning.RECEIVED_BYTES
-    return abs(near.get(sent, 0) - far.get(received, 0)) + abs(far.get(sent, 0) - near.get(received, 0))
+    return _lost(near, far) + _lost(far, near)
+
+
+def _lost(source: Counts, sink: Counts) -> int:
+    return abs(source.get(CounterMeaning.SENT_BYTES, 0) - sink.get(CounterMeaning.RECEIVED_BYTES, 0))

@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
     size: int
 
 
-class Explanation(NamedTuple):
+class Blame(NamedTuple):
     """What is to blame for some tests; without elements nothing explains them."""
 
     elements: tuple[Element, ...]
@@ -53,23 +53,23 @@ class Explanation(NamedTuple):
     tests: frozenset[str]
 
 
-def one_element(element: Element) -> Explanation:
+def one_element(element: Element) -> Blame:
     """Return an explanation that a comparison gives, without tests."""
-    return Explanation((element,), EndRole.ANY, frozenset())
+    return Blame((element,), EndRole.ANY, frozenset())
 
 
-def explain(case: Case, failed: frozenset[str], passed: frozenset[str]) -> tuple[Explanation, ...]:
+def explain(case: Case, failed: frozenset[str], passed: frozenset[str]) -> tuple[Blame, ...]:
     """Return who is to blame for the tests in ``failed``, given those that did what is expected of them."""
     candidates = _candidates(case, failed, passed)
     waiting = set(failed)
-    explanations: list[Explanation] = []
+    explanations: list[Blame] = []
     while waiting:
         best = max(candidates, key=lambda candidate: _rank(candidate, waiting), default=None)
         if best is None or not best.tests & waiting:
-            explanations.append(Explanation((), EndRole.ANY, frozenset(waiting)))
+            explanations.append(Blame((), EndRole.ANY, frozenset(waiting)))
             break
         alike = [other for other in candidates if other.tests == best.tests and other.role is best.role]
-        explanations.append(Explanation(_together(case, alike), best.role, best.tests))
+        explanations.append(Blame(_together(case, alike), best.role, best.tests))
         waiting -= best.tests
     return tuple(explanations)
 
@@ -159,7 +159,7 @@ def _cleared(case: Case, cables: list[Element]) -> Iterator[Element]:
             yield cable
 
 
-def culprit_of(case: Case, explanation: Explanation, fault: str) -> Culprit:
+def culprit_of(case: Case, explanation: Blame, fault: str) -> Culprit:
     """Return what an explanation blames, with the places that people look for."""
     names = {element.name for element in explanation.elements}
     nodes: dict[str, None] = {}

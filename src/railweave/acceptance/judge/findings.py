@@ -121,7 +121,7 @@ def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
     for port in ends_of(test):
         if (nics and nic_element(port).name in names) or (not nics and port.node in culprit.nodes):
             return True
-    leaves = list(case.index.leaves(test))
+    leaves = list(case.index.access_switches(test))
     if any(leaf.name in culprit.devices for leaf in leaves):
         return True
     if len(set(leaves)) > 1 and culprit.devices and test.kind is not RoundKind.ISOLATED:

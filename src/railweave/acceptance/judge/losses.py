@@ -28,7 +28,7 @@ def _swap_symptom(first: CoveredLink, second: CoveredLink) -> Symptom:
     culprit = Culprit(
         tuple(dict.fromkeys((cable_element(first), cable_element(second)))),
         "are swapped",
-        "plug both cables as `railweave bom --labels` prints them",
+        "plug both cables as their labels say",
         cables=cables,
         devices=tuple(dict.fromkeys((first.upper.device, second.upper.device))),
     )

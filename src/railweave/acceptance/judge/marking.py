@@ -7,7 +7,7 @@ from typing import NamedTuple
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import CONGESTED, Culprit, Element, ElementKind, Symptom, setting_element
-from railweave.acceptance.judge.statistics import Spread
+from railweave.acceptance.judge.statistics import HealthySpread
 from railweave.acceptance.judge.tally import RoundTally
 from railweave.acceptance.model import CoveredLink, RoundKind
 from railweave.diagnostics import Severity
@@ -40,7 +40,7 @@ def stray_traffic(case: Case) -> tuple[StrayTraffic, ...]:
     if not strays:
         return ()
     # CNPs and control traffic are the same for all; half of all ports have to stray before they count as usual.
-    usual = Spread([stray.stray_bytes / stray.link.speed_gbps for stray in strays])
+    usual = HealthySpread([stray.stray_bytes / stray.link.speed_gbps for stray in strays])
     share = case.index.plan.settings.disturbed_share
     kept = []
     for stray in strays:

@@ -86,7 +86,7 @@ class PlanIndex:
             tests[test.round].append(test)
         return tests
 
-    def leaves(self, test: PlannedTest) -> Iterator[PlannedDevice]:
+    def access_switches(self, test: PlannedTest) -> Iterator[PlannedDevice]:
         """Yield the leaf of each end of a test."""
         for port in ends_of(test):
             link = self.host_link.get(port)
@@ -97,7 +97,7 @@ class PlanIndex:
         """Tell whether flows of a test may use a link."""
         if link.nic_port is not None:
             return link.nic_port in ends_of(test)
-        leaves = set(self.leaves(test))
+        leaves = set(self.access_switches(test))
         lower = self.devices.get(link.lower.device)
         if lower is None or len(leaves) < 2:
             return False

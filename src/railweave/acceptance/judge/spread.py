@@ -24,7 +24,7 @@ from railweave.acceptance.judge.statistics import FALSE_FINDING_ODDS
 from railweave.acceptance.model import CoveredLink, PortEnd, RoundKind
 from railweave.diagnostics import Severity
 
-_REPLUG = "check that its ends are plugged as `railweave bom --labels` prints, and that both ports are up"
+_REPLUG = "check that it is plugged as its label says, and that both ports are up"
 
 
 def unloaded_links(case: Case) -> tuple[CoveredLink, ...]:
@@ -116,7 +116,7 @@ def uneven_symptoms(case: Case) -> Iterator[Symptom]:
     flows: dict[str, int] = defaultdict(int)
     for counts in case.rounds(RoundKind.LOADED):
         for test in case.index.tests_of[counts.round]:
-            leaves = list(case.index.leaves(test))
+            leaves = list(case.index.access_switches(test))
             if len(set(leaves)) > 1:
                 flows[leaves[0].name] += 1
     for device, count in flows.items():

@@ -10,7 +10,7 @@ FALSE_FINDING_ODDS = 1e-6
 _MAD_TO_SIGMA = 1.4826  # The standard deviation of a normal distribution over its median absolute deviation.
 
 
-class Spread:
+class HealthySpread:
     """The middle of healthy values and how far they scatter, by order statistics, which few faults do not move."""
 
     def __init__(self, values: Sequence[float]) -> None:

@@ -179,7 +179,7 @@ def _remarks(case: Case, states: Iterable[RuleStatus]) -> Iterator[Diagnostic]:
     if waiting:
         reasons = first_few(dict.fromkeys(outcome.remark for outcome in waiting.values()), 3, "; ")
         message = f"{counted(len(waiting), 'test')} did not run: {reasons}"
-        yield warning("RW943", message, fix="repeat them: `railweave acceptance run --resume`")
+        yield warning("RW943", message, fix="run them again")
 
 
 def _coverage(case: Case) -> tuple[int, list[CoveredLink]]:

@@ -8,7 +8,7 @@ from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import Symptom
 from railweave.acceptance.judge.outcomes import Measure
 from railweave.acceptance.judge.registry import judge_rule
-from railweave.acceptance.judge.statistics import Spread
+from railweave.acceptance.judge.statistics import HealthySpread
 from railweave.acceptance.judge.symptoms import limit_symptoms
 from railweave.acceptance.model import Metric, PlannedTest, RoundKind
 from railweave.diagnostics import Severity
@@ -26,7 +26,7 @@ def tail(case: Case) -> Iterator[Symptom]:
         slow: set[str] = set()
         for peers in _by_distance(case, metric).values():
             # Latencies scatter by factors, not by sums.
-            usual = Spread([log(measure.value) for _, measure in peers])
+            usual = HealthySpread([log(measure.value) for _, measure in peers])
             for test, measure in peers:
                 if log(measure.value) > usual.middle + max(usual.tolerance, log(_FACTOR)) and not measure.failed:
                     slow.add(test.id)
@@ -38,7 +38,7 @@ def _by_distance(case: Case, metric: Metric) -> dict[tuple[bool, bool], list[tup
     """Return measures of tests within a leaf, between leaves of a pod, and between pods."""
     tests: dict[tuple[bool, bool], list[tuple[PlannedTest, Measure]]] = defaultdict(list)
     for test, measure in case.measures(metric, *KINDS):
-        leaves = list(case.index.leaves(test))
+        leaves = list(case.index.access_switches(test))
         between_leaves = len({leaf.name for leaf in leaves}) > 1
         between_pods = len({leaf.pod for leaf in leaves}) > 1
         if measure.value > 0:
