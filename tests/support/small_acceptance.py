@@ -76,7 +76,7 @@ class PlanBuilder:
         """Add a round in which nodes send to nodes, on all rails and planes."""
         name = f"r{len(self.rounds):03}"
         limit = LATENCY_LIMIT if kind is RoundKind.LATENCY else bandwidth_limit(kind)
-        ids = []
+        ids: list[str] = []
         for sender, receiver in pairs:
             for rail, plane in self.ports:
                 ends = (nic(self.nodes, sender, rail, plane), nic(self.nodes, receiver, rail, plane))
@@ -161,20 +161,16 @@ def _fabric(shape: Shape) -> tuple[tuple[PlannedDevice, ...], tuple[CoveredLink,
                 for place in range(shape.nodes):
                     node = f"gpu{stripe * shape.nodes + place + 1}"
                     port = NicPort(node, rail, plane)
-                    link = CoveredLink(
-                        *(f"{node} {host_port(port)}", PortEnd(node, host_port(port))),
-                        *(PortEnd(leaf, f"Ethernet{place}"), 1.0, (), "host_leaf", GBPS, plane, rail, port),
-                    )
-                    links.append(link)
+                    cable = f"{node} {host_port(port)}"
+                    ends = (PortEnd(node, host_port(port)), PortEnd(leaf, f"Ethernet{place}"))
+                    links.append(CoveredLink(cable, *ends, 1.0, (), "host_leaf", GBPS, plane, rail, port))
                 for uplink in range(shape.nodes):
                     spine = f"p{plane}-spine{uplink % shape.spines + 1}"
                     far = f"Ethernet{(stripe * shape.rails + rail) * shape.nodes + uplink}"
                     near = PortEnd(leaf, f"Ethernet{shape.nodes + uplink}")
-                    link = CoveredLink(
-                        *(f"{leaf} {near.port}", near, PortEnd(spine, far), 0.999, ()),
-                        *("leaf_spine", GBPS, plane, None, None),
-                    )
-                    links.append(link)
+                    cable = f"{leaf} {near.port}"
+                    ends = (near, PortEnd(spine, far))
+                    links.append(CoveredLink(cable, *ends, 0.999, (), "leaf_spine", GBPS, plane, None, None))
     return tuple(devices), tuple(links)
 
 
@@ -273,8 +269,8 @@ def _start_row(made: Yield, name: str, end: PortEnd, random: Random) -> None:
         )
         row.update({"SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES": 0})
         row["SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES"] = random.randrange(200, 600)
-        names = ("BYTES", "WRED_ECN_MARKED_PACKETS", "DROPPED_PACKETS")
-        made.row(name, end, 3, "queues").update({f"SAI_QUEUE_STAT_{part}": 0 for part in names})
+        parts = ("BYTES", "WRED_ECN_MARKED_PACKETS", "DROPPED_PACKETS")
+        made.row(name, end, 3, "queues").update({f"SAI_QUEUE_STAT_{part}": 0 for part in parts})
         made.row(name, end, 0, "queues")["SAI_QUEUE_STAT_BYTES"] = random.randrange(500, 5000)
 
 
@@ -285,7 +281,9 @@ class Runner:
         self.made = made
         self.random = random
         self.slow = slow
-        self.hosts = {link.nic_port: link for link in made.plan.links if link.nic_port is not None}
+        self.hosts: dict[NicPort | None, CoveredLink] = {
+            link.nic_port: link for link in made.plan.links if link.nic_port is not None
+        }
         self.uplinks: dict[str, list[CoveredLink]] = defaultdict(list)
         for link in made.plan.links:
             if link.nic_port is None:
@@ -320,7 +318,13 @@ class Runner:
             path += [(up, True), (self.random.choice(downs), False)]
         return [*path, (target, False)]
 
-    def _measure(self, test: PlannedTest, paths: list, users: Counter, factor: float) -> None:
+    def _measure(
+        self,
+        test: PlannedTest,
+        paths: list[list[tuple[CoveredLink, bool]]],
+        users: Counter[tuple[PortEnd, bool]],
+        factor: float,
+    ) -> None:
         rate = 0.0
         for path in paths:
             share = GBPS / test.queue_pairs

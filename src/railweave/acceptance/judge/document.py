@@ -42,4 +42,5 @@ def _test_json(verdict: AcceptanceVerdict, test: PlannedTest) -> dict[str, Any]:
 
 def _finding_json(finding: AcceptanceFinding) -> dict[str, Any]:
     elements = [element._asdict() for element in finding.elements]
-    return as_json(finding._asdict() | {"elements": elements})
+    row: dict[str, Any] = as_json(finding._asdict() | {"elements": elements})
+    return row
