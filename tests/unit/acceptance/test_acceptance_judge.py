@@ -51,8 +51,8 @@ def test_a_healthy_fabric_passes_without_findings(shape: Shape) -> None:
 def test_a_nic_at_half_width_is_named_and_its_cable_cleared_by_its_counters() -> None:
     verdict = verdict_of(healthy(plan(), slow=slow(0.5, NicPort("gpu3", 0, 0))))
 
-    assert named(verdict) == {("A-1", "gpu3 nic0")}
-    assert verdict.findings[0].message.startswith("gpu3 nic0 is slow: bandwidth: 4 tests, worst r")
+    assert named(verdict) == {("A-1", "gpu3 rail0")}
+    assert verdict.findings[0].message.startswith("gpu3 rail0 is slow: bandwidth: 4 tests, worst r")
     assert verdict.findings[0].nodes == ("gpu3",)
 
 
@@ -61,7 +61,7 @@ def test_without_counters_nothing_clears_the_cable_and_the_verdict_names_both() 
 
     verdict = judge(plan(), made.results(), ())
 
-    assert named(verdict) == {("A-1", "gpu3 nic0"), ("A-1", "gpu3 rail0")}
+    assert named(verdict) == {("A-1", "gpu3 rail0"), ("A-1", "gpu3 rail0")}
     assert verdict.verdict is VerdictKind.FAILED
 
 
@@ -77,7 +77,7 @@ def test_without_counters_a_healthy_fabric_is_incomplete_and_rules_that_need_the
 def test_two_nics_that_share_no_test_are_both_named() -> None:
     made = healthy(plan(), slow=slow(0.5, NicPort("gpu1", 0, 0), NicPort("gpu7", 1, 0)))
 
-    assert named(verdict_of(made)) == {("A-1", "gpu1 nic0"), ("A-1", "gpu7 nic1")}
+    assert named(verdict_of(made)) == {("A-1", "gpu1 rail0"), ("A-1", "gpu7 rail1")}
 
 
 def test_a_slow_rail_is_slower_than_its_peers() -> None:
@@ -101,7 +101,7 @@ def test_a_pair_that_is_slow_with_nobody_else_is_unexplained_with_its_suspects()
 
     verdict = verdict_of(healthy(plan(), slow=pair))
 
-    assert named(verdict) == {("unexplained", f"{node} nic{nic}") for node in PAIR for nic in (0, 1)}
+    assert named(verdict) == {("unexplained", f"{node} rail{nic}") for node in PAIR for nic in (0, 1)}
 
 
 PAIR = {"gpu1", "gpu6"}
@@ -119,7 +119,7 @@ def test_a_cable_that_loses_packets_is_named_and_explains_slow_tests() -> None:
 
     assert named(verdict_of(made)) == {("A-3", "gpu2 rail1"), ("A-1", "gpu2 rail1")}
     # Without the rule the slow tests say less: the NIC did not deliver them either.
-    assert named(verdict_of(made, without=("A-3",))) == {("A-1", "gpu2 nic1"), ("A-1", "gpu2 rail1")}
+    assert named(verdict_of(made, without=("A-3",))) == {("A-1", "gpu2 rail1"), ("A-1", "gpu2 rail1")}
 
 
 def test_bytes_that_no_nic_missed_vanished_in_a_counter() -> None:
@@ -130,7 +130,7 @@ def test_bytes_that_no_nic_missed_vanished_in_a_counter() -> None:
         row = made.row(name, PortEnd("p0-leaf4", "Ethernet6"))
         row["SAI_PORT_STAT_IF_IN_OCTETS"] //= 2
 
-    assert named(verdict_of(made)) == {("A-3", "gpu3:rail0"), ("A-3", "p0-leaf4:Ethernet6")}
+    assert named(verdict_of(made)) == {("A-3", "gpu3 rail0"), ("A-3", "p0-leaf4 Ethernet6")}
 
 
 def test_swapped_cables_are_named_by_the_bytes_at_the_wrong_ports() -> None:
@@ -145,7 +145,7 @@ def test_swapped_cables_are_named_by_the_bytes_at_the_wrong_ports() -> None:
     verdict = verdict_of(made)
 
     assert named(verdict) == {("A-3", "gpu2 rail0"), ("A-3", "gpu3 rail0")}
-    assert verdict.findings[0].message.startswith("gpu2 rail0 and gpu3 rail0 are swapped: what gpu2:rail0 sent arrived")
+    assert verdict.findings[0].message.startswith("gpu2 rail0 and gpu3 rail0 are swapped: what gpu2 rail0 sent arrived")
 
 
 def test_traffic_in_another_queue_names_the_node_that_sends_it() -> None:
@@ -158,7 +158,7 @@ def test_traffic_in_another_queue_names_the_node_that_sends_it() -> None:
                 made.row(test.round, link.upper, 3, "queues")["SAI_QUEUE_STAT_BYTES"] -= size
                 made.row(test.round, link.upper, 0, "queues")["SAI_QUEUE_STAT_BYTES"] += size
 
-    assert named(verdict_of(made)) == {("A-3", "gpu2 dscp")}
+    assert named(verdict_of(made)) == {("A-3", "DSCP of gpu2")}
 
 
 def incast_ports(made: Yield, leaf: str) -> list[tuple[str, PortEnd, PortEnd]]:
@@ -198,7 +198,7 @@ def test_a_port_that_drops_and_never_pauses_has_no_pfc() -> None:
         else:
             pause(made, name, port, nic, 20)
 
-    assert named(verdict_of(made)) == {("A-3", "p0-leaf1:Ethernet3 pfc")}
+    assert named(verdict_of(made)) == {("A-3", "PFC of p0-leaf1 Ethernet3")}
 
 
 def test_without_ecn_counters_their_rule_is_not_judgeable_and_the_verdict_stands() -> None:

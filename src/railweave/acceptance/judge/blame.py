@@ -16,7 +16,6 @@ from railweave.acceptance.judge.elements import (
     Element,
     ElementKind,
     cable_element,
-    nic_element,
     port_element,
     setting_element,
 )
@@ -107,7 +106,7 @@ def _parts(case: Case, test: PlannedTest) -> Iterator[tuple[Element, EndRole]]:
 
 
 def _elements_of(case: Case, port: NicPort) -> Iterator[Element]:
-    yield nic_element(port)
+    yield case.index.nic(port)
     yield Element(ElementKind.NODE, port.node)
     link = case.index.host_link.get(port)
     if link is None:
@@ -169,7 +168,7 @@ def culprit_of(case: Case, explanation: Blame, fault: str) -> Culprit:
         port = link.nic_port
         if port is None:
             continue
-        if {nic_element(port).name, port.node, port_element(link.lower).name} & names:
+        if {case.index.nic(port).name, port.node, port_element(link.lower).name} & names:
             nodes[port.node] = None
         if link.cable in names and cable_element(link) in explanation.elements:
             cables[link.cable] = None

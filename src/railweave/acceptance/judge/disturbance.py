@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.case import Case
+from railweave.acceptance.judge.elements import end_text
 from railweave.acceptance.judge.outcomes import MeasuredTest
 from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.tally import RoundTally
@@ -45,7 +46,7 @@ def disturbed_rounds(case: Case) -> Mapping[str, str]:
             share = excess / (part.link.speed_gbps * 1e9 / 8 * planned.seconds)
             if share > case.index.plan.settings.disturbed_share and not _explained(case, counts, part.link):
                 end = part.link.lower
-                strange[counts.round] = f"{end.device}:{end.port} carried {share:.1%} of its rate beyond its tests"
+                strange[counts.round] = f"{end_text(end)} carried {share:.1%} of its rate beyond its tests"
                 break
     return strange
 

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from railweave.acceptance.model import CoveredLink, NicPort, PortEnd, RoundKind
+from railweave.acceptance.model import CoveredLink, PortEnd, RoundKind
 from railweave.diagnostics import Severity
 
 
@@ -20,7 +20,7 @@ class ElementKind(StrEnum):
 
 
 class Element(NamedTuple):
-    """A part of the fabric; ports are ``device:port``, NICs ``gpu3 nic0``, settings ``gpu3 dscp`` or ``rail 2``."""
+    """A part of the fabric: ``gpu3 rail0`` (NIC or cable), ``pod1-leaf1 Ethernet0``, ``DSCP of gpu3``, ``rail 2``."""
 
     kind: ElementKind
     name: str
@@ -68,14 +68,14 @@ def cable_element(link: CoveredLink) -> Element:
 
 def port_element(end: PortEnd) -> Element:
     """Return a port of a switch or of a NIC."""
-    return Element(ElementKind.PORT, f"{end.device}:{end.port}")
-
-
-def nic_element(port: NicPort) -> Element:
-    """Return the NIC of a port."""
-    return Element(ElementKind.NIC, f"{port.node} nic{port.nic}")
+    return Element(ElementKind.PORT, end_text(end))
 
 
 def setting_element(name: str) -> Element:
     """Return a setting by its name."""
     return Element(ElementKind.SETTING, name)
+
+
+def end_text(end: PortEnd) -> str:
+    """Return a port as people write it."""
+    return f"{end.device} {end.port}"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.case import Case
-from railweave.acceptance.judge.elements import Culprit, Symptom, cable_element, port_element
+from railweave.acceptance.judge.elements import Culprit, Symptom, cable_element, end_text, port_element
 from railweave.acceptance.judge.statistics import most_by_chance
 from railweave.acceptance.model import CoveredLink, PortEnd
 from railweave.diagnostics import Severity
@@ -21,6 +21,8 @@ _CODEWORD_BITS = 5440
 _FEC_LIMIT = 2.4e-4
 _DRAIN_BER = _FEC_LIMIT / 10
 _WARN_BER = _FEC_LIMIT / 100
+# Two decades above its peers a cable is no healthy one of its kind.
+_OUTLIER = 100
 _FIX = "clean or replace the cable and its optics; compare lanes with `show interfaces counters fec-histogram`"
 
 
@@ -53,13 +55,14 @@ def error_symptoms(case: Case) -> Iterator[Symptom]:
         kinds[port.link.kind].append(port)
     for alike in kinds.values():
         usual = median(port.uncorrected for port in alike)
+        outlier_rate = max(_WARN_BER, _OUTLIER * median(port.bit_error_rate for port in alike))
         for port in alike:
             allowed = max(usual, port.bits / _CODEWORD_BITS * _FRAME_LOSS_RATIO)
             if port.uncorrected > most_by_chance(allowed, len(ports)):
                 yield _uncorrected(case, port)
             elif port.flaps:
                 yield _cable_symptom(port, f"went down {port.flaps} times while tests ran")
-            elif port.bit_error_rate > _DRAIN_BER:
+            elif port.bit_error_rate > min(_DRAIN_BER, outlier_rate):
                 yield _cable_symptom(port, f"has a bit error rate of {port.bit_error_rate:.1e} before FEC")
             elif port.bit_error_rate > _WARN_BER:
                 message = f"has a bit error rate of {port.bit_error_rate:.1e} before FEC"
@@ -99,11 +102,11 @@ def _uncorrected(case: Case, port: PortErrors) -> Symptom:
         fix = "compare its counters with `show interfaces counters fec-stats`: all bytes arrived"
         devices = (port.end.device,) if port.end.device in case.index.devices else ()
         culprit = Culprit((port_element(port.end),), "counts errors that did not happen", fix, devices=devices)
-        text = f"{port.end.device}:{port.end.port} {message}, and no NIC missed a packet"
+        text = f"{end_text(port.end)} {message}, and no NIC missed a packet"
         return Symptom("A-8", Severity.ERROR, text, fix, culprit._replace(slows=frozenset()))
     return _cable_symptom(port, message)
 
 
 def _cable_symptom(port: PortErrors, message: str, severity: Severity = Severity.ERROR) -> Symptom:
     culprit = Culprit((cable_element(port.link),), "has errors", _FIX, cables=(port.link.cable,))
-    return Symptom("A-8", severity, f"{port.end.device}:{port.end.port} {message}", _FIX, culprit)
+    return Symptom("A-8", severity, f"{end_text(port.end)} {message}", _FIX, culprit)

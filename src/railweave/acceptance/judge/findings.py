@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from railweave.acceptance.judge.blame import culprit_of, explain
 from railweave.acceptance.judge.case import Case
-from railweave.acceptance.judge.elements import Culprit, Element, ElementKind, Symptom, nic_element
+from railweave.acceptance.judge.elements import Culprit, Element, ElementKind, Symptom
 from railweave.acceptance.judge.paths import ends_of
 from railweave.acceptance.judge.symptoms import did_well
 from railweave.acceptance.model import HIGHER_IS_WORSE, CoveredLink, PlannedTest, RoundKind
@@ -102,7 +102,7 @@ def _suspects(case: Case, tests: frozenset[str]) -> tuple[Element, ...]:
     """Return the NICs of tests that nothing explains, those of most tests first."""
     nics: Counter[Element] = Counter()
     for name in sorted(tests):
-        nics.update(nic_element(port) for port in ends_of(case.index.tests[name]))
+        nics.update(case.index.nic(port) for port in ends_of(case.index.tests[name]))
     return tuple(element for element, _ in nics.most_common(_MOST_SUSPECTS))
 
 
@@ -119,7 +119,7 @@ def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
     names = {element.name for element in culprit.elements}
     nics = {element.kind for element in culprit.elements} == {ElementKind.NIC}
     for port in ends_of(test):
-        if (nics and nic_element(port).name in names) or (not nics and port.node in culprit.nodes):
+        if (nics and case.index.nic(port).name in names) or (not nics and port.node in culprit.nodes):
             return True
     leaves = list(case.index.access_switches(test))
     if any(leaf.name in culprit.devices for leaf in leaves):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.accounting import Flow, device_surplus
 from railweave.acceptance.judge.case import Case
-from railweave.acceptance.judge.elements import Culprit, Symptom, cable_element, port_element
+from railweave.acceptance.judge.elements import Culprit, Symptom, cable_element, end_text, port_element
 from railweave.acceptance.judge.outcomes import OutcomeStatus
 from railweave.acceptance.model import CoveredLink, PlannedTest, PortEnd
 from railweave.diagnostics import Severity
@@ -24,7 +24,7 @@ def loss_symptoms(case: Case) -> Iterator[Symptom]:
 
 def _swap_symptom(first: CoveredLink, second: CoveredLink) -> Symptom:
     cables = tuple(dict.fromkeys((first.cable, second.cable)))
-    message = f"what {first.lower.device}:{first.lower.port} sent arrived at {second.upper.device}:{second.upper.port}"
+    message = f"what {end_text(first.lower)} sent arrived at {end_text(second.upper)}"
     culprit = Culprit(
         tuple(dict.fromkeys((cable_element(first), cable_element(second)))),
         "are swapped",
@@ -39,8 +39,8 @@ def _located(case: Case, flows: Sequence[Flow]) -> Symptom:
     """Return who is to blame for one direction of a link."""
     worst = max(flows, key=lambda flow: abs(flow.lost))
     message = (
-        f"{worst.sender.device}:{worst.sender.port} sent {worst.sent:,} bytes in round {worst.round},"
-        f" {worst.receiver.device}:{worst.receiver.port} received {worst.received:,}"
+        f"{end_text(worst.sender)} sent {worst.sent:,} bytes in round {worst.round},"
+        f" {end_text(worst.receiver)} received {worst.received:,}"
     )
     liar = _wrong_counter(case, worst)
     if liar is not None:

@@ -79,7 +79,7 @@ def dscp_symptoms(case: Case) -> Iterator[Symptom]:
         stray_bytes = sum(stray.stray_bytes for stray in strays)
         message = f"{stray_bytes:,} bytes from {', '.join(alike)} were in queue {queues[0]}, not in that of their class"
         fix = "set the DSCP of its RDMA traffic as rendered (`railweave hosts plan`)"
-        elements = tuple(setting_element(f"{node} dscp") for node in alike)
+        elements = tuple(setting_element(f"DSCP of {node}") for node in alike)
         culprit = Culprit(elements, "marks its packets with another DSCP", fix, nodes=alike, slows=CONGESTED)
         yield Symptom("A-3", Severity.ERROR, message, fix, culprit)
 
@@ -158,5 +158,5 @@ def _pauses_early(reading: IncastReading, readings: list[IncastReading]) -> bool
 
 def _tier_symptom(devices: tuple[str, ...]) -> Symptom:
     fix = "lower the ECN thresholds, or let the NICs send ECN-capable packets (`railweave explain`)"
-    culprit = Culprit((setting_element("ecn"),), "lets PFC come first", fix, devices=devices, slows=CONGESTED)
+    culprit = Culprit((setting_element("ECN"),), "lets PFC come first", fix, devices=devices, slows=CONGESTED)
     return Symptom("A-4", Severity.ERROR, f"{len(devices)} switches pause before they mark packets", fix, culprit)

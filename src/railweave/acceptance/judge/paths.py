@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from railweave.acceptance.judge.elements import Element, ElementKind, end_text
 from railweave.acceptance.model import (
     AcceptancePlan,
     AcceptanceRound,
@@ -47,6 +48,18 @@ class PlanIndex:
     def host_link(self) -> Mapping[NicPort, CoveredLink]:
         """Return the link of each NIC port."""
         return {link.nic_port: link for link in self.plan.links if link.nic_port is not None}
+
+    @cached_property
+    def nics(self) -> Mapping[tuple[str, int], Element]:
+        """Return the NICs by node and number, each under the name of its first port."""
+        nics: dict[tuple[str, int], Element] = {}
+        for port, link in sorted(self.host_link.items()):
+            nics.setdefault(port[:2], Element(ElementKind.NIC, end_text(link.lower)))
+        return nics
+
+    def nic(self, port: NicPort) -> Element:
+        """Return the NIC of a port."""
+        return self.nics.get(port[:2], Element(ElementKind.NIC, f"{port.node} nic{port.nic}"))
 
     @cached_property
     def links_of(self) -> Mapping[str, list[CoveredLink]]:

@@ -17,6 +17,7 @@ from railweave.acceptance.judge.elements import (
     Element,
     ElementKind,
     Symptom,
+    end_text,
     port_element,
     setting_element,
 )
@@ -114,7 +115,7 @@ def _far_end(case: Case, end: PortEnd) -> PortEnd:
 def _pfc_off(ends: set[PortEnd]) -> Culprit:
     (end,) = ends
     fix = "turn PFC on for the lossless priorities at this port (`show pfc priority`; on nodes `mlnx_qos`)"
-    element = setting_element(f"{end.device}:{end.port} pfc")
+    element = setting_element(f"PFC of {end_text(end)}")
     return Culprit((element,), "does not pause", fix, devices=(end.device,), slows=CONGESTED)
 
 
@@ -136,7 +137,7 @@ def _nic_symptoms(case: Case) -> Iterator[Symptom]:
         if dropped and case.transport_noticed(case.crossings[port]) is not False:
             end = link.upper if paused else link.lower
             culprit = _pfc_off({end})
-            message = f"{link.lower.device}:{link.lower.port} dropped {dropped:,} packets that arrived"
+            message = f"{end_text(link.lower)} dropped {dropped:,} packets that arrived"
             yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
 
 
@@ -156,8 +157,5 @@ def _frame_symptoms(case: Case) -> Iterator[Symptom]:
         if end in case.exchanged_ports or frames < _LEAST_FRAMES or 2 * received[end, far] > frames:
             continue
         culprit = _pfc_off({far})
-        message = (
-            f"{end.device}:{end.port} sent {frames:,} PFC frames,"
-            f" {far.device}:{far.port} received {received[end, far]:,}"
-        )
+        message = f"{end_text(end)} sent {frames:,} PFC frames, {end_text(far)} received {received[end, far]:,}"
         yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)

@@ -17,7 +17,7 @@ from railweave.acceptance.judge.elements import (
     ElementKind,
     Symptom,
     cable_element,
-    nic_element,
+    end_text,
     setting_element,
 )
 from railweave.acceptance.judge.statistics import FALSE_FINDING_ODDS
@@ -59,7 +59,7 @@ def dead_symptoms(case: Case) -> Iterator[Symptom]:
             "A-6", Severity.ERROR, f"none of the {len(links)} links of {device} carried traffic", fix, culprit
         )
         dead = [link for link in dead if link not in links]
-    yield from _dead_cables(dead)
+    yield from _dead_cables(case, dead)
 
 
 def _is_dead(case: Case, link: CoveredLink) -> bool:
@@ -88,13 +88,14 @@ def _dead_devices(case: Case, dead: list[CoveredLink]) -> Mapping[str, list[Cove
     return {device: silent for device, silent in links.items() if 1 < len(silent) == len(case.index.links_of[device])}
 
 
-def _dead_cables(dead: list[CoveredLink]) -> Iterator[Symptom]:
-    kinds: dict[tuple[str, int], list[CoveredLink]] = defaultdict(list)
+def _dead_cables(case: Case, dead: list[CoveredLink]) -> Iterator[Symptom]:
+    """Yield cables without traffic; two that start at one device are swapped more probably than both are broken."""
+    lower: dict[str, list[CoveredLink]] = defaultdict(list)
     for link in dead:
-        kinds[link.kind, link.plane].append(link)
-    for links in kinds.values():
+        lower[link.lower.device].append(link)
+    for links in lower.values():
         cables = tuple(dict.fromkeys(link.cable for link in links))
-        if len(links) == 2:
+        if len(cables) == 2:
             elements = tuple(dict.fromkeys(map(cable_element, links)))
             culprit = Culprit(elements, "carry nothing, as swapped cables do", _REPLUG, cables=cables)
             yield Symptom("A-6", Severity.ERROR, f"{' and '.join(cables)} carried no traffic", _REPLUG, culprit)
@@ -102,7 +103,7 @@ def _dead_cables(dead: list[CoveredLink]) -> Iterator[Symptom]:
         for link in links:
             elements = (cable_element(link),)
             if link.nic_port is not None:
-                elements += (nic_element(link.nic_port),)
+                elements += (case.index.nic(link.nic_port),)
             culprit = Culprit(elements, "carries nothing", _REPLUG, cables=(link.cable,))
             yield Symptom("A-6", Severity.ERROR, f"{link.cable} carried no traffic in any round", _REPLUG, culprit)
 
@@ -134,7 +135,7 @@ def _uneven(case: Case, uplinks: list[CoveredLink], carried: Mapping[PortEnd, in
         if 0 < carried[link.lower] < share * total - deviations * scatter:
             culprit = Culprit((cable_element(link),), "carries too little", _REPLUG, cables=(link.cable,))
             message = (
-                f"{link.lower.device}:{link.lower.port} carried {carried[link.lower] / total:.1%} of what its switch"
+                f"{end_text(link.lower)} carried {carried[link.lower] / total:.1%} of what its switch"
                 f" sent up, {share:.1%} are its share"
             )
             yield Symptom("A-6", Severity.ERROR, message, _REPLUG, culprit)

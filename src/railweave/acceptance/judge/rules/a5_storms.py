@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.case import Case
-from railweave.acceptance.judge.elements import CONGESTED, Culprit, Symptom, nic_element, port_element
+from railweave.acceptance.judge.elements import CONGESTED, Culprit, Symptom, end_text, port_element
 from railweave.acceptance.judge.registry import judge_rule
 from railweave.acceptance.model import PortEnd
 from railweave.diagnostics import Severity
@@ -27,7 +27,7 @@ def storms(case: Case) -> Iterator[Symptom]:
             if detected:
                 stormed[end] = stormed.get(end, 0) + detected
     for end, count in stormed.items():
-        yield _symptom(case, end, f"{end.device}:{end.port} counted {count} PFC storms")
+        yield _symptom(case, end, f"{end_text(end)} counted {count} PFC storms")
     yield from _idle_pausers(case)
 
 
@@ -40,14 +40,14 @@ def _idle_pausers(case: Case) -> Iterator[Symptom]:
             frames = counts.port(link.lower).get(CounterMeaning.PFC_SENT, 0)
             seconds = case.index.rounds[counts.round].seconds
             if port not in busy and frames * _LONGEST_PAUSE_BITS > link.speed_gbps * 1e9 * seconds / 2:
-                message = f"{link.lower.device}:{link.lower.port} sent {frames:,} PFC frames in round {counts.round}"
+                message = f"{end_text(link.lower)} sent {frames:,} PFC frames in round {counts.round}"
                 yield _symptom(case, link.lower, f"{message}, in which nobody sent to it")
 
 
 def _symptom(case: Case, end: PortEnd, message: str) -> Symptom:
     link = case.index.link_at.get(end)
     if link is not None and link.nic_port is not None:
-        element = nic_element(link.nic_port)
+        element = case.index.nic(link.nic_port)
         culprit = Culprit((element,), "storms", _FIX, nodes=(link.nic_port.node,), slows=CONGESTED)
     else:
         culprit = Culprit((port_element(end),), "is stormed", _FIX, devices=(end.device,), slows=CONGESTED)
