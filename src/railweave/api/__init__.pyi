@@ -41,6 +41,7 @@ from railweave.api.plans import plan as plan
 from railweave.api.project import Project as Project
 from railweave.api.project import open_project as open_project
 from railweave.api.reference import codes as codes
+from railweave.api.reference import explain_limits as explain_limits
 from railweave.api.reference import explain_rule as explain_rule
 from railweave.api.reference import model_file as model_file
 from railweave.api.reference import models as models

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from railweave.acceptance.limits.topics import LimitTopic, limit_topics
 from railweave.catalog.load import Catalog, load_catalog, use_own_models
 from railweave.catalog.model import SwitchModel
 from railweave.checks.capability import CatalogCapability, SwitchCapability, capability
@@ -42,6 +43,22 @@ def explain_rule(code: str) -> Rule:
     if code not in all_rules():
         raise UsageError(f"no rule has the code {code!r}; `railweave codes` lists them")
     return all_rules()[code]
+
+
+def explain_limits(topic: str = "") -> tuple[LimitTopic, ...]:
+    """Return how limits of acceptance tests are computed, all of them or one by its name.
+
+    Raises UsageError that names the nearest topic for an unknown one.
+    """
+    topics = limit_topics()
+    if not topic:
+        return topics
+    for limit_topic in topics:
+        if limit_topic.name == topic:
+            return (limit_topic,)
+    names = [limit_topic.name for limit_topic in topics]
+    hint = f"{suggestion(topic, names)}`railweave explain acceptance` lists them"
+    raise UsageError(f"no limit has the topic {topic!r}; {hint}")
 
 
 _DEFAULTS = """

@@ -127,7 +127,9 @@ def _fabric(ctx: typer.Context) -> "Fabric | None":
 
 
 def switches_and_codes(ctx: typer.Context, incomplete: str) -> Sequence[str]:
-    """Return what `explain` explains: a code, which begins with a capital, or the rows of a switch."""
+    """Return what `explain` explains: a code, which begins with a capital, the rows of a switch, or acceptance."""
     if incomplete[:1].isupper():
         return [*codes()]
+    if incomplete and "acceptance".startswith(incomplete):
+        return ["acceptance", *switches(ctx)]
     return switches(ctx)

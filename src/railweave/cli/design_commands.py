@@ -204,25 +204,33 @@ def explain(
         str,
         typer.Argument(
             metavar="DEVICE",
-            help="A switch of the fabric, such as pod1-leaf1, or a code, such as RW108.",
+            help="A switch of the fabric, such as pod1-leaf1, a code, such as RW108, or acceptance.",
             autocompletion=completion.switches_and_codes,
         ),
     ],
     row: Annotated[
-        str, typer.Argument(metavar="ROW", help="TABLE, TABLE|key, TABLE|key|field, or a line of FRR.")
+        str,
+        typer.Argument(metavar="ROW", help="TABLE, TABLE|key, TABLE|key|field, a line of FRR, or a limit's topic."),
     ] = "",
     option: IntentOption = None,
     json: AsJson = False,
 ) -> int:
     """Explain a configuration row or the code of a diagnostic.
 
-    For a row: the rule that made it, its path in the intent, and the source of the rule.
+    For a row: the rule that made it, its path in the intent, and the source of the rule. For `acceptance TOPIC`: how
+    limits of acceptance tests are computed; `acceptance` lists the topics.
     """
     from railweave.report.explanation import explanation_json, explanation_view, rule_json, rule_view
 
     # Names of switches are host names, in lower case.
     if device[:1].isupper() and device in api.codes():
         print_result(api.explain_rule(device), rule_json, rule_view, as_json=json)
+        return 0
+    # Names of switches have a hyphen.
+    if device == "acceptance":
+        from railweave.report.explanation import limits_json, limits_view
+
+        print_result(api.explain_limits(row), limits_json, limits_view, as_json=json)
         return 0
     explanation = api.explain(api.open_project(option), device, row)
     print_result(explanation, explanation_json, explanation_view, as_json=json)

@@ -1,10 +1,12 @@
 """The reasons of rows and lines, and the rule of a code, for a terminal and as JSON."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from railweave.acceptance.limits.topics import LimitTopic
 from railweave.checks.registry import Rule
 from railweave.codec import members
 from railweave.report.changes import value_text
@@ -33,6 +35,19 @@ def rule_view(rule: Rule) -> RenderableType:
     if rule.fix:
         parts.append(f"fix: {rule.fix}")
     return Text("\n\n".join(parts))
+
+
+def limits_json(topics: Sequence[LimitTopic]) -> dict[str, Any]:
+    """Return the same document without rows, and ``limits``: [{name, title, explanation}]."""
+    asked = {"device": "", "asked": "acceptance", "found": [], "nearest": []}
+    return asked | {"limits": [members(topic, "name", "title", "explanation") for topic in topics]}
+
+
+def limits_view(topics: Sequence[LimitTopic]) -> RenderableType:
+    """Return how one limit is computed, or a line for each of several."""
+    if len(topics) == 1:
+        return Text(f"acceptance {topics[0].name}: {topics[0].title}\n\n{topics[0].explanation}")
+    return table("acceptance", "limit", rows=[(topic.name, topic.title) for topic in topics])
 
 
 def explanation_view(explanation: Explanation) -> RenderableType:

@@ -185,6 +185,7 @@ def test_rollouts_and_codes_are_completed(project: Path) -> None:
         (["drain", "absent.yml"], "", None),
         (["explain", "intent/one.yml", "x"], "pod1-leaf1", "pod1-leaf1"),
         (["explain", "intent/one.yml", "x"], "R", "RW001"),
+        (["explain", "x"], "acc", "acceptance"),
     ],
 )
 def test_a_switch_is_completed_by_the_intent_of_the_line(

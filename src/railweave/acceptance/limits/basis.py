@@ -1,8 +1,11 @@
-"""What all limits share: the pair that a test measures, the payload of its packets, and the shares that fail and warn.
+"""The payload of a line: what the packets of RoCEv2 leave of line rate.
 
-A RoCEv2 packet of 4096 bytes takes 82 bytes more on the wire: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4,
-preamble and gap 20. So 98.0 % of line rate is payload. IPv6 takes 20 bytes more. Only the first packet of a message has
-an RETH, which is left out: 16 bytes of a message of megabytes.
+    payload = line_gbps * packet_bytes / (packet_bytes + overhead_bytes)
+
+The packet is the largest of 256 to 4096 bytes that the MTU of the nodes carries with its headers. On the wire it takes
+82 bytes more: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, preamble and gap 20. So 98.0 % of line rate is
+payload with packets of 4096 bytes, 392.1 of 400 Gb/s. IPv6 takes 20 bytes more. Only the first packet of a message has
+an RETH of 16 bytes, which is left out. iperf3 sends TCP with timestamps instead.
 """
 
 from typing import NamedTuple
@@ -36,6 +39,9 @@ PairLimits = tuple[MetricLimit, ...]
 """The limits of one test; tests with equal limits have the same object, so that a plan writes it once."""
 
 
+Inputs = dict[str, float | int | str]
+
+
 class LimitShares(NamedTuple):
     """The shares of an expectation below which a test fails and warns (``acceptance:`` of the intent)."""
 
@@ -65,7 +71,8 @@ def payload_of(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> Payload:
 
 
 def lower_limit(
-    metric: Metric, expect: float, shares: LimitShares, formula: str, inputs: dict[str, float | int | str]
+    metric: Metric, expect: float, shares: LimitShares, formula: str, inputs: Inputs, part: float = 1.0
 ) -> MetricLimit:
-    """Return a limit that fails and warns below the shares of ``expect``."""
-    return MetricLimit(metric, UNITS[metric], expect, shares.fail * expect, shares.warn * expect, formula, inputs)
+    """Return a limit that fails and warns below the shares of ``part`` of what is expected."""
+    unit = UNITS[metric]
+    return MetricLimit(metric, unit, expect, shares.fail * expect * part, shares.warn * expect * part, formula, inputs)

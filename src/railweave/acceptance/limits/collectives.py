@@ -1,14 +1,15 @@
-"""Bus bandwidth of collectives by algorithm and size, from the rate of NICs (beta) and the time of a step (alpha).
+"""Collectives reach the payload of a node's NICs as bus bandwidth, as far as the time of their steps allows.
 
-    t = steps x alpha + factor x S x beta        busbw = factor x S / t (nccl-tests, doc/PERFORMANCE.md)
+    t = steps * alpha + factor * S * beta        busbw = factor * S / t (nccl-tests, doc/PERFORMANCE.md)
+    expect = 1 / beta = payload of a node's NIC ports / 8 / ratio, in GB/s
 
-A ring over n ranks takes 2 (n - 1) steps for an all-reduce, of which each moves S / n. So the bus bandwidth of large
-messages is 1 / beta, the payload of a node's NICs. The design knows beta; alpha, the time of a step, is fitted from the
-run, so that a bad latency and a bad bandwidth are told apart.
+A ring over n ranks takes 2 (n - 1) steps for an all-reduce, of which each moves S / n; factor is 2 (n - 1) / n. The
+design knows beta. alpha, the time of a step, is fitted from the run, so that a bad latency and a bad bandwidth are told
+apart. ratio is the oversubscription of the tiers that the group crosses.
 
-Trees of two nodes send S once where the bus bandwidth counts 2 (n - 1) / n x S, so they show up to twice the NICs' rate
-(NVIDIA/nccl-tests issue 169): their limit is raised by it. In an all-to-all only what leaves the node crosses a NIC,
-and of a send-receive chain one GPU of a node sends to another node, over one NIC.
+Trees of two nodes send S where the bus bandwidth counts 2 (n - 1) / n * S, so they show up to twice the rate of their
+NICs (NVIDIA/nccl-tests issue 169), and their limit is raised by it. In an all-to-all only what leaves the node crosses
+a NIC. In a send-receive chain one GPU of a node sends to another node, over one NIC.
 """
 
 from collections import Counter
@@ -17,7 +18,7 @@ from enum import StrEnum
 from math import ceil, log2
 from typing import NamedTuple
 
-from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, LimitShares, lower_limit
+from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, Inputs, LimitShares, lower_limit
 from railweave.acceptance.limits.paths import FabricPaths
 from railweave.acceptance.model import Metric, MetricLimit, NicPort
 
@@ -101,12 +102,15 @@ def collective_limit(
 
     Raises ValueError for a group within one node, which crosses no NIC.
     """
-    nodes = Counter(port.node for port in group)
+    nodes: Counter[str] = Counter()
+    for port in group:
+        nodes[port.node] += paths.nics[port].speed_gbps
     if len(nodes) == 1:
         raise ValueError("a collective within one node crosses no NIC port")
     ranks = len(nodes) * gpus_of_node
-    line_gbps = min(sum(paths.nics[port].speed_gbps for port in group if port.node == node) for node in nodes)
-    inputs: dict[str, float | int | str] = {"line_gbps": line_gbps, **paths.payload._asdict()}
+    line_gbps = min(nodes.values())
+    inputs: Inputs = {"line_gbps": line_gbps, **paths.payload._asdict(), "ranks": ranks}
+    inputs["steps"] = steps(collective, algorithm, ranks)
     formula = f"{PAYLOAD_FORMULA} / 8"
     expect = paths.payload.of(line_gbps) / 8
     ratio = round(_ratio(paths, group), 4)
@@ -114,18 +118,18 @@ def collective_limit(
         inputs["ratio"] = ratio
         formula += " / ratio"
         expect /= ratio
-    inputs |= {"ranks": ranks, "steps": steps(collective, algorithm, ranks)}
     if algorithm is Algorithm.TREE and len(nodes) == 2:
         formula += " * 2 * (ranks - 1) / ranks"
         expect *= 2 * (ranks - 1) / ranks
     elif collective is Collective.ALL_TO_ALL:
         inputs["gpus_of_node"] = gpus_of_node
         formula += " / gpus_of_node * (ranks - 1) / (ranks - gpus_of_node)"
-        expect = expect / gpus_of_node * (ranks - 1) / (ranks - gpus_of_node)
+        expect *= (ranks - 1) / (ranks - gpus_of_node) / gpus_of_node
     elif collective is Collective.SEND_RECV:
-        inputs["nics"] = nics = max(len({port.nic for port in group if port.node == node}) for node in nodes)
+        nics = Counter(node for node, _ in {(port.node, port.nic) for port in group})
+        inputs["nics"] = max(nics.values())
         formula += " / nics"
-        expect /= nics
+        expect /= max(nics.values())
     return lower_limit(Metric.BUS_BANDWIDTH, expect, shares, formula, inputs)
 
 
@@ -135,17 +139,18 @@ def _ratio(paths: FabricPaths, group: Sequence[NicPort]) -> float:
     into_pod: Counter[int] = Counter()
     for port in group:
         attachment = paths.nics[port]
-        into_leaf[attachment.leaf] += attachment.speed_gbps
-        into_pod[paths.pod[attachment.leaf]] += attachment.speed_gbps
-    switches = paths.fabric.switches
-    leaves_of = Counter(paths.fabric.network_of(switches[leaf]) for leaf in into_leaf)
-    pods_of = Counter(paths.fabric.network_of(switches[paths.pod_leaves[pod][0]]) for pod in into_pod)
+        into_leaf[attachment.switch] += attachment.speed_gbps
+        into_pod[paths.pod[attachment.switch]] += attachment.speed_gbps
     ratios = [1.0]
     # Without another leaf in its network nothing leaves a leaf, without another pod nothing leaves a pod.
+    leaf_network = {leaf: paths.fabric.network_of(paths.fabric.switches[leaf]) for leaf in into_leaf}
+    leaves_of = Counter(leaf_network.values())
     for leaf, gbps in into_leaf.items():
-        if leaves_of[paths.fabric.network_of(switches[leaf])] > 1:
+        if leaves_of[leaf_network[leaf]] > 1:
             ratios.append(gbps / paths.uplinks[leaf].gbps)
+    pod_network = {paths.pod[leaf]: network for leaf, network in leaf_network.items()}
+    pods_of = Counter(pod_network.values())
     for pod, gbps in into_pod.items():
-        if pods_of[paths.fabric.network_of(switches[paths.pod_leaves[pod][0]])] > 1:
+        if pods_of[pod_network[pod]] > 1:
             ratios.append(gbps / paths.pod_uplinks[pod].gbps)
     return max(ratios)

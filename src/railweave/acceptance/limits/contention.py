@@ -79,7 +79,7 @@ def contention(paths: FabricPaths, pairs: Sequence[NicPair]) -> RoundContention:
     lines_gbps: list[int] = []
     for index, pair in enumerate(pairs):
         sender, receiver = paths.ends(pair)
-        by_leaves.setdefault((sender.leaf, receiver.leaf), []).append(index)
+        by_leaves.setdefault((sender.switch, receiver.switch), []).append(index)
         lines_gbps.append(min(sender.speed_gbps, receiver.speed_gbps))
     groups = {leaves: _groups(paths, *leaves) for leaves in by_leaves}
     between = {leaves: sum(pairs[index].queue_pairs for index in indices) for leaves, indices in by_leaves.items()}
@@ -115,7 +115,8 @@ def _groups(paths: FabricPaths, sender: int, receiver: int) -> tuple[tuple[Share
     leaf_groups = (("up", sender), paths.uplinks[sender]), (("down", receiver), paths.uplinks[receiver])
     if crossed is Crossed.SPINE:
         return leaf_groups
-    first, last = paths.pod[sender], paths.pod[receiver]
+    first = paths.pod[sender]
+    last = paths.pod[receiver]
     return (
         *leaf_groups,
         (("pod up", first), paths.pod_uplinks[first]),

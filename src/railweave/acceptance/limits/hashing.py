@@ -91,7 +91,8 @@ def _representative(
     order = sorted(kept)
     folded: dict[Leaves, Counter[PairKind]] = {}
     for (sender, receiver), kinds in members.items():
-        own, far = paths.pod[sender], paths.pod[receiver]
+        own = paths.pod[sender]
+        far = paths.pod[receiver]
         if own not in kept:
             continue
         if own != far:

@@ -1,22 +1,24 @@
-"""Incast: how many senders make a queue mark but not pause, and the bandwidth that each of them gets.
+"""Incasts have enough senders that a queue marks, and not so many that it must pause.
 
-Until the first notification of congestion reaches them, n senders at the rate of the port fill its queue with n - 1
-bandwidth-delay products. That has to pass Kmin clearly, or ECN is not tested; and to stay below the depth at which PFC
-pauses n ports that feed one, or a pause says nothing about ECN.
+    burst = (senders - 1) * speed * 8 us, what they send beyond the rate of the port before a notification arrives
+    2 * Kmin <= burst <= senders * T, where PFC pauses each of that many ports at T bytes
+    expect of a sender = payload of min(sender_gbps, receiver_gbps / senders); fail = 0.45 * expect
+
+What an incast shows is in the counters of its queue: marks, and pauses. A sender fails only if it is starved, because
+DCQCN does not share evenly within seconds.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import ceil
 from typing import NamedTuple
 
-from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, LimitShares, NicPair, PairLimits, lower_limit
+from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, Inputs, LimitShares, NicPair, PairLimits, lower_limit
 from railweave.acceptance.limits.paths import FabricPaths
 from railweave.acceptance.limits.queues import queue_thresholds
 from railweave.acceptance.model import Metric
 from railweave.qos.marking import bandwidth_delay_bytes
 
-# A sender with less than half of its part is starved; DCQCN does not share evenly within seconds.
+# Of the part of a sender: it fails below half of it, times the share that fails.
 _STARVED = 0.5
 
 _LEAST = 2
@@ -52,25 +54,14 @@ def incast_senders(paths: FabricPaths, device: str, speed_gbps: int) -> IncastSe
 
 
 def incast_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares) -> tuple[PairLimits, ...]:
-    """Return the bandwidth limit of each sender of one incast, all to one receiver, in the order of ``pairs``.
-
-    What the incast shows is in the counters of its queue; a sender fails only if it is starved.
-    """
+    """Return the bandwidth limit of each sender of one incast, all to one receiver, in the order of ``pairs``."""
     limits: dict[tuple[int, int], PairLimits] = {}
     speeds = [tuple(end.speed_gbps for end in paths.ends(pair)) for pair in pairs]
+    formula = PAYLOAD_FORMULA.replace("line_gbps", "min(sender_gbps, receiver_gbps / senders)")
     for sender_gbps, receiver_gbps in set(speeds):
-        limit = lower_limit(
-            Metric.BANDWIDTH,
-            paths.payload.of(min(sender_gbps, receiver_gbps / len(pairs))),
-            shares,
-            PAYLOAD_FORMULA.replace("line_gbps", "min(sender_gbps, receiver_gbps / senders)"),
-            {
-                "sender_gbps": sender_gbps,
-                "receiver_gbps": receiver_gbps,
-                "senders": len(pairs),
-                **paths.payload._asdict(),
-                "starved_share": _STARVED,
-            },
-        )
-        limits[sender_gbps, receiver_gbps] = (replace(limit, fail=limit.fail * _STARVED, warn=limit.warn * _STARVED),)
+        inputs: Inputs = {"sender_gbps": sender_gbps, "receiver_gbps": receiver_gbps, "senders": len(pairs)}
+        inputs |= paths.payload._asdict()
+        expect = paths.payload.of(min(sender_gbps, receiver_gbps / len(pairs)))
+        limit = lower_limit(Metric.BANDWIDTH, expect, shares, formula, inputs, _STARVED)
+        limits[sender_gbps, receiver_gbps] = (limit,)
     return tuple(limits[sender_gbps, receiver_gbps] for sender_gbps, receiver_gbps in speeds)

@@ -1,14 +1,19 @@
-"""Limits of tests that run while all NIC ports send.
+"""Loaded tests run while all NIC ports send: hashed flows collide, so the rate of a healthy pair is chance.
 
-Hashed flows collide, so the rate of a healthy pair is a matter of chance: with 4 queue pairs two thirds of the pairs
-between the leaves of pod-32 get less than 0.90 of their line. Four limits keep chance and fault apart:
+With 4 queue pairs two thirds of the pairs between the leaves of pod-32 get less than 0.90 of their line, so limits are
+taken from max-min fair shares over random hashes, for the flows of the round on the links of the design:
 
-    expect  line payload x share; the share that 1 % of healthy pairs do not reach (`hashing`)
-    warn    fail share x expect; a pair below it is counted, and is no finding of its own
-    fail    fail share x line payload x sure share: no healthy pair of millions is below it (`contention`)
-    round   the mean of all pairs, and how many of them may be below their ``warn`` (`significance`)
+    expect = payload * share; share is the 1 % quantile: that many healthy pairs do not reach it
+    warn = 0.90 * expect; a pair below it is counted, and is not a finding of its own
+    fail = 0.90 * payload * sure_share; not one of millions of healthy pairs is below it
 
-Pairs that share no link have the limits of isolated tests.
+sure_share is q C / n for q queue pairs, the speed C of a link, and a number n of flows on it that the hash exceeds with
+a probability of 1e-12 (Poisson); a flow has at least its even part of a link. A round is judged by two numbers:
+
+    round_bandwidth: the mean of its tests; fail = 0.90 * (expect - 6 standard deviations)
+    below_limit: its tests below their own warn; fail is what chance exceeds once in 1e8 rounds (binomial)
+
+Pairs that share no link, as those of one leaf, have the limits of isolated tests.
 """
 
 from collections import Counter
@@ -16,11 +21,11 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import NamedTuple
 
-from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, LimitShares, NicPair, PairLimits, lower_limit
+from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, Inputs, LimitShares, NicPair, PairLimits, lower_limit
 from railweave.acceptance.limits.contention import PairKind, contention
 from railweave.acceptance.limits.hashing import QUANTILE, KindShares, kind_shares
 from railweave.acceptance.limits.paths import FabricPaths
-from railweave.acceptance.limits.significance import most_below
+from railweave.acceptance.limits.significance import IMPROBABLE, most_below
 from railweave.acceptance.model import UNITS, Metric, MetricLimit
 
 # Standard deviations of a round's mean below which it warns and fails; beyond 6 a normal value is one in a billion.
@@ -42,11 +47,7 @@ class LoadedLimits(NamedTuple):
 
 
 def loaded_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares, seed: int) -> LoadedLimits:
-    """Return the limits of a round in which every NIC port sends at most once and receives at most once.
-
-    A pair between ``fail`` and ``warn`` is no finding of its own: of healthy pairs up to 1 % lie there. The round's
-    BELOW_LIMIT says how many of them are improbable.
-    """
+    """Return the limits of a round in which every NIC port sends at most once and receives at most once."""
     round_contention = contention(paths, pairs)
     counts = Counter(round_contention.kinds)
     sampled = kind_shares(paths, round_contention, seed)
@@ -59,39 +60,23 @@ def loaded_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitSha
     return LoadedLimits(tuple(limits[kind] for kind in round_contention.kinds), tuple(round_limits))
 
 
-def _pair_limit(
-    paths: FabricPaths, kind: PairKind, kind_shares_: KindShares, shares: LimitShares, seed: int
-) -> MetricLimit:
+def _pair_limit(paths: FabricPaths, kind: PairKind, sampled: KindShares, shares: LimitShares, seed: int) -> MetricLimit:
     payload_gbps = paths.payload.of(kind.line_gbps)
-    inputs = {"line_gbps": kind.line_gbps, **paths.payload._asdict(), "queue_pairs": kind.queue_pairs}
-    if kind_shares_ is _WHOLE:
+    inputs: Inputs = {"line_gbps": kind.line_gbps, **paths.payload._asdict(), "queue_pairs": kind.queue_pairs}
+    if sampled is _WHOLE:
         return lower_limit(Metric.BANDWIDTH, payload_gbps, shares, PAYLOAD_FORMULA, inputs)
-    sure = round(kind.sure_share, 4)
-    expect = payload_gbps * kind_shares_.quantile
-    inputs |= {
-        "share": kind_shares_.quantile,
-        "quantile": QUANTILE,
-        "mean_share": kind_shares_.mean,
-        "sure_share": sure,
-        "samples": kind_shares_.samples,
-        "seed": seed,
-    }
-    return MetricLimit(
-        metric=Metric.BANDWIDTH,
-        unit=UNITS[Metric.BANDWIDTH],
-        expect=expect,
-        fail=shares.fail * payload_gbps * min(sure, kind_shares_.quantile),
-        warn=shares.fail * expect,
-        formula=f"{PAYLOAD_FORMULA} * share",
-        inputs=inputs,
-    )
+    sure = min(sampled.quantile, round(kind.sure_share, 4))
+    inputs |= {"share": sampled.quantile, "quantile": QUANTILE, "mean_share": sampled.mean, "sure_share": sure}
+    inputs |= {"samples": sampled.samples, "seed": seed}
+    expect = payload_gbps * sampled.quantile
+    fail = shares.fail * payload_gbps * sure
+    warn = shares.fail * expect
+    formula = f"{PAYLOAD_FORMULA} * share"
+    return MetricLimit(Metric.BANDWIDTH, UNITS[Metric.BANDWIDTH], expect, fail, warn, formula, inputs)
 
 
 def _mean_limit(
-    paths: FabricPaths,
-    counts: Mapping[PairKind, int],
-    of_kind: Mapping[PairKind, KindShares],
-    shares: LimitShares,
+    paths: FabricPaths, counts: Mapping[PairKind, int], of_kind: Mapping[PairKind, KindShares], shares: LimitShares
 ) -> MetricLimit:
     """Return the limit of the mean bandwidth of a round."""
     tests = sum(counts.values())
@@ -101,21 +86,13 @@ def _mean_limit(
     deviation = round(sqrt(sum(squares)) / tests / line_gbps, 6)
     mean_share = round(mean_gbps / line_gbps, 6)
     payload_gbps = paths.payload.of(line_gbps)
-    return MetricLimit(
-        metric=Metric.ROUND_BANDWIDTH,
-        unit=UNITS[Metric.ROUND_BANDWIDTH],
-        expect=payload_gbps * mean_share,
-        fail=shares.fail * payload_gbps * max(0.0, mean_share - _FAIL_DEVIATIONS * deviation),
-        warn=shares.warn * payload_gbps * max(0.0, mean_share - _WARN_DEVIATIONS * deviation),
-        formula=f"{PAYLOAD_FORMULA} * mean_share",
-        inputs={
-            "line_gbps": line_gbps,
-            **paths.payload._asdict(),
-            "mean_share": mean_share,
-            "deviation": deviation,
-            "tests": tests,
-        },
-    )
+    fail = shares.fail * payload_gbps * max(0.0, mean_share - _FAIL_DEVIATIONS * deviation)
+    warn = shares.warn * payload_gbps * max(0.0, mean_share - _WARN_DEVIATIONS * deviation)
+    inputs = {"line_gbps": line_gbps, **paths.payload._asdict(), "mean_share": mean_share}
+    inputs |= {"deviation": deviation, "tests": tests}
+    metric = Metric.ROUND_BANDWIDTH
+    formula = f"{PAYLOAD_FORMULA} * mean_share"
+    return MetricLimit(metric, UNITS[metric], payload_gbps * mean_share, fail, warn, formula, inputs)
 
 
 def _below_limit(counts: Mapping[PairKind, int], of_kind: Mapping[PairKind, KindShares]) -> MetricLimit:
@@ -123,22 +100,12 @@ def _below_limit(counts: Mapping[PairKind, int], of_kind: Mapping[PairKind, Kind
     tests = sum(counts.values())
     dispersion = max(of_kind[kind].dispersion for kind in counts)
     # A quantile from few values may lie too high by chance: three standard deviations of its own probability.
-    expected = 0.0
+    below = 0.0
     for kind, count in counts.items():
         deviation = sqrt(QUANTILE * (1 - QUANTILE) * of_kind[kind].dispersion / of_kind[kind].samples)
-        expected += count * (QUANTILE + 3 * deviation)
-    probability = min(1.0, expected / tests)
-    return MetricLimit(
-        metric=Metric.BELOW_LIMIT,
-        unit=UNITS[Metric.BELOW_LIMIT],
-        expect=tests * QUANTILE,
-        fail=most_below(tests, probability, dispersion),
-        warn=most_below(tests, probability, dispersion, _NOTABLE),
-        formula="tests * quantile",
-        inputs={
-            "tests": tests,
-            "quantile": QUANTILE,
-            "probability": round(probability, 4),
-            "dispersion": dispersion,
-        },
-    )
+        below += count * (QUANTILE + 3 * deviation)
+    probability = min(1.0, round(below / tests, 4))
+    fail, warn = (most_below(tests, probability, dispersion, odds) for odds in (IMPROBABLE, _NOTABLE))
+    inputs = {"tests": tests, "quantile": QUANTILE, "probability": probability, "dispersion": dispersion}
+    metric = Metric.BELOW_LIMIT
+    return MetricLimit(metric, UNITS[metric], tests * QUANTILE, fail, warn, "tests * quantile", inputs)

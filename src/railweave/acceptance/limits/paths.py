@@ -26,7 +26,7 @@ class Crossed(IntEnum):
 class NicAttachment(NamedTuple):
     """The switch that a NIC port is cabled to, by number, and the speed and length of the cable."""
 
-    leaf: int
+    switch: int
     speed_gbps: int
     length_m: int
 
@@ -100,11 +100,11 @@ def fabric_paths(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> FabricPaths:
     pods: dict[object, int] = {}
     pod = [pods.setdefault((fabric.network_of(switch), switch.pod), len(pods)) for switch in fabric.switches]
     to_pod: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    leaves: dict[int, list[int]] = {}
+    pod_leaves: dict[int, list[int]] = {}
     spine_links: dict[int, list[int]] = {}
     for number, switch in enumerate(fabric.switches):
         if switch.tier.attaches_nodes:
-            leaves.setdefault(pod[number], []).append(number)
+            pod_leaves.setdefault(pod[number], []).append(number)
             continue
         spine_links.setdefault(pod[number], []).extend(uplink for uplink, _ in up[number])
         for uplink, upper in up[number]:
@@ -112,7 +112,7 @@ def fabric_paths(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> FabricPaths:
     uplinks = [_group([link for link, _ in links], speeds_gbps) for links in up]
     pod_uplinks = {key: _group(links, speeds_gbps) for key, links in spine_links.items()}
     payload = payload_of(fabric, tool)
-    return FabricPaths(fabric, payload, nics, speeds_gbps, up, down, to_pod, pod, leaves, uplinks, pod_uplinks)
+    return FabricPaths(fabric, payload, nics, speeds_gbps, up, down, to_pod, pod, pod_leaves, uplinks, pod_uplinks)
 
 
 def _group(links: Sequence[int], speeds_gbps: Sequence[int]) -> LinkGroup:

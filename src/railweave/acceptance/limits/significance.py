@@ -1,7 +1,10 @@
-"""What chance alone does not explain: tails of counts, for limits and for the judge.
+"""Counts of slow tests: how many of them chance explains.
 
-A false finding in any of 100 healthy fabrics with thousands of pairs each is one too many, so what fails has to be far
-rarer than one in the number of values judged.
+A test of a loaded round is below its limit with a probability of 1 %, or a little more, because the quantile is taken
+from a sample. So of n tests k are below it with the binomial probability; a count is a finding if chance exceeds it
+once in 1e8 rounds. Tests that share links do not vary independently: the variance of their count over the binomial one
+is the dispersion d, and n / d groups of d tests are judged. The tests of one NIC in several rounds are independent,
+because other peers mean other hashes.
 """
 
 from functools import lru_cache
