@@ -4,8 +4,8 @@
     expect = 1 / beta = payload of a node's NIC ports / 8 / ratio, in GB/s
 
 A ring over n ranks takes 2 (n - 1) steps for an all-reduce, of which each moves S / n; factor is 2 (n - 1) / n. The
-design knows beta. alpha, the time of a step, is fitted from the run, so that a bad latency and a bad bandwidth are told
-apart. ratio is the oversubscription of the tiers that the group crosses.
+design knows beta. alpha, the time of a step, is fitted from the run, so that a bad latency and a bad bandwidth are
+distinguished. ratio is the oversubscription of the tiers that the group crosses.
 
 Trees of two nodes send S where the bus bandwidth counts 2 (n - 1) / n * S, so they show up to twice the rate of their
 NICs (NVIDIA/nccl-tests issue 169), and their limit is raised by it. In an all-to-all only what leaves the node crosses
