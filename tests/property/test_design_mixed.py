@@ -1,6 +1,6 @@
 """What holds for every fabric of several node kinds, each on leaves of its own model and speed."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from itertools import permutations
 
@@ -11,6 +11,7 @@ from frr_routes import routes
 from hypothesis import given
 from hypothesis import strategies as st
 
+from railweave.checks.config import check_design
 from railweave.design.renumbering import moved_cables, renumbered
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent
@@ -38,12 +39,14 @@ class Wish:
     stripe: int | None
     pair: int | None
     spines: int | None
+    ratio: int = 4
 
     def intent(self) -> Intent:
         entries = []
         for index, kind in enumerate(self.kinds):
             nics = f"{{count: {self.nics}, speed: {kind.gbps}G, model: connectx-7}}"
-            leaf = f", first_stripe: {20 * index}"
+            # Without a stripe all nodes of a kind have room in few, and few spines ports for both kinds.
+            leaf = f", first_stripe: {(20 if self.stripe else 4) * index}"
             if kind.shares:
                 leaf = f", share_leaves: true, stripe: {self.stripe or 2}"
             elif index and kind.model:
@@ -54,7 +57,7 @@ class Wish:
             "links_per_pair": self.pair,
             "spine": f"{{model: nvidia-sn5600, count: {self.spines or 'auto'}}}",
             "leaf": "{model: nvidia-sn5600, uplink_speed: 400G}",
-            "oversubscription": '"4:1"',
+            "oversubscription": f'"{self.ratio}:1"',
             "tiers": 2,
         }
         keys = "".join(f"  {key}: {value}\n" for key, value in topology.items() if value is not None)
@@ -77,6 +80,8 @@ wishes = st.builds(
     stripe=st.none() | st.integers(1, 6),
     pair=st.none() | st.sampled_from([1, 2]),
     spines=st.none() | st.sampled_from([2, 4]),
+    # At 1:1 the first kind has more uplinks than a switch of 32 ports has room for.
+    ratio=st.sampled_from([4, 1]),
 )
 
 
@@ -113,6 +118,30 @@ def test_every_leaf_has_equal_links_to_all_spines_and_keeps_the_ratio(wish: Wish
         }
         up = sum(link.speed_gbps for link in fabric.uplinks_of[leaf.name])
         assert sum(link.speed_gbps for link in fabric.downlinks_of[leaf.name]) <= 4 * up
+
+
+@given(wishes)
+def test_cages_of_every_class_stay_together_wherever_the_links_of_a_pair_divide_by_their_ports(wish: Wish) -> None:
+    fabric = built(replace(wish, pair=None))
+    for leaf in fabric.tier_switches[0]:
+        pair = leaf.tier.links_per_pair
+        sizes = Counter(port.panel for port in leaf.panel.ports)
+        spines_of: defaultdict[int, set[str]] = defaultdict(set)
+        cages_of: defaultdict[str, set[int]] = defaultdict(set)
+        for link in fabric.uplinks_of[leaf.name]:
+            spines_of[leaf.panel.ports[link.lower_port].panel].add(link.upper)
+            cages_of[link.upper].add(fabric.switch_of[link.upper].panel.ports[link.upper_port].panel)
+        for cage, spines in spines_of.items():
+            assert len(spines) == 1 or pair % sizes[cage]
+        # A spine has 2 ports in a cage.
+        for cages in cages_of.values():
+            assert len(cages) == pair // 2 or pair % 2
+
+
+@given(wishes)
+def test_no_cable_with_fixed_ends_is_chosen_where_cages_are_shared_crosswise(wish: Wish) -> None:
+    fabric = built(wish)
+    assert "RW305" not in {found.code for found in check_design(fabric, wish.intent().where)}
 
 
 @given(wishes)

@@ -26,8 +26,9 @@ class Uplink(NamedTuple):
         return self.ports[self.base + self.step * index]
 
 
-def wire(lower: TierLayout, upper: TierLayout, uplinks: int = 0) -> tuple[Uplink, ...]:
-    """Return the uplinks of a switch of ``lower`` to ``upper`` by its ports; ``uplinks`` of one with fewer.
+def wire(lower: TierLayout, upper: TierLayout, leaf: LeafClass | None = None) -> tuple[Uplink, ...]:
+    """Return the uplinks of a switch of ``lower`` to ``upper`` by its ports; those of a ``leaf`` class that may have
+    fewer, or other cages.
 
     Where all uplinks are divided among the upper switches, they are counted by ``_cage_order``, and so are the slots of
     an upper switch. Twice as many upper switches then keep half of the cables, and as long as the links of a pair are a
@@ -44,10 +45,13 @@ def wire(lower: TierLayout, upper: TierLayout, uplinks: int = 0) -> tuple[Uplink
     width = upper.ports.down // count
     of_cage = _shared_cage(lower, upper)
     ports = _cage_order(width * count, of_cage)
+    own, own_cage = lower.uplinks, of_cage
+    if leaf is not None and (leaf.uplinks, leaf.hardware.up) != (lower.uplinks, lower.up):
+        own, own_cage = leaf.uplinks, _cage_of_class(leaf, lower, upper)
+    slots = _slots_of_pair(count, of_cage, own // uppers, own_cage)
     wires = []
-    own = uplinks or lower.uplinks
-    for place, port in enumerate(_cage_order(own, gcd(of_cage, own))):
-        wires.append(Uplink(block + port, place % uppers, place // uppers * width, 1, ports))
+    for place, port in enumerate(_cage_order(own, own_cage)):
+        wires.append(Uplink(block + port, place % uppers, slots[place // uppers] * width, 1, ports))
     return tuple(sorted(wires, key=lambda uplink: uplink.port))
 
 
@@ -61,6 +65,29 @@ def _shared_cage(lower: TierLayout, upper: TierLayout) -> int:
     largest = max(lower.up.per_cage, upper.down.per_cage)
     slots = upper.ports.down // lower.links_per_pair * lower.links_per_pair
     return gcd(largest, lower.uplinks, slots)
+
+
+def _cage_of_class(leaf: LeafClass, lower: TierLayout, upper: TierLayout) -> int:
+    """Return how many uplinks in a row of a leaf of a class are wired as one cage."""
+    if not lower.cages_together:
+        return 1
+    return gcd(max(leaf.hardware.up.per_cage, upper.down.per_cage), leaf.uplinks)
+
+
+def _slots_of_pair(count: int, of_cage: int, own: int, own_cage: int) -> Sequence[int]:
+    """Return which of the ``count`` links of a pair, as an upper switch has ports for them, each of a leaf's ``own``
+    takes: links of one cage below those of one cage above. Of a leaf with all of them they are the same."""
+    slots = [0] * own
+    for link, slot in zip(_cage_by_cage(own, own_cage), _cage_by_cage(count, of_cage), strict=False):
+        slots[link] = slot
+    return slots
+
+
+def _cage_by_cage(links: int, of_cage: int) -> list[int]:
+    """Return the links of a pair in the order of their cages; in ``_cage_order`` one of every cage comes first."""
+    together = gcd(of_cage, links)
+    cages = links // together
+    return [cage + turn * cages for cage in range(cages) for turn in range(together)]
 
 
 def _cage_order(ports: int, of_cage: int) -> Sequence[int]:
@@ -82,7 +109,7 @@ def wire_class(leaf: LeafClass, lower: TierLayout, upper: TierLayout) -> tuple[U
     first ports that a leaf has addresses for.
     """
     if leaf.block is None:
-        return wire(lower, upper, leaf.uplinks)
+        return wire(lower, upper, leaf)
     base = leaf.block.first - leaf.block.base * leaf.pair
     ports = range(leaf.block.first + leaf.block.ports)
     return tuple(

@@ -104,6 +104,19 @@ def test_a_leaf_with_fewer_ports_is_split_by_itself(designed: Designer) -> None:
     assert (small[0].tier.ports_down, small[0].tier.ports_up, small[0].tier.links_per_pair) == (16, 16, 2)
 
 
+def test_the_uplinks_of_a_small_leaf_meet_whole_cages_of_a_spine(designed: Designer) -> None:
+    # Spines of 64 cages with 2 × 400G. 64 uplinks and 16 of a small leaf: 8 spines, 8 and 2 links of a pair.
+    twin = "{model: nvidia-sn5600}"
+    fabric = built(designed(nodes=8, leaf=twin, spine=twin, more_nodes=SMALL))
+    small = [leaf for leaf in fabric.tier_switches[0] if leaf.panel.model == "nvidia-sn4700"]
+    for leaf in small:
+        cages: dict[str, list[int]] = {}
+        for link in fabric.uplinks_of[leaf.name]:
+            cages.setdefault(link.upper, []).append(fabric.switch_of[link.upper].panel.ports[link.upper_port].panel)
+        # The first of the 4 cages that a leaf index has, one in each quarter of the panel.
+        assert cages == {f"pod1-spine{number}": [leaf.place + 1] * 2 for number in range(1, 9)}
+
+
 def test_spines_divide_the_uplinks_of_every_class(designed: Designer) -> None:
     # 32 and 16 uplinks: 32 spines divide the first alone.
     outcome = designed(nodes=60, more_nodes=SMALL, spine="{model: nokia-ixr7220-h4-64d, count: 32}")
