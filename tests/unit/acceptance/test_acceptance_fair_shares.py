@@ -2,9 +2,10 @@
 
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from designed_fabrics import CATALOG
@@ -24,15 +25,16 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 Number = Fraction | float
+L = TypeVar("L", bound=Hashable)
 
 
-def oracle_rates(flows: list[list[object]], capacity: dict[object, Number]) -> list[Number]:
+def oracle_rates(flows: Sequence[Sequence[L]], capacity: dict[L, Number]) -> list[Number]:
     """Let all flows grow together until each has a full link; exact for fractions."""
     rates: list[Number] = [0] * len(flows)
     growing = set(range(len(flows)))
     while growing:
-        load = dict.fromkeys(capacity, 0)
-        count = dict.fromkeys(capacity, 0)
+        load: dict[L, Number] = dict.fromkeys(capacity, 0)
+        count: dict[L, int] = dict.fromkeys(capacity, 0)
         for flow, links in enumerate(flows):
             for link in links:
                 load[link] += rates[flow]
@@ -93,7 +95,9 @@ class GraphModel:
                 self.access[NicPort(link.lower, port.nic, port.port)] = number, link
 
     def draw(self, pairs: list[NicPair], chance: random.Random) -> list[float]:
-        flows, owners, capacity = [], [], {}
+        flows: list[list[tuple[int, str]]] = []
+        owners = []
+        capacity: dict[tuple[int, str], Number] = {}
         for index, pair in enumerate(pairs):
             (first, start), (last, end) = self.access[pair.sender], self.access[pair.receiver]
             for _ in range(pair.queue_pairs):
@@ -197,10 +201,9 @@ def test_shares_over_random_hashes_are_those_of_flows_on_the_graph(case: str) ->
         below += sum(payload * rate < limit.expect for (limit,), rate in zip(limits.tests, drawn, strict=True))
     mean = limits.round[0]
     # Five standard deviations of both samples.
-    deviation = mean.inputs["deviation"] / draws**0.5 + 0.004
-    assert sum(rates) / len(rates) / mean.inputs["line_gbps"] == pytest.approx(
-        mean.inputs["mean_share"], abs=5 * deviation
-    )
+    line_gbps, mean_share, deviation = (float(mean.inputs[name]) for name in ("line_gbps", "mean_share", "deviation"))
+    tolerance = 5 * (deviation / draws**0.5 + 0.004)
+    assert sum(rates) / len(rates) / line_gbps == pytest.approx(mean_share, abs=tolerance)
     assert below <= 0.04 * len(rates)
 
 
