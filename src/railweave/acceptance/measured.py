@@ -1,5 +1,8 @@
 """The value of a metric in a reading, or why it has none: what the judge compares with a limit."""
 
+import re
+
+from railweave.acceptance.limits.collectives import fit
 from railweave.acceptance.model import Metric, PlannedTest
 from railweave.acceptance.readings import Answer, Scalar, ToolReading
 
@@ -8,7 +11,8 @@ def measured_value(reading: ToolReading, metric: Metric, test: PlannedTest) -> f
     """Return the value of ``metric`` at the planned message size, in the unit of the metric, or the answer instead.
 
     A derived unit counts (perftest before 24.01 writes none), a peak never; of a collective the slower of both places
-    counts. A reading of another size than planned did not measure the test.
+    counts, without the time of its steps where several sizes show it. A reading of another size than planned did not
+    measure the test.
     """
     if reading.answer not in {Answer.OK, Answer.AMBIGUOUS}:
         return reading.answer
@@ -17,6 +21,8 @@ def measured_value(reading: ToolReading, metric: Metric, test: PlannedTest) -> f
     if metric is Metric.BANDWIDTH and not values:
         rate = reading.values.get("received_bps", reading.values.get("forward_received_bps"))
         values = [rate / 1e9 for rate in (rate,) if isinstance(rate, int | float)]
+    if values and metric is Metric.BUS_BANDWIDTH:
+        return max(min(values), _large_message_bus(reading, test))
     if values:
         return min(values)
     if reading.answer is Answer.AMBIGUOUS:
@@ -31,6 +37,25 @@ _NAMES = {
     Metric.BUS_BANDWIDTH: ("busbw_GBps", "busbw_GBps_oop", "busbw_GBps_ip"),
 }
 _PLACES = ("_oop", "_ip")
+_BUS_AT_SIZE = re.compile(r"busbw_GBps_at_(\d+)(_oop|_ip)?")
+
+
+def _large_message_bus(reading: ToolReading, test: PlannedTest) -> float:
+    """Return the bus bandwidth without the time of the steps of a collective, 0 where it does not follow.
+
+    The limit is that of an endless message; in a large group the steps count for large messages, too.
+    """
+    slower_place: dict[int, float] = {}
+    for name, value in reading.values.items():
+        at_size = _BUS_AT_SIZE.fullmatch(name)
+        if at_size is not None and isinstance(value, int | float):
+            size = int(at_size[1])
+            slower_place[size] = min(slower_place.get(size, value), value)
+    for limit in test.limits:
+        if limit.metric is Metric.BUS_BANDWIDTH and {"steps", "factor"} <= limit.inputs.keys():
+            fitted = fit(int(limit.inputs["steps"]), float(limit.inputs["factor"]), slower_place)
+            return fitted.bus_gigabytes if fitted else 0.0
+    return 0.0
 
 
 def _at_size(reading: ToolReading, name: str, size: int) -> float | None:

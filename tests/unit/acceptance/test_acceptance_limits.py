@@ -17,7 +17,9 @@ from railweave.acceptance.limits.latency import latency_limits
 from railweave.acceptance.limits.loaded import loaded_limits
 from railweave.acceptance.limits.paths import FabricPaths, fabric_paths
 from railweave.acceptance.limits.significance import most_below, most_below_of_any, most_flows
-from railweave.acceptance.model import HIGHER_IS_WORSE, Metric, MetricLimit, NicPort, Tool
+from railweave.acceptance.measured import measured_value
+from railweave.acceptance.model import HIGHER_IS_WORSE, Metric, MetricLimit, NicPort, PlannedTest, RoundKind, Tool
+from railweave.acceptance.readings import Answer, ToolReading
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent, load_intent_text
@@ -206,8 +208,25 @@ def test_alpha_and_beta_are_fitted_apart(collective: Collective) -> None:
     ranks = 64
     count = steps(collective, Algorithm.RING, ranks)
     factor = bus_factor(collective, ranks)
-    seconds = {size: count * 7e-6 + factor * size / 190e9 for size in (1 << 10, 1 << 20, 1 << 33)}
-    fitted = fit(collective, Algorithm.RING, ranks, seconds)
-    assert fitted is not None
-    assert fitted == pytest.approx((7.0, 190.0))
-    assert fit(collective, Algorithm.RING, ranks, {1 << 20: 0.001}) is None
+    sizes = (1 << 10, 1 << 20, 1 << 33)
+    bus = {size: factor * size / (count * 7e-6 + factor * size / 190e9) / 1e9 for size in sizes}
+    assert fit(count, factor, bus) == pytest.approx((7.0, 190.0))
+    assert fit(count, factor, {1 << 20: bus[1 << 20]}) is None
+
+
+def test_the_steps_of_a_large_group_do_not_count_against_its_bandwidth(pod_32: FabricPaths) -> None:
+    group = nic_ports(pod_32.fabric)
+    limit = collective_limit(pod_32, Collective.ALL_REDUCE, Algorithm.RING, group, 8, SHARES)
+    sizes = (1 << 21, 1 << 27, 1 << 33)
+    # 510 steps of 40 us take 20 ms, as long as a quarter of the largest message.
+    factor = 2 * 255 / 256
+    bus = {f"busbw_GBps_at_{size}_oop": factor * size / (510 * 40e-6 + factor * size / 195e9) / 1e9 for size in sizes}
+    test = PlannedTest(
+        "t", "r", RoundKind.COLLECTIVE, Tool.NCCL, group[0], None, tuple(group), 1, 1 << 33, {}, (limit,)
+    )
+    largest = f"busbw_GBps_at_{1 << 33}_oop"
+    assert bus[largest] < limit.fail
+    assert measured_value(ToolReading("x", Answer.OK, bus), Metric.BUS_BANDWIDTH, test) == pytest.approx(195)
+    assert (
+        measured_value(ToolReading("x", Answer.OK, {largest: bus[largest]}), Metric.BUS_BANDWIDTH, test) == bus[largest]
+    )

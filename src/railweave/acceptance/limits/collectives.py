@@ -40,6 +40,10 @@ class Algorithm(StrEnum):
     TREE = "Tree"
 
 
+# Rows that differ less are of one size, or of sizes too large for alpha to count.
+_ALIKE = 1e-9
+
+
 class AlphaBeta(NamedTuple):
     """The time of a step in us, and the bus bandwidth of an endless message in GB/s."""
 
@@ -68,25 +72,23 @@ def steps(collective: Collective, algorithm: Algorithm, ranks: int) -> int:
     return ranks - 1
 
 
-def fit(collective: Collective, algorithm: Algorithm, ranks: int, seconds: Mapping[int, float]) -> AlphaBeta | None:
-    """Return alpha and beta from the times of two or more sizes in bytes by least squares of relative errors.
+def fit(steps_of_ring: int, factor: float, bus_gigabytes: Mapping[int, float]) -> AlphaBeta | None:
+    """Return alpha and beta from the bus bandwidths of two or more sizes in bytes, by least squares of relative errors.
 
-    None if they do not determine both: one size, or times that fall with the size.
+    None if they do not determine both.
     """
-    count = steps(collective, algorithm, ranks)
-    factor = bus_factor(collective, ranks)
-    # t = a x + b y, divided by t so that small messages count as much as large ones.
-    rows = [(count / time, factor * size / time) for size, time in seconds.items() if time > 0]
+    # 1 / busbw = alpha steps / (factor S) + beta, times busbw so that small messages count as much as large ones.
+    rows = [(steps_of_ring / factor / size * bus, bus) for size, bus in bus_gigabytes.items() if bus > 0]
     xx, xy, yy = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
     x, y = (sum(row[i] for row in rows) for i in range(2))
     determinant = xx * yy - xy * xy
-    if determinant <= 1e-12 * xx * yy:
+    if determinant <= _ALIKE * xx * yy:
         return None
-    alpha = (x * yy - y * xy) / determinant
     beta = (y * xx - x * xy) / determinant
     if beta <= 0:
         return None
-    return AlphaBeta(max(0.0, alpha) * 1e6, 1 / beta / 1e9)
+    # Bytes over gigabytes a second are nanoseconds.
+    return AlphaBeta(max(0.0, x * yy - y * xy) / determinant / 1e3, 1 / beta)
 
 
 def collective_limit(
@@ -110,7 +112,7 @@ def collective_limit(
     ranks = len(nodes) * gpus_of_node
     line_gbps = min(nodes.values())
     inputs: Inputs = {"line_gbps": line_gbps, **paths.payload._asdict(), "ranks": ranks}
-    inputs["steps"] = steps(collective, algorithm, ranks)
+    inputs |= {"steps": steps(collective, algorithm, ranks), "factor": bus_factor(collective, ranks)}
     formula = f"{PAYLOAD_FORMULA} / 8"
     expect = paths.payload.of(line_gbps) / 8
     ratio = round(_ratio(paths, group), 4)
