@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import orjson
@@ -71,6 +72,7 @@ def read_meta(data: bytes) -> ResultMeta | None:
     return ResultMeta(started, ended, whole(document.get("rc")), words, version, host, plan)
 
 
+@cache
 def is_tested_version(version: str) -> bool:
     """Tell whether the readers know the output of a version; one that is not stated is taken as it comes."""
     if not version:
@@ -92,7 +94,7 @@ class _FolderReader:
     """Reads test by test; ``results`` and ``diagnostics`` are what it found."""
 
     def __init__(self, root: Path, plan: AcceptancePlan) -> None:
-        self.folder = root / "results"
+        self.folder = str(root / "results")
         self.plan = plan
         self.results: list[NodeResult] = []
         self.diagnostics: list[Diagnostic] = []
@@ -104,7 +106,8 @@ class _FolderReader:
             self.plan_sha256 = ""
 
     def read_test(self, test: PlannedTest) -> None:
-        folder = self.folder / test.id
+        # Text, because a hundred thousand paths of pathlib take seconds.
+        folder = f"{self.folder}/{test.id}"
         try:
             names = sorted(os.listdir(folder))
         except OSError:
@@ -120,9 +123,9 @@ class _FolderReader:
         for node, paths in files.items():
             if node not in members:
                 message = f"{node} takes no part in {test.id}, but has a result of it"
-                self._report("RW921", message, folder / paths[0], "move it away, or to its own test")
+                self._report("RW921", message, f"{folder}/{paths[0]}", "move it away, or to its own test")
                 continue
-            result = self._node_result(test.id, node, [folder / path for path in paths])
+            result = self._node_result(test.id, node, [f"{folder}/{path}" for path in paths])
             if result is not None:
                 kept.append(result)
         self.results.extend(kept)
@@ -131,13 +134,13 @@ class _FolderReader:
         if not any(result.node in measuring for result in kept):
             self.missing.append(test.id)
 
-    def _node_result(self, test: str, node: str, paths: list[Path]) -> NodeResult | None:
-        readings = {path: self._reading(path) for path in paths}
+    def _node_result(self, test: str, node: str, paths: list[str]) -> NodeResult | None:
+        readings = {path: _reading(path) for path in paths}
         path, reading = self._chosen(readings, f"{test} of {node}")
-        meta_path = path.parent / f"{node}{_META}"
+        meta_path = f"{os.path.dirname(path)}/{node}{_META}"
         meta = None
         try:
-            meta = read_meta(meta_path.read_bytes())
+            meta = read_meta(_content(meta_path))
         except OSError:
             self.without_meta += 1
         else:
@@ -157,29 +160,20 @@ class _FolderReader:
             reading = ToolReading(reading.format, Answer.ERROR, reading.values, remarks)
         return NodeResult(test, node, reading, meta)
 
-    def _reading(self, path: Path) -> ToolReading:
-        try:
-            if path.stat().st_size > _LARGEST_BYTES:
-                return ToolReading("", Answer.INVALID, {}, ("the file is too large for a result",))
-            return read_tool_output(path.read_bytes(), path.name)
-        except OSError as fault:
-            return ToolReading("", Answer.NOT_MEASURED, {}, (f"cannot be read: {fault.strerror}",))
-
-    def _chosen(self, readings: Mapping[Path, ToolReading], where: str) -> tuple[Path, ToolReading]:
+    def _chosen(self, readings: Mapping[str, ToolReading], where: str) -> tuple[str, ToolReading]:
         """Return the file with a value, JSON before text; files of one node that differ are ambiguous."""
-        order = sorted(
-            readings, key=lambda path: (readings[path].answer is not Answer.OK, path.suffix != ".json", path)
-        )
+        order = sorted(readings, key=lambda path: (readings[path].answer is not Answer.OK, ".json" not in path, path))
         best = readings[order[0]]
         for path in order[1:]:
             other = readings[path]
             if other.answer is Answer.OK and _differ(best, other):
-                message = f"{where} has several results that differ: {order[0].name}, {path.name}"
+                names = ", ".join(map(os.path.basename, (order[0], path)))
+                message = f"{where} has several results that differ: {names}"
                 self._report("RW923", message, path, "leave the file of one run")
                 return order[0], ToolReading(best.format, Answer.AMBIGUOUS, {}, (message,))
         return order[0], best
 
-    def _is_usable(self, meta: ResultMeta, path: Path, where: str) -> bool:
+    def _is_usable(self, meta: ResultMeta, path: str, where: str) -> bool:
         if meta.plan_sha256 and self.plan_sha256 and meta.plan_sha256 != self.plan_sha256:
             message = f"the result {where} was made by another plan (plan_sha256 {meta.plan_sha256[:12]}…)"
             self._report("RW922", message, path, "run this plan, or judge the result beside its own")
@@ -202,15 +196,17 @@ class _FolderReader:
         if len(starts) > 1 and ends and max(starts) > min(ends):
             nodes = ", ".join(result.node for result in results)
             message = f"the clocks of {nodes} differ by {max(starts) - min(ends):,.0f} s or more: {test} at two times"
-            self._report("RW926", message, self.folder / test, "set the clocks (NTP), and repeat the round")
+            self._report("RW926", message, f"{self.folder}/{test}", "set the clocks (NTP), and repeat the round")
 
     def report_unknown(self) -> None:
         planned = {test.id for test in self.plan.tests}
-        names = sorted(os.listdir(self.folder)) if self.folder.is_dir() else []
+        names = sorted(os.listdir(self.folder)) if os.path.isdir(self.folder) else []
         unknown = [name for name in names if name not in planned]
         if unknown:
             message = f"{len(unknown):,} results belong to no test of the plan, such as {unknown[0]}"
-            self._report("RW921", message, self.folder / unknown[0], "judge them beside the plan that they belong to")
+            self._report(
+                "RW921", message, f"{self.folder}/{unknown[0]}", "judge them beside the plan that they belong to"
+            )
 
     def report_missing(self) -> None:
         if self.missing:
@@ -218,7 +214,7 @@ class _FolderReader:
                 f"{len(self.missing):,} of {len(self.plan.tests):,} tests have no result of the node that measures"
             )
             message += f", such as {self.missing[0]}"
-            self._report("RW925", message, self.folder / self.missing[0], "run them again")
+            self._report("RW925", message, f"{self.folder}/{self.missing[0]}", "run them again")
         if self.without_meta:
             message = (
                 f"{self.without_meta:,} results have no meta file: when and by which plan they were made is unknown"
@@ -226,11 +222,23 @@ class _FolderReader:
             fix = "write NODE.meta.json beside each result"
             self._report("RW922", message, self.folder, fix, Severity.WARNING)
 
-    def _report(self, code: str, message: str, path: Path, fix: str, severity: Severity = Severity.ERROR) -> None:
+    def _report(self, code: str, message: str, path: str, fix: str, severity: Severity = Severity.ERROR) -> None:
         make = error
         if severity is Severity.WARNING:
             make = warning
-        self.diagnostics.append(make(code, message, Where(str(path)), fix=fix))
+        self.diagnostics.append(make(code, message, Where(path), fix=fix))
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(_LARGEST_BYTES)
+
+
+def _reading(path: str) -> ToolReading:
+    try:
+        return read_tool_output(_content(path), os.path.basename(path))
+    except OSError as fault:
+        return ToolReading("", Answer.NOT_MEASURED, {}, (f"cannot be read: {fault.strerror}",))
 
 
 _DIFFERENCE = 0.01

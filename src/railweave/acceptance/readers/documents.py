@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from railweave.acceptance.readers.text import number
 
@@ -15,6 +15,23 @@ class Documents(NamedTuple):
     strict: bool = True
     cut: bool = False
     mixed: bool = False
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """Return the first value if it is an object, else an empty one."""
+        if self.values and isinstance(self.values[0], dict):
+            return self.values[0]
+        return {}
+
+    @property
+    def is_single(self) -> bool:
+        """Tell whether there is one value, and nothing of another one in it."""
+        return len(self.values) == 1 and not self.mixed
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the objects, of lists and one a line."""
+        return [row for value in self.values for row in objects(value)]
 
 
 _PART = re.compile(r"""\s*([{}\[\],:]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^{}\[\],:"'\n]+|["'])""")
@@ -117,8 +134,18 @@ class _RelaxedReader:
     def end(self) -> Documents:
         """Return what was read; containers that nobody closed have the members before the cut."""
         self.cut |= bool(self.stack)
-        self.pending = _MISSING
+        if not isinstance(self.pending, dict | list):
+            self.pending = _MISSING
         while self.stack:
             self._keep()
             self._close()
         return Documents(tuple(self.done), strict=False, cut=self.cut, mixed=self.mixed)
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """Return the objects of a list, or an object alone in one; nothing of any other value."""
+    if isinstance(value, dict):
+        return [value]
+    if isinstance(value, list):
+        return [item for item in value if isinstance(item, dict)]
+    return []

@@ -1,95 +1,82 @@
-"""What iperf3 writes with --json or --json-stream: what arrived counts, and `error` before everything else."""
+"""What iperf3 writes with --json or --json-stream: what arrived counts, and `error` before everything else.
 
+Read in esnet/iperf, src/iperf_api.c, releases 3.0 to 3.21.
+"""
+
+from typing import Any
+
+from railweave.acceptance.readers.answers import reading, several
 from railweave.acceptance.readers.documents import Documents
-from railweave.acceptance.readers.perftest import reading
 from railweave.acceptance.readers.text import number, whole
 from railweave.acceptance.readings import Answer, Scalar, ToolReading
 
 FORMAT = "iperf3-json"
-_DIRECTIONS = {"forward_": "", "reverse_": "_bidir_reverse"}
 
 
 def matches(documents: Documents) -> bool:
     """Tell whether the value is a report of iperf3, or the events of one."""
-    first = documents.values[0] if documents.values else None
-    if not isinstance(first, dict):
-        return False
-    return ("start" in first and "intervals" in first) or first.get("event") in ("start", "interval", "end", "error")
+    return {"start", "intervals"} <= documents.first.keys() or {"event", "data"} <= documents.first.keys()
 
 
 def read(documents: Documents) -> ToolReading:
-    """Read a report (iperf 3.0 to 3.20). A run that ended early has rates too: they do not count."""
-    first = documents.values[0]
-    is_stream = isinstance(first, dict) and "event" in first
-    if documents.mixed or (len(documents.values) > 1 and not is_stream) or not isinstance(first, dict):
-        return reading(FORMAT, Answer.AMBIGUOUS, remarks=["the file holds more than one report: one file a test"])
-    report: dict[str, object] = first
-    if is_stream:
-        events = (value for value in documents.values if isinstance(value, dict))
-        report = {str(event.get("event")): event.get("data") for event in events}
-    end = _object(report.get("end"))
-    values = _values(_object(report.get("start")), end)
+    """Read a report. A run that ended early has rates too: they do not count."""
+    report = documents.first
+    if "event" in report:
+        report = {str(event.get("event")): event.get("data") for event in documents.rows}
+    elif not documents.is_single:
+        return several(FORMAT, "documents", len(documents.values))
+    start, end = _object(report.get("start")), _object(report.get("end"))
+    values = _values(start, end)
     if report.get("error"):
-        remarks = [f"iperf3 says: {str(report['error'])[:200]}"]
-        if "sent_bps" in values or "forward_sent_bps" in values:
-            return reading(FORMAT, Answer.INCOMPLETE, values, remarks)
-        return reading(FORMAT, Answer.NOT_MEASURED, values, remarks)
+        answer = Answer.NOT_MEASURED
+        if any(name.endswith("sent_bps") for name in values):
+            answer = Answer.INCOMPLETE
+        return reading(FORMAT, answer, values, [f"iperf3 says: {str(report['error'])[:200]}"])
     if documents.cut or not end:
         return reading(FORMAT, Answer.INCOMPLETE, values, ["the file was cut short: it has no end"])
-    return _judged(values)
-
-
-def _judged(values: dict[str, Scalar]) -> ToolReading:
-    rates = [value for name, value in values.items() if name.endswith("received_bps")]
+    rates = [number(value) for name, value in values.items() if name.endswith("received_bps")]
+    if any(not rate or rate < 0 for rate in rates):
+        return reading(FORMAT, Answer.NOT_MEASURED, values, ["the receiver counted nothing"])
     if not rates:
         return reading(FORMAT, Answer.INVALID, values, ["there is no rate that can be true"])
-    if any(not isinstance(rate, int | float) or rate <= 0 for rate in rates):
-        return reading(FORMAT, Answer.NOT_MEASURED, values, ["the receiver counted nothing"])
     return reading(FORMAT, Answer.OK, values)
 
 
-def _values(start: dict[str, object], end: dict[str, object]) -> dict[str, Scalar]:
+def _values(start: dict[str, Any], end: dict[str, Any]) -> dict[str, Scalar]:
     values: dict[str, Scalar] = {}
-    streams = end.get("streams")
-    if isinstance(streams, list) and streams:
-        values["streams"] = len(streams)
-    test = _object(start.get("test_start"))
-    if test.get("reverse"):
+    if isinstance(end.get("streams"), list) and end["streams"]:
+        values["streams"] = len(end["streams"])
+    if _object(start.get("test_start")).get("reverse"):
         values["reverse"] = True
     if "accepted_connection" in start:
         values["side"] = "server"
-    if "sum_sent_bidir_reverse" in end or "sum_bidir_reverse" in end:
-        for prefix, suffix in _DIRECTIONS.items():
-            _read_sums(end, prefix, suffix, values)
-    else:
-        _read_sums(end, "", "", values)
-    return values
+    if not any(name.endswith("_bidir_reverse") for name in end):
+        return values | _sums(end, "", "")
+    return values | _sums(end, "forward_", "") | _sums(end, "reverse_", "_bidir_reverse")
 
 
-def _read_sums(end: dict[str, object], prefix: str, suffix: str, values: dict[str, Scalar]) -> None:
-    sent = _object(end.get(f"sum_sent{suffix}"))
-    received = _object(end.get(f"sum_received{suffix}"))
-    # UDP: before 3.10 there is one sum, of what was sent, with the losses that the receiver counted.
+def _sums(end: dict[str, Any], prefix: str, suffix: str) -> dict[str, Scalar]:
+    """Return the sums of one direction, with names that start with ``prefix``."""
+    sent, received = _object(end.get(f"sum_sent{suffix}")), _object(end.get(f"sum_received{suffix}"))
+    # UDP: old releases have one sum, of what was sent, with the losses that the receiver counted.
     datagrams = _object(end.get(f"sum{suffix}"))
-    for name, source in (("sent_bps", sent or datagrams), ("received_bps", received)):
-        rate = number(source.get("bits_per_second"))
-        if rate is not None:
-            values[prefix + name] = rate
-    for name in ("retransmits", "lost_packets", "packets"):
-        count = whole((received or datagrams).get(name, datagrams.get(name, sent.get(name))))
-        if count is not None:
-            values[prefix + name] = count
-    for name, ours in (("lost_percent", "lost_pct"), ("jitter_ms", "jitter_ms")):
-        value = number(datagrams.get(name, received.get(name)))
-        if value is not None:
-            values[prefix + ours] = value
-    seconds = number((sent or datagrams).get("seconds"))
-    if seconds is not None:
-        values[f"{prefix}seconds"] = seconds
-    lost, rate = number(datagrams.get("lost_percent")), number(datagrams.get("bits_per_second"))
-    if not received and lost is not None and rate is not None:
-        values[f"{prefix}received_bps"] = rate * (1 - lost / 100)
+    numbers = {
+        "sent_bps": number((sent or datagrams).get("bits_per_second")),
+        "received_bps": number(received.get("bits_per_second")),
+        "retransmits": whole(sent.get("retransmits")),
+        "lost_packets": whole(datagrams.get("lost_packets")),
+        "packets": whole(datagrams.get("packets")),
+        "lost_pct": number(datagrams.get("lost_percent")),
+        "jitter_ms": number(datagrams.get("jitter_ms")),
+        "seconds": number((sent or datagrams).get("seconds")),
+    }
+    rate, lost = numbers["sent_bps"], numbers["lost_pct"]
+    if not received and rate is not None and lost is not None:
+        numbers["received_bps"] = rate * (1 - lost / 100)
+    return {prefix + name: value for name, value in numbers.items() if value is not None}
 
 
-def _object(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
+def _object(value: object) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    return {}

@@ -3,17 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from railweave.acceptance.readers import (
-    iperf3,
-    nccl_diagnostics,
-    nccl_json,
-    nccl_text,
-    perftest_json,
-    perftest_text,
-    ras,
-    rccl,
-    suites,
-)
+from railweave.acceptance.readers import iperf3, nccl, perftest, rccl, suites
 from railweave.acceptance.readers.documents import Documents, read_documents
 from railweave.acceptance.readers.text import decoded
 from railweave.acceptance.readings import Answer, ToolReading
@@ -36,26 +26,26 @@ class DocumentReader(NamedTuple):
 
 
 TEXT_READERS = (
-    TextReader(perftest_text.FORMAT, perftest_text.matches, perftest_text.read),
-    TextReader(nccl_text.FORMAT, nccl_text.matches, nccl_text.read),
-    TextReader(nccl_diagnostics.FORMAT, nccl_diagnostics.matches, nccl_diagnostics.read),
+    TextReader(perftest.TEXT_FORMAT, perftest.text_matches, perftest.read_text),
+    TextReader(nccl.TEXT_FORMAT, nccl.text_matches, nccl.read_text),
+    TextReader(nccl.DIAGNOSTICS_FORMAT, nccl.diagnostics_match, nccl.read_diagnostics),
     TextReader(rccl.CSV_FORMAT, rccl.csv_matches, rccl.read_csv),
     TextReader(suites.NHC_FORMAT, suites.nhc_matches, suites.read_nhc),
-    TextReader(ras.TEXT_FORMAT, ras.text_matches, ras.read_text),
+    TextReader(suites.RAS_TEXT_FORMAT, suites.ras_text_matches, suites.read_ras_text),
 )
 DOCUMENT_READERS = (
-    DocumentReader(perftest_json.FORMAT, perftest_json.matches, perftest_json.read),
-    DocumentReader(nccl_json.FORMAT, nccl_json.matches, nccl_json.read),
+    DocumentReader(perftest.JSON_FORMAT, perftest.json_matches, perftest.read_json),
+    DocumentReader(nccl.JSON_FORMAT, nccl.json_matches, nccl.read_json),
     DocumentReader(rccl.JSON_FORMAT, rccl.json_matches, rccl.read_json),
     DocumentReader(iperf3.FORMAT, iperf3.matches, iperf3.read),
     DocumentReader(suites.CVS_RDMA_FORMAT, suites.cvs_rdma_matches, suites.read_cvs_rdma),
     DocumentReader(suites.CVS_RCCL_FORMAT, suites.cvs_rccl_matches, suites.read_cvs_rccl),
     DocumentReader(suites.SUPERBENCH_FORMAT, suites.superbench_matches, suites.read_superbench),
-    DocumentReader(ras.JSON_FORMAT, ras.json_matches, ras.read_json),
+    DocumentReader(suites.RAS_JSON_FORMAT, suites.ras_json_matches, suites.read_ras_json),
 )
 FORMATS = tuple(reader.format for reader in (*TEXT_READERS, *DOCUMENT_READERS))
 
-_CONTAINED = {nccl_text.FORMAT: {nccl_diagnostics.FORMAT}}
+_CONTAINED = {nccl.TEXT_FORMAT: {nccl.DIAGNOSTICS_FORMAT}}
 """Formats that another one contains: NCCL writes its diagnostics into the output of nccl-tests."""
 
 

@@ -1,0 +1,217 @@
+"""The folder of results: which node measures, several files of a node, other plans, versions, clocks and gaps."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tool_outputs as tools
+
+from railweave.acceptance.folder import is_tested_version, measuring_nodes, read_meta, read_results
+from railweave.acceptance.measured import measured_value
+from railweave.acceptance.model import (
+    AcceptancePlan,
+    JudgeSettings,
+    Level,
+    Metric,
+    NicPort,
+    PlannedTest,
+    RoundKind,
+    Tool,
+)
+from railweave.acceptance.readers.registry import read_tool_output
+from railweave.acceptance.readings import Answer
+
+PAIR = PlannedTest(
+    id="r001-0001",
+    round="r001",
+    kind=RoundKind.ISOLATED,
+    tool=Tool.PERFTEST,
+    sender=NicPort("gpu1", 0, 0),
+    receiver=NicPort("gpu2", 0, 0),
+    group=(),
+    queue_pairs=4,
+    message_bytes=65536,
+    argv={},
+    limits=(),
+)
+GROUP = PAIR._replace(
+    id="r002-0001",
+    tool=Tool.NCCL,
+    receiver=None,
+    group=(NicPort("gpu1", 0, 0), NicPort("gpu2", 0, 0)),
+    message_bytes=1073741824,
+)
+PLAN = AcceptancePlan(
+    fabric="pod",
+    intent_sha256="",
+    level=Level.SMOKE,
+    seed=1,
+    duration_s=60,
+    rounds=(),
+    tests=(PAIR,),
+    links=(),
+    devices=(),
+    nodes=(),
+    classes=(),
+    settings=JudgeSettings(0.05, 0.02, 0.96, 0.05),
+)
+META = {"started": 100.0, "ended": 130.0, "rc": 0, "argv": ["ib_write_bw"], "tool_version": "perftest 25.10.0"}
+
+
+def write(root: Path, name: str, content: str | dict[str, Any], test: str = PAIR.id) -> None:
+    path = root / "results" / test / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+
+
+def read(root: Path) -> tuple[list[tuple[str, str]], list[str]]:
+    results, diagnostics = read_results(root, PLAN)
+    shown = [f"{one.severity} {one.code} {one.message.replace(str(root), 'DIR')}" for one in diagnostics]
+    return [(result.node, result.reading.answer.value) for result in results], shown
+
+
+def test_sender_and_receiver_are_read_and_the_sender_measures(tmp_path: Path) -> None:
+    write(tmp_path, "gpu1.txt", tools.PERFTEST)
+    write(tmp_path, "gpu1.meta.json", META)
+    write(tmp_path, "gpu2.txt", tools.perftest(""))
+    write(tmp_path, "gpu2.meta.json", META)
+    assert read(tmp_path) == ([("gpu1", "ok"), ("gpu2", "not-measured")], [])
+    assert measuring_nodes(PAIR) == ("gpu1",)
+    assert measuring_nodes(GROUP) == ("gpu1", "gpu2")
+
+
+def test_a_test_without_a_result_of_its_sender_is_missing(tmp_path: Path) -> None:
+    write(tmp_path, "gpu2.txt", tools.perftest(""))
+    write(tmp_path, "gpu2.meta.json", META)
+    missing = "error RW925 1 of 1 tests have no result of the node that measures, such as r001-0001"
+    assert read(tmp_path)[1] == [missing]
+    assert read(tmp_path / "nothing") == ([], [missing])
+
+
+def test_without_meta_a_result_counts_with_a_warning(tmp_path: Path) -> None:
+    write(tmp_path, "gpu1.json", tools.PERFTEST_JSON)
+    results, shown = read(tmp_path)
+    assert results == [("gpu1", "ok")]
+    assert shown == ["warning RW922 1 results have no meta file: when and by which plan they were made is unknown"]
+
+
+def test_a_result_of_another_plan_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_bytes(b"{}")
+    digest = hashlib.sha256(b"{}").hexdigest()
+    write(tmp_path, "gpu1.json", tools.PERFTEST_JSON)
+    write(tmp_path, "gpu1.meta.json", {**META, "plan_sha256": digest})
+    assert read(tmp_path) == ([("gpu1", "ok")], [])
+    write(tmp_path, "gpu1.meta.json", {**META, "plan_sha256": "ab" * 32})
+    results, shown = read(tmp_path)
+    assert results == []
+    assert shown[0] == ("error RW922 the result r001-0001 of gpu1 was made by another plan (plan_sha256 abababababab…)")
+
+
+def test_an_unknown_version_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "gpu1.json", tools.PERFTEST_JSON)
+    write(tmp_path, "gpu1.meta.json", {**META, "tool_version": "perftest 31.01"})
+    results, shown = read(tmp_path)
+    assert results == []
+    assert shown[0] == "error RW924 the output of 'perftest 31.01' is unknown (r001-0001 of gpu1)"
+
+
+@pytest.mark.parametrize(
+    ("version", "is_tested"),
+    [
+        ("", True),
+        ("perftest 26.04.17", True),
+        ("ib_write_bw Version: 6.06", True),
+        ("nccl-tests version 2.19.6", True),
+        ("nccl-tests 3.1.0", False),
+        ("rccl-tests 2.17.9", True),
+        ("iperf 3.12", True),
+        ("iperf 2.1.9", False),
+        ("perftest 27.01", False),
+        ("qperf 0.4", False),
+    ],
+)
+def test_versions_whose_source_the_readers_follow(version: str, *, is_tested: bool) -> None:
+    assert is_tested_version(version) is is_tested
+
+
+def test_several_files_of_a_node(tmp_path: Path) -> None:
+    write(tmp_path, "gpu1.meta.json", META)
+    write(tmp_path, "gpu1.txt", tools.perftest(tools.bandwidth_row(65536, 391.84)))
+    write(tmp_path, "gpu1.json", tools.PERFTEST_JSON)
+    write(tmp_path, "gpu1.json.0", "")
+    assert read(tmp_path) == ([("gpu1", "ok")], [])
+    write(tmp_path, "gpu1.txt", tools.perftest(tools.bandwidth_row(65536, 200.0)))
+    results, shown = read(tmp_path)
+    assert results == [("gpu1", "ambiguous")]
+    assert shown == ["error RW923 r001-0001 of gpu1 has several results that differ: gpu1.json, gpu1.txt"]
+
+
+def test_cut_mixed_unknown_and_foreign_files_are_reported(tmp_path: Path) -> None:
+    write(tmp_path, "gpu1.meta.json", META)
+    write(tmp_path, "gpu1.json", tools.PERFTEST_JSON[:-40])
+    write(tmp_path, "gpu2.txt", "hello\n")
+    write(tmp_path, "gpu2.meta.json", META)
+    write(tmp_path, "gpu3.txt", tools.PERFTEST)
+    write(tmp_path, "gpu1.txt", tools.PERFTEST, test="r009-0001")
+    assert read(tmp_path)[1] == [
+        "error RW923 r001-0001 of gpu1: the file was cut short: it has no result",
+        "error RW924 r001-0001 of gpu2: no known format in gpu2.txt",
+        "error RW921 gpu3 takes no part in r001-0001, but has a result of it",
+        "error RW921 1 results belong to no test of the plan, such as r009-0001",
+    ]
+    write(tmp_path, "gpu1.json", tools.PERFTEST + tools.NCCL)
+    assert read(tmp_path)[1][0] == (
+        "error RW923 r001-0001 of gpu1: output of several programs in one file: perftest-text, nccl-text"
+    )
+
+
+def test_a_tool_that_failed_has_no_result(tmp_path: Path) -> None:
+    write(tmp_path, "gpu1.json", tools.PERFTEST_JSON)
+    write(tmp_path, "gpu1.meta.json", {**META, "rc": 1})
+    results, shown = read(tmp_path)
+    assert results == [("gpu1", "error")]
+    assert shown == ["error RW923 r001-0001 of gpu1 has a result, but its tool ended with status 1"]
+
+
+def test_clocks_that_differ_are_reported(tmp_path: Path) -> None:
+    write(tmp_path, "gpu1.json", tools.PERFTEST_JSON)
+    write(tmp_path, "gpu1.meta.json", {**META, "started": 900.0, "ended": 800.0, "host": "gpu1"})
+    write(tmp_path, "gpu2.txt", tools.perftest(""))
+    write(tmp_path, "gpu2.meta.json", META)
+    assert read(tmp_path)[1] == [
+        "error RW926 the clock of gpu1 went backwards: r001-0001 of gpu1 ended before it started",
+        "error RW926 the clocks of gpu1, gpu2 differ by 770 s or more: r001-0001 at two times",
+    ]
+
+
+def test_a_meta_file_is_read_as_far_as_it_is_sound(tmp_path: Path) -> None:
+    assert read_meta(b"{") is None
+    assert read_meta(b"[]") is None
+    meta = read_meta(b'{"started": "now", "rc": 0.5, "argv": ["a", 1], "host": 7}')
+    assert meta is not None
+    assert meta == (None, None, None, ("a",), "", "", "")
+    write(tmp_path, "gpu1.json", tools.PERFTEST_JSON)
+    write(tmp_path, "gpu1.meta.json", "{")
+    assert read(tmp_path)[1] == ["error RW923 the meta file of r001-0001 of gpu1 is not JSON"]
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "test", "expected"),
+    [
+        (tools.PERFTEST, Metric.BANDWIDTH, PAIR, 391.34),
+        (tools.PERFTEST, Metric.BANDWIDTH, PAIR._replace(message_bytes=4096), Answer.NOT_MEASURED),
+        (tools.PERFTEST, Metric.LATENCY_P999, PAIR, Answer.NOT_MEASURED),
+        (tools.PERFTEST_JSON.replace('"', ""), Metric.BANDWIDTH, PAIR, 391.84),
+        (tools.PERFTEST + tools.PERFTEST, Metric.BANDWIDTH, PAIR, Answer.AMBIGUOUS),
+        (tools.perftest(""), Metric.BANDWIDTH, PAIR, Answer.NOT_MEASURED),
+        (tools.IPERF3, Metric.BANDWIDTH, PAIR, 9.4),
+        (tools.NCCL, Metric.BUS_BANDWIDTH, GROUP, 379.93),
+        (tools.NCCL_HEADER + tools.NCCL_LARGE, Metric.BUS_BANDWIDTH, GROUP, Answer.INCOMPLETE),
+    ],
+)
+def test_the_value_of_a_metric_is_that_of_the_planned_size(
+    text: str, metric: Metric, test: PlannedTest, expected: float | Answer
+) -> None:
+    assert measured_value(read_tool_output(text.encode()), metric, test) == expected
