@@ -87,33 +87,35 @@ def fabric_paths(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> FabricPaths:
     speeds_gbps: list[int] = []
     up: list[list[tuple[int, int]]] = [[] for _ in number_of]
     down: dict[tuple[int, int], list[int]] = {}
+    host_of = fabric.host_of
     for link in fabric.links:
         upper = number_of[link.upper]
         if link.is_access:
-            port = fabric.host_of[link.lower].ports[link.lower_port]
+            port = host_of[link.lower].ports[link.lower_port]
             nics[NicPort(link.lower, port.nic, port.port)] = NicAttachment(upper, link.speed_gbps, link.length_m)
             continue
         lower = number_of[link.lower]
-        up[lower].append((len(speeds_gbps), upper))
-        down.setdefault((upper, lower), []).append(len(speeds_gbps))
+        number = len(speeds_gbps)
+        up[lower].append((number, upper))
+        down.setdefault((upper, lower), []).append(number)
         speeds_gbps.append(link.speed_gbps)
+    uplinks = [LinkGroup(len(links), min((speeds_gbps[link] for link, _ in links), default=0)) for links in up]
     pods: dict[object, int] = {}
     pod = [pods.setdefault((fabric.network_of(switch), switch.pod), len(pods)) for switch in fabric.switches]
     to_pod: dict[tuple[int, int], list[tuple[int, int]]] = {}
     pod_leaves: dict[int, list[int]] = {}
-    spine_links: dict[int, list[int]] = {}
+    spine_groups: dict[int, list[LinkGroup]] = {}
     for number, switch in enumerate(fabric.switches):
         if switch.tier.attaches_nodes:
             pod_leaves.setdefault(pod[number], []).append(number)
             continue
-        spine_links.setdefault(pod[number], []).extend(uplink for uplink, _ in up[number])
+        spine_groups.setdefault(pod[number], []).append(uplinks[number])
         for uplink, upper in up[number]:
             to_pod.setdefault((upper, pod[number]), []).append((uplink, number))
-    uplinks = [_group([link for link, _ in links], speeds_gbps) for links in up]
-    pod_uplinks = {key: _group(links, speeds_gbps) for key, links in spine_links.items()}
+    pod_uplinks = {}
+    for number, groups in spine_groups.items():
+        pod_uplinks[number] = LinkGroup(
+            sum(group.links for group in groups), min(group.slowest_gbps for group in groups)
+        )
     payload = payload_of(fabric, tool)
     return FabricPaths(fabric, payload, nics, speeds_gbps, up, down, to_pod, pod, pod_leaves, uplinks, pod_uplinks)
-
-
-def _group(links: Sequence[int], speeds_gbps: Sequence[int]) -> LinkGroup:
-    return LinkGroup(len(links), min((speeds_gbps[link] for link in links), default=0))

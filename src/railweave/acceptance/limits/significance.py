@@ -3,12 +3,11 @@
 A test of a loaded round is below its limit with a probability of 1 %, or a little more, because the quantile is taken
 from a sample. So of n tests k are below it with the binomial probability; a count is a finding if chance exceeds it
 once in 1e8 rounds. Tests that share links do not vary independently: the variance of their count over the binomial one
-is the dispersion d, and n / d groups of d tests are judged. The tests of one NIC in several rounds are independent,
-because other peers mean other hashes.
+is the dispersion d, and n / d groups of d tests are judged.
 """
 
 from functools import lru_cache
-from math import ceil, exp, expm1, lgamma, log, log1p
+from math import ceil, exp, lgamma, log, log1p
 
 IMPROBABLE = 1e-8
 """A count of tests, such as those of a round below their limit, that healthy fabrics exceed with this probability."""
@@ -46,19 +45,10 @@ def most_below(tests: int, probability: float, dispersion: float = 1.0, improbab
     groups = ceil(tests / dispersion)
     # P(X > count), from the top down so that small terms are not lost in 1 - P(X <= count).
     tail = 0.0
-    for count in range(groups, 0, -1):
+    # Terms beyond three times the mean and 60 add nothing.
+    for count in range(min(groups, ceil(3 * groups * probability) + 60), 0, -1):
         ways = lgamma(groups + 1) - lgamma(count + 1) - lgamma(groups - count + 1)
         tail += exp(ways + count * log(probability) + (groups - count) * log1p(-probability))
         if tail > improbable:
             return min(tests, ceil(count * dispersion))
     return 0
-
-
-def most_below_of_any(tests: int, probability: float, elements: int) -> int:
-    """Return the same for each of ``elements`` (NICs, nodes, cables), so that any of them exceeds it that rarely.
-
-    ``tests`` are those of one element in different rounds, which are independent: other peers, other hashes.
-    """
-    # 1 - (1 - p)^elements = IMPROBABLE.
-    each = -expm1(log1p(-IMPROBABLE) / elements)
-    return most_below(tests, probability, improbable=each)
