@@ -1,7 +1,7 @@
 """Latency has a lower bound, what light and serialization take, and an upper one, what idle queues add at most.
 
     expect = cable_m / 198 + wire_bytes * 8 / (line_gbps * 1000) us, one way; a smaller value is invalid
-    warn = expect + Kmin at each hop; fail = expect + Kmax at each hop, each at least 8 and 32 us
+    warn = expect + Kmin at each hop; fail = expect + Kmax at each hop, each at least 16 and 32 us
 
 Switches forward a packet before its end has arrived, so its bits count once. No design knows the latency of a NIC or of
 a chip, so the lower bound is far below what is measured. In an idle fabric no queue passes Kmin for long, and none
@@ -35,11 +35,12 @@ def latency_limits(paths: FabricPaths, pair: NicPair, message_bytes: int) -> Pai
     # Switches forward a packet before its end has arrived (cut-through), so its bits count once.
     wire_bytes = message_bytes + ceil(message_bytes / paths.payload.packet_bytes) * paths.payload.overhead_bytes
     expect = cable_m / _METERS_PER_US + wire_bytes * 8 / (line_gbps * 1000)
+    # NICs and nodes add some us, whatever the thresholds: two and four round trips are the least.
     start_us = 0.0
     full_us = 0.0
     for switch, speed_gbps, _ in hops:
         marking = queue_thresholds(paths, paths.fabric.switches[switch].name, speed_gbps).marking
-        start_us += max(ROUND_TRIP_US, marking.minimum_bytes * 8 / (speed_gbps * 1000))
+        start_us += max(2 * ROUND_TRIP_US, marking.minimum_bytes * 8 / (speed_gbps * 1000))
         full_us += max(4 * ROUND_TRIP_US, marking.maximum_bytes * 8 / (speed_gbps * 1000))
     inputs: Inputs = {"cable_m": cable_m, "meters_per_us": _METERS_PER_US, "wire_bytes": wire_bytes}
     inputs |= {"line_gbps": line_gbps, "switches": len(hops)}
