@@ -158,7 +158,7 @@ def test_traffic_in_another_queue_names_the_node_that_sends_it() -> None:
                 made.row(test.round, link.upper, 3, "queues")["SAI_QUEUE_STAT_BYTES"] -= size
                 made.row(test.round, link.upper, 0, "queues")["SAI_QUEUE_STAT_BYTES"] += size
 
-    assert named(verdict_of(made)) == {("A-3", "DSCP of gpu2")}
+    assert named(verdict_of(made)) == {("A-3", "DSCP of gpu2"), ("A-3", "gpu2")}
 
 
 def incast_ports(made: Yield, leaf: str) -> list[tuple[str, PortEnd, PortEnd]]:

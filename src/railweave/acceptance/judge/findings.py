@@ -183,7 +183,9 @@ def _finding(
 
 def _names(culprit: Culprit) -> str:
     names = [element.name for element in culprit.elements]
-    # Swapped cables are both at fault; of other elements no evidence tells which.
+    # Swapped cables are both at fault, and a setting says more than where it is.
     if "swapped" in culprit.fault:
         return listed(names)
+    if culprit.elements[0].kind is ElementKind.SETTING:
+        return names[0]
     return either(names)

@@ -80,6 +80,7 @@ def dscp_symptoms(case: Case) -> Iterator[Symptom]:
         message = f"{stray_bytes:,} bytes from {', '.join(alike)} were in queue {queues[0]}, not in that of their class"
         fix = "set the DSCP of its RDMA traffic as rendered (`railweave hosts plan`)"
         elements = tuple(setting_element(f"DSCP of {node}") for node in alike)
+        elements += tuple(Element(ElementKind.NODE, node) for node in alike)
         culprit = Culprit(elements, "marks its packets with another DSCP", fix, nodes=alike, slows=CONGESTED)
         yield Symptom("A-3", Severity.ERROR, message, fix, culprit)
 

@@ -6,6 +6,7 @@ A counter that a row does not have is missing, not 0. Rows whose counters restar
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from railweave.acceptance.counter_names import CounterMeaning, counter_name
 from railweave.acceptance.model import PortEnd
@@ -66,20 +67,27 @@ def tally(counters: RoundCounters, lossless: frozenset[int]) -> RoundTally:
 
 def _row_counts(deltas: Mapping[str, CounterDelta], lossless: frozenset[int]) -> Counts | None:
     counts: dict[CounterMeaning, int] = {}
-    for name in deltas:
-        entry = counter_name(name)
-        # Deltas are computed when they are asked for, and most counters mean nothing here.
-        if entry is None or (entry.priority is not None and entry.priority not in lossless):
-            continue
+    for name, meaning in _meant(tuple(deltas), lossless):
         delta = deltas[name]
         if delta.answer is Answer.RESET:
             return None
         if delta.answer is Answer.INVALID:
             continue
-        meaning = entry.meaning
-        if meaning in BYTES:
+        earlier = counts.get(meaning, 0)
+        if meaning in BYTES and earlier:
             # ethtool counts the bytes of a NIC twice, in its driver and on the wire.
-            counts[meaning] = max(counts.get(meaning, 0), delta.grown)
+            counts[meaning] = max(earlier, delta.grown)
         else:
-            counts[meaning] = counts.get(meaning, 0) + delta.grown
+            counts[meaning] = earlier + delta.grown
     return counts
+
+
+@cache
+def _meant(names: tuple[str, ...], lossless: frozenset[int]) -> tuple[tuple[str, CounterMeaning], ...]:
+    """Return those of ``names`` that mean something to a rule; most rows of millions have the same names."""
+    meant: list[tuple[str, CounterMeaning]] = []
+    for name in names:
+        entry = counter_name(name)
+        if entry is not None and (entry.priority is None or entry.priority in lossless):
+            meant.append((name, entry.meaning))
+    return tuple(meant)
