@@ -68,7 +68,8 @@ def read_meta(data: bytes) -> ResultMeta | None:
     words = tuple(word for word in argv if isinstance(word, str)) if isinstance(argv, list) else ()
     texts = [document.get(name) for name in ("tool_version", "host", "plan_sha256")]
     version, host, plan = (text if isinstance(text, str) else "" for text in texts)
-    started, ended = number(document.get("started")), number(document.get("ended"))
+    started = number(document.get("started"))
+    ended = number(document.get("ended"))
     return ResultMeta(started, ended, whole(document.get("rc")), words, version, host, plan)
 
 
@@ -248,7 +249,8 @@ def _differ(first: ToolReading, second: ToolReading) -> bool:
     """Tell whether two readings give another number for the same name, by more than how programs round."""
     shared = [name for name in first.values.keys() & second.values.keys() if "gbps" in name.casefold()]
     for name in shared:
-        left, right = first.values[name], second.values[name]
+        left = first.values[name]
+        right = second.values[name]
         if not isinstance(left, float) or not isinstance(right, float):
             continue
         if abs(left - right) > _DIFFERENCE * max(abs(left), abs(right)):

@@ -64,7 +64,8 @@ def _at_size(reading: ToolReading, name: str, size: int) -> float | None:
     place = ""
     for suffix in _PLACES:
         if name.endswith(suffix):
-            stem, place = name.removesuffix(suffix), suffix
+            stem = name.removesuffix(suffix)
+            place = suffix
     value: Scalar | None = reading.values.get(f"{stem}_at_{size}{place}")
     if value is None and reading.values.get("size") == size:
         value = reading.values.get(name)

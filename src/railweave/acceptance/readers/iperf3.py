@@ -25,7 +25,8 @@ def read(documents: Documents) -> ToolReading:
         report = {str(event.get("event")): event.get("data") for event in documents.rows}
     elif not documents.is_single:
         return several(FORMAT, "documents", len(documents.values))
-    start, end = _object(report.get("start")), _object(report.get("end"))
+    start = _object(report.get("start"))
+    end = _object(report.get("end"))
     values = _values(start, end)
     if report.get("error"):
         answer = Answer.NOT_MEASURED
@@ -57,7 +58,8 @@ def _values(start: dict[str, Any], end: dict[str, Any]) -> dict[str, Scalar]:
 
 def _sums(end: dict[str, Any], prefix: str, suffix: str) -> dict[str, Scalar]:
     """Return the sums of one direction, with names that start with ``prefix``."""
-    sent, received = _object(end.get(f"sum_sent{suffix}")), _object(end.get(f"sum_received{suffix}"))
+    sent = _object(end.get(f"sum_sent{suffix}"))
+    received = _object(end.get(f"sum_received{suffix}"))
     # UDP: old releases have one sum, of what was sent, with the losses that the receiver counted.
     datagrams = _object(end.get(f"sum{suffix}"))
     numbers = {
@@ -70,7 +72,8 @@ def _sums(end: dict[str, Any], prefix: str, suffix: str) -> dict[str, Scalar]:
         "jitter_ms": number(datagrams.get("jitter_ms")),
         "seconds": number((sent or datagrams).get("seconds")),
     }
-    rate, lost = numbers["sent_bps"], numbers["lost_pct"]
+    rate = numbers["sent_bps"]
+    lost = numbers["lost_pct"]
     if not received and rate is not None and lost is not None:
         numbers["received_bps"] = rate * (1 - lost / 100)
     return {prefix + name: value for name, value in numbers.items() if value is not None}

@@ -98,7 +98,8 @@ def _read_table(text: str, header: re.Match[str], values: dict[str, Scalar], rem
     if broken:
         remarks.append(f"rows are broken and left out: {', '.join(broken)[:100]} bytes")
         answers.append(Answer.INCOMPLETE)
-    bounds, average = _BOUNDS.search(text), _AVERAGE.search(text)
+    bounds = _BOUNDS.search(text)
+    average = _AVERAGE.search(text)
     if average is not None and number(average[1]) is not None:
         # The mean over all sizes and both modes: for people, never a criterion.
         values["avg_busbw_GBps"] = number(average[1]) or 0.0
@@ -199,7 +200,8 @@ def read_json(documents: Documents) -> ToolReading:
 
 def _read_summary(document: dict[str, Any], values: dict[str, Scalar], remarks: list[str]) -> Iterator[Answer]:
     """Read the two summaries; truth values are text, and "false" is no truth."""
-    bounds, average = document.get("out_of_bounds"), document.get("average_bus_bandwidth")
+    bounds = document.get("out_of_bounds")
+    average = document.get("average_bus_bandwidth")
     if isinstance(bounds, dict):
         if whole(bounds.get("count")) is not None:
             values["out_of_bounds"] = whole(bounds["count"]) or 0
@@ -221,7 +223,8 @@ def _json_rows(results: object) -> Iterator[CollectiveRow]:
     for result in objects(results):
         size = whole(result.get("size"))
         for name in ("out_of_place", "in_place"):
-            cells, report = result.get(name), result.get(f"{name}_per_iter")
+            cells = result.get(name)
+            report = result.get(f"{name}_per_iter")
             if size is None or not isinstance(cells, dict):
                 continue
             figures = {
@@ -252,7 +255,9 @@ def read_diagnostics(text: str) -> ToolReading:
     values: dict[str, Scalar] = {}
     has_failed = False
     for tag, message in _DIAGNOSIS.findall(text):
-        rates, outlier, edges = _RATES.match(message), _OUTLIER.match(message), _EDGES.match(message)
+        rates = _RATES.match(message)
+        outlier = _OUTLIER.match(message)
+        edges = _EDGES.match(message)
         if rates is not None:
             figures = zip(("min", "median", "max"), rates.groups(), strict=False)
             values |= {f"{rates[4]}_nic_{name}_Gbps": number(value) or 0.0 for name, value in figures}

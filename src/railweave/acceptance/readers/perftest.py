@@ -37,7 +37,8 @@ _PLAIN = ("size", "iterations", "sl", "cpu_util_pct", "derived_unit")
 
 def row_values(row: Mapping[str, object], stated: str, *, is_bidirectional: bool) -> tuple[Answer, dict[str, Scalar]]:
     """Return the answer and values of a row; ``stated`` is the unit of its header, empty where it has none."""
-    size, iterations = whole(row.get("MsgSize")), whole(row.get("n_iterations"))
+    size = whole(row.get("MsgSize"))
+    iterations = whole(row.get("n_iterations"))
     if not size or iterations is None or size < 0 or iterations < 0:
         return Answer.INVALID, {}
     if not iterations:
@@ -73,7 +74,9 @@ def _latencies(row: Mapping[str, object]) -> tuple[Answer, dict[str, Scalar]]:
 def _bandwidth(
     row: Mapping[str, object], size: int, stated: str, *, is_bidirectional: bool
 ) -> tuple[Answer, dict[str, Scalar]]:
-    average, rate, peak = number(row.get("BW_average")), number(row.get("MsgRate")), number(row.get("BW_peak"))
+    average = number(row.get("BW_average"))
+    rate = number(row.get("MsgRate"))
+    peak = number(row.get("BW_peak"))
     if average is None or rate is None or average < 0 or rate < 0:
         return Answer.INVALID, {}
     if not average:
@@ -134,7 +137,8 @@ def _settings(settings: Mapping[str, object], title: str) -> tuple[dict[str, Sca
     for name, ours in (("Device", "device"), ("Link_type", "link"), ("Connection_type", "connection")):
         if isinstance(settings.get(name), str):
             values[ours] = str(settings[name])
-    mtu, tos = whole(settings.get("Mtu")), whole(settings.get("TOS"))
+    mtu = whole(settings.get("Mtu"))
+    tos = whole(settings.get("TOS"))
     counts = {"qps": whole(settings.get("Number_of_qps")), "mtu": mtu, "tos": tos}
     values |= {name: count for name, count in counts.items() if count is not None}
     if mtu and 0 < mtu < _FULL_MTU:

@@ -71,7 +71,8 @@ def _read(kind: str, rows: Sequence[Mapping[str, object]], *, is_cut: bool, is_m
     remarks: list[str] = []
     measured = []
     for row in rows:
-        size, cycle = whole(row.get("size")), whole(row.get("numcycle")) or 0
+        size = whole(row.get("size"))
+        cycle = whole(row.get("numcycle")) or 0
         wrong = whole(row.get("wrong", row.get("#wrong")))
         if size is None or "busbw" not in row:
             is_cut = True

@@ -29,7 +29,8 @@ def read_cvs_rdma(documents: Documents) -> ToolReading:
     answers = []
     for path, cells in results.items():
         name = "/".join(path[-2:] if is_single else path)
-        value, tail = number(cells.get("bw", cells.get("t_typical"))), number(cells.get("t_99_9_pct"))
+        value = number(cells.get("bw", cells.get("t_typical")))
+        tail = number(cells.get("t_99_9_pct"))
         if value is None or value < 0:
             answers.append(Answer.INVALID)
         else:
@@ -71,7 +72,9 @@ def read_cvs_rccl(documents: Documents) -> ToolReading:
     values: dict[str, Scalar] = {}
     answers = [Answer.INCOMPLETE for _ in range(documents.cut or documents.mixed)]
     for row in documents.rows:
-        size, rate, deviation = whole(row.get("size")), number(row.get("busBw_mean")), number(row.get("busBw_std"))
+        size = whole(row.get("size"))
+        rate = number(row.get("busBw_mean"))
+        deviation = number(row.get("busBw_std"))
         if size is None or rate is None or rate < 0:
             answers.append(Answer.INVALID)
             continue
@@ -114,7 +117,8 @@ def read_superbench(documents: Documents) -> ToolReading:
 def _superbench_metrics(document: dict[str, object]) -> Iterator[tuple[str, Scalar]]:
     codes = []
     for name, raw in document.items():
-        match, parsed = _METRIC.fullmatch(name), number(raw)
+        match = _METRIC.fullmatch(name)
+        parsed = number(raw)
         if match is None:
             continue
         rate = _BUSBW.fullmatch(match["metric"])
@@ -146,7 +150,8 @@ def read_nhc(text: str) -> ToolReading:
     values: dict[str, Scalar] = {}
     answer = Answer.OK
     for outcome, message in _CHECK.findall(text):
-        device, rate = _DEVICE.search(message), _RATE.search(message)
+        device = _DEVICE.search(message)
+        rate = _RATE.search(message)
         if rate is not None and rate[2] == "GB/s":
             values["busbw_GBps"] = number(rate[1]) or 0.0
         elif rate is not None and device is not None:
@@ -171,7 +176,8 @@ def ras_text_matches(text: str) -> bool:
 
 def read_ras_text(text: str) -> ToolReading:
     """Read nodes, GPUs and what is missing; a healthy job is no measurement of the network, but no error either."""
-    summary, missing = _SUMMARY.search(text), _MISSING.search(text)
+    summary = _SUMMARY.search(text)
+    missing = _MISSING.search(text)
     if summary is None:
         return reading(
             RAS_TEXT_FORMAT, Answer.NOT_MEASURED, remarks=["there is no job to ask, or the text was cut short"]
