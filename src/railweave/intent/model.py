@@ -168,7 +168,9 @@ class Nodes(Keys):
     role: Annotated[NodeRole, Word(words=NodeRole, what="role of a node")] = default(
         "gpu", "what these servers are; only those with GPUs get the settings of NCCL"
     )
-    gpus: Annotated[int, Whole(least=0, most=1024)] = key("GPUs of one server; 0 of storage and CPU nodes")
+    gpus: Annotated[int, Whole(least=0, most=1024)] = default(
+        0, "GPUs of one server, to be stated of role gpu; storage and CPU nodes have none"
+    )
     nics: Nics = key("the fabric NICs of one server")
     first_stripe: Annotated[int | None, Whole(least=0, most=4095, auto=True)] = default(
         "auto",

@@ -6,6 +6,7 @@ They check the document as read, not validated values, so that their errors are 
 from collections.abc import Iterator, Mapping, Sequence
 
 from railweave.diagnostics import Diagnostic, error
+from railweave.fabric.devices import NodeRole
 from railweave.fabric.policy import ClassRole
 from railweave.intent.paths import child
 from railweave.intent.positions import Document, Value
@@ -18,7 +19,7 @@ _TIERS = ("leaf", "spine", "super_spine")
 
 def rule_diagnostics(document: Document, file: str) -> list[Diagnostic]:
     """Return the breaches of all rules between keys."""
-    rules = (_values_written, _tier_models, _class_roles, _rows_apart, _one_length)
+    rules = (_values_written, _gpus_stated, _tier_models, _class_roles, _rows_apart, _one_length)
     diagnostics: list[Diagnostic] = []
     for rule in rules:
         diagnostics += rule(document, file)
@@ -50,6 +51,20 @@ def _empty_paths(value: Value, path: str) -> Iterator[str]:
 def _items(value: Value) -> list[Value]:
     """Return the items of a list; another value in its place is reported by its own kind."""
     return value if isinstance(value, list) else []
+
+
+def _gpus_stated(document: Document, file: str) -> Iterator[Diagnostic]:
+    """Yield an error for every entry of GPU nodes that does not say how many GPUs a node has."""
+    for index, entry in enumerate(_items(document.value.get("nodes"))):
+        if not isinstance(entry, dict) or "gpus" in entry or entry.get("role", NodeRole.GPU) != NodeRole.GPU:
+            continue
+        path = f"nodes[{index}]"
+        yield error(
+            "RW011",
+            f"key `gpus` is missing in `{path}`",
+            place_of(document.places, f"{path}.gpus", file),
+            fix="add `gpus`: GPUs of one server; 0 of storage and CPU nodes",
+        )
 
 
 def _tier_models(document: Document, file: str) -> Iterator[Diagnostic]:
