@@ -1,10 +1,11 @@
-"""The fabrics of one intent apart from each other (RW127): their pools, AS numbers and names.
+"""The fabrics of one intent apart from each other (RW127): their pools, AS numbers, names and rack units.
 
 They share nodes, and a node has one routing table: an address that two fabrics give would not say which of them is
 meant.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.registry import Breach
@@ -12,8 +13,10 @@ from railweave.design.build import design
 from railweave.diagnostics import Diagnostic
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Pool
+from railweave.fabric.racks import RackPlace
 from railweave.intent.carving import free_values
 from railweave.intent.model import Intent, pool_path
+from railweave.wording import compact, counted
 
 _CODE = "RW127"
 
@@ -32,13 +35,15 @@ def _met(intent: Intent) -> Iterator[Breach]:
         if intent.fabric == other.fabric:
             message = f"two fabrics are named {intent.fabric}: their switches would have the same names"
             yield Breach("fabric", message, "give one of them another name with `fabric`")
-        others_fabric = design(other, load_catalog()).fabric
+        beside = tuple(third for third in (intent, *intent.others) if third.fabric != other.fabric)
+        others_fabric = design(replace(other, others=beside), load_catalog()).fabric
         ways = _Ways(intent, other)
         yield from _pools_met(intent, _pools(intent, fabric), other, _pools(other, others_fabric), ways)
         if fabric is not None and others_fabric is not None:
             yield from _numbers_met(
                 intent.fabric, _numbers(intent, fabric), other, _numbers(other, others_fabric), ways
             )
+            yield from _places_met(fabric, others_fabric)
 
 
 class _Ways:
@@ -93,6 +98,34 @@ def _numbers_met(
                 )
                 key = f"addressing.asn.{tier.replace('-', '_')}"
                 yield Breach(key, message, ways.fix(key))
+
+
+def _places_met(own: Fabric, other: Fabric) -> Iterator[Breach]:
+    """Yield the rack units that two fabrics give to different devices, and the nodes to which they give two places."""
+    if own.racks is None or other.racks is None:
+        return
+    apart = [name for name, place in own.racks.places.items() if other.racks.places.get(name, place)[:2] != place[:2]]
+    if apart:
+        message = f"{own.name} and {other.name} have {compact(apart)} in different places"
+        fix = "state `racks` once, beside `fabrics`, with an entry for these nodes alone"
+        yield Breach("racks.devices", message, fix, devices=tuple(apart))
+    theirs = {unit: name for name, place in other.racks.places.items() for unit in _units(place)}
+    clashes = []
+    for name, place in own.racks.places.items():
+        taken = next((unit for unit in _units(place) if theirs.get(unit, name) != name), None)
+        if taken is not None:
+            clashes.append((taken, name, theirs[taken]))
+    if clashes:
+        (rack, unit), name, their_name = clashes[0]
+        message = f"{name} and {their_name} of {other.name} are both in unit {unit} of rack {rack}"
+        if len(clashes) > 1:
+            message += f"; so are {counted(len(clashes) - 1, 'other device')} with one of {other.name}"
+        devices = tuple(name for _, name, _ in clashes)
+        yield Breach("racks.devices", message, "state other units with `unit`, or other racks", devices=devices)
+
+
+def _units(place: RackPlace) -> list[tuple[str, int]]:
+    return [(place.rack, unit) for unit in range(place.unit, place.unit + place.height)]
 
 
 def _numbers(intent: Intent, fabric: Fabric) -> dict[str, range]:

@@ -37,7 +37,9 @@ class _Run(NamedTuple):
 def with_racks(intent: Intent, racks: Racks, fabric: Fabric, catalog: Catalog) -> tuple[Fabric, tuple[Diagnostic, ...]]:
     """Return the fabric with every device in its rack and every link at its own length, or why that cannot be."""
     housings = {switch.name: catalog.switch(switch.panel.model).housing for switch in fabric.switches}
-    placed, diagnostics = place_devices(racks, dict.fromkeys(fabric.host_of) | housings, intent.where)
+    placed, diagnostics = place_devices(
+        racks, dict.fromkeys(fabric.host_of) | housings, intent.where, lambda name: _is_beside(intent, name)
+    )
     if placed is None:
         return fabric, diagnostics
     ports = device_ports(fabric, catalog)
@@ -59,6 +61,15 @@ def with_racks(intent: Intent, racks: Racks, fabric: Fabric, catalog: Catalog) -
     lengths_m = _lengths(cables_of(chosen, catalog), [run.length_mm for run in runs], racks)
     measured = (link._replace(length_m=length_m) for link, length_m in zip(links, lengths_m, strict=True))
     return replace(chosen, links=tuple(measured)), ()
+
+
+def _is_beside(intent: Intent, name: str) -> bool:
+    """Tell whether a name, or a stem with ``*``, is of a device of another fabric of the file."""
+    kind = name.rstrip("*0123456789")
+    return any(
+        name.startswith(f"{other.fabric}-") or any(entry.name == kind for entry in other.nodes)
+        for other in intent.others
+    )
 
 
 def _lengths(cables: Sequence[CabledLink], runs_mm: Sequence[int], racks: Racks) -> list[int]:

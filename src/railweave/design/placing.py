@@ -40,14 +40,15 @@ class _Entry(NamedTuple):
 
 
 def place_devices(
-    intent: RacksIntent, devices: Mapping[str, Housing | None], where: Places
+    intent: RacksIntent, devices: Mapping[str, Housing | None], where: Places, is_beside: Callable[[str], bool]
 ) -> tuple[RackLayout | None, tuple[Diagnostic, ...]]:
     """Return the racks with all ``devices``, or why there are none; ``where`` gives the place of an intent path.
 
-    A device's housing, where the catalog has it, gives the height and the draw that its entry leaves out.
+    A device's housing, where the catalog has it, gives the height and the draw that its entry leaves out. Names of
+    devices of other fabrics in the same racks, which ``is_beside`` tells, are left out.
     """
     racks, found = _racks(intent, where)
-    entries, unnamed = _entries(intent, racks, devices, where)
+    entries, unnamed = _entries(intent, racks, devices, where, is_beside)
     found += unnamed
     if found:
         # Room is asked for once all names are right: a mistyped one would be reported again as missing room.
@@ -125,7 +126,11 @@ def _named(texts: Sequence[str], known: Collection[str], path: str) -> Iterator[
 
 
 def _entries(
-    intent: RacksIntent, racks: Collection[str], devices: Collection[str], where: Places
+    intent: RacksIntent,
+    racks: Collection[str],
+    devices: Collection[str],
+    where: Places,
+    is_beside: Callable[[str], bool],
 ) -> tuple[list[_Entry], list[Diagnostic]]:
     """Return the entries, and what is wrong with the names in them."""
     entries = []
@@ -138,7 +143,8 @@ def _entries(
         twice: dict[str, list[str]] = {}
         for name, path in _named(keys.devices, devices, f"{entry.path}.devices"):
             if name not in devices:
-                unknown.setdefault(path, []).append(name)
+                if not is_beside(name):
+                    unknown.setdefault(path, []).append(name)
             elif name in placed:
                 twice.setdefault(path, []).append(name)
             else:
