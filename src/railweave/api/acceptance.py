@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from railweave.acceptance.counters import read_counters
 from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
@@ -11,12 +12,14 @@ from railweave.acceptance.folder import read_results
 from railweave.acceptance.judge.document import VERDICT_FILE, verdict_json
 from railweave.acceptance.judge.verdict import AcceptanceVerdict
 from railweave.acceptance.judge.verdict import judge as judge_results
+from railweave.acceptance.loads import LinkLoads, link_loads
 from railweave.api.design.intent import commit_at
 from railweave.api.project import STATE
 from railweave.diagnostics import Diagnostic, Where, warning
 from railweave.errors import RailweaveError
 from railweave.files import cannot_write, write_private
 from railweave.intent.load import load_intent
+from railweave.plan.status import LastAcceptance
 
 __all__ = ["AcceptanceVerdict", "ReadPlan", "judge", "last_verdict_file", "read_plan"]
 
@@ -34,6 +37,40 @@ def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:
     verdict = judge_results(read.plan, results, counters, (*diagnostics, *more, *changed))
     _store(verdict, read, folder)
     return verdict
+
+
+class Judgement(NamedTuple):
+    """A verdict with the loads of links that it rests on, and what was stored when it was judged before."""
+
+    verdict: AcceptanceVerdict
+    loads: LinkLoads
+    stored: LastAcceptance | None
+
+
+def judgement(folder: Path, intent_sha256: str) -> Judgement:
+    """Return the verdict on the results in ``folder`` for a report, and store nothing; raises what `judge` raises."""
+    read = read_plan(folder)
+    results, diagnostics = read_results(folder, read.plan)
+    counters, more = read_counters(folder, read.plan)
+    verdict = judge_results(read.plan, results, counters, (*diagnostics, *more))
+    stored = _stored(folder / VERDICT_FILE, "judged", intent_sha256)
+    return Judgement(verdict, link_loads(read.plan, counters), stored)
+
+
+def last_acceptance(fabric: str, intent_sha256: str) -> LastAcceptance | None:
+    """Return what was judged last of a fabric, None if nothing was; ``intent_sha256`` is that of its intent today."""
+    return _stored(last_verdict_file(fabric), "", intent_sha256)
+
+
+def _stored(path: Path, member: str, intent_sha256: str) -> LastAcceptance | None:
+    """Return the summary in a file, or in a member of its document; a file that nobody can read is none."""
+    try:
+        document = json.loads(path.read_bytes())
+        summary = document[member] if member else document
+        texts = [str(summary[name]) for name in ("at", "commit", "level", "verdict")]
+        return LastAcceptance(*texts, outdated=summary["intent_sha256"] != intent_sha256)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def last_verdict_file(fabric: str) -> Path:

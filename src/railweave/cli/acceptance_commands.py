@@ -8,7 +8,7 @@ import typer
 from railweave import api
 from railweave.acceptance.model import Level
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
-from railweave.cli.show import print_diagnostics, print_document, print_view
+from railweave.cli.show import print_diagnostics, print_document, print_text, print_view
 from railweave.cli.status import exit_status
 from railweave.errors import RailweaveError
 
@@ -35,6 +35,7 @@ def judge(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the plan, results and counters.")],
     option: IntentOption = None,
     json: AsJson = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")] = False,
 ) -> int:
     """Judge the results of a plan: what failed, and what is to blame.
 
@@ -42,12 +43,14 @@ def judge(
     """
     from railweave.acceptance.judge.document import verdict_json
     from railweave.acceptance.judge.verdict import VerdictKind
-    from railweave.report.verdict import verdict_view
+    from railweave.report.acceptance import acceptance_markdown, acceptance_view
 
     verdict = api.acceptance.judge(folder, option)
     if json:
         print_document(verdict_json(verdict))
+    elif markdown:
+        print_text(acceptance_markdown(verdict))
     else:
-        print_view(verdict_view(verdict))
+        print_view(acceptance_view(verdict))
         print_diagnostics(verdict.diagnostics)
     return exit_status(ok=verdict.verdict is VerdictKind.PASSED)

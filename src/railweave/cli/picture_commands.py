@@ -71,6 +71,10 @@ def report(
             autocompletion=completion.rollouts,
         ),
     ] = None,
+    acceptance: Annotated[
+        Path | None,
+        typer.Option("--acceptance", metavar="DIR", help="Also show acceptance tests: the directory of their plan."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Write one HTML page: topology, sizes, failures and parts."""
@@ -78,7 +82,13 @@ def report(
         # An empty name fits every rollout, of which the newest is shown; None shows none.
         rollout = ""
     page = api.report(
-        api.open_project(intent or option), out, plan=plan, verification=verification, drift=drift, rollout=rollout
+        api.open_project(intent or option),
+        out,
+        plan=plan,
+        verification=verification,
+        drift=drift,
+        rollout=rollout,
+        acceptance=acceptance,
     )
     if json:
         print_document({"out": str(out), "bytes": page.size_bytes, "fabric": page.fabric.name})

@@ -1,7 +1,8 @@
 """Pictures as SVG: elements of a page that use its style sheet, or files that follow the viewer's light or dark."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
+from types import MappingProxyType
 from xml.sax.saxutils import escape, quoteattr
 
 from railweave.drawing.layout import (
@@ -18,6 +19,9 @@ from railweave.drawing.layout import (
 from railweave.drawing.marks import NO_MARKS, Mark, Marks, summary
 from railweave.drawing.palette import LIGHT, level_color, literal, mark_class, rail_color, rules, variables
 
+BundleClasses = Mapping[tuple[str, str], str]
+"""Classes by the keys of the blocks that a bundle of cables joins, the upper one first."""
+
 
 def svg(picture: Picture, marks: Marks = NO_MARKS) -> str:
     """Return the picture as an SVG file of its own."""
@@ -29,9 +33,12 @@ def svg_literal(picture: Picture, marks: Marks = NO_MARKS) -> str:
     return _svg(picture, marks, literal("\n".join(_sheets()), LIGHT), linked=False)
 
 
-def svg_element(picture: Picture, marks: Marks = NO_MARKS) -> str:
-    """Return the picture as an element of a page: blocks, units and cables are links to the fragment they open."""
-    return _svg(picture, marks, "", linked=True)
+def svg_element(picture: Picture, marks: Marks = NO_MARKS, classes: BundleClasses = MappingProxyType({})) -> str:
+    """Return the picture as an element of a page: blocks, units and cables are links to the fragment they open.
+
+    ``classes`` are further classes of bundles of cables, which the style sheet of the page colors.
+    """
+    return _svg(picture, marks, "", classes, linked=True)
 
 
 def style() -> str:
@@ -48,7 +55,9 @@ def _sheets() -> tuple[str, ...]:
     return picture, rules(), marks
 
 
-def _svg(picture: Picture, marks: Marks, sheet: str, *, linked: bool) -> str:
+def _svg(
+    picture: Picture, marks: Marks, sheet: str, classes: BundleClasses = MappingProxyType({}), *, linked: bool
+) -> str:
     scene = picture.scene
     title_id = f"title-{scene.key}"
     # A screen reader does not read what is inside an `img`, so a picture with links is a group.
@@ -64,7 +73,7 @@ def _svg(picture: Picture, marks: Marks, sheet: str, *, linked: bool) -> str:
         parts.append(f"<style>{sheet}</style>")
     if not linked:
         parts.append(f'<rect class="paper" width="{width}" height="{height}"/>')
-    parts += [part for part in _Drawer(picture, marks, linked=linked).parts() if part]
+    parts += [part for part in _Drawer(picture, marks, classes, linked=linked).parts() if part]
     parts.append("</svg>")
     return "\n".join(parts)
 
@@ -72,9 +81,10 @@ def _svg(picture: Picture, marks: Marks, sheet: str, *, linked: bool) -> str:
 class _Drawer:
     """The elements of one picture."""
 
-    def __init__(self, picture: Picture, marks: Marks, *, linked: bool) -> None:
+    def __init__(self, picture: Picture, marks: Marks, classes: BundleClasses, *, linked: bool) -> None:
         self._picture = picture
         self._marks = marks
+        self._bundle_classes = classes
         self._linked = linked
         self._devices = {box.block.key: box.block.devices for box in picture.boxes}
 
@@ -109,6 +119,8 @@ class _Drawer:
         # The page's table of cables does not have those that a plan removes.
         opens = f"cables={bundle.upper}~{bundle.lower}" if bundle.speeds_gbps else ""
         classes = _classes("line", rail_color(bundle.rails), marks)
+        if further := self._bundle_classes.get((bundle.upper, bundle.lower)):
+            classes += f" {further}"
         # Thousands of cables are left out of the tab order; the keyboard reaches them in the table.
         return self._link(classes, opens, drawn, title, bundle.rails, bundle.planes, tabbed=False)
 

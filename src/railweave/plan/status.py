@@ -47,6 +47,20 @@ class SwitchStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class LastAcceptance:
+    """What the project remembers of the last verdict on a fabric."""
+
+    # ISO 8601 with a zone.
+    at: str
+    # The commit of the project when it was judged; empty without git.
+    commit: str
+    level: str
+    verdict: str
+    # The intent has changed since its tests were planned.
+    outdated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FabricStatus:
     """The switches of a fabric on one target, and the rollouts that are not finished, newest first."""
 
@@ -56,6 +70,7 @@ class FabricStatus:
     rollouts: tuple[Rollout, ...] = field(default=())
     # The last rollout, if its limit left switches behind the intent.
     limited: Rollout | None = None
+    accepted: LastAcceptance | None = None
 
     @property
     def read(self) -> tuple[SwitchStatus, ...]:
@@ -81,6 +96,15 @@ class FabricStatus:
     def in_maintenance(self) -> tuple[SwitchStatus, ...]:
         """Return the switches that SONiC's own maintenance takes out of service."""
         return tuple(switch for switch in self.switches if switch.maintenance is not Maintenance.NONE)
+
+    @property
+    def deployed_since(self) -> tuple[str, ...]:
+        """Return the switches that run another commit than the one that was accepted last."""
+        if self.accepted is None or not self.accepted.commit:
+            return ()
+        return tuple(
+            switch.device for switch in self.read if switch.generation.revision not in ("", self.accepted.commit)
+        )
 
     @property
     def generations(self) -> dict[Generation, tuple[str, ...]]:

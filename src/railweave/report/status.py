@@ -6,9 +6,10 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from railweave.codec import as_json
 from railweave.plan.model import Generation
 from railweave.plan.rollout import Rollout
-from railweave.plan.status import FabricStatus, SwitchStatus, is_drained_whole
+from railweave.plan.status import FabricStatus, LastAcceptance, SwitchStatus, is_drained_whole
 from railweave.report.layout import table
 from railweave.report.reasons import reason_lines
 from railweave.sonic.frr.maintenance import Maintenance
@@ -16,7 +17,7 @@ from railweave.wording import compact, counted, first_few
 
 
 def status_json(status: FabricStatus) -> dict[str, Any]:
-    """Return the document of ``status --json``. No acceptance is recorded yet, so ``accepted`` is null."""
+    """Return the document of ``status --json``; ``accepted`` is null if no verdict is stored."""
     document = {
         "fabric": status.fabric,
         "target": status.target,
@@ -27,12 +28,19 @@ def status_json(status: FabricStatus) -> dict[str, Any]:
         "drained": {switch.device: list(switch.drained) for switch in status.drained},
         "maintenance": {switch.device: switch.maintenance.value for switch in status.in_maintenance},
         "unread": {switch.device: switch.error for switch in status.unread},
-        "accepted": None,
+        "accepted": _accepted_json(status),
         "next": list(status.next_steps),
     }
     if status.limited is not None:
         document["behind"] = list(status.limited.behind)
     return document
+
+
+def _accepted_json(status: FabricStatus) -> dict[str, Any] | None:
+    if status.accepted is None:
+        return None
+    document: dict[str, Any] = as_json(status.accepted)
+    return {**document, "commit": status.accepted.commit or None, "deployed_since": list(status.deployed_since)}
 
 
 def _running_json(generation: Generation, names: Sequence[str]) -> dict[str, Any]:
@@ -55,6 +63,7 @@ def status_view(status: FabricStatus) -> RenderableType:
     for switch in status.switches:
         rows += _out_of_order(switch)
     rows += _unread(status.unread)
+    rows += _accepted(status)
     read = f"{counted(len(status.read), 'switch')} read"
     if status.unread:
         read += f", {len(status.unread)} not read"
@@ -74,6 +83,30 @@ def _left_behind(status: FabricStatus) -> Iterator[tuple[Text, str]]:
     if status.limited is not None:
         behind = f"{compact(status.limited.behind)}: outside of the limit of rollout {status.limited.name}"
         yield Text("left behind", style="yellow"), behind
+
+
+def _accepted(status: FabricStatus) -> Iterator[tuple[Text, str]]:
+    """Yield the row of the last verdict, with what has changed since."""
+    accepted = status.accepted
+    if accepted is None:
+        return
+    text = acceptance_text(accepted)
+    if status.deployed_since:
+        text += f"; another commit runs since on {compact(status.deployed_since)}"
+    style = "green"
+    if accepted.verdict != "passed" or accepted.outdated or status.deployed_since:
+        style = "yellow"
+    yield Text("acceptance", style=style), text
+
+
+def acceptance_text(accepted: LastAcceptance) -> str:
+    """Return when a fabric was judged, with what result, and whether its intent has changed since."""
+    text = f"{accepted.verdict} at level {accepted.level}, judged {accepted.at}"
+    if accepted.commit:
+        text += f" at commit {accepted.commit[:12]}"
+    if accepted.outdated:
+        text += "; the intent has changed since"
+    return text
 
 
 def _running(generation: Generation, names: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from nornir_railweave.rollout.rollouts import leaving_behind, rollouts
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.read_status import read_status
+from railweave.api.acceptance import last_acceptance
 from railweave.api.journal.folder import fetched_journals
 from railweave.api.project import Project
 from railweave.api.targets.fabric import live_fabric
@@ -28,7 +29,9 @@ def status(project: Project, target: str) -> FabricStatus:
     switches = tuple(read.get(name) or SwitchStatus(name, error="not read") for name in names)
     folder = fetched_journals()
     limited = leaving_behind(folder, fabric.name, target, live.designed.intent.sha256)
-    return FabricStatus(fabric.name, target, switches, tuple(_unfinished(folder, fabric.name, target)), limited)
+    unfinished = tuple(_unfinished(folder, fabric.name, target))
+    accepted = last_acceptance(fabric.name, live.designed.intent.sha256)
+    return FabricStatus(fabric.name, target, switches, unfinished, limited, accepted)
 
 
 def _unfinished(folder: Path, fabric: str, target: str) -> Iterator[Rollout]:

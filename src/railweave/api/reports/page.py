@@ -54,13 +54,15 @@ def report(
     verification: Path | None = None,
     drift: Path | None = None,
     rollout: str | None = None,
+    acceptance: Path | None = None,
 ) -> Reported:
     """Write the report of the intent's fabric into ``out``, one HTML file that loads nothing.
 
     ``plan`` is a file of `plan -o`, ``verification`` and ``drift`` are files that `verify --json` and `drift --json`
-    printed, ``rollout`` is the name of a rollout, empty for the newest: their results are drawn on the topology. Raises
-    RefusedError with every error of the intent or of the plan, UsageError for another ending and for files of another
-    kind or fabric, RailweaveError where the page cannot be written.
+    printed, ``rollout`` is the name of a rollout, empty for the newest, ``acceptance`` is the directory of an
+    acceptance plan with its results: what they say is drawn on the topology. Raises RefusedError with every error of
+    the intent or of the plan, UsageError for another ending and for files of another kind or fabric, RailweaveError
+    where the page cannot be written.
     """
     if out.suffix.lower() not in {".html", ".htm"}:
         raise UsageError(f"a report is written as .html, not as `{out.name}`: name a file like fabric.html")
@@ -71,6 +73,8 @@ def report(
     if fabric is None:
         raise RefusedError(to_configure(gathered.diagnostics))
     marked = _marked_sections(fabric, plan, verification, drift, rollout)
+    if acceptance is not None:
+        marked["the acceptance"] = _acceptance(fabric, acceptance, gathered.intent.sha256)
     html = page_html(_page(fabric, gathered.diagnostics, marked))
     try:
         write_private(out, html, _READABLE)
@@ -135,6 +139,21 @@ def _marked_sections(
         _demand_fabric(recorded.fabric, fabric, recorded.path)
         sections["the rollout"] = rollout_section(recorded)
     return sections
+
+
+def _acceptance(fabric: Fabric, folder: Path, intent_sha256: str) -> MarkedSection:
+    """Return the section of the results in a directory, which are judged again."""
+    # Imports the readers of every tool.
+    from railweave.api.acceptance import judgement
+    from railweave.report.page.acceptance_section import acceptance_section
+    from railweave.report.status import acceptance_text
+
+    judged = judgement(folder, intent_sha256)
+    _demand_fabric(judged.verdict.plan.fabric, fabric, folder)
+    since = ["not judged by `railweave acceptance judge` before"]
+    if judged.stored is not None:
+        since = [acceptance_text(judged.stored)]
+    return acceptance_section(fabric, judged.verdict, judged.loads, tuple(since))
 
 
 def _plan(path: Path) -> Plan:

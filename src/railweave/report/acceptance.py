@@ -1,0 +1,146 @@
+"""The verdict of an acceptance for a terminal and as Markdown: findings, tests, limits with formulas, coverage."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from railweave.acceptance.judge.findings import AcceptanceFinding
+from railweave.acceptance.judge.outcomes import OutcomeStatus
+from railweave.acceptance.judge.verdict import AcceptanceVerdict, VerdictKind
+from railweave.acceptance.model import AcceptancePlan, MetricLimit, RoundKind
+from railweave.diagnostics import Severity, in_order
+from railweave.report.layout import cell, code, markdown_list, markdown_table, paragraphs, table, verdict
+from railweave.wording import compact, counted
+
+_MOST_SHOWN = 40
+_FINDING_COLUMNS = ("finding", "to blame", "what", "fix")
+_KIND_COLUMNS = ("tests", "passed", "failed", "not run")
+LIMIT_COLUMNS = ("limit of", "metric", "expected", "warn", "fail", "tests", "formula and inputs")
+
+
+def by_kind(judged: AcceptanceVerdict) -> list[tuple[str, int, int, int]]:
+    """Return each kind of test with the numbers of those that passed, failed and did not run, in the plan's order."""
+    counts = Counter((test.kind, judged.outcomes[test.id].status) for test in judged.plan.tests)
+    rows = []
+    for kind in dict.fromkeys(test.kind for test in judged.plan.tests):
+        passed, failed, not_run = (counts[kind, status] for status in OutcomeStatus)
+        rows.append((kind.value, passed, failed, not_run))
+    return rows
+
+
+def limit_rows(plan: AcceptancePlan) -> list[tuple[str, ...]]:
+    """Return every limit of a plan once, with the number of tests or rounds that it holds for (`LIMIT_COLUMNS`)."""
+    # A limit has a mapping and cannot be a key; tests that share one share the object or its text.
+    counts = Counter((kind, *_limit_cells(limit), formula_text(limit)) for kind, limit in _limits(plan))
+    return [(*cells[:-1], f"{count:,}", cells[-1]) for cells, count in counts.items()]
+
+
+def _limits(plan: AcceptancePlan) -> Iterator[tuple[RoundKind, MetricLimit]]:
+    for planned in plan.rounds:
+        yield from ((planned.kind, limit) for limit in planned.limits)
+    for test in plan.tests:
+        yield from ((test.kind, limit) for limit in test.limits)
+
+
+def _limit_cells(limit: MetricLimit) -> tuple[str, ...]:
+    return limit.metric.value, f"{limit.expect:,.2f} {limit.unit}", f"{limit.warn:,.2f}", f"{limit.fail:,.2f}"
+
+
+def formula_text(limit: MetricLimit) -> str:
+    """Return the formula of a limit with the values of its inputs."""
+    inputs = [f"{name} = {value:,.6g}" for name, value in limit.inputs.items() if not isinstance(value, str)]
+    inputs += [f"{name} = {value}" for name, value in limit.inputs.items() if isinstance(value, str)]
+    return "; ".join(part for part in (limit.formula, ", ".join(inputs)) if part)
+
+
+def verdict_sentence(judged: AcceptanceVerdict) -> str:
+    """Return the verdict in one sentence, with how much of the plan it rests on."""
+    plan = judged.plan
+    tests = counted(len(plan.tests), "test")
+    about = f"level {plan.level} of fabric {plan.fabric}"
+    if judged.verdict is VerdictKind.PASSED:
+        return f"accepted: {tests} passed, {judged.links.done:,} links carried load, {about}"
+    if judged.verdict is VerdictKind.FAILED:
+        errors = sum(finding.severity is Severity.ERROR for finding in judged.findings)
+        return f"not accepted: {counted(errors, 'finding')}, {about}"
+    ran = sum(outcome.status is not OutcomeStatus.NOT_RUN for outcome in judged.outcomes.values())
+    return f"incomplete: {ran:,} of {tests} ran, {about}"
+
+
+def gaps(judged: AcceptanceVerdict) -> list[str]:
+    """Return in sentences what did not run, was not covered or not judged."""
+    return [f"{remark.code} {remark.message}" for remark in in_order(judged.diagnostics)]
+
+
+def elements_text(finding: AcceptanceFinding) -> str:
+    """Return the elements that explain a finding: names of one kind together."""
+    names: dict[str, list[str]] = {}
+    for element in finding.elements:
+        names.setdefault(element.kind, []).append(element.name)
+    return "; ".join(f"{kind} {compact(kinds)}" for kind, kinds in names.items())
+
+
+def acceptance_view(judged: AcceptanceVerdict) -> RenderableType:
+    """Return findings with the elements to blame, tests by kind, limits, and the verdict."""
+    good = None
+    if judged.verdict is not VerdictKind.INCOMPLETE:
+        good = judged.verdict is VerdictKind.PASSED
+    return paragraphs(
+        _findings(judged),
+        _kinds(judged),
+        _limits_table(judged.plan),
+        verdict(good, verdict_sentence(judged)),
+    )
+
+
+def _findings(judged: AcceptanceVerdict) -> RenderableType | None:
+    if not judged.findings:
+        return None
+    rows: list[tuple[str | Text, ...]] = []
+    for finding in judged.findings[:_MOST_SHOWN]:
+        style = "yellow"
+        if finding.severity is Severity.ERROR:
+            style = "bold red"
+        rows.append((Text(finding.code, style=style), elements_text(finding), finding.message, finding.fix))
+    if len(judged.findings) > _MOST_SHOWN:
+        rows.append(("", "", f"and {len(judged.findings) - _MOST_SHOWN:,} more", ""))
+    return table(*_FINDING_COLUMNS, rows=rows)
+
+
+def _kinds(judged: AcceptanceVerdict) -> RenderableType:
+    styles = ("green", "bold red", "yellow")
+    rows = []
+    for kind, *counts in by_kind(judged):
+        # Zero is no news in any color.
+        cells = [Text(f"{count:,}", style if count else "dim") for count, style in zip(counts, styles, strict=True)]
+        rows.append((kind, *cells))
+    return table(*_KIND_COLUMNS, rows=rows)
+
+
+def _limits_table(plan: AcceptancePlan) -> RenderableType:
+    """Return one limit for each kind and metric: the page has all of them."""
+    first: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for row in limit_rows(plan):
+        first.setdefault(row[:2], row)
+    return table(*LIMIT_COLUMNS, rows=first.values())
+
+
+def acceptance_markdown(judged: AcceptanceVerdict) -> str:
+    """Return the verdict as Markdown, for a pull request."""
+    parts = [f"## Acceptance of {judged.plan.fabric}\n", f"**{judged.verdict}**: {cell(verdict_sentence(judged))}\n"]
+    rows = [
+        (code(finding.code), cell(elements_text(finding)), cell(finding.message), cell(finding.fix))
+        for finding in judged.findings[:_MOST_SHOWN]
+    ]
+    if rows:
+        parts.append(markdown_table(_FINDING_COLUMNS, rows))
+    if len(judged.findings) > _MOST_SHOWN:
+        parts.append(f"and {len(judged.findings) - _MOST_SHOWN:,} more\n")
+    parts.append(markdown_table(_KIND_COLUMNS, ((kind, *map(str, counts)) for kind, *counts in by_kind(judged))))
+    if sentences := gaps(judged):
+        parts.append("\n".join(markdown_list([cell(sentence) for sentence in sentences], _MOST_SHOWN)) + "\n")
+    limits = ((*row[:-1], code(row[-1])) for row in limit_rows(judged.plan)[:_MOST_SHOWN])
+    parts.append(markdown_table(LIMIT_COLUMNS, limits))
+    return "\n".join(parts)

@@ -1,0 +1,203 @@
+"""The section about an acceptance: verdict, findings, matrices of pairs, loads of links, limits and coverage."""
+
+from collections.abc import Iterator
+
+from railweave.acceptance.judge.outcomes import Measure, MeasuredTest, OutcomeStatus
+from railweave.acceptance.judge.verdict import AcceptanceVerdict, VerdictKind
+from railweave.acceptance.loads import LinkLoads
+from railweave.acceptance.model import AcceptancePlan, Metric, PlannedTest, RoundKind
+from railweave.diagnostics import Severity
+from railweave.drawing.layout import lay_out
+from railweave.drawing.marks import NO_MARKS, Mark, MarkKind, Marks
+from railweave.drawing.svg import svg_element
+from railweave.drawing.views import FABRIC, scene_of
+from railweave.fabric.model import Fabric
+from railweave.report.acceptance import LIMIT_COLUMNS, by_kind, elements_text, gaps, limit_rows, verdict_sentence
+from railweave.report.page.acceptance_drawings import PairValue, RoundValues, pair_matrices, round_strips
+from railweave.report.page.change_sections import MarkedSection, clipped
+from railweave.report.page.content import Cell, Drawing, Facts, Grid, Part, Section, Sentences, Tone, Words, linked
+from railweave.wording import first_few, natural_key, percent_text
+
+_HEAT = (0.05, 0.25, 0.5, 0.75)
+"""Shares of the line rate at which the color of a link changes; below the first a link is not covered."""
+_HEAT_WORDS = "green from 75 %, blue from 50 %, gray from 25 %, yellow from 5 %; dashed red was not covered"
+_TONES = {VerdictKind.PASSED: Tone.GOOD, VerdictKind.FAILED: Tone.BAD, VerdictKind.INCOMPLETE: Tone.WARNING}
+_GRADES = {OutcomeStatus.PASSED: "good", OutcomeStatus.FAILED: "bad", OutcomeStatus.NOT_RUN: "missing"}
+
+
+def acceptance_section(
+    fabric: Fabric, judged: AcceptanceVerdict, loads: LinkLoads, since: tuple[str, ...] = ()
+) -> MarkedSection:
+    """Return a verdict with everything that it rests on; findings are marked on the topology.
+
+    ``since`` are sentences about when it was judged and what has changed since.
+    """
+    plan = judged.plan
+    sentences = [Words(verdict_sentence(judged), _TONES[judged.verdict])]
+    sentences += [Words(sentence, Tone.DIM) for sentence in since]
+    sentences += [Words(sentence, Tone.WARNING) for sentence in gaps(judged)]
+    parts: list[Part] = [Sentences(tuple(sentences)), _facts(judged)]
+    if judged.findings:
+        parts.append(_findings(judged))
+    parts += [_kinds(judged), _rules(judged), *_matrices(judged)]
+    if strips := list(_strips(judged)):
+        parts.append(Drawing("Bandwidth by round, as a share of what is expected", round_strips(strips)))
+    parts += [_heat(fabric, plan, loads), *_uncovered(plan, loads), *_not_run(judged)]
+    parts.append(clipped("Limits", LIMIT_COLUMNS, [*limit_rows(plan)], frozenset({2, 3, 4, 5})))
+    return MarkedSection(Section("acceptance", "Acceptance", tuple(parts)), _marks(fabric, judged))
+
+
+def _facts(judged: AcceptanceVerdict) -> Facts:
+    plan = judged.plan
+    return Facts(
+        (
+            ("verdict", Words(judged.verdict.value, _TONES[judged.verdict])),
+            ("level", plan.level.value),
+            ("pairs measured", f"{judged.pairs.done:,} of {judged.pairs.planned:,}"),
+            ("links loaded", f"{judged.links.done:,} of {judged.links.planned:,}"),
+            ("rounds", f"{len(plan.rounds):,}"),
+            ("seed", str(plan.seed)),
+        )
+    )
+
+
+def _findings(judged: AcceptanceVerdict) -> Grid:
+    rows: list[tuple[Cell, ...]] = []
+    for finding in judged.findings:
+        tone = Tone.WARNING
+        if finding.severity is Severity.ERROR:
+            tone = Tone.BAD
+        rows.append((Words(finding.code, tone), elements_text(finding), finding.message, finding.fix))
+    return clipped("Findings", ("finding", "to blame", "what", "fix"), rows)
+
+
+def _kinds(judged: AcceptanceVerdict) -> Grid:
+    rows: list[tuple[Cell, ...]] = []
+    for kind, passed, failed, not_run in by_kind(judged):
+        cells = (Words(f"{failed:,}", Tone.BAD if failed else Tone.DIM), Words(f"{not_run:,}", Tone.DIM))
+        rows.append((kind, f"{passed:,}", *cells))
+    return Grid("Tests by kind", ("kind", "passed", "failed", "not run"), tuple(rows), frozenset({1, 2, 3}))
+
+
+def _rules(judged: AcceptanceVerdict) -> Grid:
+    codes = [finding.code for finding in judged.findings]
+    rows = tuple(
+        (status.code, f"{codes.count(status.code):,}", status.state.value, status.reason) for status in judged.rules
+    )
+    return Grid("Rules", ("rule", "findings", "state", "reason"), rows, frozenset({1}))
+
+
+def _matrices(judged: AcceptanceVerdict) -> Iterator[Drawing]:
+    """Yield the matrices: one for each rail, and one for the pairs between rails."""
+    rail_of = {link.nic_port: link.rail for link in judged.plan.links if link.nic_port is not None}
+    pairs: dict[str, list[PairValue]] = {}
+    for test in judged.plan.tests:
+        if test.receiver is None or test.kind is RoundKind.LATENCY:
+            continue
+        title = "between rails"
+        if rail_of.get(test.sender) == rail_of.get(test.receiver):
+            title = f"rail {rail_of.get(test.sender)}"
+        pairs.setdefault(title, []).append(_pair(test, test.receiver.node, judged.outcomes[test.id]))
+    if pairs:
+        # "between rails" comes last, and rail 10 behind rail 9.
+        titles = sorted(pairs, key=lambda title: (not title.startswith("rail"), natural_key(title)))
+        nodes = [node.name for node in judged.plan.nodes]
+        drawing = pair_matrices(nodes, {title: pairs[title] for title in titles})
+        yield Drawing("Pairs: senders down, receivers across; gray was not measured", drawing)
+
+
+def _pair(test: PlannedTest, receiver: str, outcome: MeasuredTest) -> PairValue:
+    grade = _GRADES[outcome.status]
+    value = outcome.remark or "not measured"
+    measure = outcome.measure(Metric.BANDWIDTH)
+    if measure is not None:
+        value = f"{measure.value:,.1f} {measure.limit.unit}, expected {measure.limit.expect:,.1f}"
+        if grade == "good" and measure.warned:
+            grade = "warning"
+    words = f"{test.sender.node} to {receiver}, NIC {test.sender.nic}, {test.kind} ({test.id}): {value}"
+    return PairValue(test.sender.node, receiver, _share(measure), grade, words)
+
+
+def _share(measure: Measure | None) -> float | None:
+    """Return a bandwidth as a share of what is expected; None if there is none."""
+    if measure is None or measure.limit.expect <= 0:
+        return None
+    return measure.value / measure.limit.expect
+
+
+def _strips(judged: AcceptanceVerdict) -> Iterator[RoundValues]:
+    for planned in judged.plan.rounds:
+        shares = []
+        limits = []
+        for name in planned.tests:
+            measure = judged.outcomes[name].measure(Metric.BANDWIDTH)
+            share = _share(measure)
+            if measure is not None and share is not None:
+                shares.append(share)
+                limits.append((measure.limit.fail / measure.limit.expect, measure.limit.warn / measure.limit.expect))
+        if shares:
+            # Pairs that cross different tiers have different limits: the lowest hold for all of the round.
+            yield RoundValues(f"{planned.id} {planned.kind}", tuple(shares), *min(limits))
+
+
+def _heat(fabric: Fabric, plan: AcceptancePlan, loads: LinkLoads) -> Drawing:
+    """Return the topology with each bundle of cables in the color of the one that carried least."""
+    # Ids of pictures within the page are made from their keys.
+    scene = scene_of(fabric, FABRIC)._replace(key="loads")
+    block_of = {name: block.key for block in scene.blocks for name in block.devices}
+    least: dict[tuple[str, str], float] = {}
+    for link in plan.links:
+        # A plan may be of an earlier intent, with devices that the fabric no longer has.
+        bundle = block_of.get(link.upper.device, ""), block_of.get(link.lower.device, "")
+        share = loads.get(link.lower)
+        if share is not None:
+            least[bundle] = min(share, least.get(bundle, share))
+    classes = {bundle: f"heat-{sum(share >= bound for bound in _HEAT)}" for bundle, share in least.items()}
+    caption = f"Load of links, of each bundle the cable that carried least in its best round: {_HEAT_WORDS}"
+    return Drawing(caption, svg_element(lay_out(scene), NO_MARKS, classes))
+
+
+def _uncovered(plan: AcceptancePlan, loads: LinkLoads) -> Iterator[Grid]:
+    rows: list[tuple[Cell, ...]] = []
+    for link in plan.links:
+        text = "no counters"
+        if link.lower in loads:
+            if loads[link.lower] >= plan.settings.covered_share:
+                continue
+            text = percent_text(100 * loads[link.lower])
+        ends = (linked(link.lower.device), link.lower.port, linked(link.upper.device), link.upper.port)
+        rows.append((link.cable, *ends, Words(text, Tone.WARNING)))
+    if rows:
+        columns = ("cable", "device", "port", "device", "port", "largest load")
+        yield clipped("Links that no round loaded", columns, rows)
+
+
+def _not_run(judged: AcceptanceVerdict) -> Iterator[Grid]:
+    missing: dict[tuple[str, str, str], list[str]] = {}
+    for test in judged.plan.tests:
+        outcome = judged.outcomes[test.id]
+        if outcome.status is OutcomeStatus.NOT_RUN:
+            missing.setdefault((test.kind, test.sender.node, outcome.remark), []).append(test.id)
+    rows: list[tuple[Cell, ...]] = []
+    for (kind, node, reason), tests in missing.items():
+        rows.append((kind, linked(node), f"{len(tests):,}", first_few(tests, 3), reason))
+    if rows:
+        columns = ("kind", "sender", "tests", "names", "reason")
+        yield clipped("Tests that did not run or were not judged", columns, rows, frozenset({2}))
+
+
+def _marks(fabric: Fabric, judged: AcceptanceVerdict) -> Marks:
+    """Return marks on the devices, nodes and cables of findings."""
+    devices: dict[str, tuple[Mark, ...]] = {}
+    cables: dict[tuple[str, str], tuple[Mark, ...]] = {}
+    ends = {link.cable: (link.upper.device, link.lower.device) for link in judged.plan.links}
+    for finding in judged.findings:
+        kind = MarkKind.CHANGED
+        if finding.severity is Severity.ERROR:
+            kind = MarkKind.FAILED
+        mark = Mark(kind, f"{finding.code} {elements_text(finding)}")
+        for name in fabric.ports_of.keys() & {*finding.devices, *finding.nodes}:
+            devices[name] = (*devices.get(name, ()), mark)
+        for cable in ends.keys() & {*finding.cables}:
+            cables[ends[cable]] = (*cables.get(ends[cable], ()), mark)
+    return Marks(devices, cables)
