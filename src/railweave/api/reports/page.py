@@ -150,7 +150,7 @@ def _acceptance(fabric: Fabric, folder: Path, intent_sha256: str) -> MarkedSecti
 
     judged = judgement(folder, intent_sha256)
     _demand_fabric(judged.verdict.plan.fabric, fabric, folder)
-    since = ["not judged by `railweave acceptance judge` before"]
+    since = ["its verdict is not stored yet"]
     if judged.stored is not None:
         since = [acceptance_text(judged.stored)]
     return acceptance_section(fabric, judged.verdict, judged.loads, tuple(since))

@@ -89,21 +89,26 @@ def _rules(judged: AcceptanceVerdict) -> Grid:
 
 def _matrices(judged: AcceptanceVerdict) -> Iterator[Drawing]:
     """Yield the matrices: one for each rail, and one for the pairs between rails."""
-    rail_of = {link.nic_port: link.rail for link in judged.plan.links if link.nic_port is not None}
     pairs: dict[str, list[PairValue]] = {}
+    rail_of = {link.nic_port: link.rail for link in judged.plan.links if link.nic_port is not None}
     for test in judged.plan.tests:
-        if test.receiver is None or test.kind is RoundKind.LATENCY:
-            continue
-        title = "between rails"
-        if rail_of.get(test.sender) == rail_of.get(test.receiver):
-            title = f"rail {rail_of.get(test.sender)}"
-        pairs.setdefault(title, []).append(_pair(test, test.receiver.node, judged.outcomes[test.id]))
+        if test.receiver is not None and test.kind is not RoundKind.LATENCY:
+            title = _matrix_title(rail_of.get(test.sender), rail_of.get(test.receiver))
+            pairs.setdefault(title, []).append(_pair(test, test.receiver.node, judged.outcomes[test.id]))
     if pairs:
         # "between rails" comes last, and rail 10 behind rail 9.
         titles = sorted(pairs, key=lambda title: (not title.startswith("rail"), natural_key(title)))
         nodes = [node.name for node in judged.plan.nodes]
         drawing = pair_matrices(nodes, {title: pairs[title] for title in titles})
         yield Drawing("Pairs: senders down, receivers across; gray was not measured", drawing)
+
+
+def _matrix_title(sending: int | None, receiving: int | None) -> str:
+    if sending != receiving:
+        return "between rails"
+    if sending is None:
+        return "all NICs"
+    return f"rail {sending}"
 
 
 def _pair(test: PlannedTest, receiver: str, outcome: MeasuredTest) -> PairValue:
