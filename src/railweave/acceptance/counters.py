@@ -1,4 +1,4 @@
-"""How much counters grew between two readings: wrapped counters are told from those that restarted.
+"""How much counters grew between two readings: wrapped counters and those that restarted are separate answers.
 
 A counter that falls has wrapped if what it then grew is plausible for its width. If most counters of a row restart,
 the row was reset, by a reload or by hand. A counter that falls alone is invalid.

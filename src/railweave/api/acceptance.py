@@ -1,7 +1,7 @@
 """Acceptance of a fabric: the tests that it must pass, and the verdict on their results, from files alone."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -13,15 +13,17 @@ from railweave.acceptance.judge.document import VERDICT_FILE, verdict_json
 from railweave.acceptance.judge.verdict import AcceptanceVerdict
 from railweave.acceptance.judge.verdict import judge as judge_results
 from railweave.acceptance.loads import LinkLoads, link_loads
+from railweave.acceptance.readers.registry import read_tool_output
+from railweave.acceptance.readings import ToolReading
 from railweave.api.design.intent import commit_at
 from railweave.api.project import STATE
 from railweave.diagnostics import Diagnostic, Where, warning
-from railweave.errors import RailweaveError
+from railweave.errors import RailweaveError, UsageError
 from railweave.files import cannot_write, write_private
 from railweave.intent.load import load_intent
 from railweave.plan.status import LastAcceptance
 
-__all__ = ["AcceptanceVerdict", "ReadPlan", "judge", "last_verdict_file", "read_plan"]
+__all__ = ["AcceptanceVerdict", "ReadPlan", "judge", "last_verdict_file", "read_outputs", "read_plan"]
 
 
 def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:
@@ -71,6 +73,17 @@ def _stored(path: Path, member: str, intent_sha256: str) -> LastAcceptance | Non
         return LastAcceptance(*texts, outdated=summary["intent_sha256"] != intent_sha256)
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def read_outputs(files: Iterable[Path]) -> dict[str, ToolReading]:
+    """Return what the judge reads in outputs of test tools, by file. Raises UsageError for an unreadable one."""
+    readings = {}
+    for path in files:
+        try:
+            readings[str(path)] = read_tool_output(path.read_bytes(), path.name)
+        except OSError as fault:
+            raise UsageError(f"{path} cannot be read: {fault.strerror}") from fault
+    return readings
 
 
 def last_verdict_file(fabric: str) -> Path:

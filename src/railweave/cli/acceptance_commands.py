@@ -8,7 +8,7 @@ import typer
 from railweave import api
 from railweave.acceptance.model import Level
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
-from railweave.cli.show import print_diagnostics, print_document, print_text, print_view
+from railweave.cli.show import print_diagnostics, print_document, print_result, print_text, print_view
 from railweave.cli.status import exit_status
 from railweave.errors import RailweaveError
 
@@ -16,7 +16,7 @@ from railweave.errors import RailweaveError
 def register(app: typer.Typer) -> None:
     """Add ``railweave acceptance …`` to ``app``."""
     acceptance = group(app, "acceptance", "Plan acceptance tests, and judge their results from files.")
-    for command in (plan, judge):
+    for command in (plan, judge, read):
         acceptance.command()(command)
 
 
@@ -54,3 +54,18 @@ def judge(
         print_view(acceptance_view(verdict))
         print_diagnostics(verdict.diagnostics)
     return exit_status(ok=verdict.verdict is VerdictKind.PASSED)
+
+
+def read(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Outputs of test tools.")],
+    json: AsJson = False,
+) -> int:
+    """Show what the judge reads in outputs of test tools.
+
+    Exits with status 0 if every file has a known format, else 1.
+    """
+    from railweave.report.tool_outputs import tool_outputs_json, tool_outputs_view
+
+    readings = api.acceptance.read_outputs(files)
+    print_result(readings, tool_outputs_json, tool_outputs_view, as_json=json)
+    return exit_status(ok=all(reading.format for reading in readings.values()))

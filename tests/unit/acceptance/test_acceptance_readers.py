@@ -155,7 +155,7 @@ class TestPerftestJson:
         reading = read(old)
         assert (reading.answer, reading.values["avg_Gbps"]) == (Answer.AMBIGUOUS, 391.84)
 
-    def test_mebibytes_are_told_by_the_message_rate(self) -> None:
+    def test_mebibytes_follow_from_the_message_rate(self) -> None:
         reading = read(tools.PERFTEST_JSON.replace("391.84", "46711.00"))
         assert (reading.answer, reading.values["avg_Gbps"]) == (Answer.OK, 391.84)
 

@@ -32,7 +32,7 @@ _LATENCIES = {
     "tps_average": "tps",
 }
 """Names of the JSON with ours, from the shortest time on. Deviations are truncated to integers, so t_stdev is none."""
-_PLAIN = ("size", "iterations", "sl", "cpu_util_pct", "derived_unit")
+_PLAIN = ("size", "iterations", "sl", "cpu_util_pct", "avg", "msgrate_Mpps", "derived_unit")
 
 
 def row_values(row: Mapping[str, object], stated: str, *, is_bidirectional: bool) -> tuple[Answer, dict[str, Scalar]]:
