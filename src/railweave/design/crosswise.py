@@ -5,8 +5,8 @@ shuffles. It is asked before a medium is chosen, so nothing but the layout is kn
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from railweave.design.layout import Layout, NodeGroup, TierLayout
@@ -38,11 +38,11 @@ def crosswise(layout: Layout) -> Crosswise:
     access = {group.entry.name for group in layout.groups if _is_crosswise(_access_cages(layout, group))}
     uplinks: set[tuple[int, int]] = set()
     for lower, upper in pairwise(layout.tiers[1:]):
-        if upper.down.per_cage > 1 and _is_crosswise(_tier_cages(lower, upper)):
+        if upper.down.per_cage > 1 and _crosses_between(lower, upper):
             uplinks.add((lower.level, 0))
     for number, leaf in enumerate(layout.classes):
         # A cage of one port is shared by nobody.
-        if layout.spines.count and leaf.far.per_cage > 1 and _is_crosswise(_class_cages(layout, leaf)):
+        if layout.spines.count and leaf.far.per_cage > 1 and _crosses_above(layout, leaf):
             uplinks.add((0, number))
     return Crosswise(frozenset(access), frozenset(uplinks))
 
@@ -69,32 +69,67 @@ def _access_cages(layout: Layout, group: NodeGroup) -> _SharedCages:
                 yield (node, port.nic, port.cage), (leaf, leaf_port // per_cage)
 
 
-def _tier_cages(lower: TierLayout, upper: TierLayout) -> _SharedCages:
-    """Yield the cages of the uplinks of spines to a group of super-spines."""
+def _crosses_between(lower: TierLayout, upper: TierLayout) -> bool:
+    """Return whether uplinks of spines to a group of super-spines cross."""
     indexes = range(upper.ports.down // lower.links_per_pair)
-    return _wired_cages(indexes, wire(lower, upper), (lower.ports, upper.ports), 0)
+    return _is_wired_crosswise(indexes, wire(lower, upper), (lower.ports, upper.ports), 0)
 
 
-def _class_cages(layout: Layout, leaf: LeafClass) -> _SharedCages:
-    """Yield the cages of the uplinks of a leaf class, as if all leaves that a spine has ports for were of it."""
+def _crosses_above(layout: Layout, leaf: LeafClass) -> bool:
+    """Return whether uplinks of a leaf class cross, as if all leaves that a spine has ports for were of it."""
     low, spines = layout.lowest, layout.spines
     wires, ports = wire_class(leaf, low, spines), (leaf.ports, spines.ports)
     if leaf.block is not None:
         indexes = range(leaf.block.base, leaf.block.base + leaf.block.leaves)
-        return _wired_cages(indexes, wires, ports, leaf.ports.block)
-    return _wired_cages(
-        range(spines.ports.down // low.links_per_pair), wires, ports, leaf.ports.block - low.ports.block
-    )
+        return _is_wired_crosswise(indexes, wires, ports, leaf.ports.block)
+    indexes = range(spines.ports.down // low.links_per_pair)
+    return _is_wired_crosswise(indexes, wires, ports, leaf.ports.block - low.ports.block)
 
 
-def _wired_cages(
-    indexes: Iterable[int], wires: Sequence[Uplink], ports: tuple[TierPorts, TierPorts], further: int
-) -> _SharedCages:
-    """Yield the cages of the uplinks of switches; these lie ``further`` on the panel than ``wires`` count."""
+def _is_wired_crosswise(
+    indexes: Sequence[int], wires: Sequence[Uplink], ports: tuple[TierPorts, TierPorts], further: int
+) -> bool:
+    """Return whether uplinks of switches cross; their ports lie ``further`` on the panel than ``wires`` count."""
     below, above = map(_cages, ports)
+    uplinks_of: defaultdict[int, list[Uplink]] = defaultdict(list)
+    for uplink in wires:
+        uplinks_of[below[uplink.port + further]].append(uplink)
+    # Mostly every cage leads to one cage above, which is seen without a look at the cages of all switches.
+    spread = [uplinks for uplinks in uplinks_of.values() if _leads_to_several(uplinks, indexes, above)]
+    if not spread:
+        return False
+    shared = _shared_cages(indexes, uplinks_of, above)
+    for uplinks, index in product(spread, indexes):
+        met = {(uplink.upper, above[uplink.upper_port(index)]) for uplink in uplinks}
+        if len(met) > 1 and not shared.isdisjoint(met):
+            return True
+    return False
+
+
+def _leads_to_several(uplinks: Sequence[Uplink], indexes: Sequence[int], cages: Sequence[int]) -> bool:
+    """Return whether the uplinks of a cage meet several ``cages`` above, on any of the switches."""
+    first, *others = uplinks
+    if any(uplink.upper != first.upper for uplink in others):
+        return True
+    for uplink in others:
+        if any(cages[uplink.upper_port(index)] != cages[first.upper_port(index)] for index in indexes):
+            return True
+    return False
+
+
+def _shared_cages(
+    indexes: Sequence[int], uplinks_of: Mapping[int, Sequence[Uplink]], cages: Sequence[int]
+) -> set[tuple[int, int]]:
+    """Return the upper switches and ``cages`` that several lower cages meet."""
+    first_of: dict[tuple[int, int], tuple[int, int]] = {}
+    shared = set()
     for index in indexes:
-        for uplink in wires:
-            yield (index, below[uplink.port + further]), (uplink.upper, above[uplink.upper_port(index)])
+        for lower, uplinks in uplinks_of.items():
+            for uplink in uplinks:
+                cage = uplink.upper, cages[uplink.upper_port(index)]
+                if first_of.setdefault(cage, (index, lower)) != (index, lower):
+                    shared.add(cage)
+    return shared
 
 
 def _cages(ports: TierPorts) -> Sequence[int]:

@@ -197,8 +197,13 @@ class Layout(NamedTuple):
 
     @property
     def pods(self) -> tuple[int, ...]:
-        """Return the indexes of the pods that have switches; one where there are only two tiers."""
-        return tuple(sorted({self.lowest.group_of(place)[0] for place in self.lowest.places}))
+        """Return the indexes of the pods that have switches, or of the rails that nothing joins; one where all leaves
+        reach all spines."""
+        if self.lowest.rails:
+            return tuple(range(self.lowest.rails))
+        if not self.lowest.stride:
+            return (0,)
+        return tuple(sorted({stripe // self.pod for stripe in self.stripes}))
 
     @property
     def pod_leaves(self) -> int:
@@ -241,6 +246,8 @@ class Layout(NamedTuple):
 
     def leaves_of(self, leaf: LeafClass) -> int:
         """Return the leaves of a class in one plane, with those of stripes that wait for nodes."""
+        if len(self.classes) == 1:
+            return self.lowest.count
         return sum(self.leaf_class(stripe) is leaf for stripe in self.stripes) * self.stripe_leaves
 
     @property

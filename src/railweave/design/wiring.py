@@ -1,5 +1,6 @@
 """Which port of an upper tier every uplink meets, and how many cables end on another one in a layout that grew."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
@@ -131,6 +132,15 @@ _Between = tuple[Layout, tuple[TierLayout, TierLayout]]
 """A layout and two of its tiers that cables join."""
 
 
+class _Join(NamedTuple):
+    """What decides which cables of a switch move: its index below the group that it joins, as it was and as it is, and
+    how far the first switch of that group has moved. Switches of different pods often agree in it."""
+
+    was: int
+    now: int
+    shift: int
+
+
 def _moves(old: _Between, new: _Between) -> int:
     moves = 0
     for leaf, places in _by_class(old).items():
@@ -141,7 +151,9 @@ def _moves(old: _Between, new: _Between) -> int:
         after = {uplink.port: uplink for uplink in wires[1]}
         kept = [(uplink, after[uplink.port]) for uplink in wires[0] if uplink.port in after]
         moves += (len(wires[0]) - len(kept)) * len(places)
-        moves += sum(_moved(old[1], new[1], kept, place) for place in places)
+        apart = [new[1][1].place(0, now.upper) - old[1][1].place(0, was.upper) for was, now in kept]
+        for join, switches in Counter(_join(old[1], new[1], place) for place in places).items():
+            moves += switches * _moved(kept, apart, join)
     return moves
 
 
@@ -156,18 +168,22 @@ def _by_class(between: _Between) -> dict[LeafClass | None, list[int]]:
     return places
 
 
-def _moved(
-    old: tuple[TierLayout, TierLayout],
-    new: tuple[TierLayout, TierLayout],
-    uplinks: list[tuple[Uplink, Uplink]],
-    place: int,
-) -> int:
-    """Return how many uplinks of the switch at ``place``, each as it was and as it is, end on another upper port."""
-    (was_in, was), (group, index) = old[0].joins(place), new[0].joins(place)
-    was_place, now_place = old[1].place, new[1].place
-    # `upper_port` written out: the sizing of a fabric comes here for every cable, several times.
-    return sum(
-        ports[base + step * was] != now_ports[now_base + now_step * index]
-        or was_place(was_in, upper) != now_place(group, now_upper)
-        for (_, upper, base, step, ports), (_, now_upper, now_base, now_step, now_ports) in uplinks
-    )
+_Tiers = tuple[TierLayout, TierLayout]
+
+
+def _join(old: _Tiers, new: _Tiers, place: int) -> _Join:
+    old_group, was = old[0].joins(place)
+    new_group, now = new[0].joins(place)
+    return _Join(was, now, new[1].place(new_group, 0) - old[1].place(old_group, 0))
+
+
+def _moved(uplinks: Sequence[tuple[Uplink, Uplink]], apart: Sequence[int], join: _Join) -> int:
+    """Return how many uplinks of a switch, each as it was and as it is, end on another upper switch or port.
+
+    ``apart`` is how far the upper switch of each has moved within the group that it joins.
+    """
+    moved = 0
+    for (before, after), distance in zip(uplinks, apart, strict=True):
+        if distance + join.shift or before.upper_port(join.was) != after.upper_port(join.now):
+            moved += 1
+    return moved
