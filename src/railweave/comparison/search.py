@@ -297,14 +297,35 @@ def least_switches(variant: NodeVariant, form: Form, leaf: PortClass, spine: Por
             return None
         stripes += ceil(nodes.count / (down_ports // ports))
         node_gbps += nodes.count * ports * down_gbps
-    spine_gbps = spine.ports_at(up_gbps) * up_gbps
     # Rails that no cable joins have spines of their own.
     apart = 1
     if form.shape is Shape.RAIL_ONLY:
         apart = form.rails
-    joined_gbps = node_gbps * max(form.rails, 1) // apart
-    spines = max(_LEAST_SPINES, ceil(joined_gbps / (variant.ratio * spine_gbps)))
-    return networks * stripes, form.planes * apart * spines
+    rails = max(form.rails, 1) // apart
+    least = _least_above(stripes * rails, node_gbps * rails / variant.ratio, up_gbps, spine, variant.ratio)
+    if least.super_spines and form.shape is Shape.RAIL_ONLY:
+        # Rails have no third tier.
+        return None
+    return networks * stripes, form.planes * apart * (least.spines + least.super_spines)
+
+
+class _Above(NamedTuple):
+    """The fewest switches above the leaves of a plane, or of a rail apart."""
+
+    spines: int
+    super_spines: int
+
+
+def _least_above(leaves: int, up_total_gbps: Fraction, up_gbps: int, spine: PortClass, ratio: Fraction) -> _Above:
+    """Return the fewest spines and super-spines that take ``up_total_gbps`` of ``leaves`` at the ratio."""
+    ports = spine.ports_at(up_gbps)
+    if leaves <= ports:
+        return _Above(max(_LEAST_SPINES, ceil(up_total_gbps / (ports * up_gbps))), 0)
+    # Two tiers join no more leaves than a spine has ports, so some ports of spines lead to super-spines.
+    whole_gbps = max(speed_gbps * count for speed_gbps, count in spine.ports)
+    down_ports = int(1 / (Fraction(1, ports) + Fraction(up_gbps) / (ratio * whole_gbps)))
+    spines = ceil(up_total_gbps / (down_ports * up_gbps))
+    return _Above(max(_LEAST_SPINES, spines), ceil(up_total_gbps / (ratio * whole_gbps)))
 
 
 def _even_stripe(design: SuggestedDesign, sizing: Sizing) -> int | None:

@@ -26,3 +26,5 @@ class Suggested(NamedTuple):
     without_value: tuple[str, ...]
     # Prices of parts that none of the designs has.
     unused_prices: tuple[str, ...]
+    # Whether the parts and the worst failure of each design were counted.
+    counts_parts: bool = True

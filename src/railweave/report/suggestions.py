@@ -65,6 +65,8 @@ def _lines(suggested: Suggested) -> Iterator[str]:
         yield f"prices of parts that no design here has: {first_few(suggested.unused_prices)}"
     if not suggested.texts:
         yield f"none of them is better than the intent: it has {_FIRST[suggested.order]}"
+    if not suggested.counts_parts:
+        yield "parts and failures are not counted for so many nodes: run `bom` and `failures` on a design of --out"
     considered = f"{suggested.considered:,} combinations of shapes and models considered"
     work = f"{suggested.sized:,} sized, {suggested.laid_out:,} checked in full"
     yield f"{considered}, {work}; those with {_FIRST[suggested.order]} are shown"

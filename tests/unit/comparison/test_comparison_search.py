@@ -27,12 +27,17 @@ CASES = {
     "planes": ("fine-tuning", 48, 8, "nics: {count: 8, speed: 400G, ports: 2, model: connectx-8}"),
     "large": ("pretraining", 128, 8, "nics: {count: 8, speed: 400G, model: connectx-7}"),
 }
+POD_CASES = {
+    "pods": ("pretraining", 512, 8, "nics: {count: 8, speed: 400G, model: connectx-7}"),
+    "pods at 2:1": ("inference", 700, 8, "nics: {count: 8, speed: 400G, model: connectx-7}"),
+}
+"""More nodes than two tiers of most models join."""
 DELL = "{model: dell-z9664f}"
 """Its power is published, so that designs can be put in that order."""
 
 
 def written(folder: Path, name: str, topology: str = "") -> Path:
-    workload, count, gpus, nics = CASES[name]
+    workload, count, gpus, nics = (CASES | POD_CASES)[name]
     path = folder / "own.yml"
     path.write_text(
         f"fabric: own\nworkload: {{kind: {workload}}}\n"
@@ -73,7 +78,7 @@ def test_the_same_intent_gives_the_same_suggestions(tmp_path: Path) -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *POD_CASES])
 def test_a_bound_is_never_above_the_sizes(name: str, tmp_path: Path) -> None:
     path = written(tmp_path, name)
     intent = load_intent(path)

@@ -81,8 +81,9 @@ def with_ownership(
     return alternative._replace(bill=bill_of_parts, ownership=ownership(bill_of_parts, demand, prices))
 
 
-def measured(name: str, gathered: Gathered, catalog: Catalog) -> Alternative:
-    """Return what an intent without errors takes, carries and loses."""
+def measured(name: str, gathered: Gathered, catalog: Catalog, *, count_parts: bool = True) -> Alternative:
+    """Return what an intent without errors takes, carries and loses; without ``count_parts`` neither its parts nor its
+    worst failure, for which every link is looked at."""
     sizing = gathered.sizing
     assert sizing is not None, name  # noqa: S101  an intent without errors has sizes
     fabric = gathered.fabric
@@ -94,6 +95,6 @@ def measured(name: str, gathered: Gathered, catalog: Catalog) -> Alternative:
         guidelines=guidelines(sizing, fabric, gathered.intent),
         gpu_gbps=gpu_gbps(gathered.intent),
     )
-    if fabric is None:
+    if fabric is None or not count_parts:
         return alternative
     return alternative._replace(bill=bill(fabric, catalog), worst=worst_single(fabric))

@@ -1,7 +1,7 @@
 """Designs that carry the same nodes, workload and growth as an intent, with fewer switches, less cost or less power."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -30,6 +30,9 @@ from railweave.intent.positions import Value
 from railweave.wording import either, suggestion
 
 _READABLE = 0o644
+_MOST_PORTS = 8_192
+"""Ports of nodes up to which parts and worst failures of each design are counted: with more, that takes minutes."""
+
 _WIDER = "ask for another speed or ratio, or `railweave models` for what each model carries without loss"
 
 
@@ -44,6 +47,8 @@ class _Start:
     prices: Prices | None
     # None where `check` refuses it.
     present: Alternative | None
+    # Whether the parts and the worst failure of each design are counted.
+    counts_parts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def suggest(
     where the folder cannot be written.
     """
     chosen_order = _order(order, prices)
-    start = _started(project, prices)
+    start = _started(project, prices, chosen_order)
     measures = _Measures(start, chosen_order)
     result = _search(start, measures, nics=nics, most=most)
     if not result.ranked and start.present is None:
@@ -120,6 +125,7 @@ def _suggested(start: _Start, measures: _Measures, result: SearchResult) -> Sugg
         refused=result.refused,
         without_value=tuple(model for model in start.catalog.switch_ids() if model not in measures.weights),
         unused_prices=_unused(start.prices, alternatives),
+        counts_parts=start.counts_parts,
     )
 
 
@@ -131,21 +137,30 @@ def _order(name: str, prices: Path | None) -> DesignOrder:
     return DesignOrder(name)
 
 
-def _started(project: Project, prices: Path | None) -> _Start:
+def _started(project: Project, prices: Path | None, order: DesignOrder) -> _Start:
     own = gather(project.intent)
     price_list = None
     if prices is not None:
         price_list = read_prices(prices)
-    start = _Start(own.intent, document_of(project.intent), own.diagnostics, load_catalog(), price_list, None)
+    counts_parts = _counts_parts(own.intent, prices, order)
+    start = _Start(
+        own.intent, document_of(project.intent), own.diagnostics, load_catalog(), price_list, None, counts_parts
+    )
     if has_errors(own.diagnostics):
         return start
-    present = _figures(str(project.intent), own, start)
-    return _Start(start.intent, start.document, start.diagnostics, start.catalog, price_list, present)
+    return replace(start, present=_figures(str(project.intent), own, start))
+
+
+def _counts_parts(intent: Intent, prices: Path | None, order: DesignOrder) -> bool:
+    if prices is not None or order is not DesignOrder.SWITCHES:
+        return True
+    ports = sum(nodes.count * nodes.nics.count * nodes.nics.ports for nodes in intent.nodes)
+    return ports <= _MOST_PORTS
 
 
 def _figures(name: str, gathered: Gathered, start: _Start) -> Alternative:
     """Return the figures of a design, with its costs where there are prices."""
-    alternative = measured(name, gathered, start.catalog)
+    alternative = measured(name, gathered, start.catalog, count_parts=start.counts_parts)
     if start.prices is None:
         return alternative
     bill_of_parts = alternative.bill
