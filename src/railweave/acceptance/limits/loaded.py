@@ -13,7 +13,7 @@ a probability of 1e-12 (Poisson); a flow has at least its even part of a link. A
     round_bandwidth: the mean of its tests; fail = 0.90 * (expect - 6 standard deviations)
     below_limit: its tests below their own warn; fail is what chance exceeds once in 1e8 rounds (binomial)
 
-Pairs that share no link, as those of one leaf, have the limits of isolated tests.
+Pairs that share no link, as those of one leaf, fail below 0.90 of their payload.
 """
 
 from collections import Counter
@@ -64,7 +64,8 @@ def _pair_limit(paths: FabricPaths, kind: PairKind, sampled: KindShares, shares:
     payload_gbps = paths.payload.of(kind.line_gbps)
     inputs: Inputs = {"line_gbps": kind.line_gbps, **paths.payload._asdict(), "queue_pairs": kind.queue_pairs}
     if sampled is _WHOLE:
-        return lower_limit(Metric.BANDWIDTH, payload_gbps, shares, PAYLOAD_FORMULA, inputs)
+        # The count of pairs below their `warn` is one of those that share links.
+        return lower_limit(Metric.BANDWIDTH, payload_gbps, shares._replace(warn=shares.fail), PAYLOAD_FORMULA, inputs)
     sure = min(sampled.quantile, round(kind.sure_share, 4))
     inputs |= {"share": sampled.quantile, "quantile": QUANTILE, "mean_share": sampled.mean, "sure_share": sure}
     inputs |= {"samples": sampled.samples, "seed": seed}
