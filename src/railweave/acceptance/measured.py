@@ -16,15 +16,18 @@ def measured_value(reading: ToolReading, metric: Metric, test: PlannedTest) -> f
     """
     if reading.answer not in {Answer.OK, Answer.AMBIGUOUS}:
         return reading.answer
-    names = _NAMES.get(metric, ())
-    values = [value for name in names if (value := _at_size(reading, name, test.message_bytes)) is not None]
-    if metric is Metric.BANDWIDTH and not values:
-        rate = reading.values.get("received_bps", reading.values.get("forward_received_bps"))
-        values = [rate / 1e9 for rate in (rate,) if isinstance(rate, int | float)]
-    if values and metric is Metric.BUS_BANDWIDTH:
-        return max(min(values), _large_message_bus(reading, test))
-    if values:
-        return min(values)
+    # InfiniBand, and READ with its whole round trips, are other tests than the planned one.
+    if reading.values.get("link") == "IB" or reading.values.get("round_trip"):
+        return Answer.NOT_MEASURED
+    # Of an ambiguous file both directions may be in the value, or one.
+    names = [name for name in _NAMES.get(metric, ()) if reading.answer is Answer.OK or name == "avg_Gbps"]
+    values = [_at_size(reading, name, test.message_bytes) for name in names]
+    measured = [value for value in values if value is not None]
+    rate = reading.values.get("received_bps", reading.values.get("forward_received_bps"))
+    if metric is Metric.BANDWIDTH and isinstance(rate, int | float):
+        measured.append(rate / 1e9)
+    if measured:
+        return min(measured)
     if reading.answer is Answer.AMBIGUOUS:
         return Answer.AMBIGUOUS
     return Answer.NOT_MEASURED

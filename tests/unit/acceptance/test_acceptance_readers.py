@@ -141,6 +141,15 @@ class TestPerftest:
         values = read(tools.perftest(row, header=header)).values
         assert (values["sl"], values["avg_Gbps"]) == (3, 97.44)
 
+    def test_ports_and_periods_have_values_of_their_own(self) -> None:
+        header = tools.BANDWIDTH_HEADER.rstrip("\n") + "   BW Port1[Gb/sec]   MsgRate Port1[Mpps]"
+        row = tools.bandwidth_row(65536, 391.34).rstrip("\n")
+        ports = read(tools.perftest(row + "        195.67             0.373211\n", header=header + "\n"))
+        assert (ports.answer, ports.values["port1_Gbps"], ports.values["avg_Gbps"]) == (Answer.OK, 195.67, 391.34)
+        endless = read(tools.perftest(tools.bandwidth_row(65536, 391.0) + tools.bandwidth_row(65536, 381.0), end=""))
+        assert endless.answer is Answer.OK
+        assert (endless.values["avg_Gbps_at_65536"], endless.values["avg_Gbps_min"]) == (386.0, 381.0)
+
     def test_a_small_mtu_and_infiniband_are_remarked(self) -> None:
         reading = read(tools.perftest(tools.bandwidth_row(65536, 391.34), mtu=1024, link="IB"))
         assert reading.remarks == (
@@ -244,6 +253,12 @@ class TestNccl:
         reading = read(text)
         assert reading.answer is Answer.OK
         assert reading.values["busbw_GBps_at_1073741824_ip"] == 380.48
+
+    def test_cycles_of_rccl_tests_stay_apart_and_appended_columns_are_left_out(self) -> None:
+        row = tools.NCCL_LARGE.replace("\n", "    RING      SIMPLE          64\n")
+        rows = f"# Testing 1 cycle.\n{row}# Testing 2 cycle.\n{row.replace('379.93', '279.93')}"
+        values = read(tools.NCCL_HEADER + rows + tools.NCCL_END).values
+        assert (values["cycles"], values["busbw_GBps_cycle1_oop"], values["busbw_GBps_oop"]) == (2, 279.93, 279.93)
 
     def test_only_in_place(self) -> None:
         row = tools.NCCL_ROW.replace("   141.2   59.41  111.39      0", " " * 32)

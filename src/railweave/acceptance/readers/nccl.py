@@ -4,6 +4,7 @@ Read in NVIDIA/nccl-tests, src/util.cu and src/common.cu, and in ROCm/rocm-syste
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -87,11 +88,14 @@ def _read_table(text: str, header: re.Match[str], values: dict[str, Scalar], rem
     names = header.group().replace("cputime", "time").replace("timestamp", "").split()
     rows: list[CollectiveRow] = []
     broken = []
+    cycles: Counter[str] = Counter()
     for cells, has_gap in _rows(text[header.end() :]):
         measured = _row(cells, names, is_in_place=has_gap or "out-of-place" not in text)
         if not measured:
             broken.append(cells[0])
-        rows += measured
+        rows += [row._replace(cycle=cycles[cells[0]]) for row in measured]
+        # rccl-tests -N repeats all sizes.
+        cycles[cells[0]] += "# Testing " in text
     answer, collective = collective_values(rows)
     values.update(collective)
     answers = [answer]
@@ -147,6 +151,9 @@ def _row(cells: list[str], names: list[str], *, is_in_place: bool) -> list[Colle
         columns = columns[: len(columns) // 2]
     size = whole(cells[0])
     measured = cells[first:]
+    if len(measured) > len(columns) and measured[len(columns)][0].isalpha():
+        # rccl-tests appends the algorithm, the protocol and the channels.
+        measured = measured[: len(columns)]
     if size is None or len(measured) != len(columns):
         return []
     starts = [index for index, name in enumerate(columns) if name == "time"]

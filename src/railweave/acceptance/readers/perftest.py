@@ -96,6 +96,8 @@ def _bandwidth(
     if unit == "MiB/s":
         values["avg_MiBps"] = average
     values["derived_unit"] = unit
+    ports = {f"port{port}_Gbps": number(row.get(f"BW Port{port}")) for port in (1, 2)}
+    values |= {name: _as_gbps(rate, unit) for name, rate in ports.items() if rate is not None}
     # Duration mode and --noPeak print 0.00 for a peak that nobody measured.
     if peak:
         values["peak_Gbps"] = _as_gbps(peak, unit)
@@ -294,7 +296,8 @@ def _read_rows(table: _Table, values: dict[str, Scalar], remarks: list[str], *, 
         values["rows"] = len(table.rows)
     # --run_infinitely prints a row every few seconds, each of its own time.
     if is_single and len(rates) > 1:
-        values |= {"avg_Gbps": round(mean(rates), 2), "avg_Gbps_min": min(rates)}
+        average = round(mean(rates), 2)
+        values |= {"avg_Gbps": average, f"avg_Gbps_at_{values['size']}": average, "avg_Gbps_min": min(rates)}
     if Answer.NOT_MEASURED in answers and "t_avg_us" in values:
         remarks.append(_NO_TAIL)
     return answers
