@@ -101,20 +101,16 @@ def _numbers_met(
 
 
 def _places_met(own: Fabric, other: Fabric) -> Iterator[Breach]:
-    """Yield the rack units that two fabrics give to different devices, and the nodes to which they give two places."""
+    """Yield the nodes to which two fabrics give two places, and the rack units that they give to different devices."""
     if own.racks is None or other.racks is None:
         return
-    apart = [name for name, place in own.racks.places.items() if other.racks.places.get(name, place)[:2] != place[:2]]
+    places = own.racks.places
+    apart = [name for name, place in other.racks.places.items() if places.get(name, place)[:2] != place[:2]]
     if apart:
         message = f"{own.name} and {other.name} have {compact(apart)} in different places"
         fix = "state `racks` once, beside `fabrics`, with an entry for these nodes alone"
         yield Breach("racks.devices", message, fix, devices=tuple(apart))
-    theirs = {unit: name for name, place in other.racks.places.items() for unit in _units(place)}
-    clashes = []
-    for name, place in own.racks.places.items():
-        taken = next((unit for unit in _units(place) if theirs.get(unit, name) != name), None)
-        if taken is not None:
-            clashes.append((taken, name, theirs[taken]))
+    clashes = list(_units_met(places, other.racks.places))
     if clashes:
         (rack, unit), name, their_name = clashes[0]
         message = f"{name} and {their_name} of {other.name} are both in unit {unit} of rack {rack}"
@@ -122,6 +118,17 @@ def _places_met(own: Fabric, other: Fabric) -> Iterator[Breach]:
             message += f"; so are {counted(len(clashes) - 1, 'other device')} with one of {other.name}"
         devices = tuple(name for _, name, _ in clashes)
         yield Breach("racks.devices", message, "state other units with `unit`, or other racks", devices=devices)
+
+
+def _units_met(
+    own: Mapping[str, RackPlace], others: Mapping[str, RackPlace]
+) -> Iterator[tuple[tuple[str, int], str, str]]:
+    """Yield the first rack unit of each device that another one has as well, with the names of both."""
+    theirs = {unit: name for name, place in others.items() for unit in _units(place)}
+    for name, place in own.items():
+        taken = next((unit for unit in _units(place) if theirs.get(unit, name) != name), None)
+        if taken is not None:
+            yield taken, name, theirs[taken]
 
 
 def _units(place: RackPlace) -> list[tuple[str, int]]:
