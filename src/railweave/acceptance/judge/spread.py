@@ -5,8 +5,8 @@ queue pairs, because a switch may hash all of them alike.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from math import sqrt
+from collections.abc import Iterator, Mapping, Sequence
+from math import comb, sqrt
 from statistics import NormalDist
 
 from railweave.acceptance.counter_names import CounterMeaning
@@ -44,7 +44,8 @@ def _was_read(case: Case, link: CoveredLink) -> bool:
 
 def dead_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield planes, switches and cables that carried nothing where chance does not explain it."""
-    dead = [link for link in unloaded_links(case) if _is_dead(case, link)]
+    unloaded = unloaded_links(case)
+    dead = [link for link in unloaded if _is_dead(case, link, unloaded)]
     planes = _dead_planes(case, dead)
     for plane in planes:
         devices = tuple(device.name for device in case.index.plan.devices if device.plane == plane)
@@ -62,16 +63,19 @@ def dead_symptoms(case: Case) -> Iterator[Symptom]:
     yield from _dead_cables(case, dead)
 
 
-def _is_dead(case: Case, link: CoveredLink) -> bool:
+def _is_dead(case: Case, link: CoveredLink, unloaded: Sequence[CoveredLink]) -> bool:
     """Tell whether a link without load had to carry some."""
     if link.nic_port is not None:
         return any(test.round in case.tallies for test in case.crossings[link.nic_port])
     device = link.lower.device
     choices = sum(peer.lower.device == device for peer in case.index.links_of[device])
+    unused = sum(peer.lower.device == device for peer in unloaded)
     flows = 0
     for counts in case.rounds():
         flows += sum(case.index.may_cross(test, link) for test in case.index.tests_of[counts.round])
-    return (1 - 1 / choices) ** flows * len(case.index.plan.links) < FALSE_FINDING_ODDS
+    # That all flows miss these links, whichever of the device's links they are.
+    odds = (1 - unused / choices) ** flows * comb(choices, unused)
+    return odds * len(case.index.plan.devices) < FALSE_FINDING_ODDS
 
 
 def _dead_planes(case: Case, dead: list[CoveredLink]) -> tuple[int, ...]:
