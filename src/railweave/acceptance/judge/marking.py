@@ -94,9 +94,14 @@ class IncastReading(NamedTuple):
     senders: int
 
     @property
+    def start_frames(self) -> int:
+        """Return the PFC frames that the start of all senders may need."""
+        return _FRAMES_OF_A_START * self.senders
+
+    @property
     def ratio(self) -> float:
-        """Return PFC frames per ECN mark, with those that the start of each sender may need."""
-        return max(self.frames, _FRAMES_OF_A_START * self.senders) / max(self.marks, 1)
+        """Return PFC frames per ECN mark."""
+        return max(self.frames, self.start_frames) / max(self.marks, 1)
 
 
 def incast_readings(case: Case) -> tuple[IncastReading, ...]:
@@ -151,9 +156,11 @@ def ecn_symptoms(case: Case) -> Iterator[Symptom]:
 
 
 def _pauses_early(reading: IncastReading, readings: list[IncastReading]) -> bool:
-    if reading.frames and not reading.marks:
+    if reading.frames <= reading.start_frames:
+        return False
+    if not reading.marks:
         return True
-    peers = [peer.ratio for peer in readings if peer is not reading]
+    peers = [peer.ratio for peer in readings if peer is not reading and peer.marks]
     return bool(peers) and reading.ratio > _BEYOND_PEERS * max(peers)
 
 
