@@ -8,6 +8,7 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,6 +91,13 @@ class _Head:
     seed: int
     duration_s: int
     settings: JudgeSettings
+
+
+def plan_blocks(plan: AcceptancePlan) -> Iterator[bytes]:
+    """Yield ``plan.json`` in blocks of many lines, which cost less to write."""
+    lines = plan_lines(plan)
+    while block := b"".join(islice(lines, _BLOCK)):
+        yield block
 
 
 def plan_lines(plan: AcceptancePlan) -> Iterator[bytes]:

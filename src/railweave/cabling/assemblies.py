@@ -66,7 +66,7 @@ def sharing_plugs(cables: Iterable[CabledLink]) -> list[list[int]]:
     plugs = []
     for cable in cables:
         medium = cable.medium
-        plugs.append([(_plug(medium, cable.lower), medium.id), (_plug(medium, cable.upper), medium.id)])
+        plugs.append([(plug_place(medium, cable.lower), medium.id), (plug_place(medium, cable.upper), medium.id)])
     return joined(plugs)
 
 
@@ -95,8 +95,8 @@ def plugs_of(assembly: Assembly) -> tuple[list[list[CabledLink]], list[list[Cabl
     lower: dict[Hashable, list[CabledLink]] = {}
     upper: dict[Hashable, list[CabledLink]] = {}
     for cable in assembly.links:
-        lower.setdefault(_plug(assembly.medium, cable.lower), []).append(cable)
-        upper.setdefault(_plug(assembly.medium, cable.upper), []).append(cable)
+        lower.setdefault(plug_place(assembly.medium, cable.lower), []).append(cable)
+        upper.setdefault(plug_place(assembly.medium, cable.upper), []).append(cable)
     return list(lower.values()), list(upper.values())
 
 
@@ -108,7 +108,7 @@ def _root(parent: list[int], number: int) -> int:
     return number
 
 
-def _plug(medium: Medium, end: PluggedEnd) -> Hashable:
+def plug_place(medium: Medium, end: PluggedEnd) -> Hashable:
     """Return the cage an end is plugged into, or the connector of the module there."""
     if not medium.fiber:
         return end.cage
@@ -127,8 +127,8 @@ def lanes_of(end: PluggedEnd) -> int:
 def _assembly(links: tuple[CabledLink, ...]) -> Assembly:
     medium = links[0].medium
     length_m = max(cable.link.length_m for cable in links)
-    lower = _ends_by_plug(medium, [cable.lower for cable in links])
-    upper = _ends_by_plug(medium, [cable.upper for cable in links])
+    lower = _ends_byplug_place(medium, [cable.lower for cable in links])
+    upper = _ends_byplug_place(medium, [cable.upper for cable in links])
     lower_title = _side_title(medium, lower)
     upper_title = _side_title(medium, upper)
     if len(lower) > 1 and len(upper) > 1:
@@ -140,13 +140,13 @@ def _assembly(links: tuple[CabledLink, ...]) -> Assembly:
     return Assembly(medium, shape, (lower_title, upper_title), length_m, links)
 
 
-def _ends_by_plug(medium: Medium, ends: list[PluggedEnd]) -> list[list[PluggedEnd]]:
+def _ends_byplug_place(medium: Medium, ends: list[PluggedEnd]) -> list[list[PluggedEnd]]:
     """Group the ends of links on one side by plug."""
     if len(ends) == 1:
         return [ends]
     plugs: dict[Hashable, list[PluggedEnd]] = {}
     for end in ends:
-        plugs.setdefault(_plug(medium, end), []).append(end)
+        plugs.setdefault(plug_place(medium, end), []).append(end)
     return list(plugs.values())
 
 

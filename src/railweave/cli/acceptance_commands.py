@@ -10,7 +10,7 @@ from railweave.acceptance.model import Level
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
 from railweave.cli.show import print_diagnostics, print_document, print_result, print_text, print_view
 from railweave.cli.status import exit_status
-from railweave.errors import RailweaveError
+from railweave.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -25,10 +25,24 @@ def plan(
     intent: IntentArgument = None,
     option: IntentOption = None,
     level: Annotated[Level, typer.Option("--level", help="How thorough the tests are.")] = Level.QUICK,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Choose other pairs of equal merit.")] = 0,
+    base: Annotated[
+        str, typer.Option("--from", metavar="BASE", help="Only what is new compared with a git revision or file.")
+    ] = "",
+    only: Annotated[
+        str,
+        typer.Option("--only", metavar="NAMES", help="Only these nodes and switches: names or patterns, with commas."),
+    ] = "",
+    json: AsJson = False,
 ) -> None:
     """Plan the tests of a fabric with their limits; touches no device."""
-    api.open_project(intent or option)
-    raise RailweaveError(f"the tests of level {level} are not planned yet: nothing was written to {out}")
+    from railweave.report.acceptance_plan import plan_summary_json, plan_summary_view
+
+    if base and only:
+        raise UsageError("--from and --only exclude each other: name what changed, or where it began")
+    project = api.open_project(intent or option)
+    summary = api.acceptance.plan(project, out, level=level, seed=seed, base=base, only=only)
+    print_result(summary, plan_summary_json, plan_summary_view, as_json=json)
 
 
 def judge(

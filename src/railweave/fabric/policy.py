@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from railweave.fabric.acceptance import AcceptancePolicy
 from railweave.fabric.releases import DEFAULT_RELEASE
 from railweave.units import ipv4_text, ipv6_text, parse_ipv4, parse_ipv6
 
@@ -298,3 +299,4 @@ class Policies(NamedTuple):
     edge_guard: bool = False
     # What `check` demands of the failure analysis (T-13).
     floors: FailureFloors = FailureFloors()
+    acceptance: AcceptancePolicy = AcceptancePolicy()

@@ -34,6 +34,7 @@ from railweave.fabric.policy import (
     WatchdogPolicy,
 )
 from railweave.fabric.releases import DEFAULT_RELEASE, RELEASES
+from railweave.intent.acceptance import AcceptanceKeys
 from railweave.intent.cabling import Cabling
 from railweave.intent.fabric_keys import with_fabrics
 from railweave.intent.floors import FailureKeys
@@ -298,6 +299,7 @@ class IntentKeys(Keys):
     mtu: MtuKeys = section(MtuKeys, "IP MTU of fabric and nodes")
     cabling: Cabling = section(Cabling, "lengths and media of the cables")
     failures: FailureKeys = section(FailureKeys, "what has to be left whatever fails")
+    acceptance: AcceptanceKeys = section(AcceptanceKeys, "how the fabric is tested, and what passes")
     racks: Racks | None = unset("where nodes and switches stand; gives each cable a length of its own")
     management: ManagementKeys | None = unset("the out-of-band management network: addresses and cables of its ports")
     hosts: HostsKeys = section(HostsKeys, "how the GPU nodes are set up")
@@ -330,6 +332,7 @@ class IntentKeys(Keys):
             marking=marking,
             edge_guard=self.edge_guard,
             floors=self.failures.floors(),
+            acceptance=self.acceptance.policy(),
         )
 
     def intent(self, places: Mapping[str, Where], file: str, sha256: str) -> Intent:

@@ -36,6 +36,7 @@ _SCHEMA_OF: Mapping[str, str] = {
 
 COMMANDS = (
     "acceptance judge",
+    "acceptance plan",
     "acceptance read",
     "audit",
     "bom",

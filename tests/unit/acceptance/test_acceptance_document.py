@@ -41,6 +41,20 @@ PAIR = PlannedTest(
 GROUP = PlannedTest(
     *("r001-0000", "r001", RoundKind.COLLECTIVE, Tool.NCCL, A, None, (A, B), 1, 1 << 30), {"gpu1": ("mpirun",)}, LIMITS
 )
+LEAF, SPINE = PortEnd("pod1-leaf1", "Ethernet8"), PortEnd("pod1-spine1", "Ethernet0")
+HOST_LINK = CoveredLink(
+    "gpu1 rail0",
+    PortEnd("gpu1", "rail0"),
+    PortEnd("pod1-leaf1", "Ethernet0"),
+    1.0,
+    ("r000",),
+    "host_leaf",
+    400,
+    0,
+    0,
+    A,
+)
+FABRIC_LINK = CoveredLink("pod1-leaf1 Ethernet8", LEAF, SPINE, 0.9995, (), "leaf_spine", 400, 0, None, None)
 PLAN = AcceptancePlan(
     fabric="pod1",
     intent_sha256="0" * 64,
@@ -52,16 +66,7 @@ PLAN = AcceptancePlan(
         AcceptanceRound("r001", RoundKind.COLLECTIVE, 20, ("r001-0000",), LIMITS),
     ),
     tests=(PAIR, GROUP),
-    links=(
-        CoveredLink(
-            *("gpu1 rail0", PortEnd("gpu1", "rail0"), PortEnd("pod1-leaf1", "Ethernet0"), 1.0, ("r000",)),
-            *("host_leaf", 400, 0, 0, A),
-        ),
-        CoveredLink(
-            *("pod1-leaf1 Ethernet8", PortEnd("pod1-leaf1", "Ethernet8"), PortEnd("pod1-spine1", "Ethernet0"), 0.9995),
-            *((), "leaf_spine", 400, 0, None, None),
-        ),
-    ),
+    links=(HOST_LINK, FABRIC_LINK),
     devices=(
         PlannedDevice("pod1-leaf1", "leaf", 0, 0, 0, None),
         PlannedDevice("pod1-spine1", "spine", 0, None, None, None),

@@ -1,0 +1,103 @@
+"""How many rounds of each kind a level has, and how long they take."""
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from railweave.acceptance.endpoints import Lane
+from railweave.acceptance.model import Level
+from railweave.acceptance.rounds.rotations import (
+    Rotation,
+    RotationKind,
+    across_steps,
+    rail_steps,
+    steps,
+    within_steps,
+)
+from railweave.fabric.acceptance import AcceptancePolicy
+
+# Tests that a plan writes down, about a kilobyte each: where that is fewer than the rounds have, it has fewer rounds.
+_MOST_TESTS = {Level.SMOKE: 70_000, Level.QUICK: 80_000, Level.SOAK: 80_000, Level.FULL: 250_000}
+
+EVERY_PAIR_NODES = 512
+"""Nodes of a lane up to which level full has a round for each of its pairs; beyond, stripes are matched."""
+
+# Start-up of the programs and counters read before and after, with sessions to this many nodes and switches a second.
+_START_S = 6
+_NODES_PER_SECOND = 400
+
+_HOUR_S = 3600
+
+
+class LevelSizes(NamedTuple):
+    """The rounds of a level."""
+
+    # At most; the tests of all isolated rounds are at most a quarter of `tests`, and those of loaded rounds the rest.
+    isolated: int
+    loaded: int
+    tests: int
+    incast: int
+    latency: int
+    # Operations of each entry of nodes.
+    collectives: int
+    soak: int
+
+
+def sizes_of(level: Level, policy: AcceptancePolicy) -> LevelSizes:
+    """Return the rounds of a level; those of quick follow the intent, full has all that its budget of tests allows."""
+    tests = _MOST_TESTS[level]
+    if level is Level.SMOKE:
+        return LevelSizes(isolated=2, loaded=2, tests=tests, incast=1, latency=1, collectives=1, soak=0)
+    if level is Level.FULL:
+        rounds = 4 * policy.isolated_rounds
+        return LevelSizes(isolated=rounds, loaded=10_000, tests=tests, incast=4, latency=4, collectives=3, soak=0)
+    soak = policy.soak_hours if level is Level.SOAK else 0
+    return LevelSizes(
+        isolated=policy.isolated_rounds,
+        loaded=policy.loaded_rounds,
+        tests=tests,
+        incast=2,
+        latency=2,
+        collectives=3,
+        soak=soak,
+    )
+
+
+def round_overhead_s(nodes: int, switches: int) -> int:
+    """Return the seconds that a round takes beside its tests: start-up, and fetching of results and counters."""
+    return _START_S + (nodes + switches) // _NODES_PER_SECOND
+
+
+def soak_seconds(hours: int) -> int:
+    """Return the seconds of soak rounds that last so many hours together."""
+    return hours * _HOUR_S
+
+
+# What mpirun and NCCL take to start, and a second more for so many nodes.
+_COLLECTIVE_S = 30
+_COLLECTIVE_NODES_PER_SECOND = 64
+
+
+def collective_seconds(nodes: int) -> int:
+    """Return the seconds of a collective among so many nodes, mostly NCCL's start."""
+    return _COLLECTIVE_S + nodes // _COLLECTIVE_NODES_PER_SECOND
+
+
+def rotations(lanes: Sequence[Lane], level: Level, seed: int) -> list[Rotation]:
+    """Return the rotations of loaded rounds in the order in which a level takes them: kinds take turns.
+
+    Level full has one for each pair of a lane while lanes are short.
+    """
+    largest = max(len(lane.ports) for lane in lanes)
+    counts = {
+        RotationKind.ACROSS: across_steps(lanes),
+        RotationKind.RAILS: rail_steps(lanes),
+        RotationKind.WITHIN: within_steps(lanes),
+    }
+    if level is Level.FULL and largest <= EVERY_PAIR_NODES:
+        counts = {RotationKind.EVERY: largest - 1, RotationKind.RAILS: counts[RotationKind.RAILS]}
+    by_kind = []
+    for kind, count in counts.items():
+        by_kind.append([Rotation(kind, step) for step in steps(count, seed)])
+    turns = zip_longest(*by_kind)
+    return [rotation for turn in turns for rotation in turn if rotation is not None]

@@ -1,0 +1,307 @@
+"""The acceptance plan of a fabric: rounds of tests with their limits, until every link is loaded."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
+from typing import NamedTuple
+
+from railweave.acceptance.commands import PairCommands, collective_command
+from railweave.acceptance.coverage import Coverage, FlowCounts
+from railweave.acceptance.draft import PlanDraft
+from railweave.acceptance.endpoints import Endpoint, Lane, Pair, lanes_of
+from railweave.acceptance.levels import collective_seconds, rotations, round_overhead_s, sizes_of, soak_seconds
+from railweave.acceptance.limits.basis import LimitShares, NicPair, PairLimits
+from railweave.acceptance.limits.collectives import Algorithm, collective_limit
+from railweave.acceptance.limits.incast import incast_limits, incast_senders
+from railweave.acceptance.limits.isolated import isolated_limits
+from railweave.acceptance.limits.latency import latency_limits
+from railweave.acceptance.limits.loaded import loaded_limits
+from railweave.acceptance.limits.paths import FabricPaths, fabric_paths
+from railweave.acceptance.model import (
+    AcceptancePlan,
+    JudgeSettings,
+    Level,
+    MetricLimit,
+    NicPort,
+    PlannedClass,
+    PlannedDevice,
+    PlannedNode,
+    RoundKind,
+    Tool,
+)
+from railweave.acceptance.narrowing import TestScope
+from railweave.acceptance.rounds.collectives import collective_groups, operations
+from railweave.acceptance.rounds.incasts import incasts
+from railweave.acceptance.rounds.rotations import (
+    Rotation,
+    RotationKind,
+    isolated,
+    pairs_of,
+    spread,
+)
+from railweave.catalog.load import Catalog
+from railweave.diagnostics import error
+from railweave.errors import RefusedError
+from railweave.fabric.acceptance import AcceptancePolicy, CollectiveTool
+from railweave.fabric.model import Fabric
+from railweave.wording import command_line
+
+# Rounds that are added at most, so that a link which hardly any flow reaches does not keep the plan growing.
+_MOST_ADDED = 64
+
+
+class PlanInput(NamedTuple):
+    """What a plan follows from: equal inputs give equal bytes."""
+
+    fabric: Fabric
+    catalog: Catalog
+    policy: AcceptancePolicy
+    intent_sha256: str
+    # GPUs of a node by the name of its entry.
+    gpus_of: Mapping[str, int]
+    level: Level = Level.QUICK
+    seed: int = 0
+    # None for the whole fabric.
+    scope: TestScope | None = None
+
+
+def plan_acceptance(given: PlanInput) -> AcceptancePlan:
+    """Return the plan of a fabric; raises RefusedError if there is nothing to test."""
+    fabric = given.fabric
+    lanes = lanes_of(fabric)
+    tools = sorted({lane.key.tool for lane in lanes}, key=list(Tool).index)
+    paths_of = {tool: fabric_paths(fabric, tool) for tool in tools}
+    if not lanes:
+        raise _nothing_to_test(given)
+    coverage = Coverage(paths_of[tools[0]], given.policy.covered_share)
+    overhead_s = round_overhead_s(len(fabric.hosts), len(fabric.switches))
+    draft = PlanDraft(fabric, coverage, overhead_s)
+    planners = []
+    for tool in tools:
+        of_tool = [lane for lane in lanes if lane.key.tool is tool]
+        planners.append(ToolRounds(given, draft, paths_of[tool], of_tool))
+    for planner in planners:
+        planner.plan()
+    if not draft.tests:
+        raise _nothing_to_test(given)
+    return _finished(given, draft)
+
+
+def _nothing_to_test(given: PlanInput) -> RefusedError:
+    message = f"{given.fabric.name} has no two NIC ports that could be tested against each other"
+    fix = f"an acceptance needs two nodes in one network: `{command_line('size')}` shows what the fabric has"
+    if given.scope is not None:
+        message = "nothing to test: no NIC port of what was named or changed has a peer"
+        fix = "name other nodes or switches, or plan the whole fabric"
+    return RefusedError([error("RW902", message, fix=fix)])
+
+
+def _finished(given: PlanInput, draft: PlanDraft) -> AcceptancePlan:
+    fabric = given.fabric
+    policy = given.policy
+    devices = []
+    for switch in fabric.switches:
+        place = (switch.plane, switch.stripe, switch.rail, switch.pod)
+        devices.append(PlannedDevice(switch.name, switch.tier.name, *place))
+    classes = []
+    for traffic in fabric.policies.classes:
+        # A class has a queue of its priority; lossless queues mark.
+        of_queue = (traffic.priority, traffic.priority, traffic.lossless, traffic.lossless)
+        classes.append(PlannedClass(traffic.name, traffic.role.value, *of_queue, traffic.dscp))
+    settings = JudgeSettings(policy.covered_share, policy.disturbed_share, policy.peer_share, policy.variation)
+    return AcceptancePlan(
+        fabric=fabric.name,
+        intent_sha256=given.intent_sha256,
+        level=given.level,
+        seed=given.seed,
+        duration_s=draft.duration_s,
+        rounds=tuple(draft.rounds),
+        tests=tuple(draft.tests),
+        links=draft.links(given.catalog),
+        devices=tuple(devices),
+        nodes=tuple(PlannedNode(host.name, host.kind, host.stripe) for host in fabric.hosts),
+        classes=tuple(classes),
+        settings=settings,
+    )
+
+
+class ToolRounds:
+    """The rounds of the NIC ports that one tool tests."""
+
+    def __init__(self, given: PlanInput, draft: PlanDraft, paths: FabricPaths, lanes: Sequence[Lane]) -> None:
+        """Prepare the rounds of ``lanes``, all of one tool."""
+        self._given = given
+        self._draft = draft
+        self._paths = paths
+        self._lanes = lanes
+        self._tool = lanes[0].key.tool
+        self._policy = given.policy
+        self._shares = LimitShares(given.policy.fail, given.policy.warn)
+        self._sizes = sizes_of(given.level, given.policy)
+        self._rotations = rotations(lanes, given.level, given.seed)
+
+    def plan(self) -> None:
+        """Add all rounds of the level, and more until every link is loaded."""
+        sources = self._sources()
+        self._add_isolated(sources)
+        self._add_loaded()
+        if self._tool is Tool.PERFTEST:
+            self._add_incasts()
+        self._cover()
+        if self._tool is Tool.PERFTEST:
+            self._add_latency(sources)
+            self._add_collectives()
+        self._add_soak()
+
+    def _pairs(self, rotation: Rotation) -> list[Pair]:
+        pairs = pairs_of(self._lanes, rotation)
+        if self._given.scope is None:
+            return pairs
+        return [pair for pair in pairs if self._given.scope.holds(pair)]
+
+    def _nic_pairs(self, pairs: Iterable[Pair], queue_pairs: int) -> list[NicPair]:
+        return [NicPair(sender.nic_port, receiver.nic_port, queue_pairs) for sender, receiver in pairs]
+
+    def _commands(self, seconds: int, *, latency: bool = False) -> PairCommands:
+        return PairCommands(self._given.fabric, self._policy, seconds, latency=latency)
+
+    def _sources(self) -> list[list[list[Pair]]]:
+        """Return the groups of pairs with a path of their own: of one rotation of each kind that has pairs."""
+        sources = []
+        for kind in (RotationKind.ACROSS, RotationKind.RAILS, RotationKind.WITHIN):
+            chosen = [rotation for rotation in self._rotations if rotation.kind is kind]
+            if chosen:
+                sources.append(isolated(self._pairs(chosen[0])))
+        return [groups for groups in sources if groups]
+
+    def _add_isolated(self, sources: Sequence[Sequence[Sequence[Pair]]]) -> None:
+        queue_pairs = self._policy.queue_pairs
+        largest = max((len(pairs) for groups in sources for pairs in groups), default=1)
+        most = min(self._sizes.isolated, self._sizes.tests // 4 // largest)
+        for groups in sources:
+            for number in spread(len(groups), max(1, most // len(sources))):
+                pairs = groups[number]
+                limits = isolated_limits(self._paths, self._nic_pairs(pairs, queue_pairs), self._shares)
+                self._add(RoundKind.ISOLATED, self._policy.seconds, pairs, limits)
+
+    def _loaded_rotations(self) -> int:
+        """Return the number of loaded rounds of the level."""
+        ports = sum(len(lane.ports) for lane in self._lanes)
+        return min(self._sizes.loaded, max(1, self._sizes.tests * 3 // 4 // ports), len(self._rotations))
+
+    def _add_loaded(self) -> None:
+        for rotation in self._rotations[: self._loaded_rotations()]:
+            self._add_rotation(RoundKind.LOADED, self._policy.seconds, self._pairs(rotation))
+
+    def _add_rotation(
+        self, kind: RoundKind, seconds: int, pairs: Sequence[Pair], flows: FlowCounts | None = None
+    ) -> None:
+        if not pairs:
+            return
+        nic_pairs = self._nic_pairs(pairs, self._policy.queue_pairs)
+        limits = loaded_limits(self._paths, nic_pairs, self._shares, self._given.seed)
+        self._add(kind, seconds, pairs, limits.tests, limits.round, flows)
+
+    def _add(
+        self,
+        kind: RoundKind,
+        seconds: int,
+        pairs: Sequence[Pair],
+        limits: Sequence[PairLimits],
+        round_limits: tuple[MetricLimit, ...] = (),
+        flows: FlowCounts | None = None,
+    ) -> None:
+        """Add a round that loads links."""
+        commands = self._commands(seconds)
+        self._draft.add_pairs(kind, self._tool, seconds, pairs, commands, limits, round_limits)
+        if flows is None:
+            flows = self._draft.coverage.flow_counts(pairs, self._policy.queue_pairs)
+        slowest_gbps = min(port.speed_gbps for pair in pairs for port in pair)
+        self._draft.count_load(pairs, flows, slowest_gbps / self._policy.queue_pairs)
+
+    def _add_incasts(self) -> None:
+        senders_of: dict[tuple[int, int], int] = {}
+
+        def senders(receiver: Endpoint) -> int:
+            panel = id(self._given.fabric.switch_of[receiver.switch].panel)
+            if (panel, receiver.speed_gbps) not in senders_of:
+                counted = incast_senders(self._paths, receiver.switch, receiver.speed_gbps)
+                senders_of[panel, receiver.speed_gbps] = counted.senders
+            return senders_of[panel, receiver.speed_gbps]
+
+        for number in range(self._sizes.incast):
+            pairs: list[Pair] = []
+            limits: list[PairLimits] = []
+            for _, incast in incasts(self._lanes, number, senders):
+                if self._given.scope is not None and not any(map(self._given.scope.holds, incast)):
+                    continue
+                pairs += incast
+                nic_pairs = self._nic_pairs(incast, self._policy.queue_pairs)
+                limits += incast_limits(self._paths, nic_pairs, self._shares)
+            if pairs:
+                self._add(RoundKind.INCAST, self._policy.seconds, pairs, limits)
+
+    def _cover(self) -> None:
+        """Add loaded rounds until each link is loaded with the confidence of the intent, or nothing loads it more."""
+        coverage = self._draft.coverage
+        missing = coverage.below(self._policy.confidence, self._demanded())
+        crossing = [rotation for rotation in self._rotations if rotation.kind is not RotationKind.WITHIN]
+        # The rotations that the level has left out come first.
+        later = self._loaded_rotations() % max(1, len(crossing))
+        candidates = [*crossing[later:], *crossing[:later], Rotation(RotationKind.MIXED, 0)]
+        useless = 0
+        for number, rotation in enumerate(cycle(candidates)):
+            if not missing or useless == len(candidates) or number == _MOST_ADDED:
+                return
+            pairs = self._pairs(rotation)
+            flows = coverage.flow_counts(pairs, self._policy.queue_pairs)
+            if not coverage.reached(flows, missing):
+                useless += 1
+                continue
+            useless = 0
+            self._add_rotation(RoundKind.LOADED, self._policy.seconds, pairs, flows)
+            missing = coverage.below(self._policy.confidence, missing)
+
+    def _demanded(self) -> list[int]:
+        """Return the numbers of the links between switches that the plan has to load."""
+        links = [link for link in self._given.fabric.links if not link.is_access]
+        scope = self._given.scope
+        return [number for number, link in enumerate(links) if scope is None or scope.demands(link)]
+
+    def _add_latency(self, sources: Sequence[Sequence[Sequence[Pair]]]) -> None:
+        for number in range(self._sizes.latency):
+            if not sources:
+                return
+            groups = sources[number % len(sources)]
+            pairs = groups[number // len(sources) % len(groups)]
+            commands = self._commands(self._policy.seconds, latency=True)
+            limits = [
+                latency_limits(self._paths, pair, self._policy.latency_bytes) for pair in self._nic_pairs(pairs, 1)
+            ]
+            self._draft.add_pairs(RoundKind.LATENCY, self._tool, self._policy.seconds, pairs, commands, limits)
+
+    def _add_collectives(self) -> None:
+        given = self._given
+        if self._policy.collectives is CollectiveTool.NONE:
+            return
+        tool = Tool(self._policy.collectives.value)
+        for hosts in collective_groups(given.fabric, given.gpus_of, given.scope):
+            gpus = given.gpus_of[hosts[0].kind]
+            ports = []
+            for host in hosts:
+                ports += [NicPort(host.name, port.nic, port.port) for port in host.ports]
+            group = tuple(port for port in ports if port in self._paths.nics)
+            for operation in operations(given.fabric, self._sizes.collectives):
+                limit = collective_limit(self._paths, operation, Algorithm.RING, group, gpus, self._shares)
+                size = self._policy.collective_bytes
+                argv = collective_command(given.fabric, hosts, gpus, operation, Algorithm.RING, size)
+                self._draft.add_group(tool, collective_seconds(len(hosts)), group, size, argv, (limit,))
+
+    def _add_soak(self) -> None:
+        """Add rounds that last as long as the soak together, each with another rotation."""
+        if not self._sizes.soak:
+            return
+        ports = sum(len(lane.ports) for lane in self._lanes)
+        rounds = max(1, min(self._sizes.soak, self._sizes.tests // max(1, ports), len(self._rotations)))
+        seconds = soak_seconds(self._sizes.soak) // rounds
+        for rotation in self._rotations[:rounds]:
+            self._add_rotation(RoundKind.SOAK, seconds, self._pairs(rotation))

@@ -1,0 +1,1 @@
+"""Rounds of an acceptance plan: which NIC ports send to which at the same time."""

@@ -1,0 +1,159 @@
+"""Rounds in which every NIC port sends once and receives once: rotations of lanes.
+
+Within a stripe the ports stand on a circle and each sends to the one t places further (the circle method): t = 1 to
+n - 1 are all ordered pairs. Between stripes a rotation by whole stripes matches each stripe with another one. Where
+switches serve one rail, ports also send to another rail: in a fabric of one stripe nothing else reaches a spine.
+"""
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from railweave.acceptance.endpoints import Endpoint, Lane, Pair
+
+
+class RotationKind(StrEnum):
+    """Between which ports a rotation pairs."""
+
+    # Of one stripe and rail.
+    WITHIN = "within"
+    # Of one rail, in different stripes as far as there are any.
+    ACROSS = "across"
+    # Of different rails, in different stripes as far as there are any.
+    RAILS = "rails"
+    # Of one rail, whatever their speeds: only where nothing else reaches a link.
+    MIXED = "mixed"
+    # Of one rail, every port with the one that is ``step`` further.
+    EVERY = "every"
+
+
+class Rotation(NamedTuple):
+    """A rotation of all lanes at once; each lane takes ``step`` modulo the rotations that it has."""
+
+    kind: RotationKind
+    step: int
+
+
+def pairs_of(lanes: Sequence[Lane], rotation: Rotation) -> list[Pair]:
+    """Return senders and receivers of a round: every port is at most one sender and one receiver."""
+    if rotation.kind is RotationKind.RAILS:
+        return [pair for rails in _rails(lanes) for pair in _between_rails(rails, rotation.step)]
+    if rotation.kind is RotationKind.MIXED:
+        lanes = tuple(_whatever_speed(lanes))
+    pairs: list[Pair] = []
+    for lane in lanes:
+        if rotation.kind is RotationKind.WITHIN:
+            for ports in lane.stripes:
+                pairs += _rotated(ports, 1 + rotation.step % max(1, len(ports) - 1))
+        elif rotation.kind is RotationKind.EVERY:
+            pairs += _rotated(lane.ports, 1 + rotation.step % max(1, len(lane.ports) - 1))
+        else:
+            pairs += _rotated(lane.ports, _stripe_shift(lane, rotation.step))
+    return pairs
+
+
+def steps(count: int, seed: int) -> list[int]:
+    """Return the numbers below ``count`` in the order in which rotations are taken: the middle, then by the seed.
+
+    A rotation by half of the stripes crosses most tiers: every pair is of two pods where there are any.
+    """
+    if count < 1:
+        return []
+    middle = (count - 1) // 2
+    rest = [step for step in range(count) if step != middle]
+    random.Random(seed).shuffle(rest)  # noqa: S311  equal seeds give equal plans
+    return [middle, *rest]
+
+
+def within_steps(lanes: Iterable[Lane]) -> int:
+    """Return the number of rotations of the largest stripe."""
+    sizes = (len(ports) for lane in lanes for ports in lane.stripes)
+    return max(sizes, default=1) - 1
+
+
+def across_steps(lanes: Iterable[Lane]) -> int:
+    """Return the number of rotations that match each stripe with every other one."""
+    return max((len(lane.stripes) for lane in lanes), default=1) - 1
+
+
+def rail_steps(lanes: Sequence[Lane]) -> int:
+    """Return the number of rotations between rails, 0 where rails are not joined or have no switches of their own."""
+    others = max((len(rails) for rails in _rails(lanes)), default=1) - 1
+    return others * max(1, across_steps(lanes))
+
+
+def _rotated(ports: Sequence[Endpoint], shift: int) -> Iterator[Pair]:
+    if len(ports) < 2:
+        return
+    for index, sender in enumerate(ports):
+        yield sender, ports[(index + shift) % len(ports)]
+
+
+def _stripe_shift(lane: Lane, step: int) -> int:
+    """Return by how many places a rotation moves each port into another stripe; half of all where not all can be."""
+    count = len(lane.ports)
+    longest = max(map(len, lane.stripes))
+    if count < 2 * longest:
+        return max(1, count // 2)
+    # Between these, no port meets one of its own stripe, whatever the sizes of the stripes are.
+    widest = count - longest
+    turns = max(1, len(lane.stripes) - 1)
+    return min(widest, longest * (1 + step % turns))
+
+
+def _rails(lanes: Sequence[Lane]) -> Iterator[tuple[Lane, ...]]:
+    """Yield the lanes that differ in their rail alone, where each rail has switches and others join them above."""
+    by_rail: dict[tuple[object, ...], list[Lane]] = {}
+    for lane in lanes:
+        if lane.has_rail:
+            by_rail.setdefault((lane.network, lane.key._replace(rail=0)), []).append(lane)
+    for rails in by_rail.values():
+        if len(rails) > 1:
+            yield tuple(rails)
+
+
+def _between_rails(rails: Sequence[Lane], step: int) -> Iterator[Pair]:
+    """Yield each port with one of another rail and another node; what one rail has more than the other stays idle."""
+    # Rails first: the middle of all steps is then a rotation by half of the stripes.
+    turn = 1 + step % (len(rails) - 1)
+    for index, lane in enumerate(rails):
+        peers = rails[(index + turn) % len(rails)].ports
+        count = min(len(lane.ports), len(peers))
+        shift = _stripe_shift(lane, step // (len(rails) - 1))
+        for place in range(count):
+            sender, receiver = lane.ports[place], peers[(place + shift) % count]
+            if sender.nic_port.node != receiver.nic_port.node:
+                yield sender, receiver
+
+
+def _whatever_speed(lanes: Iterable[Lane]) -> Iterator[Lane]:
+    """Yield lanes joined with those of other speeds, interleaved so that a rotation by half of them mixes speeds."""
+    by_speed: dict[tuple[object, ...], list[Lane]] = {}
+    for lane in lanes:
+        by_speed.setdefault((lane.network, lane.key._replace(speed_gbps=0)), []).append(lane)
+    for same in by_speed.values():
+        ports = sorted((port for lane in same for port in lane.ports), key=lambda port: (port.stripe, port.nic_port))
+        yield same[0]._replace(ports=tuple(ports))
+
+
+def isolated(pairs: Iterable[Pair]) -> list[list[Pair]]:
+    """Return the pairs in groups, in each of which a switch has at most one sender and one receiver."""
+    groups: list[list[Pair]] = []
+    next_sender: dict[str, int] = {}
+    next_receiver: dict[str, int] = {}
+    for sender, receiver in pairs:
+        number = max(next_sender.get(sender.switch, 0), next_receiver.get(receiver.switch, 0))
+        next_sender[sender.switch] = number + 1
+        next_receiver[receiver.switch] = number + 1
+        if number == len(groups):
+            groups.append([])
+        groups[number].append((sender, receiver))
+    return groups
+
+
+def spread(count: int, most: int) -> list[int]:
+    """Return up to ``most`` of the numbers below ``count``, evenly spaced."""
+    if count <= most:
+        return list(range(count))
+    return [number * count // most for number in range(most)]

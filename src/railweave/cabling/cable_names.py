@@ -1,0 +1,71 @@
+"""The names of cables: of the first port at the end nearer to the GPUs, as their labels have them."""
+
+from collections.abc import Hashable
+
+from railweave.cabling.assemblies import plug_place
+from railweave.cabling.ends import DevicePort, PluggedEnd, shared_ports
+from railweave.cabling.media import LinkingPmds, linking_pmds
+from railweave.catalog.load import Catalog
+from railweave.catalog.media import Pmd
+from railweave.fabric.model import Fabric
+
+
+def cable_names(fabric: Fabric, catalog: Catalog) -> list[str]:
+    """Return the name of the cable of each link, in the order of the fabric's links; links of one cable share it."""
+    ports = shared_ports(fabric, catalog)
+    media = {medium.id: medium for medium in catalog.media()}
+    # By identity: a fabric has a quarter of a million links between a handful of ends, which are slow to hash.
+    linking_of: dict[tuple[str, int, int], LinkingPmds] = {}
+    places: dict[tuple[int, int], int] = {}
+    numbers: dict[Hashable, int] = {}
+
+    def place(port: DevicePort, pmd: Pmd, medium: str) -> int:
+        """Return the number of the cage or connector of a port, the same for alike devices."""
+        key = (id(port), id(pmd))
+        if key not in places:
+            end = PluggedEnd(port.cage, port.place, port.ports, port.end.form_factors, pmd)
+            places[key] = numbers.setdefault((plug_place(media[medium], end), medium), len(numbers))
+        return places[key]
+
+    groups = _Groups()
+    for number, link in enumerate(fabric.links):
+        lower = ports[link.lower][link.lower_port]
+        upper = ports[link.upper][link.upper_port]
+        ends = (link.media, id(lower.end), id(upper.end))
+        if ends not in linking_of:
+            linking = linking_pmds(media[link.media], lower.end, upper.end)
+            assert linking is not None, "the design chose a medium that links both ends"  # noqa: S101
+            linking_of[ends] = linking
+        pmds = linking_of[ends]
+        lower_plug = (link.lower, place(lower, pmds.a, link.media))
+        groups.add(number, lower_plug, (link.upper, place(upper, pmds.b, link.media)))
+    names = []
+    for number in range(len(fabric.links)):
+        first = fabric.links[groups.first(number)]
+        names.append(f"{first.lower} {fabric.ports_of[first.lower][first.lower_port].name}")
+    return names
+
+
+class _Groups:
+    """Links by the cable that carries them: those that share a plug, directly or through links between them."""
+
+    def __init__(self) -> None:
+        self._parent: list[int] = []
+        self._link_of: dict[tuple[str, int], int] = {}
+
+    def add(self, number: int, lower: tuple[str, int], upper: tuple[str, int]) -> None:
+        """Add the link ``number``, the next one, between two plugs."""
+        self._parent.append(number)
+        # Most plugs have one link: nothing is joined.
+        for plug in (lower, upper):
+            other = self._link_of.setdefault(plug, number)
+            if other != number:
+                roots = self.first(other), self.first(number)
+                self._parent[max(roots)] = min(roots)
+
+    def first(self, number: int) -> int:
+        """Return the first link of the cable of a link."""
+        while self._parent[number] != number:
+            self._parent[number] = self._parent[self._parent[number]]
+            number = self._parent[number]
+        return number

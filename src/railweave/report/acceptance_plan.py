@@ -1,0 +1,47 @@
+"""The plan of an acceptance in short, for a terminal and as a document."""
+
+from typing import Any
+
+from railweave.acceptance.summary import PlanSummary, RoundsOfKind
+from railweave.codec import as_json
+from railweave.wording import counted
+
+_MINUTE_S = 60
+
+
+def plan_summary_json(summary: PlanSummary) -> dict[str, Any]:
+    """Return the document of ``acceptance plan --json``."""
+    document: dict[str, Any] = as_json(summary)
+    return document
+
+
+def plan_summary_view(summary: PlanSummary) -> str:
+    """Return how many rounds there are, how long they take, and what they load."""
+    lines = [
+        f"{summary.fabric}: acceptance {summary.level} of {counted(summary.nodes, 'node')},"
+        f" about {_duration(summary.duration_s)}"
+    ]
+    lines += map(_kind_line, summary.kinds)
+    loaded = summary.links - summary.below_confidence
+    lines.append(
+        f"  {loaded:,} of {counted(summary.links, 'link')} are loaded with a probability above {summary.confidence:g}"
+    )
+    return "\n".join(lines)
+
+
+def _kind_line(kind: RoundsOfKind) -> str:
+    rounds, tests = counted(kind.rounds, "round"), counted(kind.tests, "test")
+    return f"  {kind.kind.value:<10}  {rounds:>11}  {tests:>13}  {_duration(kind.seconds):>8}"
+
+
+def _duration(seconds: int) -> str:
+    """Return seconds as ``18 min`` or ``24 h 30 min``; below a minute as ``40 s``."""
+    if seconds < _MINUTE_S:
+        return f"{seconds} s"
+    minutes = round(seconds / _MINUTE_S)
+    hours, rest = divmod(minutes, _MINUTE_S)
+    if not hours:
+        return f"{minutes} min"
+    if not rest:
+        return f"{hours} h"
+    return f"{hours} h {rest} min"
