@@ -111,7 +111,7 @@ def _findings(judged: AcceptanceVerdict) -> RenderableType | None:
 
 def _kinds(judged: AcceptanceVerdict) -> RenderableType:
     styles = ("green", "bold red", "yellow")
-    rows = []
+    rows: list[tuple[str | Text, ...]] = []
     for kind, *counts in by_kind(judged):
         # Zero is no news in any color.
         cells = [Text(f"{count:,}", style if count else "dim") for count, style in zip(counts, styles, strict=True)]

@@ -1,0 +1,160 @@
+"""Trials of the judge: a plan, a modelled fabric with faults, and whether the verdict names them exactly.
+
+``python tests/support/acceptance_trials.py FABRIC,… KIND,… SEEDS`` prints trials one a line; ``all`` stands for all, no
+kind for healthy fabrics, ``KIND+KIND`` for two faults.
+"""
+
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Collection, Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from acceptance_fabrics import FABRICS
+from acceptance_faults.carry_out import carry_out
+from acceptance_faults.fabric import Plan
+from acceptance_faults.faults import FAULTS, Truth
+from acceptance_faults.nature import Conditions, Constants
+from acceptance_hand_plans import hand_plan
+
+from railweave.acceptance.counters import read_counters
+from railweave.acceptance.document import PLAN_FILE, plan_lines, read_plan
+from railweave.acceptance.folder import read_results
+from railweave.acceptance.judge.findings import UNEXPLAINED
+from railweave.acceptance.judge.verdict import AcceptanceVerdict, judge
+from railweave.api.design.intent import gather_text
+from railweave.diagnostics import Severity
+from railweave.fabric.model import Fabric
+
+
+class Trial(NamedTuple):
+    """What was wrong in a trial, and what the judge said."""
+
+    truths: tuple[Truth, ...]
+    verdict: AcceptanceVerdict
+
+    @property
+    def errors(self) -> list[str]:
+        """Return the messages of all findings that fail the fabric."""
+        return [f.message for f in self.verdict.findings if f.severity is Severity.ERROR]
+
+    @property
+    def wrong(self) -> str:
+        """Return in words what the judge missed or made up; empty if it is right."""
+        allowed: frozenset[str] = frozenset().union(*(truth.allowed for truth in self.truths))
+        named = {
+            f"{element.kind} {element.name}"
+            for finding in self.verdict.findings
+            if finding.severity is Severity.ERROR and finding.code != UNEXPLAINED
+            for element in finding.elements
+        }
+        parts = [f"{name} is named" for name in sorted(named - allowed)]
+        for truth in self.truths:
+            parts += [f"{truth.kind}: none of {sorted(group)}" for group in truth.required if not group & named]
+        is_unexplained = any(finding.code == UNEXPLAINED for finding in self.verdict.findings)
+        if is_unexplained != any(truth.unexplained for truth in self.truths):
+            parts.append(f"unexplained: {is_unexplained}")
+        expected = "failed" if self.truths else "passed"
+        if self.verdict.verdict != expected:
+            parts.append(f"{self.verdict.verdict} instead of {expected}")
+        if not parts:
+            return ""
+        return "; ".join([*parts, *self.errors, *(remark.message for remark in self.verdict.diagnostics)])
+
+
+@cache
+def plan_text(fabric: str) -> bytes:
+    """Return the plan of a fabric; it is the same for every seed of the model."""
+    return b"".join(plan_lines(hand_plan(designed(fabric))))
+
+
+@cache
+def designed(name: str) -> Fabric:
+    """Return one of the small fabrics."""
+    fabric = gather_text(FABRICS[name], name).fabric
+    assert fabric is not None
+    return fabric
+
+
+@cache
+def document(fabric: str) -> Plan:
+    """Return the plan of a fabric as the model reads it."""
+    text = plan_text(fabric)
+    return Plan(json.loads(text), hashlib.sha256(text).hexdigest())
+
+
+def prepared(folder: Path, fabric: str) -> Path:
+    """Return the folder with the plan of a fabric and nothing else in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / PLAN_FILE).write_bytes(plan_text(fabric))
+    return folder
+
+
+def try_faults(
+    folder: Path,
+    fabric: str,
+    kinds: Sequence[str],
+    seed: int,
+    *,
+    constants: Constants | None = None,
+    without: Collection[str] = (),
+) -> Trial | None:
+    """Return a trial with faults of these kinds; None where the fabric has no place for one of them."""
+    rng = Random(f"{fabric}/{kinds}/{seed}")
+    conditions = Conditions(constants or Constants())
+    plan = document(fabric)
+    truths: list[Truth] = []
+    for kind in kinds:
+        truth = FAULTS[kind](plan, conditions, rng)
+        if truth is None or any(meet(plan, truth, other) for other in truths):
+            return None
+        truths.append(truth)
+    prepared(folder, fabric)
+    carry_out(folder, conditions, seed)
+    return Trial(tuple(truths), judged(folder, without))
+
+
+def judged(folder: Path, without: Collection[str] = ()) -> AcceptanceVerdict:
+    """Return the verdict on a folder."""
+    plan = read_plan(folder).plan
+    results, diagnostics = read_results(folder, plan)
+    counters, more = read_counters(folder, plan)
+    return judge(plan, results, counters, (*diagnostics, *more), without=without)
+
+
+def meet(plan: Plan, first: Truth, second: Truth) -> bool:
+    """Tell whether two faults touch a test in common, or are not at nodes."""
+    if not first.nodes or not second.nodes or first.nodes & second.nodes:
+        return True
+    for test in plan.document["tests"]:
+        ends = {test["from"]["node"], *({test["to"]["node"]} if test.get("to") else ())}
+        if ends & first.nodes and ends & second.nodes:
+            return True
+    return False
+
+
+def main(fabrics: str, kinds: str = "all", seeds: str = "1") -> None:
+    """Print what the judge says of trials."""
+    names = list(FABRICS) if fabrics == "all" else fabrics.split(",")
+    chosen = ["", *FAULTS] if kinds == "all" else kinds.split(",")
+    with tempfile.TemporaryDirectory() as folder:
+        for fabric in names:
+            for kind in chosen:
+                for seed in range(int(seeds)):
+                    trial = try_faults(Path(folder) / "trial", fabric, [name for name in kind.split("+") if name], seed)
+                    if trial is None:
+                        print(f"none   {fabric} {kind}")
+                        break
+                    word = "WRONG" if trial.wrong else "right"
+                    truth = [sorted(truth.allowed)[:4] for truth in trial.truths]
+                    print(word, fabric, kind or "healthy", seed, truth, trial.wrong)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
