@@ -26,6 +26,8 @@ def measured_value(reading: ToolReading, metric: Metric, test: PlannedTest) -> f
     rate = reading.values.get("received_bps", reading.values.get("forward_received_bps"))
     if metric is Metric.BANDWIDTH and isinstance(rate, int | float):
         measured.append(rate / 1e9)
+    if measured and metric is Metric.BUS_BANDWIDTH:
+        return max(min(measured), _large_message_bus(reading, test))
     if measured:
         return min(measured)
     if reading.answer is Answer.AMBIGUOUS:

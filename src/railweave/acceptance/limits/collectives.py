@@ -105,8 +105,11 @@ def collective_limit(
     Raises ValueError for a group within one node, which crosses no NIC.
     """
     nodes: Counter[str] = Counter()
+    into_leaf: Counter[int] = Counter()
     for port in group:
-        nodes[port.node] += paths.nics[port].speed_gbps
+        attachment = paths.nics[port]
+        nodes[port.node] += attachment.speed_gbps
+        into_leaf[attachment.switch] += attachment.speed_gbps
     if len(nodes) == 1:
         raise ValueError("a collective within one node crosses no NIC port")
     ranks = len(nodes) * gpus_of_node
@@ -115,7 +118,7 @@ def collective_limit(
     inputs |= {"steps": steps(collective, algorithm, ranks), "factor": bus_factor(collective, ranks)}
     formula = f"{PAYLOAD_FORMULA} / 8"
     expect = paths.payload.of(line_gbps) / 8
-    ratio = round(_ratio(paths, group), 4)
+    ratio = round(_ratio(paths, into_leaf), 4)
     if ratio > 1:
         inputs["ratio"] = ratio
         formula += " / ratio"
@@ -135,14 +138,11 @@ def collective_limit(
     return lower_limit(Metric.BUS_BANDWIDTH, expect, shares, formula, inputs)
 
 
-def _ratio(paths: FabricPaths, group: Sequence[NicPort]) -> float:
+def _ratio(paths: FabricPaths, into_leaf: Mapping[int, int]) -> float:
     """Return the largest ratio of a group's bandwidth into a leaf, or the spines of a pod, to that of the uplinks."""
-    into_leaf: Counter[int] = Counter()
     into_pod: Counter[int] = Counter()
-    for port in group:
-        attachment = paths.nics[port]
-        into_leaf[attachment.switch] += attachment.speed_gbps
-        into_pod[paths.pod[attachment.switch]] += attachment.speed_gbps
+    for leaf, gbps in into_leaf.items():
+        into_pod[paths.pod[leaf]] += gbps
     ratios = [1.0]
     # Without another leaf in its network nothing leaves a leaf, without another pod nothing leaves a pod.
     leaf_network = {leaf: paths.fabric.network_of(paths.fabric.switches[leaf]) for leaf in into_leaf}

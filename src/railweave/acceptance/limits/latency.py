@@ -10,6 +10,7 @@ reaches Kmax. In between, pairs that cross as many tiers are compared. No publis
 
 from collections.abc import Iterator
 from math import ceil
+from typing import NamedTuple
 
 from railweave.acceptance.limits.basis import Inputs, NicPair, PairLimits
 from railweave.acceptance.limits.paths import Crossed, FabricPaths, NicAttachment
@@ -23,6 +24,15 @@ _METERS_PER_US = 198
 _FORMULA = "cable_m / meters_per_us + wire_bytes * 8 / (line_gbps * 1000)"
 
 
+class EgressPort(NamedTuple):
+    """A port by which a packet leaves a switch: its cable, and the time in which a queue of Kmin and Kmax drains."""
+
+    speed_gbps: int
+    length_m: int
+    kmin_us: float
+    kmax_us: float
+
+
 def latency_limits(paths: FabricPaths, pair: NicPair, message_bytes: int) -> PairLimits:
     """Return the limits of LATENCY_TYPICAL and LATENCY_P999 in an idle fabric, in us one way.
 
@@ -30,44 +40,60 @@ def latency_limits(paths: FabricPaths, pair: NicPair, message_bytes: int) -> Pai
     """
     sender, receiver = paths.ends(pair)
     hops = tuple(_hops(paths, sender, receiver))
-    line_gbps = min(sender.speed_gbps, *(speed_gbps for _, speed_gbps, _ in hops))
-    cable_m = sender.length_m + sum(length_m for _, _, length_m in hops)
+    alike = "latency", message_bytes, sender.speed_gbps, sender.length_m, hops
+    limits: PairLimits | None = paths.computed.get(alike)
+    if limits is None:
+        limits = paths.computed[alike] = tuple(_limits(paths, sender, hops, message_bytes))
+    return limits
+
+
+def _limits(
+    paths: FabricPaths, sender: NicAttachment, hops: tuple[EgressPort, ...], message_bytes: int
+) -> Iterator[MetricLimit]:
+    line_gbps = min(sender.speed_gbps, *(hop.speed_gbps for hop in hops))
+    cable_m = sender.length_m + sum(hop.length_m for hop in hops)
     # Switches forward a packet before its end has arrived (cut-through), so its bits count once.
     wire_bytes = message_bytes + ceil(message_bytes / paths.payload.packet_bytes) * paths.payload.overhead_bytes
     expect = cable_m / _METERS_PER_US + wire_bytes * 8 / (line_gbps * 1000)
-    # NICs and nodes add some us, whatever the thresholds: two and four round trips are the least.
-    start_us = 0.0
-    full_us = 0.0
-    for switch, speed_gbps, _ in hops:
-        marking = queue_thresholds(paths, paths.fabric.switches[switch].name, speed_gbps).marking
-        start_us += max(2 * ROUND_TRIP_US, marking.minimum_bytes * 8 / (speed_gbps * 1000))
-        full_us += max(4 * ROUND_TRIP_US, marking.maximum_bytes * 8 / (speed_gbps * 1000))
+    start_us = round(sum(hop.kmin_us for hop in hops), 3)
+    full_us = round(sum(hop.kmax_us for hop in hops), 3)
     inputs: Inputs = {"cable_m": cable_m, "meters_per_us": _METERS_PER_US, "wire_bytes": wire_bytes}
-    inputs |= {"line_gbps": line_gbps, "switches": len(hops)}
-    inputs |= {"kmin_us": round(start_us, 3), "kmax_us": round(full_us, 3)}
-    limits = (
-        MetricLimit(metric, UNITS[metric], expect, expect + full_us, expect + start_us, _FORMULA, inputs)
-        for metric in (Metric.LATENCY_TYPICAL, Metric.LATENCY_P999)
-    )
-    shared: PairLimits = paths.computed.setdefault(("latency", *inputs.values()), tuple(limits))
-    return shared
+    inputs |= {"line_gbps": line_gbps, "switches": len(hops), "kmin_us": start_us, "kmax_us": full_us}
+    for metric in (Metric.LATENCY_TYPICAL, Metric.LATENCY_P999):
+        yield MetricLimit(metric, UNITS[metric], expect, expect + full_us, expect + start_us, _FORMULA, inputs)
 
 
-def _hops(paths: FabricPaths, sender: NicAttachment, receiver: NicAttachment) -> Iterator[tuple[int, int, int]]:
-    """Yield each switch of a path with the speed and length of the cable by which a packet leaves it."""
+def _hops(paths: FabricPaths, sender: NicAttachment, receiver: NicAttachment) -> Iterator[EgressPort]:
+    """Yield the ports by which a packet leaves the switches of a path."""
     crossed = paths.crossed(sender.switch, receiver.switch)
     if crossed is not Crossed.LEAF:
         spine_up = paths.up[sender.switch][0][1]
         spine_down = paths.up[receiver.switch][0][1]
-        yield sender.switch, *_uplink(paths, sender.switch)
+        yield _port(paths, sender.switch, *_uplink(paths, sender.switch))
         if crossed is Crossed.SUPER_SPINE:
-            yield spine_up, *_uplink(paths, spine_up)
-            yield paths.up[spine_up][0][1], *_uplink(paths, spine_down)
-        yield spine_down, *_uplink(paths, receiver.switch)
-    yield receiver.switch, receiver.speed_gbps, receiver.length_m
+            yield _port(paths, spine_up, *_uplink(paths, spine_up))
+            yield _port(paths, paths.up[spine_up][0][1], *_uplink(paths, spine_down))
+        yield _port(paths, spine_down, *_uplink(paths, receiver.switch))
+    yield _port(paths, receiver.switch, receiver.speed_gbps, receiver.length_m)
+
+
+def _port(paths: FabricPaths, switch: int, speed_gbps: int, length_m: int) -> EgressPort:
+    key = "egress", switch, speed_gbps, length_m
+    if key not in paths.computed:
+        marking = queue_thresholds(paths, paths.fabric.switches[switch].name, speed_gbps).marking
+        # NICs and nodes add some us, whatever the thresholds: two and four round trips are the least.
+        kmin_us = max(2.0 * ROUND_TRIP_US, marking.minimum_bytes * 8 / (speed_gbps * 1000))
+        kmax_us = max(4.0 * ROUND_TRIP_US, marking.maximum_bytes * 8 / (speed_gbps * 1000))
+        paths.computed[key] = EgressPort(speed_gbps, length_m, kmin_us, kmax_us)
+    port: EgressPort = paths.computed[key]
+    return port
 
 
 def _uplink(paths: FabricPaths, switch: int) -> tuple[int, int]:
     """Return the speed of the slowest uplink of a switch, and the length of the shortest."""
-    links = paths.fabric.uplinks_of[paths.fabric.switches[switch].name]
-    return paths.uplinks[switch].slowest_gbps, min(link.length_m for link in links)
+    uplink: tuple[int, int] | None = paths.computed.get(("uplink", switch))
+    if uplink is None:
+        links = paths.fabric.uplinks_of[paths.fabric.switches[switch].name]
+        uplink = paths.uplinks[switch].slowest_gbps, min(link.length_m for link in links)
+        paths.computed["uplink", switch] = uplink
+    return uplink
