@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -168,9 +169,17 @@ def _routes(run: Run, version: str, args: tuple[str, ...]) -> None:
         run.say(to_json(routes))
     elif networks:
         # A route that was asked for is a paragraph; all of them are a list below the codes.
-        run.say("".join(map(_entry_text, entries)), end="")
+        _say_each(run, entries, _entry_text)
     else:
-        run.say("".join((f"{_ROUTE_CODES}\n", *map(_lines_text, entries))), end="")
+        run.say(f"{_ROUTE_CODES}\n", end="")
+        _say_each(run, entries, _lines_text)
+
+
+def _say_each(run: Run, entries: Iterable[dict[str, Any]], text_of: Callable[[dict[str, Any]], str]) -> None:
+    # Entry by entry: bgp_common.py raises KeyError at a route of a protocol that it has no code for, such as FRR's
+    # local ones, and what it printed before stays.
+    for entry in entries:
+        run.say(text_of(entry), end="")
 
 
 def _is_network(text: str) -> bool:
