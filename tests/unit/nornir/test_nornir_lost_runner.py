@@ -133,7 +133,7 @@ def test_a_target_with_allowed_signers_deploys_signed_plans_alone(rack: Path) ->
         file.write("allowed_signers: signers\n")
 
     def railweave(*words: str) -> str:
-        done = run_here(list(words), rack, os.environ, 300)
+        done = run_here(list(words), rack, os.environ, 900)
         return f"{done.returncode}: {' '.join((done.stdout + done.stderr).split())}"
 
     options = ("--intent", str(INTENT), "--target", "sim")
