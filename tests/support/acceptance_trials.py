@@ -20,16 +20,16 @@ from acceptance_faults.carry_out import carry_out
 from acceptance_faults.fabric import Plan
 from acceptance_faults.faults import FAULTS, Truth
 from acceptance_faults.nature import Conditions, Constants
-from acceptance_hand_plans import hand_plan
 
 from railweave.acceptance.counters import read_counters
 from railweave.acceptance.document import PLAN_FILE, plan_lines, read_plan
 from railweave.acceptance.folder import read_results
 from railweave.acceptance.judge.findings import UNEXPLAINED
 from railweave.acceptance.judge.verdict import AcceptanceVerdict, judge
+from railweave.acceptance.model import Level
+from railweave.acceptance.planner import PlanInput, plan_acceptance
 from railweave.api.design.intent import gather_text
 from railweave.diagnostics import Severity
-from railweave.fabric.model import Fabric
 
 
 class Trial(NamedTuple):
@@ -68,17 +68,16 @@ class Trial(NamedTuple):
 
 
 @cache
-def plan_text(fabric: str) -> bytes:
+def plan_text(fabric: str, level: Level = Level.SMOKE) -> bytes:
     """Return the plan of a fabric; it is the same for every seed of the model."""
-    return b"".join(plan_lines(hand_plan(designed(fabric))))
-
-
-@cache
-def designed(name: str) -> Fabric:
-    """Return one of the small fabrics."""
-    fabric = gather_text(FABRICS[name], name).fabric
-    assert fabric is not None
-    return fabric
+    gathered = gather_text(FABRICS[fabric], fabric)
+    designed = gathered.fabric
+    assert designed is not None
+    intent = gathered.intent
+    gpus_of = {entry.name: entry.gpus or 0 for entry in intent.nodes}
+    policy = designed.policies.acceptance
+    given = PlanInput(designed, gathered.catalog, policy, intent.sha256, gpus_of, level)
+    return b"".join(plan_lines(plan_acceptance(given)))
 
 
 @cache

@@ -133,7 +133,7 @@ class _Run:
             self._write(folder, root, "txt", text, started, seconds, 3, argv)
             return
         rows = self._collective_rows(test, traffic, argv, members, hosts)
-        gpus = self._gpus(test, members, hosts)
+        gpus = self._gpus(argv, members, hosts)
         suffix = "txt"
         text = nccl_text(argv, hosts, gpus, rows)
         if option(argv, "-J") is not None:
@@ -158,7 +158,7 @@ class _Run:
         mean = traffic.rate[test["id"]] / hops
         slowest = min(mean, traffic.slowest.get(test["id"], mean))
         bus = len(rings) * slowest / 8 * self.rng.uniform(0.985, 1.0)
-        ranks = len(hosts) * self._gpus(test, members, hosts)
+        ranks = len(hosts) * self._gpus(argv, members, hosts)
         factor = {"all_reduce": 2.0}.get(collective_of(argv), 1.0) * (ranks - 1) / ranks
         steps = (2 if collective_of(argv) == "all_reduce" else 1) * (ranks - 1)
         rows = []
@@ -168,12 +168,11 @@ class _Run:
             rows.append(Row(size, micros * self.rng.uniform(1.0, 1.004), micros * self.rng.uniform(1.0, 1.004)))
         return rows
 
-    def _gpus(self, test: dict[str, Any], members: list[tuple[str, int, int]], hosts: list[str]) -> int:
-        """Return the ranks of a node: what the plan's limit says, else a GPU for each NIC."""
-        for limit in test["limits"]:
-            for name in ("gpus_of_node", "gpus", "gpus_per_node"):
-                if name in limit["inputs"]:
-                    return int(limit["inputs"][name])
+    def _gpus(self, argv: tuple[str, ...], members: list[tuple[str, int, int]], hosts: list[str]) -> int:
+        """Return the ranks of a node, as mpirun was told; without it a GPU for each NIC."""
+        ranks = option(argv, "-np", "-n") if "mpirun" in argv else None
+        if ranks:
+            return max(1, int(ranks) // len(hosts))
         return max(1, len({member[1] for member in members if member[0] == hosts[0]}))
 
     def _write(
