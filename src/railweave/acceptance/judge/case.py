@@ -29,6 +29,11 @@ class Case:
         return tuple(loaded_flows(self.index, self.tallies))
 
     @cached_property
+    def loaded(self) -> frozenset[tuple[str, PortEnd]]:
+        """Return the rounds and lower ends of the links that carried load in them."""
+        return frozenset((flow.round, flow.link.lower) for flow in self.flows)
+
+    @cached_property
     def unequal(self) -> Mapping[tuple[PortEnd, PortEnd], list[Flow]]:
         """Return the flows whose two ends counted differently, by sender and receiver."""
         return imbalances(self.index, self.flows)

@@ -71,7 +71,7 @@ def _explained(
     """Yield who is to blame for which tests of a symptom; None for those that nothing explains."""
     waiting = set(symptom.tests)
     for culprit in culprits:
-        tests = frozenset(name for name in waiting if _slows(case, culprit, case.index.tests[name]))
+        tests = _slowed(case, culprit, waiting)
         if tests:
             waiting -= tests
             yield culprit, tests
@@ -106,13 +106,24 @@ def _suspects(case: Case, tests: frozenset[str]) -> tuple[Element, ...]:
     return tuple(element for element, _ in nics.most_common(_MOST_SUSPECTS))
 
 
-def _slows(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
-    """Tell whether a culprit may have slowed down a test; while all send, a slow test delays others by PFC."""
-    if test.kind not in culprit.slows:
-        return False
-    if test.kind in _SHARED:
-        return any(_touches(case, culprit, other) for other in case.index.tests_of[test.round])
-    return _touches(case, culprit, test)
+def _slowed(case: Case, culprit: Culprit, names: Iterable[str]) -> frozenset[str]:
+    """Return the tests that a culprit may have slowed down; while all send, a slow test delays others by PFC."""
+    shared: dict[str, bool] = {}
+    slowed: set[str] = set()
+    for name in names:
+        test = case.index.tests[name]
+        if test.kind not in culprit.slows:
+            continue
+        if test.kind not in _SHARED:
+            if _touches(case, culprit, test):
+                slowed.add(name)
+            continue
+        if test.round not in shared:
+            others = case.index.tests_of[test.round]
+            shared[test.round] = any(_touches(case, culprit, other) for other in others)
+        if shared[test.round]:
+            slowed.add(name)
+    return frozenset(slowed)
 
 
 def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
@@ -126,16 +137,17 @@ def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
         return True
     if len(set(leaves)) > 1 and culprit.devices and test.kind is not RoundKind.ISOLATED:
         return True
-    return any(_carried(case, link, test) for link in case.index.plan.links if link.cable in culprit.cables)
+    links: list[CoveredLink] = []
+    for cable in culprit.cables:
+        links += case.index.links_of_cable[cable]
+    return any(_carried(case, link, test) for link in links)
 
 
 def _carried(case: Case, link: CoveredLink, test: PlannedTest) -> bool:
     """Tell whether a test may have used a link, which carried something in its round."""
     if not case.index.may_cross(test, link):
         return False
-    if link.nic_port is not None:
-        return True
-    return any(flow.round == test.round and flow.link is link for flow in case.flows)
+    return link.nic_port is not None or (test.round, link.lower) in case.loaded
 
 
 def _tests_text(case: Case, symptom: Symptom, tests: frozenset[str]) -> str:

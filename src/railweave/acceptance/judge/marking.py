@@ -54,14 +54,13 @@ def stray_traffic(case: Case) -> tuple[StrayTraffic, ...]:
 
 
 def _strays_at(case: Case, counts: RoundTally, link: CoveredLink, queues: set[int]) -> Iterator[StrayTraffic]:
-    senders: set[str] = set()
-    for test in case.crossings[link.nic_port] if link.nic_port is not None else ():
-        if test.round == counts.round and test.receiver == link.nic_port:
-            senders.add(test.sender.node)
+    if link.nic_port is None:
+        return
+    senders = case.index.senders_to[counts.round, link.nic_port]
     for queue, counted in counts.queues.get(link.upper, {}).items():
         sent = counted.get(CounterMeaning.SENT_BYTES)
         if queue not in queues and sent is not None:
-            yield StrayTraffic(link, counts.round, queue, sent, frozenset(senders))
+            yield StrayTraffic(link, counts.round, queue, sent, senders)
 
 
 def dscp_symptoms(case: Case) -> Iterator[Symptom]:

@@ -92,6 +92,23 @@ class PlanIndex:
         return {planned.id: planned for planned in self.plan.rounds}
 
     @cached_property
+    def links_of_cable(self) -> Mapping[str, list[CoveredLink]]:
+        """Return the links of each cable."""
+        links: dict[str, list[CoveredLink]] = defaultdict(list)
+        for link in self.plan.links:
+            links[link.cable].append(link)
+        return links
+
+    @cached_property
+    def senders_to(self) -> Mapping[tuple[str, NicPort], frozenset[str]]:
+        """Return the nodes that send to a NIC port, by round and port."""
+        senders: dict[tuple[str, NicPort], frozenset[str]] = defaultdict(frozenset)
+        for test in self.plan.tests:
+            if test.receiver is not None:
+                senders[test.round, test.receiver] |= {test.sender.node}
+        return senders
+
+    @cached_property
     def tests_of(self) -> Mapping[str, list[PlannedTest]]:
         """Return the tests of each round."""
         tests: dict[str, list[PlannedTest]] = defaultdict(list)
