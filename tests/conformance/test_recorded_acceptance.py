@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from railweave.acceptance.counters import counter_delta, row_has_restarted
 from railweave.acceptance.readers.registry import read_tool_output
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "formats"
@@ -33,3 +34,42 @@ def test_a_recorded_output_is_read_as_expected(name: str) -> None:
     for key, value in expected.get("values", {}).items():
         if not key.startswith("not_"):
             assert equal_as_printed(reading.values.get(key), value), (key, value, reading.values.get(key))
+
+
+SHORT = {
+    "pfc3.tx": "SAI_PORT_STAT_PFC_3_TX_PKTS",
+    "pfc3.rx": "SAI_PORT_STAT_PFC_3_RX_PKTS",
+    "octets": "SAI_PORT_STAT_IF_IN_OCTETS",
+}
+
+
+def port_row(name: str, port: str) -> dict[str, int]:
+    """Return the counters of a port in a dump of COUNTERS_DB, whose object ids change with every reload."""
+    dump = json.loads((FOLDER / name).read_bytes())
+    row = dump[f"COUNTERS:{dump['COUNTERS_PORT_NAME_MAP']['value'][port]}"]["value"]
+    return {counter: int(value) for counter, value in row.items()}
+
+
+@pytest.mark.parametrize("pair", ["06-wrap64", "07-reload"] if NAMES else [])
+def test_recorded_counters_of_a_port_grow_as_expected(pair: str) -> None:
+    before = port_row(f"telemetry/{pair}-before.json", "Ethernet0")
+    after = port_row(f"telemetry/{pair}-after.json", "Ethernet0")
+    expected = EXPECTED[f"telemetry/{pair}-after.json"]
+    restarted = row_has_restarted(before, after)
+    assert restarted is (expected["say"] == "reset")
+    for key, grown in expected["values"].items():
+        if key.startswith("delta."):
+            name = SHORT[key.removeprefix("delta.")]
+            assert counter_delta(name, before[name], after[name], restarted=restarted).grown == grown
+
+
+@pytest.mark.parametrize(
+    "name", ["out_of_sequence", "rx_write_requests", "np_ecn_marked_roce_packets"] if NAMES else []
+)
+def test_recorded_counters_of_a_nic_wrap_at_their_own_width(name: str) -> None:
+    before, after = (
+        json.loads((FOLDER / f"telemetry/50-rdma-statistic-mlx5{when}.json").read_bytes())[0] for when in ("", "-after")
+    )
+    expected = EXPECTED["telemetry/50-rdma-statistic-mlx5-after.json"]["values"]
+    grown = expected[f"mlx5_0.delta.{name.removesuffix('_roce_packets')}"]
+    assert counter_delta(name, before[name], after[name]).grown == grown

@@ -272,6 +272,9 @@ class _RoundReading:
 
 
 def _only_grew(before: dict[str, int], after: dict[str, int]) -> bool:
+    # Most rows of queues and groups never change.
+    if before == after:
+        return True
     if before.keys() == after.keys():
         return all(map(ge, map(after.__getitem__, before), before.values()))
     return all(after[name] >= value for name, value in before.items() if name in after)

@@ -7,9 +7,10 @@ import errno
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import orjson
 
@@ -17,7 +18,8 @@ from railweave.acceptance.model import AcceptancePlan, PlannedTest
 from railweave.acceptance.readers.registry import read_tool_output
 from railweave.acceptance.readers.text import number, whole
 from railweave.acceptance.readings import Answer, NodeResult, ResultMeta, ToolReading
-from railweave.diagnostics import Diagnostic, Severity, Where, error, warning
+from railweave.diagnostics import Diagnostic, Where, error, warning
+from railweave.wording import first_few
 
 _META = ".meta.json"
 # Tools never overwrite each other's files: nccl-tests numbers them (`ar.json.0`).
@@ -45,9 +47,7 @@ def read_results(root: Path, plan: AcceptancePlan) -> tuple[tuple[NodeResult, ..
     reader = _FolderReader(root, plan)
     for test in plan.tests:
         reader.read_test(test)
-    reader.report_unknown()
-    reader.report_missing()
-    return tuple(reader.results), tuple(reader.diagnostics)
+    return tuple(reader.results), tuple(reader.diagnostics())
 
 
 def measuring_nodes(test: PlannedTest) -> tuple[str, ...]:
@@ -92,15 +92,23 @@ def is_tested_version(version: str) -> bool:
     return oldest <= release <= newest
 
 
+class _Complaint(NamedTuple):
+    """What is wrong with any number of results."""
+
+    code: str
+    message: str
+    fix: str
+
+
 class _FolderReader:
-    """Reads test by test; ``results`` and ``diagnostics`` are what it found."""
+    """Reads test by test; ``results`` is what counts, ``complaints`` the results and the first path of each."""
 
     def __init__(self, root: Path, plan: AcceptancePlan) -> None:
         self.folder = str(root / "results")
         self.plan = plan
         self.results: list[NodeResult] = []
-        self.diagnostics: list[Diagnostic] = []
-        self.missing: list[str] = []
+        self.complaints: dict[_Complaint, list[str]] = {}
+        self.paths: dict[_Complaint, str] = {}
         self.without_meta = 0
         try:
             self.plan_sha256 = hashlib.sha256((root / "plan.json").read_bytes()).hexdigest()
@@ -113,122 +121,93 @@ class _FolderReader:
         try:
             names = sorted(os.listdir(folder))
         except OSError:
-            self.missing.append(test.id)
-            return
+            names = []
         files: dict[str, list[str]] = {}
         for name in names:
             match = _SUFFIXES.fullmatch(name)
             if match is not None and not name.endswith(_META):
-                files.setdefault(match[1], []).append(name)
+                files.setdefault(match[1], []).append(f"{folder}/{name}")
         members = {member.node for member in (test.sender, test.receiver, *test.group) if member is not None}
         kept = []
         for node, paths in files.items():
+            where = f"{test.id} of {node}"
             if node not in members:
-                message = f"{node} takes no part in {test.id}, but has a result of it"
-                self._report("RW921", message, f"{folder}/{paths[0]}", "move it away, or to its own test")
+                complaint = _Complaint("RW921", "a node that takes no part has a result", "move it to its own test")
+                self._add(complaint, where, paths[0])
                 continue
-            result = self._node_result(test.id, node, [f"{folder}/{path}" for path in paths])
-            if result is not None:
-                kept.append(result)
+            reading = self._judged(_chosen({path: _reading(path) for path in paths}), node, where)
+            if reading is not None:
+                kept.append(NodeResult(test.id, node, *reading))
         self.results.extend(kept)
         self._check_clocks(test.id, kept)
         measuring = measuring_nodes(test)
         if not any(result.node in measuring for result in kept):
-            self.missing.append(test.id)
+            message = "tests without a result of the node that measures"
+            self._add(_Complaint("RW925", message, "run them again"), test.id, folder)
 
-    def _node_result(self, test: str, node: str, paths: list[str]) -> NodeResult | None:
-        readings = {path: _reading(path) for path in paths}
-        path, reading = self._chosen(readings, f"{test} of {node}")
+    def _judged(
+        self, chosen: tuple[str, ToolReading], node: str, where: str
+    ) -> tuple[ToolReading, ResultMeta | None] | None:
+        """Return what counts of a result and its meta file; None if it belongs to another plan or version."""
+        path, reading = chosen
         meta_path = f"{os.path.dirname(path)}/{node}{_META}"
         meta = None
         try:
             meta = read_meta(_content(meta_path))
+            if meta is None:
+                self._add(_Complaint("RW923", "a meta file is not JSON", "write it anew"), where, meta_path)
         except OSError:
             self.without_meta += 1
-        else:
-            if meta is None:
-                self._report("RW923", f"the meta file of {test} of {node} is not JSON", meta_path, "write it anew")
-        if meta is not None and not self._is_usable(meta, meta_path, f"{test} of {node}"):
-            return None
+        versions = [str(reading.values.get("tool_version", ""))]
+        if meta is not None:
+            versions.append(meta.tool_version)
+            if meta.plan_sha256 and self.plan_sha256 and meta.plan_sha256 != self.plan_sha256:
+                message = f"results of another plan (plan_sha256 {meta.plan_sha256[:12]}…)"
+                self._add(_Complaint("RW922", message, "run this plan, or judge them beside theirs"), where, meta_path)
+                return None
+        for version in versions:
+            if not is_tested_version(version):
+                fix = "use a release that docs/reference/acceptance-results.md names"
+                self._add(_Complaint("RW924", f"the output of {version[:60]!r} is unknown", fix), where, path)
+                return None
+        reading = _own_part(reading, node)
+        message = "; ".join(reading.remarks)
         if not reading.format:
-            message = f"{test} of {node}: {'; '.join(reading.remarks)}"
-            self._report("RW924", message, path, "leave what the tool printed, unchanged, in a file of its own")
-        elif reading.answer in {Answer.INCOMPLETE, Answer.INVALID} or "," in reading.format:
-            self._report("RW923", f"{test} of {node}: {'; '.join(reading.remarks)}", path, "repeat the test")
-        if meta is not None and meta.rc and reading.answer is Answer.OK:
-            message = f"{test} of {node} has a result, but its tool ended with status {meta.rc}"
-            self._report("RW923", message, meta_path, "see what the tool reports, and repeat the test")
-            remarks = (*reading.remarks, f"the tool ended with status {meta.rc}")
-            reading = ToolReading(reading.format, Answer.ERROR, reading.values, remarks)
-        return NodeResult(test, node, reading, meta)
-
-    def _chosen(self, readings: Mapping[str, ToolReading], where: str) -> tuple[str, ToolReading]:
-        """Return the file with a value, JSON before text; files of one node that differ are ambiguous."""
-        order = sorted(readings, key=lambda path: (readings[path].answer is not Answer.OK, ".json" not in path, path))
-        best = readings[order[0]]
-        for path in order[1:]:
-            other = readings[path]
-            if other.answer is Answer.OK and _differ(best, other):
-                names = ", ".join(map(os.path.basename, (order[0], path)))
-                message = f"{where} has several results that differ: {names}"
-                self._report("RW923", message, path, "leave the file of one run")
-                return order[0], ToolReading(best.format, Answer.AMBIGUOUS, {}, (message,))
-        return order[0], best
-
-    def _is_usable(self, meta: ResultMeta, path: str, where: str) -> bool:
-        if meta.plan_sha256 and self.plan_sha256 and meta.plan_sha256 != self.plan_sha256:
-            message = f"the result {where} was made by another plan (plan_sha256 {meta.plan_sha256[:12]}…)"
-            self._report("RW922", message, path, "run this plan, or judge the result beside its own")
-            return False
-        if not is_tested_version(meta.tool_version):
-            message = f"the output of {meta.tool_version[:60]!r} is unknown ({where})"
-            fix = "use a release that docs/reference/acceptance-results.md names"
-            self._report("RW924", message, path, fix)
-            return False
-        if meta.started is not None and meta.ended is not None and meta.ended < meta.started:
-            message = f"the clock of {meta.host or where} went backwards: {where} ended before it started"
-            self._report("RW926", message, path, "set the clock (NTP), and repeat the test")
-        return True
+            self._add(_Complaint("RW924", message, "leave what the tool printed, unchanged"), where, path)
+        elif _is_unusable(reading):
+            self._add(_Complaint("RW923", message, "repeat the test"), where, path)
+        elif meta is not None and meta.rc and reading.answer is Answer.OK:
+            message = f"the tool ended with status {meta.rc}, although it has a result"
+            self._add(_Complaint("RW923", message, "see what the tool reports, and repeat the test"), where, path)
+            reading = ToolReading(reading.format, Answer.ERROR, reading.values, (*reading.remarks, message))
+        return reading, meta
 
     def _check_clocks(self, test: str, results: list[NodeResult]) -> None:
         """Report nodes of one test whose times do not overlap: they ran it together."""
-        metas = [result.meta for result in results if result.meta is not None]
-        starts = [meta.started for meta in metas if meta.started is not None]
-        ends = [meta.ended for meta in metas if meta.ended is not None]
-        if len(starts) > 1 and ends and max(starts) > min(ends):
-            nodes = ", ".join(result.node for result in results)
-            message = f"the clocks of {nodes} differ by {max(starts) - min(ends):,.0f} s or more: {test} at two times"
-            self._report("RW926", message, f"{self.folder}/{test}", "set the clocks (NTP), and repeat the round")
+        starts = [result.meta.started for result in results if result.meta and result.meta.started is not None]
+        ends = [result.meta.ended for result in results if result.meta and result.meta.ended is not None]
+        if starts and ends and max(starts) > min(ends):
+            message = "the clocks of its nodes differ, or went backwards: no time is common to all of them"
+            complaint = _Complaint("RW926", message, "set the clocks (NTP), and repeat the round")
+            self._add(complaint, test, f"{self.folder}/{test}")
 
-    def report_unknown(self) -> None:
+    def _add(self, complaint: _Complaint, where: str, path: str) -> None:
+        self.complaints.setdefault(complaint, []).append(where)
+        self.paths.setdefault(complaint, path)
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
         planned = {test.id for test in self.plan.tests}
-        names = sorted(os.listdir(self.folder)) if os.path.isdir(self.folder) else []
-        unknown = [name for name in names if name not in planned]
-        if unknown:
-            message = f"{len(unknown):,} results belong to no test of the plan, such as {unknown[0]}"
-            self._report(
-                "RW921", message, f"{self.folder}/{unknown[0]}", "judge them beside the plan that they belong to"
-            )
-
-    def report_missing(self) -> None:
-        if self.missing:
-            message = (
-                f"{len(self.missing):,} of {len(self.plan.tests):,} tests have no result of the node that measures"
-            )
-            message += f", such as {self.missing[0]}"
-            self._report("RW925", message, f"{self.folder}/{self.missing[0]}", "run them again")
+        names = os.listdir(self.folder) if os.path.isdir(self.folder) else []
+        for name in sorted(names):
+            if name not in planned:
+                complaint = _Complaint("RW921", "results of no test of the plan", "judge them beside their own plan")
+                self._add(complaint, name, f"{self.folder}/{name}")
+        for complaint, places in self.complaints.items():
+            message = f"{complaint.message}: {first_few(places)}"
+            yield error(complaint.code, message, Where(self.paths[complaint]), fix=complaint.fix)
         if self.without_meta:
-            message = (
-                f"{self.without_meta:,} results have no meta file: when and by which plan they were made is unknown"
-            )
-            fix = "write NODE.meta.json beside each result"
-            self._report("RW922", message, self.folder, fix, Severity.WARNING)
-
-    def _report(self, code: str, message: str, path: str, fix: str, severity: Severity = Severity.ERROR) -> None:
-        make = error
-        if severity is Severity.WARNING:
-            make = warning
-        self.diagnostics.append(make(code, message, Where(path), fix=fix))
+            message = f"{self.without_meta:,} results have no meta file: their plan, time and version are unknown"
+            yield warning("RW922", message, Where(self.folder), fix="write NODE.meta.json beside each result")
 
 
 def _content(path: str) -> bytes:
@@ -244,6 +223,34 @@ def _reading(path: str) -> ToolReading:
         return read_tool_output(_content(path), os.path.basename(path))
     except OSError as fault:
         return ToolReading("", Answer.NOT_MEASURED, {}, (f"cannot be read: {fault.strerror}",))
+
+
+def _chosen(readings: Mapping[str, ToolReading]) -> tuple[str, ToolReading]:
+    """Return the file with a value, JSON before text; files of one node that differ are ambiguous."""
+    order = sorted(readings, key=lambda path: (readings[path].answer is not Answer.OK, ".json" not in path, path))
+    best = readings[order[0]]
+    for path in order[1:]:
+        if readings[path].answer is Answer.OK and _differ(best, readings[path]):
+            names = ", ".join(map(os.path.basename, (order[0], path)))
+            return order[0], ToolReading(best.format, Answer.AMBIGUOUS, {}, (f"several results that differ: {names}",))
+    return order[0], best
+
+
+def _own_part(reading: ToolReading, node: str) -> ToolReading:
+    """Return the values of ``node`` where a launcher has collected those of several hosts in one file."""
+    hosts = reading.values.get("hosts")
+    if not isinstance(hosts, tuple) or node not in hosts:
+        return reading
+    prefix = f"{node}_"
+    own = {name.removeprefix(prefix): value for name, value in reading.values.items() if name.startswith(prefix)}
+    return ToolReading(reading.format, reading.answer, own, reading.remarks)
+
+
+def _is_unusable(reading: ToolReading) -> bool:
+    """Tell whether a file is cut, mixed or not to be believed; a derived unit is not among its doubts."""
+    if reading.answer is Answer.AMBIGUOUS:
+        return "avg_Gbps" not in reading.values
+    return reading.answer in {Answer.INCOMPLETE, Answer.INVALID}
 
 
 _DIFFERENCE = 0.01

@@ -85,7 +85,7 @@ def test_sender_and_receiver_are_read_and_the_sender_measures(tmp_path: Path) ->
 def test_a_test_without_a_result_of_its_sender_is_missing(tmp_path: Path) -> None:
     write(tmp_path, "gpu2.txt", tools.perftest(""))
     write(tmp_path, "gpu2.meta.json", META)
-    missing = "error RW925 1 of 1 tests have no result of the node that measures, such as r001-0001"
+    missing = "error RW925 tests without a result of the node that measures: r001-0001"
     assert read(tmp_path)[1] == [missing]
     assert read(tmp_path / "nothing") == ([], [missing])
 
@@ -94,7 +94,7 @@ def test_without_meta_a_result_counts_with_a_warning(tmp_path: Path) -> None:
     write(tmp_path, "gpu1.json", tools.PERFTEST_JSON)
     results, shown = read(tmp_path)
     assert results == [("gpu1", "ok")]
-    assert shown == ["warning RW922 1 results have no meta file: when and by which plan they were made is unknown"]
+    assert shown == ["warning RW922 1 results have no meta file: their plan, time and version are unknown"]
 
 
 def test_a_result_of_another_plan_is_left_out(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_result_of_another_plan_is_left_out(tmp_path: Path) -> None:
     write(tmp_path, "gpu1.meta.json", {**META, "plan_sha256": "ab" * 32})
     results, shown = read(tmp_path)
     assert results == []
-    assert shown[0] == ("error RW922 the result r001-0001 of gpu1 was made by another plan (plan_sha256 abababababab…)")
+    assert shown[0] == ("error RW922 results of another plan (plan_sha256 abababababab…): r001-0001 of gpu1")
 
 
 def test_an_unknown_version_is_left_out(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_an_unknown_version_is_left_out(tmp_path: Path) -> None:
     write(tmp_path, "gpu1.meta.json", {**META, "tool_version": "perftest 31.01"})
     results, shown = read(tmp_path)
     assert results == []
-    assert shown[0] == "error RW924 the output of 'perftest 31.01' is unknown (r001-0001 of gpu1)"
+    assert shown[0] == "error RW924 the output of 'perftest 31.01' is unknown: r001-0001 of gpu1"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_several_files_of_a_node(tmp_path: Path) -> None:
     write(tmp_path, "gpu1.txt", tools.perftest(tools.bandwidth_row(65536, 200.0)))
     results, shown = read(tmp_path)
     assert results == [("gpu1", "ambiguous")]
-    assert shown == ["error RW923 r001-0001 of gpu1 has several results that differ: gpu1.json, gpu1.txt"]
+    assert shown == ["error RW923 several results that differ: gpu1.json, gpu1.txt: r001-0001 of gpu1"]
 
 
 def test_cut_mixed_unknown_and_foreign_files_are_reported(tmp_path: Path) -> None:
@@ -156,15 +156,40 @@ def test_cut_mixed_unknown_and_foreign_files_are_reported(tmp_path: Path) -> Non
     write(tmp_path, "gpu3.txt", tools.PERFTEST)
     write(tmp_path, "gpu1.txt", tools.PERFTEST, test="r009-0001")
     assert read(tmp_path)[1] == [
-        "error RW923 r001-0001 of gpu1: the file was cut short: it has no result",
-        "error RW924 r001-0001 of gpu2: no known format in gpu2.txt",
-        "error RW921 gpu3 takes no part in r001-0001, but has a result of it",
-        "error RW921 1 results belong to no test of the plan, such as r009-0001",
+        "error RW923 the file was cut short: it has no result: r001-0001 of gpu1",
+        "error RW924 no known format in gpu2.txt: r001-0001 of gpu2",
+        "error RW921 a node that takes no part has a result: r001-0001 of gpu3",
+        "error RW921 results of no test of the plan: r009-0001",
     ]
     write(tmp_path, "gpu1.json", tools.PERFTEST + tools.NCCL)
     assert read(tmp_path)[1][0] == (
-        "error RW923 r001-0001 of gpu1: output of several programs in one file: perftest-text, nccl-text"
+        "error RW923 output of several programs in one file: perftest-text, nccl-text: r001-0001 of gpu1"
     )
+
+
+def test_a_version_in_the_output_counts_too(tmp_path: Path) -> None:
+    write(tmp_path, "gpu1.meta.json", META)
+    write(tmp_path, "gpu1.json", tools.IPERF3.replace("iperf 3.16", "iperf 4.0"))
+    assert read(tmp_path)[1][0] == "error RW924 the output of 'iperf 4.0' is unknown: r001-0001 of gpu1"
+
+
+def test_a_file_of_several_runs_is_reported_and_a_derived_unit_is_not(tmp_path: Path) -> None:
+    write(tmp_path, "gpu1.meta.json", META)
+    write(tmp_path, "gpu1.json", tools.PERFTEST_JSON * 2)
+    assert read(tmp_path) == (
+        [("gpu1", "ambiguous")],
+        ["error RW923 the file holds 2 documents, or parts of them: one a file: r001-0001 of gpu1"],
+    )
+    write(tmp_path, "gpu1.json", tools.PERFTEST_JSON.replace('"', ""))
+    assert read(tmp_path) == ([("gpu1", "ambiguous")], [])
+
+
+def test_a_node_takes_its_own_part_of_what_a_launcher_collected(tmp_path: Path) -> None:
+    outputs = {"gpu1": tools.PERFTEST, "gpu2": tools.perftest(tools.bandwidth_row(65536, 200.0))}
+    lines = [f"{host}: {line}" for host, text in outputs.items() for line in text.splitlines(keepends=True)]
+    write(tmp_path, "gpu1.txt", "".join(lines))
+    results, _ = read_results(tmp_path, PLAN)
+    assert measured_value(results[0].reading, Metric.BANDWIDTH, PAIR) == 391.34
 
 
 def test_a_tool_that_failed_has_no_result(tmp_path: Path) -> None:
@@ -172,7 +197,7 @@ def test_a_tool_that_failed_has_no_result(tmp_path: Path) -> None:
     write(tmp_path, "gpu1.meta.json", {**META, "rc": 1})
     results, shown = read(tmp_path)
     assert results == [("gpu1", "error")]
-    assert shown == ["error RW923 r001-0001 of gpu1 has a result, but its tool ended with status 1"]
+    assert shown == ["error RW923 the tool ended with status 1, although it has a result: r001-0001 of gpu1"]
 
 
 def test_clocks_that_differ_are_reported(tmp_path: Path) -> None:
@@ -181,8 +206,7 @@ def test_clocks_that_differ_are_reported(tmp_path: Path) -> None:
     write(tmp_path, "gpu2.txt", tools.perftest(""))
     write(tmp_path, "gpu2.meta.json", META)
     assert read(tmp_path)[1] == [
-        "error RW926 the clock of gpu1 went backwards: r001-0001 of gpu1 ended before it started",
-        "error RW926 the clocks of gpu1, gpu2 differ by 770 s or more: r001-0001 at two times",
+        "error RW926 the clocks of its nodes differ, or went backwards: no time is common to all of them: r001-0001",
     ]
 
 
@@ -194,7 +218,7 @@ def test_a_meta_file_is_read_as_far_as_it_is_sound(tmp_path: Path) -> None:
     assert meta == (None, None, None, ("a",), "", "", "")
     write(tmp_path, "gpu1.json", tools.PERFTEST_JSON)
     write(tmp_path, "gpu1.meta.json", "{")
-    assert read(tmp_path)[1] == ["error RW923 the meta file of r001-0001 of gpu1 is not JSON"]
+    assert read(tmp_path)[1] == ["error RW923 a meta file is not JSON: r001-0001 of gpu1"]
 
 
 @pytest.mark.parametrize(

@@ -278,6 +278,7 @@ class TestNccl:
         ("old", "new", "answer"),
         [
             ('"okay":"true"', '"okay":"false"', Answer.ERROR),
+            ('"version":3', '"version":9', Answer.AMBIGUOUS),
             ('"nwrong":0.0', '"nwrong":7.0', Answer.ERROR),
             ('"okay":"unchecked"', '"okay":"false"', Answer.ERROR),
             ('"bus_bw":379.93', '"bus_bw":"nan"', Answer.INVALID),

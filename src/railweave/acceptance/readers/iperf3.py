@@ -47,6 +47,8 @@ def _values(start: dict[str, Any], end: dict[str, Any]) -> dict[str, Scalar]:
     values: dict[str, Scalar] = {}
     if isinstance(end.get("streams"), list) and end["streams"]:
         values["streams"] = len(end["streams"])
+    if isinstance(start.get("version"), str):
+        values["tool_version"] = start["version"][:60]
     if _object(start.get("test_start")).get("reverse"):
         values["reverse"] = True
     if "accepted_connection" in start:

@@ -23,6 +23,7 @@ _SIGNS = ("# nThread ", "(elements)", "Test NCCL failure", "NCCL WARN", "ccl-tes
 # NCCL writes a line of its own into the output of all ranks, in newer versions behind a time stamp.
 _LOG = re.compile(r"\n?(?:\[\d{4}-\d\d-\d\d [\d:]+\] )?[\w.-]+:\d+:\d+ \[-?\d+\] .*?NCCL (?:INFO|WARN|TRACE).*\n?")
 _RANK = re.compile(r"^# +Rank +(\d+) .*? on +(\S+) device", re.MULTILINE)
+_VERSION = re.compile(r"# ([nr]ccl-tests version \S+)")
 _LIBRARY = re.compile(r"[nr]ccl-library=(\d{1,9})")
 _BOUNDS = re.compile(r"^# Out of bounds values +: \d+ (OK|FAILED)", re.MULTILINE)
 # Without its line end a number may have lost digits.
@@ -63,6 +64,9 @@ def read_text(text: str) -> ToolReading:
     warnings = text.count("NCCL WARN")
     if warnings:
         values["warn"] = warnings
+    version = _VERSION.search(text)
+    if version is not None:
+        values["tool_version"] = version[1]
     library = _LIBRARY.search(text)
     if library is not None:
         values["nccl_version"] = int(library[1])
@@ -173,6 +177,9 @@ def _row(cells: list[str], names: list[str], *, is_in_place: bool) -> list[Colle
 # --- JSON (-J, file versions 1 to 3) ---
 
 
+_FILE_VERSIONS = (1, 2, 3)
+
+
 def json_matches(documents: Documents) -> bool:
     """Tell whether the first value is a report of nccl-tests or rccl-tests."""
     return "version" in documents.first and not documents.first.keys().isdisjoint(("nccl_version", "rccl_version"))
@@ -196,6 +203,9 @@ def read_json(documents: Documents) -> ToolReading:
     answer, collective = collective_values(list(_json_rows(document.get("results"))))
     values.update(collective)
     answers = [answer, *_read_summary(document, values, remarks)]
+    if whole(document["version"]) not in _FILE_VERSIONS:
+        remarks.append(f"the form of file version {str(document['version'])[:20]} is unknown")
+        answers.append(Answer.AMBIGUOUS)
     if documents.cut or "end_time" not in document:
         remarks.append("the file was cut short: the run did not end")
         answers.append(Answer.INCOMPLETE)
