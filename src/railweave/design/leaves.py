@@ -294,6 +294,8 @@ def _not_whole_stripes(intent: Intent, count: int, better: int, per_stripe: int)
     if with_fewer_rails(intent) is not None:
         # As automatic rails they hold for one stripe alone.
         fix += f", or state rails: {count}"
+    if count == 1:
+        fix += "; one switch for all nodes has no spine: leave topology.spine out"
     return error(
         "RW206",
         f"{counted(count, 'leaf')} cannot be shared out over {over}",

@@ -62,7 +62,7 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
     """
     leaf_indexes = {
         "spine_ports" if layout.spines.count else "leaf_ports": _leaves_by_ports(layout),
-        "reserve": layout.lowest.reserve,
+        "reserve": _reserved_leaves(layout),
         "address_pool": min(need.leaves for need in pool_needs(layout, addressing)),
         "asn": asn_leaves(layout, addressing),
     }
@@ -77,6 +77,13 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
         + sum(group.entry.count * group.entry.gpus for group in layout.sharing),
         first=first,
     )
+
+
+def _reserved_leaves(layout: Layout) -> int:
+    """Return the leaf indexes of a plane that are reserved, in three tiers those of the reserved pods at most."""
+    if not layout.pod:
+        return layout.lowest.reserve
+    return min(layout.lowest.reserve, layout.spines.groups * layout.pod_leaves)
 
 
 def _leaves_by_ports(layout: Layout) -> int:

@@ -61,12 +61,29 @@ topology:
   super_spine: {model: sonic-vs}
   reserve: {pods: 4}
 """
+# Of the 8 leaves in reserve 2 pods hold 4, which a warning says.
+FEWER_PODS = """}
+nodes: [{name: gpu, count: 8, gpus: 8, nics: {count: 8, speed: 100G, model: intel-e810}}]
+topology:
+  shape: rack-aligned
+  links_per_pair: 4
+  leaf: {model: micas-m2-w6930-64qc, downlink_speed: 100G, uplink_speed: 100G}
+  spine: {ports: 8, speed: 200G}
+  reserve: {leaves: 8, pods: 2}
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "nodes"),
-    [(ONE_POD, [16, 64]), (TWO_KINDS, [1, 960]), (SHARED, [2]), (BEHIND, [3, 32]), (RESERVED_PODS, [2, 16])],
-    ids=["pod", "kinds", "shared", "behind", "reserved-pods"],
+    [
+        (ONE_POD, [16, 64]),
+        (TWO_KINDS, [1, 960]),
+        (SHARED, [2]),
+        (BEHIND, [3, 32]),
+        (RESERVED_PODS, [2, 16]),
+        (FEWER_PODS, [8, 64]),
+    ],
+    ids=["pod", "kinds", "shared", "behind", "reserved-pods", "fewer-pods"],
 )
 def test_all_nodes_that_fit_are_a_phase(tmp_path: Path, text: str, nodes: list[int]) -> None:
     path = tmp_path / "pod.yml"
