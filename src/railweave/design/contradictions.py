@@ -1,4 +1,4 @@
-"""Keys of the topology that contradict each other: which of them take part, and values with which they agree.
+"""Keys that contradict each other: which of them take part, and values with which they agree.
 
 A refusal is found at one key, often by counts that follow from several. Those that take part are a smallest set with
 which it stays whatever the others are; it is found by leaving keys to their automatic values, one more at a time.
@@ -31,6 +31,7 @@ _KEYS = (
     "reserve.pods",
     _RATIO,
 )
+_KEYS_OF_NODES = ("stripe", "first_stripe")
 _RATIOS = tuple(map(Fraction, (1, 2, 3, 4, 8, 16)))
 """Values that are tried in place of the oversubscription that is asked for."""
 
@@ -61,6 +62,26 @@ def name_contradictions(
     return tuple(explained)
 
 
+def _keys(intent: Intent) -> tuple[str, ...]:
+    """Return the keys that can take part: paths below ``topology``, and those of entries of nodes."""
+    entries = [f"nodes[{index}].{key}" for index in range(len(intent.nodes)) for key in _KEYS_OF_NODES]
+    return (*_KEYS, *entries)
+
+
+def _path(key: str) -> str:
+    """Return the intent path of a key."""
+    if _entry_of(key) is None:
+        return f"topology.{key}"
+    return key
+
+
+def _entry_of(key: str) -> int | None:
+    """Return the index of the entry of nodes that a key is of, None for one of the topology."""
+    if not key.startswith("nodes["):
+        return None
+    return int(key[len("nodes[") : key.index("]")])
+
+
 def _is_of_counts(diagnostic: Diagnostic) -> bool:
     """Tell whether a diagnostic is an error of counts: pools and AS numbers contradict no key of the topology."""
     return diagnostic.severity is Severity.ERROR and diagnostic.where.path.startswith(("topology", "nodes"))
@@ -68,14 +89,14 @@ def _is_of_counts(diagnostic: Diagnostic) -> bool:
 
 def _given(intent: Intent, refused: Diagnostic) -> tuple[str, ...]:
     """Return the keys that the intent states, that of the refusal last."""
-    given = [key for key in _KEYS if _value(intent, key) is not None]
+    given = [key for key in _keys(intent) if _value(intent, key) is not None]
     # One tier can follow from a single leaf without spines.
     if "tiers" in given and "topology.tiers" not in intent.places:
         given.remove("tiers")
     # The ratio that the workload asks for can be refused as well as one that is stated.
     if intent.topology.oversubscription is None and refused.code != "T-4":
         given.remove(_RATIO)
-    return tuple(sorted(given, key=lambda key: f"topology.{key}" == refused.where.path))
+    return tuple(sorted(given, key=lambda key: _path(key) == refused.where.path))
 
 
 def _taking_part(intent: Intent, given: Sequence[str], refused: Diagnostic, attempt: Attempt) -> tuple[str, ...]:
@@ -93,7 +114,7 @@ def _taking_part(intent: Intent, given: Sequence[str], refused: Diagnostic, atte
         others = [other for other in kept if other != key]
         if stays([other for other in given if other not in others]):
             kept = others
-    return tuple(key for key in _KEYS if key in kept)
+    return tuple(key for key in _keys(intent) if key in kept)
 
 
 def _is_same(diagnostic: Diagnostic, refused: Diagnostic) -> bool:
@@ -131,8 +152,8 @@ def _agreeing(intent: Intent, keys: Sequence[str], given: Sequence[str], attempt
     assert layout is not None  # noqa: S101  it was accepted
     explicit = agreeing
     for key in changed:
-        explicit = _with(explicit, key, _value_in(layout, key))
-    stated = [key for key in _KEYS if key in keys or key in changed]
+        explicit = _with(explicit, key, _value_in(layout, key, intent))
+    stated = [key for key in _keys(intent) if key in keys or key in changed]
     return _stated(explicit if _accepted(explicit, (), attempt) else agreeing, stated)
 
 
@@ -146,7 +167,7 @@ def _accepted(intent: Intent, automatic: Sequence[str], attempt: Attempt) -> Int
 
 
 def _stated(intent: Intent, keys: Iterable[str]) -> tuple[str, ...]:
-    return tuple(f"topology.{key}: {_text(_value(intent, key))}" for key in keys)
+    return tuple(f"{_path(key)}: {_text(_value(intent, key))}" for key in keys)
 
 
 def _text(value: int | Fraction | None) -> str:
@@ -162,7 +183,11 @@ def _value(intent: Intent, key: str) -> int | Fraction | None:
     if key == _RATIO:
         return asked_ratio(intent)
     part, _, field = key.rpartition(".")
-    holder = getattr(intent.topology, part) if part else intent.topology
+    entry = _entry_of(key)
+    if entry is not None:
+        holder = intent.nodes[entry]
+    else:
+        holder = getattr(intent.topology, part) if part else intent.topology
     value: int | None = getattr(holder, field, None)
     return value
 
@@ -170,6 +195,11 @@ def _value(intent: Intent, key: str) -> int | Fraction | None:
 def _with(intent: Intent, key: str, value: int | Fraction | None) -> Intent:
     topology = intent.topology
     part, _, field = key.rpartition(".")
+    entry = _entry_of(key)
+    if entry is not None:
+        nodes = list(intent.nodes)
+        nodes[entry] = nodes[entry].with_values(**{field: value})
+        return replace(intent, nodes=tuple(nodes))
     if part:
         topology = topology.with_values(**{part: getattr(topology, part).with_values(**{field: value})})
     else:
@@ -177,8 +207,12 @@ def _with(intent: Intent, key: str, value: int | Fraction | None) -> Intent:
     return replace(intent, topology=topology)
 
 
-def _value_in(layout: Layout, key: str) -> int | Fraction | None:
-    """Return the value of a key in a layout."""
+def _value_in(layout: Layout, key: str, intent: Intent) -> int | Fraction | None:
+    """Return the value of a key in a layout of an intent."""
+    entry = _entry_of(key)
+    if entry is not None:
+        group = next(group for group in layout.groups if group.entry.name == intent.nodes[entry].name)
+        return group.first_stripe if key.endswith("first_stripe") else group.stripe_nodes
     supers = layout.super_spines
     values: dict[str, int | Fraction | None] = {
         "stripe": layout.groups[0].stripe_nodes,

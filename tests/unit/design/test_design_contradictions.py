@@ -70,3 +70,29 @@ def test_all_keys_that_take_part_are_named_with_values_that_are_accepted(case: s
 def test_one_key_alone_contradicts_no_other(changes: dict[str, object]) -> None:
     (refused,) = refusals(changes)
     assert NAMED.search(refused.fix) is None
+
+
+@pytest.mark.parametrize(
+    ("reserve", "first", "fix"),
+    [
+        (
+            "",
+            2,
+            "these contradict each other: topology.stripe: 16 and nodes[1].first_stripe: 2;"
+            " consistent is topology.stripe: 32 and nodes[1].first_stripe: 2",
+        ),
+        (
+            "\n  reserve: {leaves: 8}",
+            4,
+            "these contradict each other: topology.reserve.leaves: 8 and nodes[1].first_stripe: 4;"
+            " consistent is topology.stripe: 32, topology.reserve.leaves: 32 and nodes[1].first_stripe: 4",
+        ),
+    ],
+    ids=["stripe", "reserve"],
+)
+def test_keys_of_nodes_take_part_as_well(reserve: str, first: int, fix: str) -> None:
+    text = BASE.replace("connectx-7}}]", f"connectx-7}}}}, {{name: b, first_stripe: {first}, NODES]")
+    nodes = "count: 8, gpus: 0, role: storage, nics: {count: 4, speed: 400G, model: connectx-7}}"
+    text = text.replace("NODES", nodes).replace("topology:", f"topology:\n  stripe: 16{reserve}")
+    (refusal,) = (found for found in design(load_intent_text(text, "c.yml"), load_catalog()).diagnostics if found.fix)
+    assert refusal.fix.endswith(fix)
