@@ -185,9 +185,9 @@ def _value(intent: Intent, key: str) -> int | Fraction | None:
     part, _, field = key.rpartition(".")
     entry = _entry_of(key)
     if entry is not None:
-        holder = intent.nodes[entry]
-    else:
-        holder = getattr(intent.topology, part) if part else intent.topology
+        of_entry: int | None = getattr(intent.nodes[entry], field)
+        return of_entry
+    holder = getattr(intent.topology, part) if part else intent.topology
     value: int | None = getattr(holder, field, None)
     return value
 
