@@ -16,16 +16,15 @@ from hypothesis import strategies as st
 from schema_leaves import leaves, with_values
 
 from railweave import api
-from railweave.checks.config import check_design
 from railweave.checks.intent import check_intent
+from railweave.checks.rules.rw305_fixed_ends import fixed_ends
 from railweave.design.build import countable, design
-from railweave.design.keeping import cables_and_addresses
+from railweave.design.keeping import cables_and_addresses, keep_what_runs, kept_diagnostics
 from railweave.diagnostics import Diagnostic, has_errors
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Nodes, Topology
-from railweave.plan.consent import PLAN_ALONE, check_consent
 
 # The space is large, and an example is soon tried. Its documents are short, and shrinking takes minutes.
 many = settings(max_examples=2 * settings().max_examples, phases=(Phase.explicit, Phase.reuse, Phase.generate))
@@ -51,7 +50,7 @@ def test_growth_keeps_what_runs_or_is_refused_with_the_line_that_keeps_it(start:
         if after is None:
             # Refused by the design, with a fix: the fabric stays as it is.
             continue
-        check_fabric(after, grown)
+        check_fabric(after)
         if lost(before, after):
             grown = kept(document, grown, before, after)
             after = fabric_of(grown)
@@ -75,7 +74,7 @@ def text_of(document: Document) -> str:
     return str(yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False))
 
 
-def check_fabric(fabric: Fabric, document: Document) -> None:
+def check_fabric(fabric: Fabric) -> None:
     """Check that nothing is given twice, that both ends of a link run at its speed, and that its medium is sold."""
     check_nothing_is_given_twice(fabric)
     for link in fabric.links:
@@ -85,39 +84,31 @@ def check_fabric(fabric: Fabric, document: Document) -> None:
         if link.is_access:
             assert upper.stripe == fabric.host_of[link.lower].stripe
     if all(switch.panel.is_model for switch in fabric.switches):
-        where = load_intent_text(text_of(document), "intent.yml").where
-        assert "RW305" not in {found.code for found in check_design(fabric, where)}
+        assert not [*fixed_ends(fabric)]
 
 
 def lost(before: Fabric, after: Fabric) -> set[str]:
     """Return what a switch or cable that runs would lose: its identity, a port, an end, an address."""
-    return lost_of_switches(before, after) | lost_of_nodes(before, after) | lost_cables(before, after)
+    cables = cables_and_addresses(before) - cables_and_addresses(after)
+    return lost_of_switches(before, after) | {" ".join(map(str, cable)) for cable in cables}
 
 
 def lost_of_switches(before: Fabric, after: Fabric) -> set[str]:
-    found = set()
-    for switch in before.switches:
-        now = after.switch_of.get(switch.name)
-        if now is None:
-            found.add(switch.name)
-            continue
-        assert switch.panel.model == now.panel.model
-        identities = [
-            (one.asn, one.loopback, one.number, one.plane, fabric.host_blocks.get(one.name))
-            for one, fabric in ((switch, before), (now, after))
-        ]
-        if identities[0] != identities[1]:
-            found.add(switch.name)
-    return found
+    """Return the switches that would have another identity, or have gone."""
+    return {switch.name for switch in before.switches if identity(before, switch.name) != identity(after, switch.name)}
+
+
+def identity(fabric: Fabric, name: str) -> tuple[object, ...] | None:
+    switch = fabric.switch_of.get(name)
+    if switch is None:
+        return None
+    block = fabric.host_blocks.get(name)
+    return switch.panel.model, switch.asn, switch.loopback, switch.number, switch.plane, block
 
 
 def lost_of_nodes(before: Fabric, after: Fabric) -> set[str]:
     cables = cables_and_addresses(before) - cables_and_addresses(after)
     return {" ".join(map(str, cable)) for cable in cables if cable[0] in before.host_of}
-
-
-def lost_cables(before: Fabric, after: Fabric) -> set[str]:
-    return {" ".join(map(str, cable)) for cable in cables_and_addresses(before) - cables_and_addresses(after)}
 
 
 def kept(document: Document, grown: Document, before: Fabric, after: Fabric) -> Document:
@@ -126,14 +117,19 @@ def kept(document: Document, grown: Document, before: Fabric, after: Fabric) -> 
     if not all(switch.panel.is_model for switch in (*before.switches, *after.switches)):
         # Such a fabric can be sized, but not planned.
         return grown
-    diagnostics = refusals(document, grown)
-    assert diagnostics, "nothing refuses the change"
-    lines = " ".join(found.fix for found in diagnostics if found.code == "RW506")
+    if lost_of_nodes(before, after) or lost_of_switches(before, after):
+        diagnostics = refusals(document, grown)
+        # Leaves without nodes, of a stated number, may go, and of a stated number of spines those that another pod gets.
+        stated_counts = [document["topology"].get(tier, {}).get("count") for tier in ("leaf", "spine")]
+        assert diagnostics or any(stated_counts), "nothing refuses the change"
+    else:
+        # More spines, or another tier, move cables between switches; a plan names each (RW515).
+        intent = load_intent_text(text_of(grown), "intent.yml")
+        diagnostics = [*kept_diagnostics(keep_what_runs(intent, before, after, CATALOG))]
+    lines = " ".join(found.fix for found in diagnostics)
     stated = with_lines(grown, lines)
     if stated == grown:
-        if not lost_of_nodes(before, after):
-            return grown
-        for candidate in with_values_that_run(grown, before, after):
+        for candidate in with_values_that_run(grown, before) if lost_of_nodes(before, after) else ():
             fabric = fabric_of(candidate)
             assert fabric is None or lost_of_nodes(before, fabric), f"no line, and this keeps what runs: {candidate}"
         return grown
@@ -149,17 +145,16 @@ def kept(document: Document, grown: Document, before: Fabric, after: Fabric) -> 
 
 
 def refusals(document: Document, grown: Document) -> list[Diagnostic]:
-    """Return what `diff` refuses, else what a deployment of its plan would be refused for."""
+    """Return the identities that `diff` refuses to change. It refuses them before it compares the switches."""
     with TemporaryDirectory() as folder:
         running, intended = Path(folder, "running.yml"), Path(folder, "intended.yml")
         running.write_text(text_of(document), encoding="utf-8")
         intended.write_text(text_of(grown), encoding="utf-8")
         try:
-            plan = api.diff(api.open_project(intended), str(running))
+            api.diff(api.open_project(intended), str(running))
         except RefusedError as refused:
-            return [*refused.diagnostics]
-    codes = {"RW506", "RW515"}
-    return [found for found in check_consent(plan, PLAN_ALONE) if found.code in codes]
+            return [found for found in refused.diagnostics if found.code == "RW506"]
+    return []
 
 
 def with_lines(document: Document, fixes: str) -> Document:
@@ -180,7 +175,7 @@ def with_lines(document: Document, fixes: str) -> Document:
     return changed
 
 
-def with_values_that_run(document: Document, before: Fabric, after: Fabric) -> Iterable[Document]:
+def with_values_that_run(document: Document, before: Fabric) -> Iterable[Document]:
     """Yield the document with what it leaves automatic stated as it runs: rails, first stripes, shared stripes."""
     stated = copy.deepcopy(document)
     topology = stated["topology"]
