@@ -119,7 +119,7 @@ def kept(document: Document, grown: Document, before: Fabric, after: Fabric) -> 
         return grown
     if lost_of_nodes(before, after) or lost_of_switches(before, after):
         diagnostics = refusals(document, grown)
-        # Leaves without nodes, of a stated number, may go, and of a stated number of spines those that another pod gets.
+        # Of a stated number, leaves without nodes may go, and spines that another pod gets.
         stated_counts = [document["topology"].get(tier, {}).get("count") for tier in ("leaf", "spine")]
         assert diagnostics or any(stated_counts), "nothing refuses the change"
     else:
