@@ -23,9 +23,6 @@ _WORST_PART = 0.5
 # Shares that differ by less than this are equal.
 _EQUAL = 1e-9
 
-_Group = tuple[int, tuple[int, ...]]
-"""Leaves whose flows spread alike: their pod, and the spine at each of their uplinks."""
-
 
 class FlowCounts(NamedTuple):
     """The mean number of flows on a link of each bundle, away from the nodes and towards them."""
@@ -57,10 +54,13 @@ class Coverage:
         self._paths = paths
         self._covered_share = covered_share
         self._number = {switch.name: number for number, switch in enumerate(paths.fabric.switches)}
-        self._groups: list[_Group] = []
+        # Switches whose flows spread alike: of one pod, with the same spine at each of their uplinks.
+        numbers: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._groups: list[int] = []
         for number, links in enumerate(paths.up):
-            self._groups.append((paths.pod[number], tuple(spine for _, spine in links)))
-        self._routes: dict[tuple[_Group, _Group], LeafRoutes] = {}
+            group = paths.pod[number], tuple(spine for _, spine in links)
+            self._groups.append(numbers.setdefault(group, len(numbers)))
+        self._routes: dict[tuple[int, int], LeafRoutes] = {}
         self._regular = True
         # The bundle of each link by its number, and the speed of a bundle's links.
         self._bundle_of = self._regular_bundles()
@@ -96,7 +96,7 @@ class Coverage:
             if groups not in self._routes:
                 self._routes[groups] = self._checked(self._routes_between(source, target), source, target)
         flows = FlowCounts([0.0] * len(self._speeds_gbps), [0.0] * len(self._speeds_gbps))
-        of_groups: dict[tuple[_Group, _Group], int] = {}
+        of_groups: dict[tuple[int, int], int] = {}
         for (source, target), count in between.items():
             groups = self._groups[source], self._groups[target]
             of_groups[groups] = of_groups.get(groups, 0) + count

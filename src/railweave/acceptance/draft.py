@@ -115,12 +115,8 @@ class PlanDraft:
                 rounds_of[bits] = self._round_ids(bits)
             lower = PortEnd(link.lower, ports_of[link.lower][link.lower_port].name)
             upper = PortEnd(link.upper, ports_of[link.upper][link.upper_port].name)
-            links.append(
-                CoveredLink(
-                    *(name, lower, upper, probability, rounds_of[bits]),
-                    *(link.kind, link.speed_gbps, link.plane, link.rail, nic_port),
-                )
-            )
+            place = (link.kind, link.speed_gbps, link.plane, link.rail, nic_port)
+            links.append(CoveredLink(name, lower, upper, probability, rounds_of[bits], *place))
         return tuple(links)
 
     def _round_ids(self, bits: int) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ _HOUR_S = 3600
 class LevelSizes(NamedTuple):
     """The rounds of a level."""
 
-    # At most; the tests of all isolated rounds are at most a quarter of `tests`, and those of loaded rounds the rest.
+    # At most; the tests of isolated rounds are at most an eighth of `tests`, those of loaded rounds three quarters.
     isolated: int
     loaded: int
     tests: int
@@ -83,17 +83,22 @@ def collective_seconds(nodes: int) -> int:
     return _COLLECTIVE_S + nodes // _COLLECTIVE_NODES_PER_SECOND
 
 
+def rotation_counts(lanes: Sequence[Lane]) -> dict[RotationKind, int]:
+    """Return how many rotations of each kind lanes have, the kinds in the order of use."""
+    return {
+        RotationKind.ACROSS: across_steps(lanes),
+        RotationKind.RAILS: rail_steps(lanes),
+        RotationKind.WITHIN: within_steps(lanes),
+    }
+
+
 def rotations(lanes: Sequence[Lane], level: Level, seed: int) -> list[Rotation]:
     """Return the rotations of loaded rounds in the order in which a level takes them: kinds take turns.
 
     Level full has one for each pair of a lane while lanes are short.
     """
     largest = max(len(lane.ports) for lane in lanes)
-    counts = {
-        RotationKind.ACROSS: across_steps(lanes),
-        RotationKind.RAILS: rail_steps(lanes),
-        RotationKind.WITHIN: within_steps(lanes),
-    }
+    counts = rotation_counts(lanes)
     if level is Level.FULL and largest <= EVERY_PAIR_NODES:
         counts = {RotationKind.EVERY: largest - 1, RotationKind.RAILS: counts[RotationKind.RAILS]}
     by_kind = []

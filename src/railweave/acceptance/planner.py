@@ -8,7 +8,14 @@ from railweave.acceptance.commands import PairCommands, collective_command
 from railweave.acceptance.coverage import Coverage, FlowCounts
 from railweave.acceptance.draft import PlanDraft
 from railweave.acceptance.endpoints import Endpoint, Lane, Pair, lanes_of
-from railweave.acceptance.levels import collective_seconds, rotations, round_overhead_s, sizes_of, soak_seconds
+from railweave.acceptance.levels import (
+    collective_seconds,
+    rotation_counts,
+    rotations,
+    round_overhead_s,
+    sizes_of,
+    soak_seconds,
+)
 from railweave.acceptance.limits.basis import LimitShares, NicPair, PairLimits
 from railweave.acceptance.limits.collectives import Algorithm, collective_limit
 from railweave.acceptance.limits.incast import incast_limits, incast_senders
@@ -37,6 +44,7 @@ from railweave.acceptance.rounds.rotations import (
     isolated,
     pairs_of,
     spread,
+    steps,
 )
 from railweave.catalog.load import Catalog
 from railweave.diagnostics import error
@@ -166,17 +174,16 @@ class ToolRounds:
 
     def _sources(self) -> list[list[list[Pair]]]:
         """Return the groups of pairs with a path of their own: of one rotation of each kind that has pairs."""
-        sources = []
-        for kind in (RotationKind.ACROSS, RotationKind.RAILS, RotationKind.WITHIN):
-            chosen = [rotation for rotation in self._rotations if rotation.kind is kind]
-            if chosen:
-                sources.append(isolated(self._pairs(chosen[0])))
+        first = []
+        for kind, count in rotation_counts(self._lanes).items():
+            first += [Rotation(kind, step) for step in steps(count, self._given.seed)[:1]]
+        sources = [isolated(self._pairs(rotation)) for rotation in first]
         return [groups for groups in sources if groups]
 
     def _add_isolated(self, sources: Sequence[Sequence[Sequence[Pair]]]) -> None:
         queue_pairs = self._policy.queue_pairs
         largest = max((len(pairs) for groups in sources for pairs in groups), default=1)
-        most = min(self._sizes.isolated, self._sizes.tests // 4 // largest)
+        most = min(self._sizes.isolated, self._sizes.tests // 8 // largest)
         for groups in sources:
             for number in spread(len(groups), max(1, most // len(sources))):
                 pairs = groups[number]

@@ -1,5 +1,6 @@
 """Acceptance of a fabric: the tests that it must pass, and the verdict on their results, from files alone."""
 
+import gc
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
@@ -58,6 +59,8 @@ def plan(
         scope = named_scope(fabric, only)
     gpus_of = {entry.name: entry.gpus or 0 for entry in designed.intent.nodes}
     policy = fabric.policies.acceptance
+    # The fabric never becomes garbage here; a hundred thousand tests would make Python look through it many times.
+    gc.freeze()
     given = PlanInput(fabric, designed.catalog, policy, designed.intent.sha256, gpus_of, level, seed, scope)
     planned = plan_acceptance(given)
     return summary_of(given, planned, _write_plan(planned, out))
