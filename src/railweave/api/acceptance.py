@@ -1,7 +1,5 @@
 """Acceptance of a fabric: the tests that it must pass, and the verdict on their results, from files alone."""
 
-import gc
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -9,20 +7,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from railweave.acceptance.counters import read_counters
-from railweave.acceptance.document import PLAN_FILE, ReadPlan, plan_blocks, read_plan
+from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
 from railweave.acceptance.folder import read_results
 from railweave.acceptance.judge.document import VERDICT_FILE, verdict_json
 from railweave.acceptance.judge.verdict import AcceptanceVerdict
 from railweave.acceptance.judge.verdict import judge as judge_results
 from railweave.acceptance.loads import LinkLoads, link_loads
-from railweave.acceptance.model import AcceptancePlan, Level
-from railweave.acceptance.narrowing import changed_scope, named_scope
-from railweave.acceptance.planner import PlanInput, plan_acceptance
 from railweave.acceptance.readers.registry import read_tool_output
 from railweave.acceptance.readings import ToolReading
-from railweave.acceptance.summary import PlanSummary, summary_of
-from railweave.api.design.intent import commit_at, designed_at, load_configurable
-from railweave.api.project import STATE, Project
+from railweave.acceptance.summary import PlanSummary
+from railweave.api.acceptance_plans import plan
+from railweave.api.design.intent import commit_at
+from railweave.api.project import STATE
 from railweave.diagnostics import Diagnostic, Where, warning
 from railweave.errors import RailweaveError, UsageError
 from railweave.files import cannot_write, write_private
@@ -39,49 +35,6 @@ __all__ = [
     "read_outputs",
     "read_plan",
 ]
-
-
-def plan(
-    project: Project, out: Path, *, level: Level = Level.QUICK, seed: int = 0, base: str = "", only: str = ""
-) -> PlanSummary:
-    """Write the acceptance plan of the fabric into the directory ``out``, and return it in short.
-
-    ``base`` is a git revision or a file: only what is new since then is tested, with peers outside it. ``only`` has
-    nodes and switches by name or pattern, with commas. Raises RefusedError with every error of the intent and where
-    there is nothing to test, UsageError for unknown names, RailweaveError where nothing can be written.
-    """
-    designed = load_configurable(project.intent)
-    fabric = designed.fabric
-    scope = None
-    if base:
-        scope = changed_scope(designed_at(base, project.intent).fabric, fabric)
-    elif only:
-        scope = named_scope(fabric, only)
-    gpus_of = {entry.name: entry.gpus or 0 for entry in designed.intent.nodes}
-    policy = fabric.policies.acceptance
-    # The fabric never becomes garbage here; a hundred thousand tests would make Python look through it many times.
-    gc.freeze()
-    given = PlanInput(fabric, designed.catalog, policy, designed.intent.sha256, gpus_of, level, seed, scope)
-    planned = plan_acceptance(given)
-    return summary_of(given, planned, _write_plan(planned, out))
-
-
-def _write_plan(planned: AcceptancePlan, out: Path) -> str:
-    """Write ``plan.json`` line by line, which replaces an earlier one at once; return its SHA-256."""
-    written = hashlib.sha256()
-    path = out / PLAN_FILE
-    # Beside it, because a rename is atomic only within a file system.
-    fresh = path.with_name(f".{PLAN_FILE}.new")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with fresh.open("wb") as file:
-            for block in plan_blocks(planned):
-                written.update(block)
-                file.write(block)
-        fresh.replace(path)
-    except OSError as fault:
-        raise RailweaveError(cannot_write(path, fault)) from fault
-    return written.hexdigest()
 
 
 def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:

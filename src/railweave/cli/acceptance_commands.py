@@ -36,12 +36,14 @@ def plan(
     json: AsJson = False,
 ) -> None:
     """Plan the tests of a fabric with their limits; touches no device."""
+    # Not through `api.acceptance`, which also imports the judge.
+    from railweave.api.acceptance_plans import plan as write_plan
     from railweave.report.acceptance_plan import plan_summary_json, plan_summary_view
 
     if base and only:
         raise UsageError("--from and --only exclude each other: name what changed, or where it began")
     project = api.open_project(intent or option)
-    summary = api.acceptance.plan(project, out, level=level, seed=seed, base=base, only=only)
+    summary = write_plan(project, out, level=level, seed=seed, base=base, only=only)
     print_result(summary, plan_summary_json, plan_summary_view, as_json=json)
 
 

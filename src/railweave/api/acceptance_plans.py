@@ -1,0 +1,60 @@
+"""Plans of acceptance tests, written into directories; apart from the judge, whose modules a plan does not need."""
+
+import gc
+import hashlib
+from pathlib import Path
+
+from railweave.acceptance.document import PLAN_FILE, plan_blocks
+from railweave.acceptance.model import AcceptancePlan, Level
+from railweave.acceptance.narrowing import changed_scope, named_scope
+from railweave.acceptance.planner import PlanInput, plan_acceptance
+from railweave.acceptance.summary import PlanSummary, summary_of
+from railweave.api.design.intent import designed_at, load_configurable
+from railweave.api.project import Project
+from railweave.errors import RailweaveError
+from railweave.files import cannot_write
+
+__all__ = ["plan"]
+
+
+def plan(
+    project: Project, out: Path, *, level: Level = Level.QUICK, seed: int = 0, base: str = "", only: str = ""
+) -> PlanSummary:
+    """Write the acceptance plan of the fabric into the directory ``out``, and return it in short.
+
+    ``base`` is a git revision or a file: only what is new since then is tested, with peers outside it. ``only`` has
+    nodes and switches by name or pattern, with commas. Raises RefusedError with every error of the intent and where
+    there is nothing to test, UsageError for unknown names, RailweaveError where nothing can be written.
+    """
+    designed = load_configurable(project.intent)
+    fabric = designed.fabric
+    scope = None
+    if base:
+        scope = changed_scope(designed_at(base, project.intent).fabric, fabric)
+    elif only:
+        scope = named_scope(fabric, only)
+    gpus_of = {entry.name: entry.gpus or 0 for entry in designed.intent.nodes}
+    policy = fabric.policies.acceptance
+    # The fabric never becomes garbage here; a hundred thousand tests would make Python look through it many times.
+    gc.freeze()
+    given = PlanInput(fabric, designed.catalog, policy, designed.intent.sha256, gpus_of, level, seed, scope)
+    planned = plan_acceptance(given)
+    return summary_of(given, planned, _write_plan(planned, out))
+
+
+def _write_plan(planned: AcceptancePlan, out: Path) -> str:
+    """Write ``plan.json`` line by line, which replaces an earlier one at once; return its SHA-256."""
+    written = hashlib.sha256()
+    path = out / PLAN_FILE
+    # Beside it, because a rename is atomic only within a file system.
+    fresh = path.with_name(f".{PLAN_FILE}.new")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with fresh.open("wb") as file:
+            for block in plan_blocks(planned):
+                written.update(block)
+                file.write(block)
+        fresh.replace(path)
+    except OSError as fault:
+        raise RailweaveError(cannot_write(path, fault)) from fault
+    return written.hexdigest()
