@@ -1,9 +1,11 @@
 """Counters of every port, queue, group and NIC, which grow and are written before and after each round."""
 
-import json
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
+
+import orjson
 
 from acceptance_faults.fabric import End
 from acceptance_faults.nature import Conditions
@@ -44,6 +46,7 @@ class Counters:
         self, ports: list[End], nodes: set[str], queues: list[int], priorities: list[int], rng: Random, when: float
     ) -> None:
         self.rng = rng
+        self._random = rng.random
         self.when = when
         self.nodes = nodes
         self.documents: dict[str, Any] = {}
@@ -84,14 +87,24 @@ class Counters:
             return self.rng.randrange(10**6, 10**9)
         return self.rng.randrange(0, 5000)
 
+    def row(self, device: str, table: str, row: str) -> dict[str, int]:
+        """Return the counters of a port, queue, group or NIC."""
+        values: dict[str, int] = self.documents[device][table][row]
+        return values
+
     def grow(self, device: str, table: str, row: str, name: str, amount: float) -> None:
         """Let a counter grow; fractions are rounded at random, so that rare events happen sometimes."""
+        self.add(self.documents[device][table][row], name, amount)
+
+    def add(self, values: dict[str, int], name: str, amount: float) -> None:
+        """Let a counter of a row grow."""
         whole = int(amount)
-        if self.rng.random() < amount - whole:
+        if whole != amount and self._random() < amount - whole:
             whole += 1
-        values = self.documents[device][table][row]
         value = values[name] + whole
-        values[name] = value % 2**32 if name in NARROW else value
+        if name in NARROW:
+            value %= 2**32
+        values[name] = value
 
     def peak(self, device: str, table: str, row: str, name: str, value: float) -> None:
         """Raise a watermark that lasts until somebody clears it (PERSISTENT_WATERMARKS)."""
@@ -107,7 +120,8 @@ class Counters:
             document["at"] = round(
                 self.when + self.rng.uniform(-1, 1) * conditions.constants.clock_skew_s + self.rng.uniform(0, 1.5), 3
             )
-            (folder / f"{device}.json").write_text(json.dumps(self._shown(document, device, conditions, baseline)))
+            shown = self._shown(document, device, conditions, baseline)
+            (folder / f"{device}.json").write_bytes(orjson.dumps(shown))
 
     def kept(self, conditions: Conditions) -> Lies:
         """Return the values of the counters that lie, as they are before a round."""
@@ -120,7 +134,7 @@ class Counters:
         lies = {key: share for key, share in conditions.lying.items() if key[0] == device}
         if not lies or baseline is None:
             return document
-        shown = json.loads(json.dumps(document))
+        shown = deepcopy(document)
         table = shown["nics" if device in self.nodes else "ports"]
         for key, share in lies.items():
             _, port, name = key

@@ -10,6 +10,12 @@ from acceptance_faults.fabric import End, Fabric, Hop, max_min_rates, nic_key
 from acceptance_faults.nature import Conditions
 from acceptance_faults.queues import PACKET_BYTES, congest
 
+IN_OCTETS = SAI + "IF_IN_OCTETS"
+OUT_OCTETS = SAI + "IF_OUT_OCTETS"
+IN_PACKETS = SAI + "IF_IN_UCAST_PKTS"
+OUT_PACKETS = SAI + "IF_OUT_UCAST_PKTS"
+QUEUE_BYTES = QUEUE + "BYTES"
+QUEUE_PACKETS = QUEUE + "PACKETS"
 PAYLOAD_BYTES = 4096
 # Preamble and inter-frame gap, which no counter counts.
 GAP_BYTES = 20
@@ -106,6 +112,7 @@ class Model:
         self.rng = rng
         # Frames of a direction that its far end had not counted at the last reading.
         self._late: dict[Hop, float] = {}
+        self._row_of: dict[Hop, tuple[dict[str, int], dict[str, int]]] = {}
         # Sending capacity of each direction of each wire: place x 2, up is odd.
         self.capacity: list[float] = []
         for wire in fabric.wires:
@@ -375,40 +382,53 @@ class Model:
         count.grow(sender.device, "nics", sender.port, "local_ack_timeout_err", packets * 0.02)
 
     def _carry(self, hop: Hop, queue: int, amount: float, size: float, lost: float) -> None:
-        count = self.counters
-        nodes = self.fabric.nodes
-        device, port = self.fabric.sending_end(hop)
+        add = self.counters.add
+        sending, receiving = self._rows(hop)
         amount = int(amount)
         packets = amount / size
-        if device in nodes:
-            count.grow(device, "nics", port, "tx_bytes_phy", amount)
-            count.grow(device, "nics", port, "tx_packets_phy", packets)
-            count.grow(device, "nics", port, f"tx_prio{queue}_bytes", amount)
+        if "tx_bytes_phy" in sending:
+            add(sending, "tx_bytes_phy", amount)
+            add(sending, "tx_packets_phy", packets)
+            add(sending, f"tx_prio{queue}_bytes", amount)
         else:
-            count.grow(device, "ports", port, SAI + "IF_OUT_OCTETS", amount)
-            count.grow(device, "ports", port, SAI + "IF_OUT_UCAST_PKTS", packets)
-            count.grow(device, "queues", f"{port}|{queue}", QUEUE + "BYTES", amount)
-            count.grow(device, "queues", f"{port}|{queue}", QUEUE + "PACKETS", packets)
-        device, port = self.fabric.receiving_end(hop)
-        if device in nodes:
-            count.grow(device, "nics", port, "rx_bytes_phy", amount * (1 - lost))
-            count.grow(device, "nics", port, "rx_packets_phy", packets * (1 - lost))
-            count.grow(device, "nics", port, f"rx_prio{queue}_bytes", amount * (1 - lost))
+            device, port = self.fabric.sending_end(hop)
+            add(sending, OUT_OCTETS, amount)
+            add(sending, OUT_PACKETS, packets)
+            row = self.counters.row(device, "queues", f"{port}|{queue}")
+            add(row, QUEUE_BYTES, amount)
+            add(row, QUEUE_PACKETS, packets)
+        arrived = amount
+        if lost:
+            arrived = int(amount * (1 - lost))
+        if "rx_bytes_phy" in receiving:
+            add(receiving, "rx_bytes_phy", arrived)
+            add(receiving, "rx_packets_phy", packets * (1 - lost))
+            add(receiving, f"rx_prio{queue}_bytes", arrived)
         else:
-            count.grow(device, "ports", port, SAI + "IF_IN_OCTETS", amount * (1 - lost))
-            count.grow(device, "ports", port, SAI + "IF_IN_UCAST_PKTS", packets * (1 - lost))
+            add(receiving, IN_OCTETS, arrived)
+            add(receiving, IN_PACKETS, packets * (1 - lost))
         if lost and self._is_counted(hop):
             self._fec_lost(hop, packets * lost)
+
+    def _rows(self, hop: Hop) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the counters of the ports at both ends of a hop, the sending one first."""
+        rows = self._row_of.get(hop)
+        if rows is None:
+            ends = (self.fabric.sending_end(hop), self.fabric.receiving_end(hop))
+            tables = ["nics" if end.device in self.fabric.nodes else "ports" for end in ends]
+            sending, receiving = (
+                self.counters.row(end.device, table, end.port) for end, table in zip(ends, tables, strict=True)
+            )
+            rows = self._row_of[hop] = sending, receiving
+        return rows
 
     def _read_between_frames(self, hop: Hop) -> None:
         """Let the far end count the last frames of the background only after its reading, and those before now."""
         late = self._late.pop(hop, 0.0) - self.rng.choice((0.0, 0.0, 0.0, 1.0, 2.0))
-        device, port = self.fabric.receiving_end(hop)
-        amount = int(late * BACKGROUND_BYTES)
-        if device in self.fabric.nodes:
-            self.counters.grow(device, "nics", port, "rx_bytes_phy", amount)
-        else:
-            self.counters.grow(device, "ports", port, SAI + "IF_IN_OCTETS", amount)
+        if late:
+            receiving = self._rows(hop)[1]
+            name = "rx_bytes_phy" if "rx_bytes_phy" in receiving else IN_OCTETS
+            self.counters.add(receiving, name, int(late * BACKGROUND_BYTES))
         if late < 0:
             self._late[hop] = -late
 
@@ -429,7 +449,7 @@ class Model:
     def idle(self, seconds: float) -> None:
         """Let time pass: LLDP, BGP and ARP in both directions of each cable, and the bits that FEC corrects."""
         nature = self.conditions.constants
-        count = self.counters
+        add = self.counters.add
         lowest = self.classes.default_queue
         for place, wire in enumerate(self.fabric.wires):
             if wire.plane in self.conditions.missing_planes:
@@ -443,16 +463,15 @@ class Model:
                 bits = wire.gbps * 1e9 * seconds
                 good = bits * nature.healthy_ber * self.rng.uniform(0.1, 1.0)
                 bad = bits / LANES * ber
-                device, port = self.fabric.receiving_end(hop)
-                if device in self.fabric.nodes:
-                    count.grow(device, "nics", port, "rx_corrected_bits_phy", good + bad)
+                row = self._rows(hop)[1]
+                if "rx_bytes_phy" in row:
+                    add(row, "rx_corrected_bits_phy", good + bad)
                     for number in range(LANES):
-                        share = good / LANES + (bad if number == lane else 0.0)
-                        count.grow(device, "nics", port, f"rx_err_lane_{number}_phy", share)
+                        add(row, f"rx_err_lane_{number}_phy", good / LANES + (bad if number == lane else 0.0))
                 else:
-                    count.grow(device, "ports", port, SAI + "IF_IN_FEC_CORRECTED_BITS", good + bad)
-                    count.grow(device, "ports", port, SAI + "IF_IN_FEC_SYMBOL_ERRORS", (good + bad) * 0.9)
-                    count.grow(device, "ports", port, SAI + "IF_IN_FEC_CORRECTABLE_FRAMES", (good + bad) * 0.85)
+                    add(row, SAI + "IF_IN_FEC_CORRECTED_BITS", good + bad)
+                    add(row, SAI + "IF_IN_FEC_SYMBOL_ERRORS", (good + bad) * 0.9)
+                    add(row, SAI + "IF_IN_FEC_CORRECTABLE_FRAMES", (good + bad) * 0.85)
                 if ber:
                     # Codewords without packets are damaged too.
                     self._fec_lost(hop, _uncorrectable_share(ber) * bits / 8 / PACKET_BYTES * 0.2)
