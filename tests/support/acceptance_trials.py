@@ -1,6 +1,6 @@
 """Trials of the judge: a plan, a modelled fabric with faults, and whether the verdict names them exactly.
 
-``python tests/support/acceptance_trials.py FABRIC,… KIND,… SEEDS`` prints trials one a line; ``all`` stands for all, no
+``python tests/support/acceptance_trials.py FABRIC,… KIND,… SEEDS LEVEL`` prints trials one a line; ``all`` stands for all, no
 kind for healthy fabrics, ``KIND+KIND`` for two faults.
 """
 
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from acceptance_fabrics import FABRICS
 from acceptance_faults.carry_out import carry_out
 from acceptance_faults.fabric import Plan
-from acceptance_faults.faults import FAULTS, Truth
+from acceptance_faults.faults import FAULTS, RULE_FAULTS, Truth
 from acceptance_faults.nature import Conditions, Constants
 
 from railweave.acceptance.counters import read_counters
@@ -81,17 +81,17 @@ def plan_text(fabric: str, level: Level = Level.SMOKE) -> bytes:
 
 
 @cache
-def document(fabric: str) -> Plan:
+def document(fabric: str, level: Level = Level.SMOKE) -> Plan:
     """Return the plan of a fabric as the model reads it."""
-    text = plan_text(fabric)
+    text = plan_text(fabric, level)
     return Plan(json.loads(text), hashlib.sha256(text).hexdigest())
 
 
-def prepared(folder: Path, fabric: str) -> Path:
+def prepared(folder: Path, fabric: str, level: Level = Level.SMOKE) -> Path:
     """Return the folder with the plan of a fabric and nothing else in it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / PLAN_FILE).write_bytes(plan_text(fabric))
+    (folder / PLAN_FILE).write_bytes(plan_text(fabric, level))
     return folder
 
 
@@ -103,18 +103,19 @@ def try_faults(
     *,
     constants: Constants | None = None,
     without: Collection[str] = (),
+    level: Level = Level.SMOKE,
 ) -> Trial | None:
     """Return a trial with faults of these kinds; None where the fabric has no place for one of them."""
     rng = Random(f"{fabric}/{kinds}/{seed}")
     conditions = Conditions(constants or Constants())
-    plan = document(fabric)
+    plan = document(fabric, level)
     truths: list[Truth] = []
     for kind in kinds:
-        truth = FAULTS[kind](plan, conditions, rng)
+        truth = {**FAULTS, **RULE_FAULTS}[kind](plan, conditions, rng)
         if truth is None or any(meet(plan, truth, other) for other in truths):
             return None
         truths.append(truth)
-    prepared(folder, fabric)
+    prepared(folder, fabric, level)
     carry_out(folder, conditions, seed)
     return Trial(tuple(truths), judged(folder, without))
 
@@ -138,7 +139,7 @@ def meet(plan: Plan, first: Truth, second: Truth) -> bool:
     return False
 
 
-def main(fabrics: str, kinds: str = "all", seeds: str = "1") -> None:
+def main(fabrics: str, kinds: str = "all", seeds: str = "1", level: str = "quick") -> None:
     """Print what the judge says of trials."""
     names = list(FABRICS) if fabrics == "all" else fabrics.split(",")
     chosen = ["", *FAULTS] if kinds == "all" else kinds.split(",")
@@ -146,7 +147,8 @@ def main(fabrics: str, kinds: str = "all", seeds: str = "1") -> None:
         for fabric in names:
             for kind in chosen:
                 for seed in range(int(seeds)):
-                    trial = try_faults(Path(folder) / "trial", fabric, [name for name in kind.split("+") if name], seed)
+                    faults = [name for name in kind.split("+") if name]
+                    trial = try_faults(Path(folder) / "trial", fabric, faults, seed, level=Level(level))
                     if trial is None:
                         print(f"none   {fabric} {kind}")
                         break

@@ -119,6 +119,7 @@ class _Run:
         switches = len(hops) - 1
         typical = nature.nic_latency_us / slow + nature.hop_latency_us * switches * self.rng.uniform(0.95, 1.05)
         tail = typical + nature.tail_us * self.rng.lognormvariate(0.0, 0.25)
+        tail += max(self.conditions.long_tail.get(nic[0], 0.0) for nic in (sender, receiver))
         for hop in hops:
             if self.conditions.loss.get((hop.wire, hop.up)):
                 # A lost packet waits for the timeout of the NIC.
@@ -160,6 +161,7 @@ class _Run:
         mean = traffic.rate[test["id"]] / hops
         slowest = min(mean, traffic.slowest.get(test["id"], mean))
         bus = len(rings) * slowest / 8 * self.rng.uniform(0.985, 1.0)
+        bus *= min(self.conditions.slow_gpu.get(host, 1.0) for host in hosts)
         ranks = len(hosts) * self._gpus(argv, members, hosts)
         factor = {"all_reduce": 2.0}.get(collective_of(argv), 1.0) * (ranks - 1) / ranks
         steps = (2 if collective_of(argv) == "all_reduce" else 1) * (ranks - 1)

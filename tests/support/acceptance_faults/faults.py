@@ -85,8 +85,9 @@ def no_pfc(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
     link = access[nic_key(rng.choice(incasts)["from"])]
     end = link["b"]
     conditions.no_pfc.add((end["device"], end["port"]))
-    # Only where buffers are shallow does an incast need PFC at all: deep ones take what comes before DCQCN acts.
-    conditions.constants = conditions.constants.scaled("buffer_bytes", 0.1)
+    # Deep buffers take all that comes before DCQCN acts: PFC is needed where they are shallower and it is slower.
+    nature = conditions.constants.scaled("buffer_bytes", 0.25)
+    conditions.constants = nature.scaled("reaction_us", 4.0)
     name = f"{end['device']} {end['port']}"
     names = frozenset({f"port {name}", f"setting PFC of {name}"})
     return Truth("no-pfc", (names,), names)
@@ -184,6 +185,35 @@ def unknown(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
     conditions.slow_pair[pair] = 0.4
     return Truth("unknown", (), frozenset(), frozenset(pair), unexplained=True)
 
+
+def long_tail(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A node whose slowest packets take milliseconds."""
+    senders = sorted({test["from"]["node"] for test in plan.document["tests"] if test["kind"] == "latency"})
+    if not senders:
+        return None
+    conditions.long_tail[rng.choice(senders)] = 3000.0
+    return Truth("tail", (), frozenset(f"node {node}" for node in _nodes(plan)))
+
+
+def slow_gpu(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A node whose GPUs are slow in collectives, which no pair of NICs shows."""
+    members = sorted({member["node"] for test in plan.document["tests"] for member in test.get("group", ())})
+    if not members:
+        return None
+    conditions.slow_gpu[rng.choice(members)] = 0.6
+    return Truth("slow-gpu", (), frozenset(), unexplained=True)
+
+
+def storms(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A NIC whose pauses the watchdog has to end."""
+    link = rng.choice(_access(plan))
+    conditions.storms[nic_key(link["nic_port"])[:2]] = 2
+    name = f"nic {link['a']['device']} {link['a']['port']}"
+    return Truth("storms", (), frozenset({name}))
+
+
+RULE_FAULTS: dict[str, Fault] = {"tail": long_tail, "slow-gpu": slow_gpu, "storms": storms}
+"""Faults beside the twelve, for rules that none of these needs."""
 
 FAULTS: dict[str, Fault] = {
     "lossy": lossy,

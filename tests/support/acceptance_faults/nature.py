@@ -62,6 +62,12 @@ class Conditions:
     slow_rail: dict[int, float] = field(default_factory=dict)
     # Pairs of nodes that are slow with each other and with nobody else.
     slow_pair: dict[tuple[str, str], float] = field(default_factory=dict)
+    # Share of its bus bandwidth that the GPUs of a node reach in collectives.
+    slow_gpu: dict[str, float] = field(default_factory=dict)
+    # Microseconds that the slowest packets of a node take longer.
+    long_tail: dict[str, float] = field(default_factory=dict)
+    # PFC storms that the watchdog of the leaf ends in each round, by NIC.
+    storms: dict[tuple[str, int], int] = field(default_factory=dict)
     dscp: dict[str, int] = field(default_factory=dict)
     no_pfc: set[tuple[str, str]] = field(default_factory=set)
     # Bytes at which priority groups of a switch pause, whatever is free.

@@ -57,8 +57,10 @@ def counters_backwards(folder: Path, rng: Random) -> None:
     """Let one counter of a port fall for no reason."""
     path = _switch_reading(folder, rng)
     document = json.loads(path.read_text())
-    row = document["ports"][rng.choice(sorted(document["ports"]))]
-    row["SAI_PORT_STAT_IF_OUT_OCTETS"] -= 10**12
+    earlier = json.loads((path.parents[1] / "before" / path.name).read_text())
+    port = rng.choice(sorted(document["ports"]))
+    name = "SAI_PORT_STAT_IF_OUT_OCTETS"
+    document["ports"][port][name] = earlier["ports"][port][name] - 10**9
     path.write_text(json.dumps(document))
 
 

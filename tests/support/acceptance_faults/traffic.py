@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from acceptance_faults.counters import GROUP, QUEUE, SAI, Counters
+from acceptance_faults.counters import GROUP, QUEUE, SAI, STORMS, Counters
 from acceptance_faults.fabric import End, Fabric, Hop, max_min_rates, nic_key
 from acceptance_faults.nature import Conditions
 from acceptance_faults.queues import PACKET_BYTES, congest
@@ -243,6 +243,9 @@ class Model:
                 self._congested(hop, queue, served, ways, through[hop, queue], seconds)
         for (node, nic), share in self.conditions.slow_nic.items():
             self._nic_pauses(node, nic, share, flows, seconds)
+        for key, place in self.fabric.access.items():
+            if key[:2] in self.conditions.storms:
+                self._storm(place, self.conditions.storms[key[:2]])
 
     def _congested(
         self, hop: Hop, queue: int, served: float, amounts: dict[Hop, float], flows: list[Flow], seconds: float
@@ -338,6 +341,13 @@ class Model:
                 hop = Hop(place, False)
                 frames = (1 - share) * seconds * 4000 * self.rng.uniform(0.7, 1.3)
                 self._pause(self.fabric.receiving_end(hop), self.fabric.sending_end(hop), arriving[0].queue, frames)
+
+    def _storm(self, place: int, storms: int) -> None:
+        """Let a NIC pause for so long that the watchdog of its leaf drops what waits for it, for a moment."""
+        wire = self.fabric.wires[place]
+        for queue in sorted(self.classes.lossless):
+            self._pause(wire.lower, wire.upper, queue, storms * 500)
+            self.counters.grow(wire.upper.device, "queues", f"{wire.upper.port}|{queue}", STORMS, storms)
 
     def _count(self, flows: list[Flow], seconds: float) -> None:
         """Add what all flows sent to the counters of every port on their ways."""
