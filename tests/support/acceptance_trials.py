@@ -1,7 +1,7 @@
 """Trials of the judge: a plan, a modelled fabric with faults, and whether the verdict names them exactly.
 
-``python tests/support/acceptance_trials.py FABRIC,… KIND,… SEEDS LEVEL`` prints trials one a line; ``all`` stands for all, no
-kind for healthy fabrics, ``KIND+KIND`` for two faults.
+``python tests/support/acceptance_trials.py FABRIC,… KIND,… SEEDS LEVEL`` prints trials one a line; ``all`` stands for
+all, no kind for healthy fabrics, ``KIND+KIND`` for two faults.
 """
 
 import hashlib

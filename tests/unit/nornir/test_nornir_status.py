@@ -14,7 +14,7 @@ from railweave.plan.lineage import generation_document
 from railweave.plan.manual_drain import WHOLE
 from railweave.plan.model import Generation
 from railweave.plan.rollout import Rollout
-from railweave.plan.status import FabricStatus, SwitchStatus
+from railweave.plan.status import FabricStatus, LastAcceptance, SwitchStatus
 from railweave.report.documents import named_schema, versioned
 from railweave.report.status import status_json, status_view
 from railweave.switch_driver import CommitStatus
@@ -85,6 +85,25 @@ def test_a_quiet_fabric_names_its_commit_and_the_dry_run() -> None:
     status = FabricStatus("pod1", "sim", (SwitchStatus("leaf1", commit=QUIET),))
     assert status.commit == COMMIT
     assert status.next_steps == ("railweave plan --target sim",)
+
+
+def test_an_acceptance_is_shown_with_what_has_changed_since() -> None:
+    accepted = LastAcceptance("2026-11-21T10:15:00+00:00", "f" * 40, "quick", "passed", outdated=True)
+    status = FabricStatus("pod1", "sim", (SwitchStatus("leaf1", commit=QUIET),), accepted=accepted)
+    document = status_json(status)
+    Draft202012Validator(named_schema("status")).validate(versioned(document))
+    assert document["accepted"] == {
+        "at": "2026-11-21T10:15:00+00:00",
+        "commit": "f" * 40,
+        "level": "quick",
+        "verdict": "passed",
+        "outdated": True,
+        "deployed_since": ["leaf1"],
+    }
+    assert shown(status)[4:6] == [
+        "acceptance passed at level quick, judged 2026-11-21T10:15:00+00:00 at commit ffffffffffff; the intent has",
+        "changed since; another commit runs since on leaf1",
+    ]
 
 
 def test_what_is_damaged_comes_first() -> None:

@@ -1,0 +1,61 @@
+"""Verdicts of acceptances for the terminal, as Markdown and on the page of a fabric."""
+
+from pathlib import Path
+
+import pytest
+from acceptance_fabrics import FABRICS
+from acceptance_faults.carry_out import carry_out
+from acceptance_faults.nature import Conditions
+from acceptance_trials import prepared
+from rich.console import Console
+
+from railweave import api
+from railweave.acceptance.judge.verdict import AcceptanceVerdict
+from railweave.report.acceptance import acceptance_markdown, acceptance_view
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return results of a fabric of 12 nodes with a NIC of half its width."""
+    folder = prepared(tmp_path_factory.mktemp("acceptance") / "plan", "rail-only")
+    carry_out(folder, Conditions(slow_nic={("gpu9", 2): 0.5}), 1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def verdict(folder: Path) -> AcceptanceVerdict:
+    return api.acceptance.judgement(folder, "").verdict
+
+
+def test_the_terminal_names_the_culprit_the_limits_and_the_verdict(verdict: AcceptanceVerdict) -> None:
+    console = Console(width=200, color_system=None)
+    with console.capture() as captured:
+        console.print(acceptance_view(verdict))
+    lines = captured.get()
+    assert "nic gpu9 rail2" in lines
+    assert "line_gbps * packet_bytes / (packet_bytes + overhead_bytes)" in lines
+    assert lines.splitlines()[-1].startswith("✗ not accepted: ")
+
+
+def test_markdown_has_a_table_of_each(verdict: AcceptanceVerdict) -> None:
+    markdown = acceptance_markdown(verdict)
+    assert markdown.startswith("## Acceptance of rails\n\n**failed**: not accepted: ")
+    for header in (
+        "| finding | to blame | what | fix |",
+        "| tests | passed | failed | not run |",
+        "| limit of | metric |",
+    ):
+        assert header in markdown
+
+
+def test_the_page_shows_pairs_rounds_links_and_limits(folder: Path, tmp_path: Path) -> None:
+    intent = tmp_path / "rails.yml"
+    intent.write_text(FABRICS["rail-only"])
+    page = tmp_path / "page.html"
+    api.report(api.open_project(intent), page, acceptance=folder)
+    html = page.read_text()
+    for caption in ("Pairs: senders down", "Bandwidth by round", "Load of links", "Tests by kind", "Limits", "Rules"):
+        assert caption in html
+    assert html.count('<text class="heading"') == 4, "a matrix for each rail"
+    assert 'class="bad"' in html, "pairs of the slow NIC"
+    assert "heat-4" in html
