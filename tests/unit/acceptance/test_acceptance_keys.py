@@ -1,0 +1,46 @@
+"""The keys of `acceptance:` in an intent: defaults, values, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from railweave.errors import RefusedError
+from railweave.fabric.acceptance import AcceptancePolicy, CollectiveTool
+from railweave.intent.load import load_intent_text
+
+POD = (Path(__file__).resolve().parents[3] / "intent/pod-32.yml").read_text()
+
+
+def policy(keys: str) -> AcceptancePolicy:
+    return load_intent_text(f"{POD}\nacceptance: {keys}\n", "pod.yml").policies.acceptance
+
+
+def test_every_key_has_a_default() -> None:
+    assert load_intent_text(POD, "pod.yml").policies.acceptance == AcceptancePolicy()
+    assert policy("{}") == AcceptancePolicy()
+
+
+def test_keys_are_read() -> None:
+    stated = policy("{queue_pairs: 8, gid_index: 3, collectives: rccl, fail: 0.92, warn: 1, confidence: .9999}")
+    expected = {"queue_pairs": 8, "gid_index": 3, "collectives": CollectiveTool.RCCL}
+    assert stated == AcceptancePolicy()._replace(**expected, fail=0.92, warn=1.0, confidence=0.9999)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message", "fix"),
+    [
+        ("{fail: 90}", "acceptance.fail: `90` is not a share", "write a number between 0 and 1, like 0.9"),
+        ("{fail: true}", "acceptance.fail: `true` is not a share", "write a number between 0 and 1, like 0.9"),
+        ("{fail: 0}", "acceptance.fail: `0` is out of range", "write a number above 0, up to 1"),
+        ("{confidence: 1}", "acceptance.confidence: `1` is out of range", "write a number above 0, up to 0.999999"),
+        ("{fail: 0.97}", "acceptance: warn 0.96 is below fail 0.97", "write warn as the larger of the two"),
+        ("{queue_pairs: 0}", "acceptance.queue_pairs: `0` is out of range", "write a number from 1 to 1024"),
+        ("{queuepairs: 4}", "unknown key `queuepairs` in `acceptance`", "did you mean `queue_pairs`?"),
+    ],
+)
+def test_wrong_values_are_refused_with_a_fix(keys: str, message: str, fix: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        policy(keys)
+    (diagnostic,) = refused.value.diagnostics
+    assert message in diagnostic.message
+    assert fix in diagnostic.fix
