@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from figures import Bar, Figures, Measurement, run, table, turns
-from intents import DENSE, LARGER_MTU, PODS, SLOWER_BGP, THIN, thin
+from intents import ACCEPTED, DENSE, LARGER_MTU, PODS, SLOWER_BGP, THIN, thin
 
 ROOT = Path(__file__).resolve().parents[2]
 THIS, OTHER = "this", "against"
@@ -58,6 +58,7 @@ def _bench(checkouts: Checkouts, place: Path, asked: argparse.Namespace) -> Iter
         for switches, text in intents.items():
             if switches <= asked.largest:
                 yield from _offline(checkouts, place, f"{switches:,} {kind}", text, asked.rounds)
+    yield from _acceptance(checkouts, place, asked.rounds)
     yield from _live(checkouts, place, asked.switches, asked.rounds)
 
 
@@ -98,6 +99,19 @@ def _offline(checkouts: Checkouts, place: Path, name: str, text: str, rounds: in
 
         bar = _cpu(5.0 if name == "1,024 dense" else None)
         yield turns(f"diff, {what} of {name} switches", checkouts, rounds, diff, bar)
+    shutil.rmtree(folder)
+
+
+def _acceptance(checkouts: Checkouts, place: Path, rounds: int) -> Iterator[Measurement]:
+    """Measure the plan of an acceptance of 4,096 nodes."""
+    folder = place / "acceptance"
+    folder.mkdir()
+    (folder / "intent.yml").write_text(ACCEPTED)
+
+    def plan(checkout: Path, _turn: int) -> Figures:
+        return run(checkout, folder, "acceptance", "plan", "intent.yml", "--out", "out")
+
+    yield turns("acceptance plan, 4,096 nodes", checkouts, rounds, plan, _cpu(5.0))
     shutil.rmtree(folder)
 
 
