@@ -413,3 +413,20 @@ def test_what_nobody_knows_is_not_measured(text: str) -> None:
     reading = read(text)
     assert (reading.format, reading.answer) == ("", Answer.NOT_MEASURED)
     assert reading.remarks
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        tools.NCCL_HEADER + "node-a:1:1 [0] " * 10_000,
+        tools.NCCL_HEADER + "a" * 100_000,
+        tools.RAS + "\n" * 100_000,
+        "#bytes Failed status-" * 5_000,
+        '{"a":' * 60_000,
+        tools.RCCL_CSV + '"' + "x" * 200_000,
+    ],
+    ids=["log", "word", "blank", "status", "nested", "field"],
+)
+def test_a_long_file_is_read_at_once(text: str) -> None:
+    # A reader that looks at each part of a line once for each part of it would take minutes here.
+    assert read(text).answer is not Answer.OK or text.startswith("NCCL version")

@@ -21,8 +21,10 @@ DIAGNOSTICS_FORMAT = "nccl-diagnostics"
 _HEADER = re.compile(r"^# +size +count .*time .*$", re.MULTILINE)
 _SIGNS = ("# nThread ", "(elements)", "Test NCCL failure", "NCCL WARN", "ccl-tests version")
 # NCCL writes a line of its own into the output of all ranks, in newer versions behind a time stamp.
-_LOG = re.compile(r"\n?(?:\[\d{4}-\d\d-\d\d [\d:]+\] )?[\w.-]+:\d+:\d+ \[-?\d+\] .*?NCCL (?:INFO|WARN|TRACE).*\n?")
-_RANK = re.compile(r"^# +Rank +(\d+) .*? on +(\S+) device", re.MULTILINE)
+_LOG = re.compile(
+    r"\n?(?:\[\d{4}-\d\d-\d\d [\d:]+\] )?(?<![\w.-])[\w.-]+:\d+:\d+ \[-?\d+\] .{0,300}?NCCL (?:INFO|WARN|TRACE).*\n?"
+)
+_RANK = re.compile(r"^# +Rank +(\d+) .{0,99}? on +(\S+) device", re.MULTILINE)
 _VERSION = re.compile(r"# ([nr]ccl-tests version \S+)")
 _LIBRARY = re.compile(r"[nr]ccl-library=(\d{1,9})")
 _BOUNDS = re.compile(r"^# Out of bounds values +: \d+ (OK|FAILED)", re.MULTILINE)

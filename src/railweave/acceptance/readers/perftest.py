@@ -188,7 +188,7 @@ _SETTINGS = {
     "Link_type": re.compile(r"Link type *: (\S+)"),
     "TOS": re.compile(r"TOS *: (\S+)"),
 }
-_COMPLETION = re.compile(r"Failed status(?:-[^(\n]*\(| )(\d+).*?syndrom (0x[0-9a-f]+)")
+_COMPLETION = re.compile(r"Failed status(?:-[^(\n]{0,99}\(| )(\d+).{0,99}?syndrom (0x[0-9a-f]+)")
 _COMPLETED = re.compile(r"(?:ccnt|rcnt)=(\d+)")
 _WARNINGS = ("Conflicting CPU frequency", "arning:", "WARNING")
 _FAULTS = (

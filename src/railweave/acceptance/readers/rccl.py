@@ -43,7 +43,12 @@ def read_csv(text: str) -> ToolReading:
     separator = "," if header is None else header[1]
     # The csv module refuses null bytes.
     text = text[:_LARGEST_TEXT].replace("\0", "")
-    lines = [line for line in csv.reader(text.splitlines(), delimiter=separator) if line]
+    lines: list[list[str]] = []
+    try:
+        lines.extend(line for line in csv.reader(text.splitlines(), delimiter=separator) if line)
+    except csv.Error:
+        # A quote that is never closed makes a field of the rest of the file.
+        return reading(CSV_FORMAT, Answer.INCOMPLETE, {}, ["a field has no end: the file was cut or mixed"])
     names = [name.strip().casefold() for name in lines[0]]
     if any(len(line) == len(names) + 1 for line in lines) and "nodes" not in names:
         # The MPI build writes `nodes` behind the name of the collective and leaves it out of its header.

@@ -163,9 +163,9 @@ def read_nhc(text: str) -> ToolReading:
     return reading(NHC_FORMAT, answer, values, lines_with(text, "Health check failed")[:5])
 
 
-_SUMMARY = re.compile(r"^\s*(\d+)\s+[\d-]+\s+[\d-]+\s+(\d+)\s+(\d+)\s*$", re.MULTILINE)
-_GROUP = re.compile(r"^\s*\d+\s+\d+\s+\S+\s+\S+\s+\S+\s+\S+\s+([A-Z]+)\s+([A-Z]+)\s*$", re.MULTILINE)
-_PROCESS = re.compile(r"^\s*Process \d+ on node (\S+) managing GPUs? (\d+)", re.MULTILINE)
+_SUMMARY = re.compile(r"^[ ]*(\d+)[ ]+[\d-]+[ ]+[\d-]+[ ]+(\d+)[ ]+(\d+) *$", re.MULTILINE)
+_GROUP = re.compile(r"^[ ]*\d+[ ]+\d+[ ]+\S+[ ]+\S+[ ]+\S+[ ]+\S+[ ]+([A-Z]+)[ ]+([A-Z]+) *$", re.MULTILINE)
+_PROCESS = re.compile(r"^[ ]*Process \d+ on node (\S+) managing GPUs? (\d+)", re.MULTILINE)
 _MISSING = re.compile(r"Missing communicator data from (\d+) job process")
 
 
