@@ -71,24 +71,33 @@ def rails(intent: Intent) -> Breaches:
         return
     count = topology.rails or intent.nodes[0].nics.count
     for index, entry in enumerate(intent.nodes):
-        path = f"nodes[{index}].nics.count"
-        if topology.rails:
-            path = "topology.rails"
         own_ports = len(entry.nics.own_ports)
         ports = entry.nics.count * (own_ports // topology.planes)
-        if index and not own_ports % topology.planes and ports < count:
-            yield _fewer_ports_than_rails(intent, index, ports, count)
-        elif not own_ports % topology.planes and ports % count:
-            message = (
-                f"the {ports} ports that a node `{entry.name}` has in a plane do not divide over"
-                f" {_rails_text(topology, count)}"
-            )
-            fix = "make `topology.rails` a divisor of the node's ports, or change the NICs of the node"
-            yield Breach(path, message, fix)
+        if not own_ports % topology.planes and ports % count:
+            yield _uneven_ports(intent, index, ports, count)
         elif topology.leaves_per_nic > 1 and entry.nics.count % count:
             message = (
                 f"{counted(entry.nics.count, 'NIC')} of a node `{entry.name}` on {counted(count, 'rail')}: with"
                 f" leaves_per_nic {topology.leaves_per_nic} all ports of a NIC are on one rail"
             )
             fix = f"make `topology.rails` a divisor of {entry.nics.count}, the NICs of the node"
-            yield Breach(path, message, fix)
+            yield Breach(_rails_path(topology, index), message, fix)
+
+
+def _rails_path(topology: Topology, index: int) -> str:
+    if topology.rails:
+        return "topology.rails"
+    return f"nodes[{index}].nics.count"
+
+
+def _uneven_ports(intent: Intent, index: int, ports: int, count: int) -> Breach:
+    """Return the breach of a node whose ports in a plane do not divide over the rails."""
+    if index and ports < count:
+        return _fewer_ports_than_rails(intent, index, ports, count)
+    topology = intent.topology
+    message = (
+        f"the {ports} ports that a node `{intent.nodes[index].name}` has in a plane do not divide over"
+        f" {_rails_text(topology, count)}"
+    )
+    fix = "make `topology.rails` a divisor of the node's ports, or change the NICs of the node"
+    return Breach(_rails_path(topology, index), message, fix)
