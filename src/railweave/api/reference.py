@@ -14,7 +14,7 @@ from railweave.fabric.policy import Policies
 from railweave.intent.load import load_intent_text
 from railweave.intent.schema import json_schema
 from railweave.report import documents
-from railweave.wording import suggestion
+from railweave.wording import command_line, suggestion
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def explain_limits(topic: str = "") -> tuple[LimitTopic, ...]:
         if limit_topic.name == topic:
             return (limit_topic,)
     names = [limit_topic.name for limit_topic in topics]
-    hint = f"{suggestion(topic, names)}`railweave explain acceptance` lists them"
+    hint = f"{suggestion(topic, names)}`{command_line('explain', 'acceptance')}` lists them"
     raise UsageError(f"no limit has the topic {topic!r}; {hint}")
 
 
