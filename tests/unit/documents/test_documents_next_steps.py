@@ -21,12 +21,14 @@ PLACEHOLDER = "1"
 """Stands for a value that is filled in: a name and a number alike."""
 KNOWS_NO_PROJECT = {
     "codes.toml",
+    *(f"src/railweave/acceptance/judge/{name}.py" for name in ("blame", "marking", "pausing", "spread")),
     "src/railweave/cli/groups.py",
     "tasks/napalm_sonic/calling.py",
     "tasks/napalm_sonic/container_session.py",
     "tasks/napalm_sonic/jump.py",
 }
-"""Explanations of codes, `railweave --help`, and the driver, which works without railweave."""
+"""Explanations of codes, the judge of acceptance, whose verdict follows from its files alone, `railweave --help`, and
+the driver, which works without railweave."""
 NO_NEXT_STEP = {
     ("src/railweave/api/lab.py", "railweave lab render"),
     ("src/railweave/cli/design_commands.py", "railweave facts collect"),
