@@ -7,7 +7,7 @@ from itertools import pairwise
 from railweave.design.nodes import with_fewer_rails
 from railweave.fabric.devices import NodeRole
 from railweave.fabric.model import Fabric
-from railweave.intent.model import Intent, Nodes, Shape
+from railweave.intent.model import Intent, Nodes, Shape, SplitRule
 
 _BEHIND = "-behind"
 """The end of the name of the entry for nodes behind the stripes of others."""
@@ -31,6 +31,9 @@ def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
         for kind, nodes in fabric.stripe_nodes.items():
             stated[kind]["stripe"] = nodes
     topology, reserve = intent.topology, intent.topology.reserve
+    if shares and not intent.stripe_caps_split:
+        # Stripes that are stated would cap the split of a leaf, which has the uplinks of all its ports.
+        topology = topology.with_values(split=SplitRule.PANEL)
     if reserve.leaves is not None:
         reserve = reserve.with_values(leaves=fabric.lowest.reserve)
     return replace(

@@ -7,6 +7,7 @@ import pytest
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import Design, design
+from railweave.design.growth import with_first_stripes
 from railweave.design.renumbering import renumbered
 from railweave.diagnostics import Severity
 from railweave.fabric.model import Fabric
@@ -359,6 +360,18 @@ def test_size_says_whether_there_are_rails(
     assert sizing is not None
     assert dict(sizing_rows(sizing))["shape"] == row
     assert [found for found in sizing.steps if found.name == "rails"] == ([] if step is None else [step])
+
+
+def test_stripes_that_are_stated_for_growth_change_no_cable() -> None:
+    # 3 × 8 ports and 2 cages are 26 of 32 ports for nodes: a stated stripe alone would ask for 28 uplinks, not 32.
+    more = (
+        "  - {name: store, role: storage, count: 3, gpus: 0, share_leaves: true,"
+        " nics: {count: 2, speed: 100G, model: connectx-6}}\n"
+    )
+    text = ONE.format(nodes=9, leaves="auto", more=more, shape="shape: rack-aligned\n  ", rest=SPINE)
+    intent = load_intent_text(text, "racks.yml")
+    fabric = built(design(intent, load_catalog()))
+    assert built(design(with_first_stripes(intent, fabric), load_catalog())).links == fabric.links
 
 
 def test_one_switch_grows_into_two_tiers_and_keeps_its_identity() -> None:
