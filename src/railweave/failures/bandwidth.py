@@ -40,11 +40,19 @@ class Wiring:
 
 
 class Paths:
-    """The paths between leaves without some switches and links."""
+    """The paths between leaves without some switches and links; ``intact`` are those of the whole fabric."""
 
-    def __init__(self, wiring: Wiring, out: Collection[str] = (), down: Collection[Link] = ()) -> None:
+    def __init__(
+        self,
+        wiring: Wiring,
+        out: Collection[str] = (),
+        down: Collection[Link] = (),
+        *,
+        intact: "Paths | None" = None,
+    ) -> None:
         self._wiring = wiring
         self._out = frozenset(out)
+        self._intact = intact
         self._over_of: dict[tuple[str, str], tuple[int, float]] = {}
         """What reaches a leaf from a spine of another pod: the leaves of a pod share its spines."""
         self._changed: dict[str, dict[str, Bundle]] = {}
@@ -52,6 +60,17 @@ class Paths:
             own = self._changed.setdefault(link.lower, dict(wiring.uplinks[link.lower]))
             count, gbps = own[link.upper]
             own[link.upper] = count - 1, gbps - link.speed_gbps
+        self._touched = self._joined_with({*self._out, *self._changed})
+        """Switches that joined a failed one, or one that lost a link, over the tier above or below."""
+
+    def _joined_with(self, switches: Collection[str]) -> set[str]:
+        """Return switches, those above and below them, and all that the ones above join."""
+        joined = set(switches)
+        for switch in switches:
+            joined |= self._wiring.lowers[switch]
+            for upper in self._wiring.uplinks[switch]:
+                joined |= self._wiring.lowers[upper]
+        return joined
 
     def between(self, leaf: str, other: str) -> PairBandwidth:
         """Return the bandwidth from ``leaf`` to another leaf, both in service."""
@@ -75,6 +94,9 @@ class Paths:
         return gbps, gbps
 
     def _over_once(self, upper: str, other: str) -> tuple[int, float]:
+        # A failure touches few groups of spines: over all others a leaf is reached as in the whole fabric.
+        if self._intact is not None and upper not in self._touched and other not in self._changed:
+            return self._intact._over_once(upper, other)  # noqa: SLF001
         reached = self._over_of.get((upper, other))
         if reached is None:
             reached = self._over_of[upper, other] = self._over(upper, other)

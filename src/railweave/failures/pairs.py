@@ -46,7 +46,7 @@ class LeafPairs:
         lost = sum(self.bit_of.get(name, 0) for name in set(out))
         failed = {self._users[name] for name in out} | set(self._users_of_links(down))
         touched = [leaves & ~lost for leaves in failed if leaves & ~lost]
-        return PairsLeft(self, Paths(self._wiring, out, down), lost, touched)
+        return PairsLeft(self, Paths(self._wiring, out, down, intact=self._intact), lost, touched)
 
     def _users_of_links(self, down: Collection[Link]) -> Iterator[int]:
         """Yield the leaves that failed links touch, those together that they touch alike.

@@ -110,6 +110,8 @@ class Symmetry:
     def _relation(self, component: Component, other: Component) -> Relation:
         """Return what two components have in common, the same from either of them."""
         shared = component.blocks & other.blocks
+        if not shared:
+            return ()
         if not component.counts and not other.counts:
             return tuple(sorted((block.kind, self.block_colors[block], 1, 1) for block in shared))
         counted = [

@@ -272,5 +272,8 @@ def lost_ports(fabric: Fabric, out: Collection[str], down: Collection[Link] = ()
     """Return the links of GPU nodes that carry nothing without the switches ``out`` and the links ``down``."""
     lost = dict.fromkeys(link for link in down if link.is_access)
     for name in out:
-        lost |= dict.fromkeys(link for link in fabric.downlinks_of.get(name, ()) if link.is_access)
+        links = fabric.downlinks_of.get(name, ())
+        # A switch has nodes below it or switches, never both.
+        if links and links[0].is_access:
+            lost |= dict.fromkeys(links)
     return lost
