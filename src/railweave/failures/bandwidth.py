@@ -96,7 +96,7 @@ class Paths:
     def _over_once(self, upper: str, other: str) -> tuple[int, float]:
         # A failure touches few groups of spines: over all others a leaf is reached as in the whole fabric.
         if self._intact is not None and upper not in self._touched and other not in self._changed:
-            return self._intact._over_once(upper, other)  # noqa: SLF001
+            return self._intact._over_once(upper, other)
         reached = self._over_of.get((upper, other))
         if reached is None:
             reached = self._over_of[upper, other] = self._over(upper, other)
