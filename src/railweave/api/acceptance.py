@@ -80,8 +80,9 @@ def _stored(path: Path, member: str, intent_sha256: str) -> LastAcceptance | Non
     try:
         document = json.loads(path.read_bytes())
         summary = document[member] if member else document
-        texts = [str(summary[name]) for name in ("at", "commit", "level", "verdict")]
-        return LastAcceptance(*texts, outdated=summary["intent_sha256"] != intent_sha256)
+        at, commit, level, verdict = (str(summary[name]) for name in ("at", "commit", "level", "verdict"))
+        outdated = summary["intent_sha256"] != intent_sha256
+        return LastAcceptance(at, commit, level, verdict, outdated=outdated)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

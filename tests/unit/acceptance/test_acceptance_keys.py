@@ -22,8 +22,8 @@ def test_every_key_has_a_default() -> None:
 
 def test_keys_are_read() -> None:
     stated = policy("{queue_pairs: 8, gid_index: 3, collectives: rccl, fail: 0.92, warn: 1, confidence: .9999}")
-    expected = {"queue_pairs": 8, "gid_index": 3, "collectives": CollectiveTool.RCCL}
-    assert stated == AcceptancePolicy()._replace(**expected, fail=0.92, warn=1.0, confidence=0.9999)
+    expected = AcceptancePolicy(queue_pairs=8, gid_index=3, collectives=CollectiveTool.RCCL)
+    assert stated == expected._replace(fail=0.92, warn=1.0, confidence=0.9999)
 
 
 @pytest.mark.parametrize(
