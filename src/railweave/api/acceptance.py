@@ -24,6 +24,7 @@ from railweave.errors import RailweaveError, UsageError
 from railweave.files import cannot_write, write_private
 from railweave.intent.load import load_intent
 from railweave.plan.status import LastAcceptance
+from railweave.wording import command_line
 
 __all__ = [
     "AcceptanceVerdict",
@@ -149,5 +150,5 @@ def _changed_intents(read: ReadPlan, folder: Path, intent_file: Path | None) -> 
             continue
         if intent.fabric == read.plan.fabric and intent.sha256 != read.plan.intent_sha256:
             message = f"the plan was made from another intent than {path}, which has the same fabric name"
-            fix = "make the plan again: `railweave acceptance plan`"
+            fix = f"make the plan again: `{command_line('acceptance', 'plan', '--out', 'DIR')}`"
             yield warning("RW940", message, Where(str(folder / PLAN_FILE)), fix=fix)
