@@ -5,7 +5,7 @@ those that are in place. The cables that run tell which of the earlier defaults 
 or those of the revision that a change begins with.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple, TypeVar
 
 from railweave.diagnostics import Diagnostic, Where, error
@@ -32,6 +32,10 @@ class EarlierDefault(NamedTuple):
     lines: tuple[str, ...]
     today: tuple[str, ...]
     fabric: Fabric
+
+    def is_stated(self, paths: Container[str]) -> bool:
+        """Tell whether an intent states all keys of the lines; ``paths`` are those that it states."""
+        return all(f"topology.{line.partition(':')[0]}" in paths for line in self.lines)
 
 
 def follows_earlier_default(
