@@ -57,24 +57,30 @@ def one_element(element: Element) -> Blame:
     return Blame((element,), EndRole.ANY, frozenset())
 
 
-def explain(case: Case, failed: frozenset[str], passed: frozenset[str]) -> tuple[Blame, ...]:
-    """Return who is to blame for the tests in ``failed``, given those that did what is expected of them."""
-    candidates = _candidates(case, failed, passed)
+def explain(
+    case: Case, failed: frozenset[str], passed: frozenset[str], beside: frozenset[str] = frozenset()
+) -> tuple[Blame, ...]:
+    """Return who is to blame for the tests in ``failed``, given those that did what is expected of them.
+
+    Of two that explain as many, the one that explains more of the slow tests ``beside`` these is named.
+    """
+    candidates = _candidates(case, failed | beside, passed)
     waiting = set(failed)
-    explanations: list[Blame] = []
+    blames: list[Blame] = []
     while waiting:
         best = max(candidates, key=lambda candidate: _rank(candidate, waiting), default=None)
         if best is None or not best.tests & waiting:
-            explanations.append(Blame((), EndRole.ANY, frozenset(waiting)))
+            blames.append(Blame((), EndRole.ANY, frozenset(waiting)))
             break
         alike = [other for other in candidates if other.tests == best.tests and other.role is best.role]
-        explanations.append(Blame(_together(case, alike), best.role, best.tests))
+        blames.append(Blame(_together(case, alike), best.role, best.tests))
         waiting -= best.tests
-    return tuple(explanations)
+    return tuple(blames)
 
 
-def _rank(candidate: Candidate, waiting: set[str]) -> tuple[int, bool, int]:
-    return len(candidate.tests & waiting), candidate.role is EndRole.ANY, -candidate.size
+def _rank(candidate: Candidate, waiting: set[str]) -> tuple[int, int, bool, int]:
+    covered = len(candidate.tests & waiting)
+    return covered, len(candidate.tests), candidate.role is EndRole.ANY, -candidate.size
 
 
 def _candidates(case: Case, failed: frozenset[str], passed: frozenset[str]) -> list[Candidate]:

@@ -50,7 +50,8 @@ def findings(case: Case, symptoms: Iterable[Symptom]) -> tuple[AcceptanceFinding
             blamed.append((symptom, None, symptom.message))
     well = did_well(case)
     for symptom in sorted(of_tests, key=lambda waiting: _order(case, waiting)):
-        for culprit, tests in _explained(case, symptom, culprits, well):
+        beside = _beside(symptom, of_tests)
+        for culprit, tests in _explained(case, symptom, culprits, (well, beside)):
             text = _tests_text(case, symptom, tests)
             blamed.append((symptom._replace(suspects=_suspects(case, tests)), culprit, text))
             if culprit is not None and culprit not in culprits:
@@ -66,9 +67,10 @@ def _order(case: Case, symptom: Symptom) -> tuple[bool, int]:
 
 
 def _explained(
-    case: Case, symptom: Symptom, culprits: list[Culprit], well: frozenset[str]
+    case: Case, symptom: Symptom, culprits: list[Culprit], others: tuple[frozenset[str], frozenset[str]]
 ) -> Iterator[tuple[Culprit | None, frozenset[str]]]:
     """Yield who is to blame for which tests of a symptom; None for those that nothing explains."""
+    well, beside = others
     waiting = set(symptom.tests)
     for culprit in culprits:
         tests = _slowed(case, culprit, waiting)
@@ -80,7 +82,7 @@ def _explained(
     # A node that is slow in collectives may pass every pair, and a pair of long latency may have its bandwidth.
     kinds = _compared_kinds(case.index.tests[min(symptom.tests)].kind)
     passed = frozenset(name for name in well - symptom.tests if case.index.tests[name].kind in kinds)
-    for explanation in explain(case, symptom.tests, passed):
+    for explanation in explain(case, symptom.tests, passed - beside, beside):
         tests = explanation.tests & waiting
         if not tests:
             continue
@@ -90,6 +92,15 @@ def _explained(
             yield culprit_of(case, explanation, "is slow"), tests
         else:
             yield None, tests
+
+
+def _beside(symptom: Symptom, of_tests: list[Symptom]) -> frozenset[str]:
+    """Return the tests of other symptoms that break the same rule as badly."""
+    tests: set[str] = set()
+    for other in of_tests:
+        if other is not symptom and (other.code, other.severity) == (symptom.code, symptom.severity):
+            tests |= other.tests
+    return frozenset(tests)
 
 
 def _compared_kinds(kind: RoundKind) -> frozenset[RoundKind]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import Symptom
+from railweave.acceptance.judge.paths import ends_of
 from railweave.acceptance.model import Metric, NicPort, RoundKind
 from railweave.diagnostics import Severity
 
@@ -60,17 +61,22 @@ def did_well(case: Case) -> frozenset[str]:
     alone.
     """
     alone: dict[NicPort, float] = {}
+    of_speed: dict[int, float] = {}
     for test, measure in case.measures(Metric.BANDWIDTH, RoundKind.ISOLATED):
-        for port in (test.sender, test.receiver):
-            if port is not None:
-                alone[port] = max(alone.get(port, 0.0), measure.limit.fail)
+        for port in ends_of(test):
+            alone[port] = max(alone.get(port, 0.0), measure.limit.fail)
+            speed = case.index.host_link[port].speed_gbps
+            of_speed[speed] = max(of_speed.get(speed, 0.0), measure.limit.fail)
+    # A short plan has no isolated test of most NICs: what others of their speed must reach holds for them.
+    for port, link in case.index.host_link.items():
+        alone.setdefault(port, of_speed.get(link.speed_gbps, 0.0))
     well: set[str] = set()
     for test in case.index.plan.tests:
         measures = case.outcomes[test.id].measures
         if not measures or any(measure.failed for measure in measures):
             continue
         if test.kind in (RoundKind.LOADED, RoundKind.INCAST, RoundKind.SOAK) and test.receiver is not None:
-            least = max(alone.get(port, 0.0) for port in (test.sender, test.receiver))
+            least = min(alone.get(port, 0.0) for port in (test.sender, test.receiver))
             if not least or measures[0].value < least:
                 continue
         well.add(test.id)
