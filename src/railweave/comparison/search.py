@@ -284,9 +284,32 @@ def least_switches(variant: NodeVariant, form: Form, leaf: PortClass, spine: Por
     networks = form.planes * max(form.rails, 1)
     if _fits_one_tier(variant, form, leaf):
         return networks, 0
-    down_gbps = variant.down_gbps
     up_gbps = form.uplink_gbps or variant.intent.nodes[0].nics.speed_gbps
-    down_ports = most_down_ports(leaf, down_gbps, up_gbps, variant.ratio)
+    demand = _least_demand(variant, form, most_down_ports(leaf, variant.down_gbps, up_gbps, variant.ratio))
+    if demand is None:
+        return None
+    # Rails that no cable joins have spines of their own.
+    apart = 1
+    if form.shape is Shape.RAIL_ONLY:
+        apart = form.rails
+    rails = max(form.rails, 1) // apart
+    up_total_gbps = demand.node_gbps * rails / variant.ratio
+    least = _least_above(demand.stripes * rails, up_total_gbps, up_gbps, spine, variant.ratio)
+    if least.super_spines and form.shape is Shape.RAIL_ONLY:
+        # Rails have no third tier.
+        return None
+    return networks * demand.stripes, form.planes * apart * (least.spines + least.super_spines)
+
+
+class _Demand(NamedTuple):
+    """The fewest stripes that hold the nodes, and the bandwidth of these on a rail, or on all leaves of racks."""
+
+    stripes: int
+    node_gbps: int
+
+
+def _least_demand(variant: NodeVariant, form: Form, down_ports: int) -> _Demand | None:
+    """Return what nodes ask of leaves with ``down_ports``, None where a leaf does not hold one node."""
     stripes = 0
     node_gbps = 0
     for nodes in variant.intent.nodes:
@@ -296,17 +319,8 @@ def least_switches(variant: NodeVariant, form: Form, leaf: PortClass, spine: Por
         if not ports or down_ports < ports:
             return None
         stripes += ceil(nodes.count / (down_ports // ports))
-        node_gbps += nodes.count * ports * down_gbps
-    # Rails that no cable joins have spines of their own.
-    apart = 1
-    if form.shape is Shape.RAIL_ONLY:
-        apart = form.rails
-    rails = max(form.rails, 1) // apart
-    least = _least_above(stripes * rails, node_gbps * rails / variant.ratio, up_gbps, spine, variant.ratio)
-    if least.super_spines and form.shape is Shape.RAIL_ONLY:
-        # Rails have no third tier.
-        return None
-    return networks * stripes, form.planes * apart * (least.spines + least.super_spines)
+        node_gbps += nodes.count * ports * variant.down_gbps
+    return _Demand(stripes, node_gbps)
 
 
 class _Above(NamedTuple):
