@@ -136,13 +136,14 @@ class GroupTier(NamedTuple):
 
 def join_pods(intent: Intent, pods: Pods, spines: int, top: TierHardware) -> tuple[GroupTier | None, Faults]:
     """Return the super-spines of a group, where every pod has ``spines``."""
-    given, most = _given_super_spines(intent), max(pods.end, intent.topology.reserve.pods or 0)
-    fitting = [one for one in range(1, pods.uplinks + 1) if pods.uplinks % one == 0]
-    fitting = [one for one in fitting if most * (pods.uplinks // one) <= top.ports]
+    given = _given_super_spines(intent)
+    most = max(pods.end, intent.topology.reserve.pods or 0)
+    even = [count for count in range(1, pods.uplinks + 1) if pods.uplinks % count == 0]
+    fitting = [count for count in even if most * (pods.uplinks // count) <= top.ports]
     if given is None:
         return GroupTier(fitting[0], pods.uplinks // fitting[0]), ()
     members, rest = divmod(given, spines)
-    counts = either([one * spines for one in fitting])
+    counts = either([count * spines for count in fitting])
     where = intent.where("topology.super_spine.count")
     if rest or members == 0:
         message = (
@@ -178,7 +179,7 @@ def share_out(intent: Intent, what: str, given: int | None, pods: int, each: str
     share, rest = divmod(given, pods)
     if rest == 0:
         return share, ()
-    counts = [one for one in (share * pods, (share + 1) * pods) if one]
+    counts = [count for count in (share * pods, (share + 1) * pods) if count]
     return None, (
         error(
             "RW211",

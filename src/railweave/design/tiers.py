@@ -5,6 +5,7 @@ The lowest tier is counted from the nodes, each tier above from the uplinks of t
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, TierLayout
@@ -155,47 +156,13 @@ def _tiers(
     group: GroupTier | None,
     hardware: Sequence[TierHardware],
 ) -> tuple[TierLayout, ...]:
-    (low, middle, top), reserve, pair = hardware, intent.topology.reserve, spines.links_per_pair
-    fixed, pod_leaves = leaves.uplinks is None, pods.size * leaves.per_stripe
-    groups, rails = reserve.pods or (top.ports // group.links_per_pair if group else pods.rails), pods.apart
-    room = pods.size * leaves.per_stripe or pods.ports.down // pair
-    spare = ports.room // pair if fixed else spines.spines
-    cages_together = intent.topology.wiring is UplinkWiring.CAGES
-    ends = (leaf.block.base + leaf.block.leaves for leaf in leaves.classes if leaf.block)
-    lowest = TierLayout(
-        name=low.name,
-        level=0,
-        places=leaves.places,
-        ports=ports,
-        down=low.down,
-        reserve=leaves.reserve(reserve.leaves) or max(groups * room, *(end * pods.rails for end in ends), 0),
-        up=low.up,
-        uplinks=spines.spines * pair,
-        links_per_pair=pair,
-        fixed_pair=fixed,
-        cages_together=cages_together,
-        stride=pod_leaves,
-        rails=rails,
-        group_size=pod_leaves,
-        groups=groups,
-        group_reserve=pod_leaves,
-    )
-    stride = lowest.stride_above
-    above = TierLayout(
-        name=middle.name,
-        level=1,
-        places=(),
-        ports=pods.ports,
-        down=middle.down,
-        reserve=reserve.spines or spare * groups,
-        stride=stride,
-        rails=rails,
-        group_size=spines.spines,
-        groups=groups,
-        group_reserve=reserve.spines // groups if reserve.spines else spare,
-    )
-    places = (above.place(pod, spine) for pod in pods.indexes for spine in range(spines.spines))
-    above = replace(above, places=tuple(sorted(places)))
+    """Return the tiers in numbers; ``group`` are the super-spines that a spine of each pod joins, None in two tiers."""
+    low, middle, top = hardware
+    groups = intent.topology.reserve.pods or pods.rails
+    if group is not None and intent.topology.reserve.pods is None:
+        groups = top.ports // group.links_per_pair
+    lowest = _leaf_tier(intent, leaves, ports, pods, spines, low, groups)
+    above = _spine_tier(intent, lowest, pods, spines, middle, groups)
     if group is None:
         return lowest, above
     above = replace(
@@ -203,22 +170,82 @@ def _tiers(
         up=middle.up,
         uplinks=pods.uplinks,
         links_per_pair=group.links_per_pair,
-        cages_together=cages_together,
+        cages_together=lowest.cages_together,
     )
-    stride = above.stride_above
-    return (
-        lowest,
-        above,
-        TierLayout(
-            name=top.name,
-            level=2,
-            places=tuple(one * stride + member for one in range(spines.spines) for member in range(group.members)),
-            ports=all_down(top.cages, top.down),
-            down=top.down,
-            reserve=above.group_reserve * group.members,
-            stride=stride,
-            group_size=group.members,
-            groups=above.group_reserve,
-            group_reserve=group.members,
-        ),
+    return lowest, above, _super_spine_tier(above, spines, group, top)
+
+
+def _leaf_tier(
+    intent: Intent,
+    leaves: Leaves,
+    ports: TierPorts,
+    pods: Pods,
+    spines: SpineTier,
+    hardware: TierHardware,
+    groups: int,
+) -> TierLayout:
+    pod_leaves = pods.size * leaves.per_stripe
+    # Without pods as many leaves as a spine has ports for.
+    group_leaves = pod_leaves or pods.ports.down // spines.links_per_pair
+    ends = (leaf.block.base + leaf.block.leaves for leaf in leaves.classes if leaf.block)
+    most_leaves = max(groups * group_leaves, *(end * pods.rails for end in ends), 0)
+    return TierLayout(
+        name=hardware.name,
+        level=0,
+        places=leaves.places,
+        ports=ports,
+        down=hardware.down,
+        reserve=leaves.reserve(intent.topology.reserve.leaves) or most_leaves,
+        up=hardware.up,
+        uplinks=spines.spines * spines.links_per_pair,
+        links_per_pair=spines.links_per_pair,
+        fixed_pair=leaves.uplinks is None,
+        cages_together=intent.topology.wiring is UplinkWiring.CAGES,
+        stride=pod_leaves,
+        rails=pods.apart,
+        group_size=pod_leaves,
+        groups=groups,
+        group_reserve=pod_leaves,
     )
+
+
+def _spine_tier(
+    intent: Intent, lowest: TierLayout, pods: Pods, spines: SpineTier, hardware: TierHardware, groups: int
+) -> TierLayout:
+    """Return the spines without links to a tier above."""
+    reserved = intent.topology.reserve.spines
+    spare = spines.spines
+    if lowest.fixed_pair:
+        spare = lowest.ports.room // spines.links_per_pair
+    tier = TierLayout(
+        name=hardware.name,
+        level=1,
+        places=(),
+        ports=pods.ports,
+        down=hardware.down,
+        reserve=reserved or spare * groups,
+        stride=lowest.stride_above,
+        rails=pods.apart,
+        group_size=spines.spines,
+        groups=groups,
+        group_reserve=reserved // groups if reserved else spare,
+    )
+    places = (tier.place(pod, spine) for pod, spine in product(pods.indexes, range(spines.spines)))
+    return replace(tier, places=tuple(sorted(places)))
+
+
+def _super_spine_tier(below: TierLayout, spines: SpineTier, group: GroupTier, hardware: TierHardware) -> TierLayout:
+    tier = TierLayout(
+        name=hardware.name,
+        level=2,
+        places=(),
+        ports=all_down(hardware.cages, hardware.down),
+        down=hardware.down,
+        reserve=below.group_reserve * group.members,
+        stride=below.stride_above,
+        group_size=group.members,
+        groups=below.group_reserve,
+        group_reserve=group.members,
+    )
+    places = (tier.place(spine, member) for spine, member in product(range(spines.spines), range(group.members)))
+    return replace(tier, places=tuple(places))
