@@ -336,7 +336,8 @@ class Model:
         for key, place in self.fabric.access.items():
             if key[:2] != (node, nic):
                 continue
-            arriving = [flow for flow in flows if flow.receiver == key]
+            # A NIC pauses the lossless priorities alone.
+            arriving = [flow for flow in flows if flow.receiver == key and flow.queue in self.classes.lossless]
             if sum(flow.line for flow in arriving) > self.capacity[2 * place] * 1.001:
                 hop = Hop(place, False)
                 frames = (1 - share) * seconds * 4000 * self.rng.uniform(0.7, 1.3)
