@@ -301,8 +301,8 @@ class Topology(Keys):
     )
     leaf: LeafIntent = key("the switches that the nodes plug into")
     spine: SpineIntent = key(
-        "the switches that join the leaves; without it, leaf.count: 1 is one switch; in a rail-only fabric it is by"
-        " default the switch that the leaves are, else it is required"
+        "the switches that join the leaves; left out with `shape`, leaf.count: 1 is one switch; in a rail-only fabric"
+        " it is by default the switch that the leaves are, else it is required"
     )
     super_spine: SuperSpineIntent | None = unset(
         "the switches that join pods, in three tiers; by default the switch that the spines are"
