@@ -100,7 +100,7 @@ def _matrices(judged: AcceptanceVerdict) -> Iterator[Drawing]:
         titles = sorted(pairs, key=lambda title: (not title.startswith("rail"), natural_key(title)))
         nodes = [node.name for node in judged.plan.nodes]
         drawing = pair_matrices(nodes, {title: pairs[title] for title in titles})
-        yield Drawing("Pairs: senders down, receivers across; gray was not measured", drawing)
+        yield Drawing("Pairs: senders down, receivers across; gray was not measured, empty is not in the plan", drawing)
 
 
 def _matrix_title(sending: int | None, receiving: int | None) -> str:
