@@ -1,15 +1,15 @@
-"""From symptoms to findings: known culprits explain tests first, then their ends; the rest is unexplained."""
+"""From symptoms to findings: one for each rule and culprit, and one for what nothing explains."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from railweave.acceptance.judge.blame import culprit_of, explain
+from railweave.acceptance.judge.attribution import Others, attributed
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import Culprit, Element, ElementKind, Symptom
 from railweave.acceptance.judge.paths import ends_of
 from railweave.acceptance.judge.symptoms import did_well
-from railweave.acceptance.model import HIGHER_IS_WORSE, CoveredLink, PlannedTest, RoundKind
+from railweave.acceptance.model import HIGHER_IS_WORSE, RoundKind
 from railweave.diagnostics import Severity
 from railweave.wording import counted, either, first_few, listed
 
@@ -18,7 +18,6 @@ UNEXPLAINED = "unexplained"
 
 # As many as a person looks at one by one.
 _MOST_SUSPECTS = 16
-_SHARED = frozenset({RoundKind.LOADED, RoundKind.INCAST, RoundKind.SOAK})
 
 
 class AcceptanceFinding(NamedTuple):
@@ -51,7 +50,7 @@ def findings(case: Case, symptoms: Iterable[Symptom]) -> tuple[AcceptanceFinding
     well = did_well(case)
     for symptom in sorted(of_tests, key=lambda waiting: _order(case, waiting)):
         beside = _beside(symptom, of_tests)
-        for culprit, tests in _explained(case, symptom, culprits, (well, beside)):
+        for culprit, tests in attributed(case, symptom, culprits, Others(well, beside)):
             text = _tests_text(case, symptom, tests)
             blamed.append((symptom._replace(suspects=_suspects(case, tests)), culprit, text))
             if culprit is not None and culprit not in culprits:
@@ -66,34 +65,6 @@ def _order(case: Case, symptom: Symptom) -> tuple[bool, int]:
     )
 
 
-def _explained(
-    case: Case, symptom: Symptom, culprits: list[Culprit], others: tuple[frozenset[str], frozenset[str]]
-) -> Iterator[tuple[Culprit | None, frozenset[str]]]:
-    """Yield who is to blame for which tests of a symptom; None for those that nothing explains."""
-    well, beside = others
-    waiting = set(symptom.tests)
-    for culprit in culprits:
-        tests = _slowed(case, culprit, waiting)
-        if tests:
-            waiting -= tests
-            yield culprit, tests
-    if not waiting:
-        return
-    # A node that is slow in collectives may pass every pair, and a pair of long latency may have its bandwidth.
-    kinds = _compared_kinds(case.index.tests[min(symptom.tests)].kind)
-    passed = frozenset(name for name in well - symptom.tests if case.index.tests[name].kind in kinds)
-    for explanation in explain(case, symptom.tests, passed - beside, beside):
-        tests = explanation.tests & waiting
-        if not tests:
-            continue
-        # Nodes that only ever took part in the same collectives are all of these: that names nobody.
-        is_group = case.index.tests[min(tests)].receiver is None and len(explanation.elements) > 1
-        if explanation.elements and not is_group:
-            yield culprit_of(case, explanation, "is slow"), tests
-        else:
-            yield None, tests
-
-
 def _beside(symptom: Symptom, of_tests: list[Symptom]) -> frozenset[str]:
     """Return the tests of other symptoms that break the same rule as badly."""
     tests: set[str] = set()
@@ -103,65 +74,12 @@ def _beside(symptom: Symptom, of_tests: list[Symptom]) -> frozenset[str]:
     return frozenset(tests)
 
 
-def _compared_kinds(kind: RoundKind) -> frozenset[RoundKind]:
-    if kind in (RoundKind.COLLECTIVE, RoundKind.LATENCY):
-        return frozenset({kind})
-    return _SHARED | {RoundKind.ISOLATED}
-
-
 def _suspects(case: Case, tests: frozenset[str]) -> tuple[Element, ...]:
     """Return the NICs of tests that nothing explains, those of most tests first."""
     nics: Counter[Element] = Counter()
     for name in sorted(tests):
         nics.update(case.index.nic(port) for port in ends_of(case.index.tests[name]))
     return tuple(element for element, _ in nics.most_common(_MOST_SUSPECTS))
-
-
-def _slowed(case: Case, culprit: Culprit, names: Iterable[str]) -> frozenset[str]:
-    """Return the tests that a culprit may have slowed down; while all send, a slow test delays others by PFC."""
-    shared: dict[str, bool] = {}
-    slowed: set[str] = set()
-    for name in names:
-        test = case.index.tests[name]
-        if test.kind not in culprit.slows:
-            continue
-        if test.kind not in _SHARED:
-            if _touches(case, culprit, test):
-                slowed.add(name)
-            continue
-        if test.round not in shared:
-            others = case.index.tests_of[test.round]
-            shared[test.round] = any(_touches(case, culprit, other) for other in others)
-        if shared[test.round]:
-            slowed.add(name)
-    return frozenset(slowed)
-
-
-def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
-    names = {element.name for element in culprit.elements}
-    nics = {element.kind for element in culprit.elements} == {ElementKind.NIC}
-    for port in ends_of(test):
-        if (nics and case.index.nic(port).name in names) or (not nics and port.node in culprit.nodes):
-            return True
-    leaves = list(case.index.access_switches(test))
-    if any(leaf.name in culprit.devices for leaf in leaves):
-        return True
-    if len(set(leaves)) > 1 and culprit.devices and test.kind is not RoundKind.ISOLATED:
-        return True
-    links: list[CoveredLink] = []
-    for cable in culprit.cables:
-        links += case.index.links_of_cable[cable]
-    return any(_carried(case, link, test) for link in links)
-
-
-def _carried(case: Case, link: CoveredLink, test: PlannedTest) -> bool:
-    """Tell whether a test may have used a link, which carried something in its round."""
-    if not case.index.may_cross(test, link):
-        return False
-    # The few packets of a latency test load no link.
-    if link.nic_port is not None or test.kind is RoundKind.LATENCY:
-        return True
-    return (test.round, link.lower) in case.loaded
 
 
 def _tests_text(case: Case, symptom: Symptom, tests: frozenset[str]) -> str:

@@ -1,0 +1,150 @@
+"""Which culprit made which tests slow: known culprits first, then the smallest set of elements, then congestion.
+
+A known culprit takes the tests whose ends or paths it touches. Of the rest of a round in which all send, PFC may hold
+up some behind the flows of a culprit: a paused link serves its queue in order, so that no flow leaves it slower than
+the slowest one it waits for. A test below that bound has a cause of its own.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from railweave.acceptance.judge.blame import Blame, culprit_of, explain
+from railweave.acceptance.judge.case import Case
+from railweave.acceptance.judge.elements import Culprit, ElementKind, Symptom
+from railweave.acceptance.judge.outcomes import OutcomeStatus
+from railweave.acceptance.judge.paths import ends_of
+from railweave.acceptance.model import CoveredLink, Metric, PlannedTest, RoundKind
+
+# Rounds in which flows of several tests share links.
+_SHARED = frozenset({RoundKind.LOADED, RoundKind.INCAST, RoundKind.SOAK})
+# A test that congestion may have held up says nothing alone: its peer of another round must be slow too.
+_LEAST_TESTS = 2
+
+Attribution = tuple[Culprit | None, frozenset[str]]
+
+
+class Others(NamedTuple):
+    """The tests beside those of a symptom: which did well, and which break the same rule as badly."""
+
+    well: frozenset[str]
+    beside: frozenset[str]
+
+
+def attributed(case: Case, symptom: Symptom, culprits: Sequence[Culprit], others: Others) -> Iterator[Attribution]:
+    """Yield who is to blame for which tests of a symptom; None for those that nothing explains."""
+    waiting = set(symptom.tests)
+    for culprit in culprits:
+        tests = frozenset(name for name in waiting if _slows(case, culprit, case.index.tests[name]))
+        if tests:
+            waiting -= tests
+            yield culprit, tests
+    # A node that is slow in collectives may pass every pair, and a pair of long latency may have its bandwidth.
+    kinds = _compared_kinds(case.index.tests[min(symptom.tests)].kind)
+    passed = frozenset(name for name in others.well - symptom.tests if case.index.tests[name].kind in kinds)
+    passed -= others.beside
+    known = list(culprits)
+    held_up = _held_up(case, known, waiting)
+    failed = frozenset(waiting - held_up.keys())
+    for blame in explain(case, failed, passed, others.beside | held_up.keys()):
+        culprit_of_blame = _blamed(case, blame)
+        tests = blame.tests & waiting
+        if culprit_of_blame is not None and tests:
+            known.append(culprit_of_blame)
+            waiting -= tests
+            yield culprit_of_blame, tests
+    yield from _rest(case, known, frozenset(waiting), passed)
+
+
+def _rest(case: Case, known: Sequence[Culprit], waiting: frozenset[str], well: frozenset[str]) -> Iterator[Attribution]:
+    """Yield who is to blame for tests that congestion may have held up: an element that is slow in all, or congestion.
+
+    An element of which another test of the same kind met its limit is not slow by itself.
+    """
+    held_up = _held_up(case, known, waiting)
+    kinds = {case.index.tests[name].kind for name in held_up}
+    alike = [test.id for test in case.index.plan.tests if test.kind in kinds]
+    passed = {name for name in alike if case.outcomes[name].status is OutcomeStatus.PASSED}
+    for blame in explain(case, frozenset(held_up), well | passed - held_up.keys()):
+        culprit = _blamed(case, blame)
+        tests = blame.tests & waiting
+        if culprit is not None and len(tests) >= _LEAST_TESTS:
+            waiting -= tests
+            yield culprit, tests
+    for culprit in known:
+        tests = frozenset(name for name in waiting & held_up.keys() if held_up[name] is culprit)
+        if tests:
+            waiting -= tests
+            yield culprit, tests
+    if waiting:
+        yield None, waiting
+
+
+def _blamed(case: Case, blame: Blame) -> Culprit | None:
+    if not blame.elements:
+        return None
+    # Nodes that only ever took part in the same collectives are all of these: that names nobody.
+    if len(blame.elements) > 1 and case.index.tests[min(blame.tests)].receiver is None:
+        return None
+    return culprit_of(case, blame, "is slow")
+
+
+def _compared_kinds(kind: RoundKind) -> frozenset[RoundKind]:
+    if kind in (RoundKind.COLLECTIVE, RoundKind.LATENCY):
+        return frozenset({kind})
+    return _SHARED | {RoundKind.ISOLATED}
+
+
+def _held_up(case: Case, culprits: Iterable[Culprit], names: Iterable[str]) -> Mapping[str, Culprit]:
+    """Return the tests that flows of a culprit may have held up by PFC, with the culprit."""
+    rounds: dict[str, list[str]] = {}
+    for name in sorted(names):
+        test = case.index.tests[name]
+        if test.kind in _SHARED:
+            rounds.setdefault(test.round, []).append(name)
+    held_up: dict[str, Culprit] = {}
+    for round_, waiting in rounds.items():
+        for culprit in culprits:
+            tests = [test for test in case.index.tests_of[round_] if _slows(case, culprit, test)]
+            slowest = min((_share(case, test.id) for test in tests), default=1.0)
+            for name in waiting:
+                if _share(case, name) >= slowest:
+                    held_up.setdefault(name, culprit)
+    return held_up
+
+
+def _share(case: Case, name: str) -> float:
+    """Return what a test reached of its limit, 1 for a test without a bandwidth."""
+    measure = case.outcomes[name].measure(Metric.BANDWIDTH)
+    return 1.0 if measure is None else measure.value / measure.limit.expect
+
+
+def _slows(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
+    """Tell whether a culprit slows a test by itself, without congestion between them."""
+    return test.kind in culprit.slows and _touches(case, culprit, test)
+
+
+def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
+    names = {element.name for element in culprit.elements}
+    nics = {element.kind for element in culprit.elements} == {ElementKind.NIC}
+    for port in ends_of(test):
+        if (nics and case.index.nic(port).name in names) or (not nics and port.node in culprit.nodes):
+            return True
+    leaves = list(case.index.access_switches(test))
+    if any(leaf.name in culprit.devices for leaf in leaves):
+        return True
+    if len(set(leaves)) > 1 and culprit.devices and test.kind is not RoundKind.ISOLATED:
+        return True
+    links: list[CoveredLink] = []
+    for cable in culprit.cables:
+        links += case.index.links_of_cable[cable]
+    return any(_carried(case, link, test) for link in links)
+
+
+def _carried(case: Case, link: CoveredLink, test: PlannedTest) -> bool:
+    """Tell whether a test may have used a link, which carried something in its round."""
+    if not case.index.may_cross(test, link):
+        return False
+    # The few packets of a latency test load no link.
+    if link.nic_port is not None or test.kind is RoundKind.LATENCY:
+        return True
+    return (test.round, link.lower) in case.loaded
