@@ -287,6 +287,15 @@ def test_a_test_that_did_not_run_is_never_a_pass() -> None:
     assert verdict.outcomes["r000-0000"].status == "not-run"
 
 
+def test_rules_that_are_not_run_for_the_same_reason_share_a_warning_with_its_own_fix() -> None:
+    remarks = [remark for remark in judge(plan(), (), ()).diagnostics if remark.code == "RW942"]
+
+    assert remarks[0].message == "A-1, A-2, A-7, A-9 and A-10 are not-run: results of tests are missing"
+    assert remarks[0].fix.startswith("run its rounds and put what the tools write into `results/`")
+    assert all(remark.fix.startswith("read the counters") for remark in remarks[1:])
+    assert len(remarks) <= 3
+
+
 def test_rules_are_registered_once_each_in_order() -> None:
     assert [rule.code for rule in judge_rules()] == [f"A-{number}" for number in range(1, 11)]
 

@@ -18,7 +18,9 @@ from railweave.acceptance.judge.tally import RoundTally, tally
 from railweave.acceptance.model import AcceptancePlan, CoveredLink
 from railweave.acceptance.readings import NodeResult, RoundCounters
 from railweave.diagnostics import Diagnostic, Severity, has_errors, warning
-from railweave.wording import counted, first_few
+from railweave.wording import counted, first_few, listed
+
+_NO_RESULT = "results of tests are missing"
 
 
 class VerdictKind(StrEnum):
@@ -132,7 +134,7 @@ def _disturbed_remark(name: str, reason: str) -> Diagnostic:
 
 
 def _state(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally]) -> RuleStatus:
-    rounds = [planned.id for planned in case.index.plan.rounds if planned.kind in rule.kinds]
+    rounds = [planned.id for planned in case.index.plan.rounds if planned.kind in rule.kinds and planned.tests]
     if not rounds:
         return RuleStatus(rule.code, RuleState.NOT_PLANNED, "the plan has no round that it looks at")
     reason = _missing(rule, case, tallies, rounds)
@@ -149,7 +151,7 @@ def _missing(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally], rou
         tests = [test for name in rounds for test in case.index.tests_of[name]]
         if any(case.outcomes[test.id].measures for test in tests):
             return ""
-        return "no test that it looks at has a result"
+        return _NO_RESULT
     missing = [name for name in rounds if name not in tallies]
     if missing:
         return f"counters are missing in {first_few(missing)}"
@@ -171,15 +173,27 @@ def _unread(case: Case) -> bool:
 
 
 def _remarks(case: Case, states: Iterable[RuleStatus]) -> Iterator[Diagnostic]:
+    alike: dict[RuleStatus, list[str]] = {}
     for status in states:
         if status.state in (RuleState.NOT_RUN, RuleState.NOT_JUDGEABLE):
-            fix = "read the counters before and after each round (docs/reference/acceptance-rules.md)"
-            yield warning("RW942", f"{status.code} is {status.state}: {status.reason}", fix=fix)
+            alike.setdefault(status._replace(code=""), []).append(status.code)
+    for status, codes in alike.items():
+        verb = "is" if len(codes) == 1 else "are"
+        message = f"{listed(codes)} {verb} {status.state}: {status.reason}"
+        yield warning("RW942", message, fix=_fix(status))
     waiting = {name: outcome for name, outcome in case.outcomes.items() if outcome.status is OutcomeStatus.NOT_RUN}
     if waiting:
         reasons = first_few(dict.fromkeys(outcome.remark for outcome in waiting.values()), 3, "; ")
         message = f"{counted(len(waiting), 'test')} did not run: {reasons}"
         yield warning("RW943", message, fix="run them again")
+
+
+def _fix(status: RuleStatus) -> str:
+    if status.reason == _NO_RESULT:
+        return "run its rounds and put what the tools write into `results/` (docs/reference/acceptance-results.md)"
+    if status.state is RuleState.NOT_JUDGEABLE:
+        return "nothing to do, or update the software of the devices (docs/reference/acceptance-rules.md)"
+    return "read the counters before and after each round (docs/reference/acceptance-rules.md)"
 
 
 def _coverage(case: Case) -> tuple[int, list[CoveredLink]]:
