@@ -12,7 +12,7 @@ from hashed_flows import Walker
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from railweave.acceptance.document import parse_plan, plan_lines
+from railweave.acceptance.document import parse_plan, plan_blocks
 from railweave.acceptance.model import AcceptancePlan, Level, NicPort, RoundKind, Tool
 from railweave.acceptance.planner import PlanInput, plan_acceptance
 from railweave.api.design.intent import Designed, design_text
@@ -151,8 +151,8 @@ def test_servers_of_a_node_listen_on_ports_of_their_own(designed: Designed) -> N
 @few
 def test_equal_inputs_give_equal_bytes_that_are_read_back(designed: Designed) -> None:
     plan = planned(designed, Level.QUICK, seed=5)
-    content = b"".join(plan_lines(plan))
-    assert content == b"".join(plan_lines(planned(designed, Level.QUICK, seed=5)))
+    content = b"".join(plan_blocks(plan))
+    assert content == b"".join(plan_blocks(planned(designed, Level.QUICK, seed=5)))
     assert parse_plan(content, "plan.json") == plan
 
 

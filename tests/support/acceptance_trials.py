@@ -22,7 +22,7 @@ from acceptance_faults.faults import FAULTS, RULE_FAULTS, Truth
 from acceptance_faults.nature import Conditions, Constants
 
 from railweave.acceptance.counters import read_counters
-from railweave.acceptance.document import PLAN_FILE, plan_lines, read_plan
+from railweave.acceptance.document import PLAN_FILE, plan_blocks, read_plan
 from railweave.acceptance.folder import read_results
 from railweave.acceptance.judge.findings import UNEXPLAINED
 from railweave.acceptance.judge.verdict import AcceptanceVerdict, judge
@@ -77,7 +77,7 @@ def plan_text(fabric: str, level: Level = Level.SMOKE) -> bytes:
     gpus_of = {entry.name: entry.gpus or 0 for entry in intent.nodes}
     policy = designed.policies.acceptance
     given = PlanInput(designed, gathered.catalog, policy, intent.sha256, gpus_of, level)
-    return b"".join(plan_lines(plan_acceptance(given)))
+    return b"".join(plan_blocks(plan_acceptance(given)))
 
 
 @cache

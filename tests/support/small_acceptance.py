@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from railweave.acceptance.document import plan_lines
+from railweave.acceptance.document import plan_blocks
 from railweave.acceptance.model import (
     AcceptancePlan,
     AcceptanceRound,
@@ -345,7 +345,7 @@ class Runner:
 def write_folder(made: Yield, folder: Path) -> None:
     """Write plan, results and counters as a runner would."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "plan.json").write_bytes(b"".join(plan_lines(made.plan)))
+    (folder / "plan.json").write_bytes(b"".join(plan_blocks(made.plan)))
     for test in made.plan.tests:
         if test.id not in made.values:
             continue

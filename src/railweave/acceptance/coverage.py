@@ -10,7 +10,7 @@ A link counts as loaded if both of its directions are: each needs enough flows, 
 that the judge demands.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from math import ceil, exp
 from typing import NamedTuple
 
@@ -29,6 +29,13 @@ class FlowCounts(NamedTuple):
 
     up: list[float]
     down: list[float]
+
+
+class LinkLoad(NamedTuple):
+    """The probability that both directions of a link have been loaded, and the bits of the rounds that may have."""
+
+    probability: float
+    rounds: int
 
 
 class LeafRoutes(NamedTuple):
@@ -205,18 +212,23 @@ class Coverage:
                     missed[bundle] *= poisson_below(ceil(needed_gbps / (flow_gbps * _WORST_PART)), mean)
                     self._rounds[bundle] |= round_bit
 
-    def rounds(self, link: int) -> int:
-        """Return the bits of the rounds that may have loaded a link."""
-        return self._rounds[self._bundle_of[link]]
+    def loads(self) -> Iterator[LinkLoad]:
+        """Yield of every link by its number how probable it is that it has been loaded, and in which rounds."""
+        loads = [LinkLoad(*load) for load in zip(self._probabilities(), self._rounds, strict=True)]
+        return map(loads.__getitem__, self._bundle_of)
 
     def probability(self, link: int) -> float:
         """Return the probability that both directions of a link have been loaded."""
-        bundle = self._bundle_of[link]
-        return (1 - self._missed_up[bundle]) * (1 - self._missed_down[bundle])
+        return self._probabilities()[self._bundle_of[link]]
 
-    def below(self, confidence: float, links: Sequence[int]) -> list[int]:
+    def _probabilities(self) -> list[float]:
+        missed = zip(self._missed_up, self._missed_down, strict=True)
+        return [(1 - up) * (1 - down) for up, down in missed]
+
+    def below(self, confidence: float, links: Iterable[int]) -> list[int]:
         """Return those of ``links`` that have been loaded with at most the probability ``confidence``."""
-        return [link for link in links if self.probability(link) <= confidence]
+        is_below = [probability <= confidence for probability in self._probabilities()]
+        return [link for link in links if is_below[self._bundle_of[link]]]
 
     def reached(self, flows: FlowCounts, links: Iterable[int]) -> bool:
         """Tell whether flows may take any of ``links``."""

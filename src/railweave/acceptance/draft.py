@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import floor
 
 from railweave.acceptance.commands import Argv, PairCommands
-from railweave.acceptance.coverage import Coverage, FlowCounts
+from railweave.acceptance.coverage import Coverage, FlowCounts, LinkLoad
 from railweave.acceptance.endpoints import Pair
 from railweave.acceptance.limits.basis import PairLimits
 from railweave.acceptance.model import (
@@ -98,25 +98,24 @@ class PlanDraft:
         ports_of = fabric.ports_of
         rounds_of: dict[int, tuple[str, ...]] = {}
         links = []
-        number = 0
+        loads = self.coverage.loads()
         for link, name in zip(fabric.links, names, strict=True):
             nic_port = None
             if link.is_access:
                 port = fabric.host_of[link.lower].ports[link.lower_port]
                 nic_port = NicPort(link.lower, port.nic, port.port)
-                bits = self._rounds_of_port.get(nic_port, 0)
                 # A NIC port has no choice of links: it is loaded in both directions, or it is not.
-                probability = float(nic_port in self._senders and nic_port in self._receivers)
+                is_loaded = nic_port in self._senders and nic_port in self._receivers
+                load = LinkLoad(float(is_loaded), self._rounds_of_port.get(nic_port, 0))
             else:
-                bits = self.coverage.rounds(number)
-                probability = floor(self.coverage.probability(number) * _MILLION) / _MILLION
-                number += 1
-            if bits not in rounds_of:
-                rounds_of[bits] = self._round_ids(bits)
+                load = next(loads)
+            if load.rounds not in rounds_of:
+                rounds_of[load.rounds] = self._round_ids(load.rounds)
             lower = PortEnd(link.lower, ports_of[link.lower][link.lower_port].name)
             upper = PortEnd(link.upper, ports_of[link.upper][link.upper_port].name)
+            probability = floor(load.probability * _MILLION) / _MILLION
             place = (link.kind, link.speed_gbps, link.plane, link.rail, nic_port)
-            links.append(CoveredLink(name, lower, upper, probability, rounds_of[bits], *place))
+            links.append(CoveredLink(name, lower, upper, probability, rounds_of[load.rounds], *place))
         return tuple(links)
 
     def _round_ids(self, bits: int) -> tuple[str, ...]:

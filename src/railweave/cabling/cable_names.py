@@ -31,6 +31,9 @@ def cable_names(fabric: Fabric, catalog: Catalog) -> list[str]:
     for number, link in enumerate(fabric.links):
         lower = ports[link.lower][link.lower_port]
         upper = ports[link.upper][link.upper_port]
+        if lower.ports == upper.ports == 1:
+            # Cages with one port each: the cable has no other link.
+            continue
         ends = (link.media, id(lower.end), id(upper.end))
         if ends not in linking_of:
             linking = linking_pmds(media[link.media], lower.end, upper.end)
@@ -40,9 +43,13 @@ def cable_names(fabric: Fabric, catalog: Catalog) -> list[str]:
         lower_plug = (link.lower, place(lower, pmds.a, link.media))
         groups.add(number, lower_plug, (link.upper, place(upper, pmds.b, link.media)))
     names = []
-    for number in range(len(fabric.links)):
-        first = fabric.links[groups.first(number)]
-        names.append(f"{first.lower} {fabric.ports_of[first.lower][first.lower_port].name}")
+    ports_of = fabric.ports_of
+    for number, link in enumerate(fabric.links):
+        first = groups.first(number)
+        if first == number:
+            names.append(f"{link.lower} {ports_of[link.lower][link.lower_port].name}")
+        else:
+            names.append(names[first])
     return names
 
 
@@ -50,22 +57,24 @@ class _Groups:
     """Links by the cable that carries them: those that share a plug, directly or through links between them."""
 
     def __init__(self) -> None:
-        self._parent: list[int] = []
+        # Of the links that were joined to an earlier one.
+        self._parent: dict[int, int] = {}
         self._link_of: dict[tuple[str, int], int] = {}
 
     def add(self, number: int, lower: tuple[str, int], upper: tuple[str, int]) -> None:
-        """Add the link ``number``, the next one, between two plugs."""
-        self._parent.append(number)
-        # Most plugs have one link: nothing is joined.
+        """Add the link ``number`` between two plugs."""
         for plug in (lower, upper):
             other = self._link_of.setdefault(plug, number)
             if other != number:
                 roots = self.first(other), self.first(number)
-                self._parent[max(roots)] = min(roots)
+                if roots[0] != roots[1]:
+                    self._parent[max(roots)] = min(roots)
 
     def first(self, number: int) -> int:
         """Return the first link of the cable of a link."""
-        while self._parent[number] != number:
-            self._parent[number] = self._parent[self._parent[number]]
-            number = self._parent[number]
+        parent = self._parent
+        while number in parent:
+            above = parent[number]
+            parent[number] = parent.get(above, above)
+            number = above
         return number

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from railweave.acceptance.document import parse_plan, plan_lines, read_plan
+from railweave.acceptance.document import parse_plan, plan_blocks, read_plan
 from railweave.acceptance.model import (
     AcceptancePlan,
     AcceptanceRound,
@@ -78,7 +78,7 @@ PLAN = AcceptancePlan(
 
 
 def written(plan: AcceptancePlan = PLAN) -> bytes:
-    return b"".join(plan_lines(plan))
+    return b"".join(plan_blocks(plan))
 
 
 def test_a_plan_is_read_as_it_was_written() -> None:
