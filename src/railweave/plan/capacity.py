@@ -149,13 +149,17 @@ class Service:
         return UplinksLeft(percents, cut_off)
 
     def _alone(self, out: Collection[str]) -> set[str]:
-        """Return the spines of pods that alone have leaves in service in their plane."""
+        """Return the spines of pods beside which no other pod of the plane has leaves in service."""
         if not self._spines_of:
             return set()
         leaves = self._leaves_of - Counter(self._pod_of[name] for name in set(out) if name in self._pod_of)
+        alone: set[str] = set()
         pods_of_plane = Counter(plane for plane, _ in leaves)
-        alone = [self._spines_of.get(pod, set()) for pod in leaves if pods_of_plane[pod[0]] == 1]
-        return set().union(*alone)
+        for pod, spines in self._spines_of.items():
+            others = pods_of_plane[pod[0]] - (pod in leaves)
+            if not others:
+                alone |= spines
+        return alone
 
     def _is_cut_off(self, name: str, lost_gbps: int) -> bool:
         """Tell whether a switch between two tiers loses all its uplinks."""
