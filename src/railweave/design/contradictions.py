@@ -76,7 +76,7 @@ def _path(key: str) -> str:
 
 
 def _entry_of(key: str) -> int | None:
-    """Return the index of the entry of nodes that a key is of, None for one of the topology."""
+    """Return the index of the nodes entry that a key belongs to, None for a key of the topology."""
     if not key.startswith("nodes["):
         return None
     return int(key[len("nodes[") : key.index("]")])

@@ -13,7 +13,7 @@ LENGTH_US = 1200.0
 BYTES_PER_GBPS_US = 125.0
 # A paused priority is paused again before 65,535 quanta have passed at 400G.
 REFRESH_US = 80.0
-# DCQCN at work: a sender slows down to 70 % and comes back by 3 % of its rate.
+# DCQCN: a sender slows down to 70 % and comes back by 3 % of its rate.
 SLOWER = 0.7
 FASTER = 0.03
 

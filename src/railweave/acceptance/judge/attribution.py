@@ -42,25 +42,25 @@ def attributed(case: Case, symptom: Symptom, culprits: Sequence[Culprit], others
     kinds = _compared_kinds(case.index.tests[min(symptom.tests)].kind)
     passed = frozenset(name for name in others.well - symptom.tests if case.index.tests[name].kind in kinds)
     passed -= others.beside
-    known = list(culprits)
-    held_up = _held_up(case, known, waiting)
+    named = list(culprits)
+    held_up = _held_up(case, named, waiting)
     failed = frozenset(waiting - held_up.keys())
     for blame in explain(case, failed, passed, others.beside | held_up.keys()):
         culprit_of_blame = _blamed(case, blame)
         tests = blame.tests & waiting
         if culprit_of_blame is not None and tests:
-            known.append(culprit_of_blame)
+            named.append(culprit_of_blame)
             waiting -= tests
             yield culprit_of_blame, tests
-    yield from _rest(case, known, frozenset(waiting), passed)
+    yield from _rest(case, named, frozenset(waiting), passed)
 
 
-def _rest(case: Case, known: Sequence[Culprit], waiting: frozenset[str], well: frozenset[str]) -> Iterator[Attribution]:
+def _rest(case: Case, named: Sequence[Culprit], waiting: frozenset[str], well: frozenset[str]) -> Iterator[Attribution]:
     """Yield who is to blame for tests that congestion may have held up: an element that is slow in all, or congestion.
 
     An element of which another test of the same kind met its limit is not slow by itself.
     """
-    held_up = _held_up(case, known, waiting)
+    held_up = _held_up(case, named, waiting)
     kinds = {case.index.tests[name].kind for name in held_up}
     alike = [test.id for test in case.index.plan.tests if test.kind in kinds]
     passed = {name for name in alike if case.outcomes[name].status is OutcomeStatus.PASSED}
@@ -70,7 +70,7 @@ def _rest(case: Case, known: Sequence[Culprit], waiting: frozenset[str], well: f
         if culprit is not None and len(tests) >= _LEAST_TESTS:
             waiting -= tests
             yield culprit, tests
-    for culprit in known:
+    for culprit in named:
         tests = frozenset(name for name in waiting & held_up.keys() if held_up[name] is culprit)
         if tests:
             waiting -= tests

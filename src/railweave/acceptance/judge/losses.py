@@ -36,7 +36,7 @@ def _swap_symptom(first: CoveredLink, second: CoveredLink) -> Symptom:
 
 
 def _located(case: Case, flows: Sequence[Flow]) -> Symptom:
-    """Return who is to blame for one direction of a link."""
+    """Return the loss of flows in the same direction of a link, with its culprit."""
     worst = max(flows, key=lambda flow: abs(flow.lost))
     message = (
         f"{end_text(worst.sender)} sent {worst.sent:,} bytes in round {worst.round},"

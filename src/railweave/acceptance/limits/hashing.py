@@ -122,7 +122,7 @@ def _kept_pods(paths: FabricPaths, members: Mapping[Leaves, Mapping[PairKind, in
 def _draw(
     paths: FabricPaths, members: Mapping[Leaves, Mapping[PairKind, int]], generator: random.Random
 ) -> list[tuple[int, PairKind, float]]:
-    """Return (leaf of the sender, kind, share of line rate) of every pair for one draw of all hashes."""
+    """Return (leaf of the sender, kind, share of line rate) of every pair for a draw of all hashes."""
     flows: list[tuple[int, ...]] = []
     pairs: list[tuple[int, PairKind]] = []
     capacity: dict[int, float] = {}

@@ -48,7 +48,7 @@ def whole(value: object) -> int | None:
 def by_host(text: str, anchor: str) -> dict[str, str]:
     """Return the text of each host by its name, without the prefix of its lines; all under "" if there is none.
 
-    ``anchor`` is a text with which a line of every host begins: what stands before it is the prefix.
+    ``anchor`` is a text with which a line of every host begins; the text before it is the prefix.
     """
     hosts = set()
     for before in text.split(anchor)[:-1]:
