@@ -109,12 +109,10 @@ def rewired_json(phase: Phase, moved: int, added: int) -> dict[str, Any]:
 def _cable_table(cables: Iterable[CableMove]) -> RenderableType:
     rows = []
     for cable in cables:
-        destination = "taken out"
-        if cable.after is not None:
-            destination = rack(cable.after)
+        destination = _destination(cable)
         speed = format_speed(cable.speed_gbps)
         fixed_end = _then(cable.stays, cable.stays_after)
-        rows.append((fixed_end, rack(cable.before), destination, speed, f"{cable.length_m} m", cable.media))
+        rows.append((fixed_end, rack(cable.before), destination, speed, f"{cable.length_m} m", _medium(cable)))
     return table("cable of", "from", "to", "speed", "length", "medium", rows=rows)
 
 
@@ -233,8 +231,9 @@ def phases_json(phases: Sequence[Phase]) -> dict[str, Any]:
 def cable_json(cable: CableMove) -> dict[str, Any]:
     """Return one cable."""
     document = dict(as_json(cable))
-    if cable.stays_after is None:
-        del document["stays_after"]
+    for optional in ("stays_after", "media_before"):
+        if document[optional] is None:
+            del document[optional]
     return document
 
 
@@ -342,11 +341,28 @@ def _warning_lines(phase: Phase) -> list[str]:
 
 
 def _cable_line(cable: CableMove) -> str:
+    medium = f"{format_speed(cable.speed_gbps)}, {cable.length_m} m, {_medium(cable)}"
+    if cable.is_exchanged:
+        return f"cable of {rack(cable.stays)}: exchange it, to {rack(cable.before)} as before; {medium}"
     destination = "out"
     if cable.after is not None:
         destination = f"to {rack(cable.after)}"
-    medium = f"{format_speed(cable.speed_gbps)}, {cable.length_m} m, {cable.media}"
     return f"cable of {_then(cable.stays, cable.stays_after)}: from {rack(cable.before)} {destination}; {medium}"
+
+
+def _destination(cable: CableMove) -> str:
+    if cable.after is None:
+        return "taken out"
+    if cable.is_exchanged:
+        return "the same port"
+    return rack(cable.after)
+
+
+def _medium(cable: CableMove) -> str:
+    """Return the medium, with the one that it replaces."""
+    if cable.media_before is None:
+        return cable.media
+    return f"{cable.media} in place of {cable.media_before}"
 
 
 def _then(end: CableEnd, after: CableEnd | None) -> str:

@@ -115,6 +115,39 @@ def test_fewer_spines_lead_back_the_same_way() -> None:
     assert found[-1].fabric is weave(2)
 
 
+TWO_PLANES = """
+fabric: pod1
+workload: {kind: inference}
+nodes:
+  - {name: gpu, count: 2, gpus: 8, nics: {count: 4, speed: 200G, ports: 2, model: connectx-7, pcie: gen5x16}}
+topology:
+  shape: rail-optimized
+  planes: 2
+  oversubscription: "3:2"
+  leaf: {model: nokia-ixr7220-h4-64d}
+  spine: {model: nokia-ixr7220-h4-64d, count: SPINES}
+"""
+
+
+def test_a_cable_of_two_ports_is_exchanged_where_they_part() -> None:
+    base = designed(TWO_PLANES.replace("SPINES", "2"))
+    head = designed(TWO_PLANES.replace("SPINES", "4"))
+    found = phases(base, head)
+    exchanged = [cable for phase in found for cable in phase.cables if cable.is_exchanged]
+    assert {(cable.media_before, cable.media) for cable in exchanged} == {("aoc", "sr")}
+    step = next(phase for phase in found if any(cable.is_exchanged for cable in phase.cables))
+    assert "exchange" in step.title
+    order = work_order(found, "main")
+    first = exchanged[0]
+    assert f"cable of {first.stays.device}" in order
+    assert "exchange it, to pod1-spine1" in order
+    assert "sr in place of aoc" in order
+    # The steps end with all media as intended, so the last phase changes no cable.
+    last = [phase for phase in found if phase.kind is PhaseKind.CABLES][-1]
+    intended = {(link.lower, link.lower_port): link for link in head.fabric_links}
+    assert all(intended[link.lower, link.lower_port] == link for link in last.fabric.fabric_links)
+
+
 def test_new_stripes_wait_until_the_cables_are_moved() -> None:
     head = weave(
         4,

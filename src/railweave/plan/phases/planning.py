@@ -64,18 +64,25 @@ class CableEnd:
 
 @dataclass(frozen=True, slots=True)
 class CableMove:
-    """A cable of which one end goes to another port, or both ends do."""
+    """A cable of which one end goes to another port, or both ends do; or one that is exchanged where it is."""
 
     # The end that keeps its port; if both move, the one nearer to the GPUs.
     stays: CableEnd
     before: CableEnd
-    # None if the cable is taken out.
+    # None if the cable is taken out; ``before`` if another medium takes its place.
     after: CableEnd | None
     speed_gbps: int
     length_m: int
     media: str
     # Where ``stays`` goes if both ends move.
     stays_after: CableEnd | None = None
+    # The medium that ``media`` replaces; None if it stays.
+    media_before: str | None = None
+
+    @property
+    def is_exchanged(self) -> bool:
+        """Tell whether both ends stay, and another medium joins them."""
+        return self.after == self.before and self.stays_after is None
 
     @property
     def ends_after(self) -> tuple[CableEnd, ...]:
@@ -275,8 +282,18 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
             if fabric is not before:
                 yield _join(fabric, base)
         fabric = rewired(fabric, step)
-        title = f"move {counted(len(step), 'cable')}, step {number} of {len(steps)}"
+        title = f"{_step_title(step)}, step {number} of {len(steps)}"
         yield _cable_phase(fabric, step, title, why, base)
+
+
+def _step_title(step: Sequence[Move]) -> str:
+    exchanged = sum(move.is_exchange for move in step)
+    moved = len(step) - exchanged
+    if not exchanged:
+        return f"move {counted(moved, 'cable')}"
+    if not moved:
+        return f"exchange {counted(exchanged, 'cable')}"
+    return f"move {counted(moved, 'cable')} and exchange {exchanged}"
 
 
 def _added_above_leaves(base: Fabric, head: Fabric) -> tuple[Switch, ...]:
@@ -383,10 +400,14 @@ def _cable(fabric: Fabric, move: Move) -> CableMove:
     link = move.after
     lower_after, upper_after = _ends(fabric, link)
     if lower_after == lower:
-        return CableMove(lower, upper, upper_after, link.speed_gbps, link.length_m, link.media)
-    if upper_after == upper:
-        return CableMove(upper, lower, lower_after, link.speed_gbps, link.length_m, link.media)
-    return CableMove(lower, upper, upper_after, link.speed_gbps, link.length_m, link.media, lower_after)
+        cable = CableMove(lower, upper, upper_after, link.speed_gbps, link.length_m, link.media)
+    elif upper_after == upper:
+        cable = CableMove(upper, lower, lower_after, link.speed_gbps, link.length_m, link.media)
+    else:
+        cable = CableMove(lower, upper, upper_after, link.speed_gbps, link.length_m, link.media, lower_after)
+    if move.before.media == link.media:
+        return cable
+    return replace(cable, media_before=move.before.media)
 
 
 def _ends(fabric: Fabric, link: Link) -> tuple[CableEnd, CableEnd]:

@@ -10,6 +10,9 @@ Where cables exchange their ports in a ring, the ring goes in one step.
 
 The order is fixed: by leaf port, then by leaf. So all leaves move the same uplinks in the same step, and at its end
 a new spine is reached from every leaf.
+
+A cable that keeps both ends is exchanged where it gets another medium, because the other port of its cage no longer
+goes to the same switch: two ports of a cage at both ends may be one cable, which cannot lead to two switches.
 """
 
 from collections import Counter
@@ -30,7 +33,8 @@ _Port = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An uplink with another end, or two others: the link before, and after; None for ``after`` where it goes away."""
+    """An uplink with another end, two others, or another medium between the same ends: the link before, and after; None
+    for ``after`` where it goes away."""
 
     before: Link
     after: Link | None
@@ -39,6 +43,11 @@ class Move:
     def lower_end(self) -> tuple[str, int]:
         """Return the lower switch and its port before, by which the move is told from others."""
         return _lower(self.before)
+
+    @property
+    def is_exchange(self) -> bool:
+        """Tell whether both ends stay, and another medium joins them."""
+        return self.after is not None and (_lower(self.after), _upper(self.after)) == self.given
 
     @property
     def taken(self) -> tuple[tuple[str, int], ...]:
@@ -118,17 +127,28 @@ def restriping_steps(base: Fabric, head: Fabric) -> tuple[tuple[Move, ...], ...]
 
 
 def _moves(base: Fabric, head: Fabric) -> tuple[Move, ...]:
-    """Return the uplinks that move, and those that go away and hold a port that another one needs."""
+    """Return the uplinks that move, those that are exchanged meanwhile, and those that go away and hold a port that
+    another one needs."""
     before = _by_ends(base, head)
     after = _by_ends(head, base)
     new_ends = cable_moves(before, after)
     moved = [Move(before[ends], after[new_ends[ends]]) for ends in new_ends]
-    # A cable whose ends are in both fabrics stays.
     removed = [Move(before[ends], None) for ends in before.keys() - after.keys() - new_ends.keys()]
+    exchanged: Sequence[Move] = ()
+    # Without a cable that moves, other media need no order: an ordinary deployment takes them.
+    if moved:
+        exchanged = _exchanged(before, after)
     needed = {port for move in moved for port in move.taken}
     blocking = [move for move in removed if not needed.isdisjoint(move.given)]
     number = {switch.name: switch.number for switch in base.switches}
-    return tuple(sorted((*moved, *blocking), key=lambda move: (move.before.lower_port, number[move.before.lower])))
+    every = (*moved, *exchanged, *blocking)
+    return tuple(sorted(every, key=lambda move: (move.before.lower_port, number[move.before.lower])))
+
+
+def _exchanged(before: Mapping[Ends, Link], after: Mapping[Ends, Link]) -> list[Move]:
+    """Return the cables of which both ends stay, and another medium joins them."""
+    both = [ends for ends in before if ends in after]
+    return [Move(before[ends], after[ends]) for ends in both if before[ends].media != after[ends].media]
 
 
 def cables_change_switches(base: Fabric, head: Fabric) -> bool:
