@@ -32,6 +32,7 @@ class Capability(StrEnum):
     DRAIN = "drain"
     HOLD = "hold"
     ROUTES = "routes"
+    COUNTERS = "counters"
     ROLLBACK_DOCUMENTS = "rollback-documents"
     RECOVER = "recover"
     SECOND_LOGIN = "second-login"
@@ -48,6 +49,7 @@ METHODS: Mapping[Capability, tuple[str, ...]] = {
     Capability.DRAIN: ("drain", "undrain", "drained"),
     Capability.HOLD: ("hold",),
     Capability.ROUTES: ("ports_towards",),
+    Capability.COUNTERS: ("all_counters",),
     Capability.ROLLBACK_DOCUMENTS: ("rollback_document",),
     Capability.RECOVER: ("recover",),
     Capability.SECOND_LOGIN: ("log_in_again",),
@@ -397,6 +399,13 @@ class SwitchDriver(Protocol):
 
     def ports_towards(self, prefix: str) -> frozenset[str]:
         """Return the ports over which the switch sends to an IPv4 prefix."""
+        raise NotOfferedError
+
+    # counters
+
+    def all_counters(self) -> Mapping[str, Any]:
+        """Return ``at`` (Unix seconds), ``boot`` (changes when counters restart), and ``ports``, ``queues`` and
+        ``groups``: integers by SONiC's names of counters, by ``Ethernet0`` or ``Ethernet0|3``."""
         raise NotOfferedError
 
     # rollback-documents, recover

@@ -183,6 +183,11 @@ class Caller:
         line = f"{self.session.as_root(install)} && {self._line(words)}"
         done = self.session.run(line, timeout_s, packed_base64())
         first, _, second = done.stdout.partition("\n")
+        if refused.exit_status == OTHER_PROGRAM and not first.strip() and _is_reader(done):
+            raise CommitError(
+                f"{self.session.hostname}: another version of railweave-switch is installed there, and this login may"
+                f" only read: a command with the writer's key replaces it, such as `railweave plan`"
+            )
         answer = self._parsed(replace(done, stdout=first))
         if answer.get("outcome") != "installed":
             raise CommitError(f"{self.session.hostname}: railweave-switch cannot be installed: {answer.get('error')}")
@@ -248,6 +253,11 @@ def _is_missing(done: "Completed") -> bool:
         return False
     # The shell, or sudo, of any distribution.
     return "not found" in said or "no such file" in said
+
+
+def _is_reader(done: "Completed") -> bool:
+    """Tell whether the login refused the command because it may only read (``railweave_switch.reader``)."""
+    return "this login only reads" in done.error_text()
 
 
 def _left_alone(error: str, name: str, deadline_s: float | None) -> str:

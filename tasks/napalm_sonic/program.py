@@ -78,6 +78,12 @@ class SwitchProgram:
         """Return the ports of the route to an IPv4 prefix; none if no route is in force."""
         return frozenset(map(str, self._read(["observe", "--towards", prefix])["towards"]))
 
+    @decodes("its counters")
+    def all_counters(self) -> Mapping[str, Any]:
+        """Return the counters of ports, queues and priority groups (``railweave_switch.all_counters``)."""
+        counters: Mapping[str, Any] = self._read(["observe", "--all-counters"])["all_counters"]
+        return counters
+
     @decodes("its objects and processes")
     def probe(self) -> Mapping[str, Any]:
         """Return the ASIC's objects by digest, links, processes and counters (``railweave_switch.probing``)."""

@@ -145,6 +145,10 @@ class SonicSwitchDriver(SwitchDriver):
         """Return the ports of the route in force to a prefix, by FRR."""
         return self._program.ports_towards(prefix)
 
+    def all_counters(self) -> Mapping[str, Any]:
+        """Return the counters by name, with one command."""
+        return self._program.all_counters()
+
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
         """Read the rollback document from the switch."""
         return self._changes.rollback_document(commit_id)

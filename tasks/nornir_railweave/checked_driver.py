@@ -257,6 +257,10 @@ class CheckedDriver(SwitchDriver):
         """Return the ports over which the switch sends to a prefix."""
         return self._call(Capability.ROUTES, "ports_towards", lambda: self._driver.ports_towards(prefix), frozenset)
 
+    def all_counters(self) -> Mapping[str, Any]:
+        """Return the counters of ports, queues and priority groups."""
+        return self._call(Capability.COUNTERS, "all_counters", self._driver.all_counters, Mapping)
+
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
         """Return the document that undoes a confirmed commit."""
         return self._call(

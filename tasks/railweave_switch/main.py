@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from railweave_switch import confirming, holding, recovery, reverting, transaction
+from railweave_switch.all_counters import all_counters
 from railweave_switch.answers import DEVICE_ERRORS, RequestRefusedError
 from railweave_switch.guard import Guard
 from railweave_switch.host import Process, SwitchHost
@@ -87,6 +88,9 @@ def _add_reading_verbs(verbs: Any) -> None:
     observing = _add_verb(verbs, "observe", "interfaces, addresses, LLDP and BGP, or the ports' counters")
     _add_observation(observing)
     observing.add_argument("--towards", default="", help="only the ports of the route to this IPv4 prefix")
+    observing.add_argument(
+        "--all-counters", dest="all_counters", action="store_true", help="only the counters of ports, queues and groups"
+    )
     _add_verb(verbs, "probe", "digests of ASIC objects, links, processes of daemons, and the available counters")
 
 
@@ -220,6 +224,8 @@ def _worked(host: SwitchHost, request: Mapping[str, Any], stdin: Callable[[], by
 def _observed(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     if request["towards"]:
         return {"towards": towards(host, request["towards"])}
+    if request["all_counters"]:
+        return {"all_counters": all_counters(host)}
     if request["counters"]:
         return observations(host, request)
     return observations(host, {**request, "observe": True})

@@ -1,0 +1,36 @@
+"""Counters of switches around the rounds of an acceptance test; nothing is changed."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nornir.core import Nornir
+from nornir.core.task import Result, Task
+
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
+from nornir_railweave.target.connect import run_on
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchCounters:
+    """The counters of a switch, as its driver's ``all_counters`` returns them; empty where ``error`` says why."""
+
+    counters: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+
+
+def read_counters_of(task: Task) -> Result:
+    """Return the ``SwitchCounters`` of a switch; its session stays open for the next round."""
+    with session(task) as opened:
+        try:
+            return Result(host=task.host, result=SwitchCounters(opened.driver.all_counters()))
+        except DEVICE_ERRORS as fault:
+            # The next reading logs in again.
+            opened.close()
+            return Result(host=task.host, result=SwitchCounters(error=error_text(fault)))
+
+
+def read_counters(nr: Nornir, names: Collection[str]) -> dict[str, SwitchCounters]:
+    """Return the counters of the switches ``names``."""
+    readings = run_on(nr, names, read_counters_of)
+    return {name: reading or SwitchCounters(error="not attempted") for name, reading in readings.items()}

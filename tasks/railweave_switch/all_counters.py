@@ -1,0 +1,68 @@
+"""The counters of ports, queues and priority groups by name, for an acceptance test around each of its rounds.
+
+Object ids change with every reload and breakout, so each reading resolves the names again (sonic-swss portsorch.cpp).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from railweave_switch.host import DatabaseError, Hash, SwitchHost
+
+NAME_MAPS = {
+    "ports": "COUNTERS_PORT_NAME_MAP",
+    "queues": "COUNTERS_QUEUE_NAME_MAP",
+    "groups": "COUNTERS_PG_NAME_MAP",
+}
+OBJECTS = "COUNTERS:oid:0x*"
+# Since they were cleared last: each poll clears those of COUNTERS.
+WATERMARKS = "PERSISTENT_WATERMARKS:oid:0x*"
+
+_COUNTED = ("SAI_", "PFC_WD_QUEUE_STATS_")
+# A bad read of 2^64 - 1 stays in a watermark for ever, as the text of a float (watermark_queue.lua).
+_INVALID = 2**63
+
+
+def all_counters(host: SwitchHost) -> dict[str, Any]:
+    """Return ``at`` (Unix seconds), ``boot``, and by table and name the counters that are integers.
+
+    ``boot`` changes with whatever sets the counters to 0. Raises DatabaseError.
+    """
+    maps = {table: host.rows("COUNTERS_DB", key).get(key, {}) for table, key in NAME_MAPS.items()}
+    if not maps["ports"]:
+        raise DatabaseError("COUNTERS_DB has no ports: their counters are not polled (`counterpoll port enable`)")
+    at = host.wall_s()
+    objects = host.rows("COUNTERS_DB", OBJECTS)
+    watermarks = host.rows("COUNTERS_DB", WATERMARKS)
+    answer: dict[str, Any] = {"at": at, "boot": _boot(host, maps["ports"])}
+    for table, names in maps.items():
+        answer[table] = {}
+        for name, number in names.items():
+            row = dict(_integers(objects.get(f"COUNTERS:{number}", {})))
+            row.update(_integers(watermarks.get(f"PERSISTENT_WATERMARKS:{number}", {})))
+            answer[table][name.replace(":", "|")] = row
+    return answer
+
+
+def _boot(host: SwitchHost, ports: Hash) -> str:
+    """Return the boot with a digest of the ports' object ids, which a reload and a restart of swss change."""
+    numbers = " ".join(f"{name}={number}" for name, number in sorted(ports.items()))
+    return f"{host.boot_id()} {hashlib.sha256(numbers.encode()).hexdigest()[:16]}"
+
+
+def _integers(row: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    for name, text in row.items():
+        if not name.startswith(_COUNTED):
+            continue
+        try:
+            value = int(text)
+        except ValueError:
+            # Lua writes large numbers as floats; N/A is no number, and is left out.
+            try:
+                value = int(float(text))
+            except (ValueError, OverflowError):
+                continue
+        if 0 <= value < _INVALID:
+            yield name, value
