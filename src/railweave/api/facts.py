@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from nornir_railweave.target.node_access import node_access
 from nornir_railweave.tasks.facts import collect as collect_switches
 from railweave.api.hosts import reach_nodes, selected
 from railweave.api.project import Project
@@ -103,7 +104,7 @@ def _of_switches(live: LiveFabric, names: list[str]) -> Iterator[_DeviceFacts]:
 
 
 def _of_nodes(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> Iterator[_DeviceFacts]:
-    access = live.target.hosts
+    access = node_access(live.designed.fabric.name, live.target)
     if access is None:
         if hosts:
             count = counted(len(hosts), "node")

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from nornir_railweave.rollout.node_log import NodeLog
 from nornir_railweave.target.model import Target
+from nornir_railweave.target.node_access import node_access
 from nornir_railweave.target.secret_store import SecretStore
 from nornir_railweave.target.target_file import load_target
 from railweave.api.design.intent import Designed, load_configurable, project_templates
@@ -139,9 +140,10 @@ def rollback(project: Project, target: str, *, limit: str = "", single_step: boo
 
 def managed(project: Project, target: str) -> bool:
     """Tell whether the intent manages its nodes and the target reaches them."""
-    if not load_intent(project.intent).policies.hosts.manage:
+    intent = load_intent(project.intent)
+    if not intent.policies.hosts.manage:
         return False
-    if load_target(find_target(target)).hosts is None:
+    if node_access(intent.fabric, load_target(find_target(target))) is None:
         project.operator.tell(f"the GPU nodes are not changed: target {target} does not say how to reach them")
         return False
     return True
@@ -184,7 +186,8 @@ def live_nodes(project: Project, target: str, limit: str = "", values: NodeValue
     project.operator.warn(diagnostic for diagnostic in designed.diagnostics if diagnostic.severity is not Severity.INFO)
     file = find_target(target)
     loaded = load_target(file)
-    if loaded.hosts is None:
+    access = node_access(designed.fabric.name, loaded)
+    if access is None:
         refused = error(
             "RW806",
             f"target {target} does not say how to reach the GPU nodes",
@@ -200,7 +203,7 @@ def live_nodes(project: Project, target: str, limit: str = "", values: NodeValue
         replace(designed, fabric=values.accepts),
         tuple(host for host in hosts if host.name in limited),
         loaded,
-        loaded.hosts,
+        access,
         values.sends,
     )
 

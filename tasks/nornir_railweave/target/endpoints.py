@@ -1,4 +1,4 @@
-"""``endpoints.json``: how the switches of a running simulator or lab are reached, in its folder of the project's state.
+"""``endpoints.json``: how to reach the switches and nodes of a running simulator or lab; in the project's state.
 
 The simulator writes it by itself (``sonic_sim``, which imports nothing of railweave); the lab's is written here.
 """
@@ -34,6 +34,10 @@ class Endpoints:
     known_hosts: str = ""
     # The simulator's process; 0 of a lab.
     pid: int = 0
+    # Where the GPU nodes are reached, as root with the same key; empty where there are none.
+    nodes: Mapping[str, SwitchEndpoint] = field(default_factory=dict)
+    # The real seconds in which a second of a test on these nodes passes; 0 where it is not stated, as for 1.
+    pace: float = 0.0
 
 
 def read_endpoints(file: Path) -> Endpoints:

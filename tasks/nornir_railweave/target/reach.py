@@ -54,7 +54,7 @@ def resolve(
     login = target.login
     started_options: Mapping[str, Any] = {}
     if target.source is not Source.ADDRESSES:
-        endpoints = _started(fabric, target, state_dir)
+        endpoints = started_endpoints(fabric.name, target, state_dir)
         addresses = _started_addresses(endpoints, fabric)
         login = _started_login(endpoints, target)
         started_options = endpoints.options
@@ -119,9 +119,9 @@ def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> 
     raise RefusedError([error(code, message, devices=missing, fix=fix)])
 
 
-def _started(fabric: Fabric, target: Target, state_dir: Path) -> Endpoints:
+def started_endpoints(fabric: str, target: Target, state_dir: Path) -> Endpoints:
     """Return what the simulator or lab of ``fabric`` wrote when it started; raises RefusedError if none runs."""
-    path = state_dir / target.source / fabric.name / ENDPOINTS
+    path = state_dir / target.source / fabric / ENDPOINTS
     try:
         endpoints = read_endpoints(path)
     except (OSError, CodecError):
@@ -130,11 +130,11 @@ def _started(fabric: Fabric, target: Target, state_dir: Path) -> Endpoints:
         if target.source is Source.SIM:
             what = "simulator"
             start = command_line("sim", "up")
-        message = f"no {what} of {fabric.name} runs: {path} cannot be read"
+        message = f"no {what} of {fabric} runs: {path} cannot be read"
         raise RefusedError([error("RW604", message, fix=f"start it: `{start}`")]) from None
     # Through a jump host it may run on another machine.
     if target.source is Source.SIM and target.login.jump is None and _has_ended(endpoints.pid):
-        message = f"the simulator of {fabric.name} has ended: its process {endpoints.pid} is gone"
+        message = f"the simulator of {fabric} has ended: its process {endpoints.pid} is gone"
         raise RefusedError([error("RW604", message, fix=f"start it again, as it was: `{command_line('sim', 'up')}`")])
     return endpoints
 
