@@ -137,6 +137,7 @@ def test_a_cable_of_two_ports_is_exchanged_where_they_part() -> None:
     assert {(cable.media_before, cable.media) for cable in exchanged} == {("aoc", "sr")}
     step = next(phase for phase in found if any(cable.is_exchanged for cable in phase.cables))
     assert "exchange" in step.title
+    assert step.why.endswith("at a time; the ports of a cable that is exchanged count as one")
     order = work_order(found, "main")
     first = exchanged[0]
     assert f"cable of {first.stays.device}" in order

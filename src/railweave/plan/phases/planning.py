@@ -270,10 +270,7 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
         fabric = with_tier_above(fabric, head)
     if added:
         yield _provisioning(added, fabric, base)
-    pairs = {_pair_words(base, move.before) for move in chain.from_iterable(steps)}
-    why = (
-        f"configure both ends, then move the cables: no {listed(sorted(pairs))} pair loses more than one link at a time"
-    )
+    why = _why_of_moves(base, tuple(chain.from_iterable(steps)))
     for number, step in enumerate(steps, start=1):
         # A leaf that moves to another pod loses its way to the others with its last old spine, unless pods are joined.
         if has_new_tier:
@@ -284,6 +281,16 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
         fabric = rewired(fabric, step)
         title = f"{_step_title(step)}, step {number} of {len(steps)}"
         yield _cable_phase(fabric, step, title, why, base)
+
+
+def _why_of_moves(base: Fabric, moves: Sequence[Move]) -> str:
+    pairs = {_pair_words(base, move.before) for move in moves}
+    why = (
+        f"configure both ends, then move the cables: no {listed(sorted(pairs))} pair loses more than one link at a time"
+    )
+    if any(move.is_exchange for move in moves):
+        why += "; the ports of a cable that is exchanged count as one"
+    return why
 
 
 def _step_title(step: Sequence[Move]) -> str:
