@@ -1,7 +1,7 @@
 """Trials of the judge: a plan, a modelled fabric with faults, and whether the verdict names them exactly.
 
-``python tests/support/acceptance_trials.py FABRIC,… KIND,… SEEDS LEVEL`` prints trials one a line; ``all`` stands for
-all, no kind for healthy fabrics, ``KIND+KIND`` for two faults.
+``python tests/support/acceptance_trials.py FABRIC,… KIND,… SEEDS LEVEL`` prints the trials that are wrong, and sums; ``all``
+stands for all, no kind for healthy fabrics, ``KIND+KIND`` for two faults.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
+from time import process_time
 from typing import NamedTuple
 
 from acceptance_fabrics import FABRICS
@@ -37,6 +38,8 @@ class Trial(NamedTuple):
 
     truths: tuple[Truth, ...]
     verdict: AcceptanceVerdict
+    # CPU that reading and judging took.
+    judge_s: float = 0.0
 
     @property
     def errors(self) -> list[str]:
@@ -117,7 +120,9 @@ def try_faults(
         truths.append(truth)
     prepared(folder, fabric, level)
     carry_out(folder, conditions, seed)
-    return Trial(tuple(truths), judged(folder, without))
+    began = process_time()
+    verdict = judged(folder, without)
+    return Trial(tuple(truths), verdict, process_time() - began)
 
 
 def judged(folder: Path, without: Collection[str] = ()) -> AcceptanceVerdict:
@@ -139,22 +144,46 @@ def meet(plan: Plan, first: Truth, second: Truth) -> bool:
     return False
 
 
+class Sums(NamedTuple):
+    """How many trials of a fabric and a kind there were, how many the judge has wrong, and its seconds of CPU."""
+
+    trials: int = 0
+    wrong: int = 0
+    judge_s: float = 0.0
+    model_s: float = 0.0
+
+
 def main(fabrics: str, kinds: str = "all", seeds: str = "1", level: str = "quick") -> None:
-    """Print what the judge says of trials."""
+    """Print what the judge has wrong in trials, and sums by fabric and kind."""
     names = list(FABRICS) if fabrics == "all" else fabrics.split(",")
-    chosen = ["", *FAULTS] if kinds == "all" else kinds.split(",")
+    chosen = ["", *FAULTS, *RULE_FAULTS] if kinds == "all" else kinds.split(",")
+    sums: list[Sums] = []
     with tempfile.TemporaryDirectory() as folder:
         for fabric in names:
             for kind in chosen:
-                for seed in range(int(seeds)):
-                    faults = [name for name in kind.split("+") if name]
-                    trial = try_faults(Path(folder) / "trial", fabric, faults, seed, level=Level(level))
-                    if trial is None:
-                        print(f"none   {fabric} {kind}")
-                        break
-                    word = "WRONG" if trial.wrong else "right"
-                    truth = [sorted(truth.allowed)[:4] for truth in trial.truths]
-                    print(word, fabric, kind or "healthy", seed, truth, trial.wrong)
+                sums.append(_series(Path(folder), fabric, kind, int(seeds), Level(level)))
+    trials, wrong, judge_s, model_s = map(sum, zip(*sums, strict=True))
+    print(f"{trials} trials, {wrong} wrong, {judge_s:.1f} s of CPU for the judge, {model_s:.1f} s for the model")
+
+
+def _series(folder: Path, fabric: str, kind: str, seeds: int, level: Level) -> Sums:
+    """Try a kind with several seeds; draws of faults that meet are no trials."""
+    sums = Sums()
+    document(fabric, level)
+    for seed in range(seeds):
+        faults = [name for name in kind.split("+") if name]
+        began = process_time()
+        trial = try_faults(folder / "trial", fabric, faults, seed, level=level)
+        if trial is None:
+            continue
+        model_s = process_time() - began - trial.judge_s
+        sums = Sums(
+            sums.trials + 1, sums.wrong + bool(trial.wrong), sums.judge_s + trial.judge_s, sums.model_s + model_s
+        )
+        if trial.wrong:
+            print("WRONG", fabric, kind, seed, [sorted(truth.allowed)[:4] for truth in trial.truths], trial.wrong)
+    print(f"{fabric} {kind or 'healthy'}: {sums.trials} trials, {sums.wrong} wrong, {sums.judge_s:.1f} s", flush=True)
+    return sums
 
 
 if __name__ == "__main__":
