@@ -47,7 +47,8 @@ def sizes_of(level: Level, policy: AcceptancePolicy) -> LevelSizes:
     """Return the rounds of a level; those of quick follow the intent, full has all that its budget of tests allows."""
     tests = _MOST_TESTS[level]
     if level is Level.SMOKE:
-        return LevelSizes(isolated=2, loaded=2, tests=tests, incast=1, latency=1, collectives=1, soak=0)
+        # A loaded round of each kind: that within a leaf gives every NIC a path of its own in both directions.
+        return LevelSizes(isolated=2, loaded=3, tests=tests, incast=1, latency=1, collectives=1, soak=0)
     if level is Level.FULL:
         rounds = 4 * policy.isolated_rounds
         return LevelSizes(isolated=rounds, loaded=10_000, tests=tests, incast=4, latency=4, collectives=3, soak=0)
@@ -103,6 +104,6 @@ def rotations(lanes: Sequence[Lane], level: Level, seed: int) -> list[Rotation]:
         counts = {RotationKind.EVERY: largest - 1, RotationKind.RAILS: counts[RotationKind.RAILS]}
     by_kind = []
     for kind, count in counts.items():
-        by_kind.append([Rotation(kind, step) for step in steps(count, seed)])
+        by_kind.append([Rotation(kind, step) for step in steps(kind, count, seed)])
     turns = zip_longest(*by_kind)
     return [rotation for turn in turns for rotation in turn if rotation is not None]

@@ -176,7 +176,7 @@ class ToolRounds:
         """Return the groups of pairs with a path of their own: of one rotation of each kind that has pairs."""
         first = []
         for kind, count in rotation_counts(self._lanes).items():
-            first += [Rotation(kind, step) for step in steps(count, self._given.seed)[:1]]
+            first += [Rotation(kind, step) for step in steps(kind, count, self._given.seed)[:1]]
         sources = [isolated(self._pairs(rotation)) for rotation in first]
         return [groups for groups in sources if groups]
 

@@ -53,17 +53,18 @@ def pairs_of(lanes: Sequence[Lane], rotation: Rotation) -> list[Pair]:
     return pairs
 
 
-def steps(count: int, seed: int) -> list[int]:
+def steps(kind: RotationKind, count: int, seed: int) -> list[int]:
     """Return the numbers below ``count`` in the order in which rotations are taken: the middle, then by the seed.
 
-    A rotation by half of the stripes crosses most tiers: every pair is of two pods where there are any.
+    A rotation by half of the stripes crosses most tiers: every pair is of two pods where there are any. Within a stripe
+    it comes last: two ports that send to each other alone cannot be told apart.
     """
     if count < 1:
         return []
     middle = (count - 1) // 2
     rest = [step for step in range(count) if step != middle]
     random.Random(seed).shuffle(rest)  # noqa: S311  equal seeds give equal plans
-    return [middle, *rest]
+    return [*rest, middle] if kind is RotationKind.WITHIN else [middle, *rest]
 
 
 def within_steps(lanes: Iterable[Lane]) -> int:
