@@ -60,7 +60,8 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     basis, outcome = _calculate(intent, catalog)
     if basis is None or not _has_models(intent, basis.panels):
         return outcome
-    sizing, found = basis.sizing, outcome.diagnostics
+    sizing = basis.sizing
+    found = outcome.diagnostics
     fabric = build_fabric(intent, basis.layout, basis.panels, basis.media, sizing)
     # A graph needs names that mean one device; check_intent reports nodes that are named like switches.
     unique = fabric.switch_of.keys().isdisjoint(fabric.host_of)

@@ -61,7 +61,8 @@ def _least(layout: Layout) -> Core:
 
 def _cores(layout: Layout) -> Iterator[Core]:
     """Yield the core with pods of each size that the spines have ports for."""
-    low, above = layout.lowest, layout.spines
+    low = layout.lowest
+    above = layout.spines
     top_ports = layout.super_spines.ports.total if layout.super_spines else 1
     for size in range(1, above.ports.down // layout.stripe_leaves + 1):
         pods = {stripe // size for stripe in layout.stripes}

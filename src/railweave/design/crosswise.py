@@ -77,8 +77,10 @@ def _crosses_between(lower: TierLayout, upper: TierLayout) -> bool:
 
 def _crosses_above(layout: Layout, leaf: LeafClass) -> bool:
     """Return whether uplinks of a leaf class cross, as if all leaves that a spine has ports for were of it."""
-    low, spines = layout.lowest, layout.spines
-    wires, ports = wire_class(leaf, low, spines), (leaf.ports, spines.ports)
+    low = layout.lowest
+    spines = layout.spines
+    wires = wire_class(leaf, low, spines)
+    ports = (leaf.ports, spines.ports)
     if leaf.block is not None:
         indexes = range(leaf.block.base, leaf.block.base + leaf.block.leaves)
         return _is_wired_crosswise(indexes, wires, ports, leaf.ports.block)

@@ -58,8 +58,10 @@ def _host_json(host: Host) -> dict[str, Any]:
 
 def _links_json(fabric: Fabric) -> Iterator[dict[str, Any]]:
     ports = {name: [one.name for one in ports] for name, ports in fabric.ports_of.items()}
-    addressing, has_ipv6 = fabric.policies.addressing, bool(fabric.ipv6_blocks)
-    bare_access, bare_fabric = addressing.hosts is None, addressing.unnumbered
+    addressing = fabric.policies.addressing
+    has_ipv6 = bool(fabric.ipv6_blocks)
+    bare_access = addressing.hosts is None
+    bare_fabric = addressing.unnumbered
     for link in fabric.links:
         level, plane, _, lower, lower_port, upper, upper_port, network, speed_gbps, _, _ = link
         bare = bare_fabric if level else bare_access
@@ -74,5 +76,6 @@ def _links_json(fabric: Fabric) -> Iterator[dict[str, Any]]:
             "address": None if bare else ipv4_text(network),
         }
         if has_ipv6 and (ipv6 := fabric.ipv6_network(link)) is not None:
-            a["ipv6_address"], b["ipv6_address"] = ipv6_text(ipv6 + 1), ipv6_text(ipv6)
+            a["ipv6_address"] = ipv6_text(ipv6 + 1)
+            b["ipv6_address"] = ipv6_text(ipv6)
         yield {"a": a, "b": b, "kind": LINK_KINDS[level], "plane": plane, "speed_gbps": speed_gbps}

@@ -42,7 +42,8 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
     """Return the fabric of a layout that has no errors."""
     tiers = [tuple(_switches(intent, layout, one, panels)) for one in layout.tiers]
     hosts = tuple(_hosts(layout, intent.part))
-    addressing, length = intent.policies.addressing, 32 - (host_block_size(layout) - 1).bit_length()
+    addressing = intent.policies.addressing
+    length = 32 - (host_block_size(layout) - 1).bit_length()
     ipv4 = {one.name: host_block(addressing, layout, one.number) for one in tiers[0]}
     return Fabric(
         name=intent.fabric,
@@ -76,7 +77,8 @@ def _nic_blocks(addressing: Addressing, layout: Layout, leaves: Iterable[Switch]
 
 
 def _switches(intent: Intent, layout: Layout, tier_layout: TierLayout, panels: Panels) -> Iterator[Switch]:
-    addressing, level = intent.policies.addressing, tier_layout.level
+    addressing = intent.policies.addressing
+    level = tier_layout.level
     tiers = [tier_layout.tier]
     panels_of_tier = [panels.above[level - 1]] if level else panels.leaves
     if level == 0:
@@ -196,7 +198,9 @@ class _AccessLinks:
     """The links to GPU nodes of any switch of the lowest tier; what all share is computed once."""
 
     def __init__(self, intent: Intent, layout: Layout, media: Media, hosts: Iterable[Host]) -> None:
-        self._addressing, self._layout, self._media = intent.policies.addressing, layout, media.access
+        self._addressing = intent.policies.addressing
+        self._layout = layout
+        self._media = media.access
         self._length_m = intent.cabling.host.length_m
         self._groups = {group.entry.name: group for group in layout.groups}
         self._ports = {name: ports_by_leaf(group, layout) for name, group in self._groups.items()}
@@ -218,7 +222,9 @@ class _AccessLinks:
         ports = self._ports[name][switch.plane, rail, of_nic]
         block = host_block(self._addressing, self._layout, switch.number)
         first, step = (0, 0) if block is None else (block, 2)
-        speed_gbps, length_m, medium = group.breakout.speed_gbps, self._length_m, self._media[name]
+        speed_gbps = group.breakout.speed_gbps
+        length_m = self._length_m
+        medium = self._media[name]
         for node in nodes:
             first_port = group.first_port + (node.place - group.first_place) * group.ports_per_leaf
             for port in ports:
@@ -262,7 +268,8 @@ class _Uplinks:
         self._addressing = intent.policies.addressing
         self._lower, self._above, self._level = *tiers, tiers[1].level
         self._length_m = (*intent.cabling.by_level.values(),)[self._level].length_m
-        self._layout, lower = layout, self._lower
+        self._layout = layout
+        lower = self._lower
         self._runs = [_Run(wire(*tiers), 0, lower.up.speed_gbps, media.uplinks[lower.level][0])]
         if lower.level == 0:
             media_of_classes = zip(layout.classes, media.uplinks[0], strict=True)
@@ -275,7 +282,9 @@ class _Uplinks:
         zero = link_network(self._addressing, self._lower, switch.number) if numbered else 0
         group, index = self._lower.joins(switch.place)
         step = 2 if numbered else 0
-        level, plane, name = self._level, switch.plane, switch.name
+        level = self._level
+        plane = switch.plane
+        name = switch.name
         wires, further, speed_gbps, medium = self._run(switch)
         return [
             Link(

@@ -30,7 +30,8 @@ def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
     if shares:
         for kind, nodes in fabric.stripe_nodes.items():
             stated[kind]["stripe"] = nodes
-    topology, reserve = intent.topology, intent.topology.reserve
+    topology = intent.topology
+    reserve = intent.topology.reserve
     if shares and not intent.stripe_caps_split:
         # Stripes that are stated would cap the split of a leaf, which has the uplinks of all its ports.
         topology = topology.with_values(split=SplitRule.PANEL)

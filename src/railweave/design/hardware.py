@@ -42,7 +42,8 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardwar
     model that the catalog does not have is not an error here: check_intent reports it.
     """
     diagnostics = _node_speed_diagnostics(intent)
-    tiers, nic = intent.topology, intent.nodes[0].nics.speed_gbps
+    tiers = intent.topology
+    nic = intent.nodes[0].nics.speed_gbps
     models = [model_of(tier, catalog) for tier in (tiers.leaf, tiers.spine, tiers.super_spine or tiers.spine)]
     up_gbps = tiers.leaf.uplink_gbps or nic
     top_gbps = tiers.spine.uplink_gbps or up_gbps
@@ -120,7 +121,8 @@ def _node_speed_diagnostics(intent: Intent) -> list[Diagnostic]:
         # A cage is broken out for nodes that share leaves with others of another speed.
         if nic_gbps == down_gbps or (entry.share_leaves and index):
             continue
-        speed, own = format_speed(nic_gbps), entry.leaf is None and index > 0
+        speed = format_speed(nic_gbps)
+        own = entry.leaf is None and index > 0
         fix = f"give the NICs {format_speed(down_gbps)}, or the leaves downlink_speed: {speed}"
         fix += f"; leaves of these nodes alone: nodes[{index}].leaf: {{downlink_speed: {speed}}}" if own else ""
         message = f"NIC ports of {speed} cannot link with leaf ports of {format_speed(down_gbps)}"

@@ -57,7 +57,8 @@ def keep_what_runs(intent: Intent, before: Fabric, after: Fabric, catalog: Catal
     for kept in _candidates(intent, after, rails, stripes, newcomers, catalog):
         moved = _moved(before, running, kept.fabric)
         if moved < fewest:
-            best, fewest = kept, moved
+            best = kept
+            fewest = moved
     return None if best is None else best._replace(whole=not fewest.in_all)
 
 

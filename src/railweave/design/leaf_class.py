@@ -147,7 +147,8 @@ def _leaf_class(
     intent: Intent, entry: Nodes, path: str, first: TierHardware, catalog: Catalog
 ) -> LeafClass | tuple[Diagnostic, ...] | None:
     """Return the class that an entry of nodes gives, or why it has none; None for a model that is unknown."""
-    keys, topology = entry.leaf or NodeLeaf(), intent.topology
+    keys = entry.leaf or NodeLeaf()
+    topology = intent.topology
     spine = model_of(topology.spine, catalog)
     model = catalog.find_switch(keys.model) if keys.model else model_of(topology.leaf, catalog)
     if model is None or spine is None:

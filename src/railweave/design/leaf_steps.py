@@ -18,8 +18,10 @@ from railweave.wording import counted
 
 def switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iterator[SizingStep]:
     """Yield what the one switch of a fabric or rail holds."""
-    low, groups = layout.lowest, layout.groups
-    total, cages = low.ports.total, f"{hardware.cages} cages × {hardware.down.per_cage}"
+    low = layout.lowest
+    groups = layout.groups
+    total = low.ports.total
+    cages = f"{hardware.cages} cages × {hardware.down.per_cage}"
     cages += f" × {format_speed(low.down.speed_gbps)}"
     if len(groups) > 1:
         yield panel_step("leaf ports", layout.classes[0].ports)
@@ -50,7 +52,8 @@ def switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iter
 
 def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[SizingStep]:
     """Yield what a leaf has, and how its ports are split between nodes and spines."""
-    low, top = layout.lowest, layout.spines
+    low = layout.lowest
+    top = layout.spines
     ports = low.ports
     yield panel_step("leaf ports", layout.classes[0].ports)
     if low.fixed_pair:
@@ -95,7 +98,8 @@ def panel_step(name: str, ports: TierPorts) -> SizingStep:
 
 def split_formula(hardware: TierHardware, ratio: Fraction) -> str:
     """Return the rule by which the ports of a switch are split at a ratio of bandwidth down to up."""
-    down, up = hardware.down, hardware.up
+    down = hardware.down
+    up = hardware.up
     if down.speed_gbps == up.speed_gbps:
         return f"down ÷ up ≤ {ratio_text(ratio)}, down + up ≤ {hardware.ports}"
     return (
@@ -147,7 +151,8 @@ class UplinkKind(NamedTuple):
 
 def uplink_kinds(layout: Layout) -> tuple[UplinkKind, ...]:
     """Return the leaves with the uplinks of the first class, then those of each class with other uplinks."""
-    low, planes = layout.lowest, layout.planes
+    low = layout.lowest
+    planes = layout.planes
     others = tuple(
         UplinkKind(f" of {leaf.name}", layout.leaves_of(leaf) * planes, leaf.uplinks, leaf.hardware.up.speed_gbps)
         for leaf in layout.classes
@@ -158,7 +163,8 @@ def uplink_kinds(layout: Layout) -> tuple[UplinkKind, ...]:
 
 
 def _first_stripe_step(intent: Intent, layout: Layout, group: NodeGroup) -> SizingStep:
-    first, step = layout.groups[0], stripe_step(intent, layout.groups[0])
+    first = layout.groups[0]
+    step = stripe_step(intent, layout.groups[0])
     why = f"the next power of two above 2 × {counted(first.stripes, 'stripe')}"
     if intent.topology.reserve.leaves is not None:
         why = "the reserved stripes"

@@ -104,7 +104,8 @@ def _with_ports(
     intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass], panel: Split
 ) -> tuple[LeafClass, ...]:
     """Return the classes with their ports for nodes and their automatic uplinks; ``panel`` is the first's split."""
-    topology, first = intent.topology, classes[0]._replace(down=panel.down, uplinks=panel.up)
+    topology = intent.topology
+    first = classes[0]._replace(down=panel.down, uplinks=panel.up)
     if topology.links_per_pair is not None and topology.stripe is not None:
         return _of_stated_stripes(node_ports, classes, topology.stripe)
     per_leaf = _ports_per_leaf(node_ports, classes)
@@ -223,7 +224,8 @@ def _uplinks_exceed_addresses(intent: Intent, leaf: LeafClass, uplinks: int, low
 def place_leaf_ports(intent: Intent, leaves: Leaves, spines: int | None) -> TierPorts | Diagnostic:
     """Return where the ports of a leaf of the first class lie; with given ``links_per_pair`` its uplinks have room for
     ``spines``."""
-    first, pair = leaves.classes[0], intent.topology.links_per_pair
+    first = leaves.classes[0]
+    pair = intent.topology.links_per_pair
     hardware = first.hardware
     block = None if spines is None or pair is None else pair * spines
     whole = whole_cages(intent.topology.wiring, hardware.up, leaves.uplinks or first.pair)

@@ -98,7 +98,8 @@ class _Choice:
     """The media of links: the cheapest that links all ends that share cages at the longest of their lengths."""
 
     def __init__(self, intent: Intent, racks: Racks, catalog: Catalog) -> None:
-        self._intent, self._sold = intent, racks.lengths_m
+        self._intent = intent
+        self._sold = racks.lengths_m
         self._layers = [*intent.cabling.by_level.items()]
         self._media = catalog.media()
         self._known: dict[_Group, Medium | None] = {}

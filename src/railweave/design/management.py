@@ -75,9 +75,11 @@ class _Device(NamedTuple):
 
 
 def _devices(fabric: Fabric, keys: ManagementKeys, slots: int) -> Iterator[_Device]:
-    size, names = keys.pool.size, keys.node_ports
+    size = keys.pool.size
+    names = keys.node_ports
     for switch in fabric.switches:
-        level, number = switch.tier.level, switch.number
+        level = switch.tier.level
+        number = switch.number
         position = size // 2 - 1 - number if level > 1 else number + (size // 4 if level else FREE)
         yield _Device(switch, (SWITCH_PORT,), position)
     for host in _own_nodes(fabric):

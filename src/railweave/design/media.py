@@ -40,7 +40,8 @@ def choose_media(
     host, *between = intent.cabling.by_level
     access: dict[str, str | Diagnostic | None] = {}
     for ports in node_ports:
-        leaf, name = classes[ports.leaf], ports.entry.name
+        leaf = classes[ports.leaf]
+        name = ports.entry.name
         ends = _nic_end(ports.entry, catalog), _end(leaf.hardware, leaf.breakout_of(name), catalog)
         access[name] = _choose(intent, *ends, host, catalog, crosswise=name in shared.access)
     uplinks: list[list[str | Diagnostic | None]] = []
@@ -85,7 +86,8 @@ def _choose(
     intent: Intent, lower_end: _End, upper_end: _End, layer: str, catalog: Catalog, *, crosswise: bool
 ) -> str | Diagnostic | None:
     cable = intent.cabling.by_level[layer]
-    lower, upper = lower_end.lanes, upper_end.lanes
+    lower = lower_end.lanes
+    upper = upper_end.lanes
     intended = None if cable.media is None else catalog.find_medium(cable.media)
     if not isinstance(lower, LaneEnd) or not isinstance(upper, LaneEnd) or (cable.media and intended is None):
         return None

@@ -25,7 +25,8 @@ def rail_count(intent: Intent) -> int:
 def with_fewer_rails(intent: Intent) -> Intent | None:
     """Return the intent with a rail for each leaf, where a count of leaves is given that divides the NICs of a node and
     nothing is said about rails; None otherwise. It holds for one stripe."""
-    topology, count = intent.topology, intent.topology.leaf.count
+    topology = intent.topology
+    count = intent.topology.leaf.count
     if topology.rails is not None or topology.shape is not Shape.RAIL_OPTIMIZED or topology.leaves_per_nic > 1:
         return None
     nics = [entry.nics.count for entry in intent.nodes]
@@ -43,7 +44,9 @@ def stripe_leaves(intent: Intent) -> int:
 
 def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
     """Return the ports of each entry's nodes; None where they do not divide evenly (check_intent reports RW103)."""
-    planes, leaves, rails = intent.topology.planes, intent.topology.leaves_per_nic, rail_count(intent)
+    planes = intent.topology.planes
+    leaves = intent.topology.leaves_per_nic
+    rails = rail_count(intent)
     groups = 1 if intent.topology.shape is Shape.RACK_ALIGNED else rails
     share = groups * leaves
     found = []
@@ -129,7 +132,8 @@ def place_groups(
     groups: list[NodeGroup] = []
     diagnostics: list[Diagnostic] = []
     for ports in node_ports:
-        leaf, name = classes[ports.leaf], ports.entry.name
+        leaf = classes[ports.leaf]
+        name = ports.entry.name
         place = attached.get(name) or Attached(_stripe_nodes(intent, ports, leaf), 0, 0, leaf.breakout_of(name))
         if place.nodes == 0:
             diagnostics.append(_node_exceeds_leaf(intent, ports, leaf.down))

@@ -99,7 +99,8 @@ def _racks(intent: RacksIntent, where: Places) -> tuple[dict[str, Rack], list[Di
     for number, row in enumerate(intent.rows):
         across_mm += row.distance_mm or 0
         if any(row.name == before.name for before in intent.rows[:number]):
-            message, fix = f"a row before is named `{row.name}` too", "give each row a name of its own"
+            message = f"a row before is named `{row.name}` too"
+            fix = "give each row a name of its own"
             found.append(error(UNPLACED, message, where(f"racks.rows[{number}].name"), fix=fix))
         names = _named(row.racks, (), f"racks.rows[{number}].racks")
         for index, (name, path) in enumerate(names):

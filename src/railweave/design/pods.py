@@ -56,9 +56,11 @@ def spine_ratio(intent: Intent) -> Fraction:
 
 def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardware]) -> tuple[Pods | None, Faults]:
     """Return the pods of a plane, one where two tiers are enough, or why there are none."""
-    topology, spine = intent.topology, hardware[1]
+    topology = intent.topology
+    spine = hardware[1]
     if topology.shape is Shape.RAIL_ONLY:
-        faults, every = rails_exceed_spines(intent, leaves, spine), tuple(range(leaves.rails))
+        faults = rails_exceed_spines(intent, leaves, spine)
+        every = tuple(range(leaves.rails))
         return None if faults else Pods(2, 0, every, all_down(spine.cages, spine.down), 0, leaves.rails), faults
     if topology.tiers == 3 or topology.reserve.pods is not None:
         return _split_spines(intent, leaves, hardware)
@@ -73,7 +75,8 @@ def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHard
 
 def _split_spines(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardware]) -> tuple[Pods | None, Faults]:
     """Return the pods that the down ports of spines hold, where the others are for super-spines, today or later."""
-    topology, spine = intent.topology, hardware[1]
+    topology = intent.topology
+    spine = hardware[1]
     split = automatic_split(spine.cages, spine.down, spine.up, spine_ratio(intent))
     ports = None
     if split is not None:
@@ -203,7 +206,8 @@ def _two_are_too_few(intent: Intent, leaves: Leaves, ports: int) -> Diagnostic:
 
 def _held(intent: Intent, leaves: Leaves, stripes: int, tiers: str, how: str) -> tuple[str, str]:
     """Return what the nodes have, and what ``tiers`` with so many stripes hold, as clauses."""
-    planes, group = intent.topology.planes, leaves.groups[-1]
+    planes = intent.topology.planes
+    group = leaves.groups[-1]
     nodes = sum(each.entry.count for each in leaves.groups)
     endpoints = sum(each.entry.count * each.ports_per_plane for each in leaves.groups) * planes
     most = stripes * group.stripe_nodes

@@ -30,7 +30,8 @@ class OneTier(NamedTuple):
 def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]) -> OneTier:
     """Return the layout of one switch, or one for each rail, in each plane, or why it is refused; neither where the
     intent leaves the tiers open and asks for more than one switch holds."""
-    topology, rails = intent.topology, rail_count(intent)
+    topology = intent.topology
+    rails = rail_count(intent)
     rail_only = topology.shape is Shape.RAIL_ONLY
     if not rail_only and (topology.shape is not Shape.RACK_ALIGNED or topology.tiers != 1):
         return OneTier(None, tuple(_not_one_switch(intent)))
@@ -138,7 +139,8 @@ def _third_tier(intent: Intent) -> Iterator[Diagnostic]:
     has = "a rail-only fabric has one tier or two"
     fix = "use tiers: auto, 1 or 2 without pods, or shape: rail-optimized"
     if topology.shape is not Shape.RAIL_ONLY:
-        has, fix = "one switch is one tier", "leave it out, or use a spine with more leaves"
+        has = "one switch is one tier"
+        fix = "leave it out, or use a spine with more leaves"
     asked = {
         "tiers": topology.tiers == 3,
         "super_spine": topology.super_spine is not None,
@@ -208,7 +210,8 @@ def _stripes(intent: Intent, groups: Sequence[NodeGroup], ports: int) -> Iterato
 
 
 def _switch_full(intent: Intent, group: NodeGroup, ports: int) -> Diagnostic:
-    nodes, needed = group.entry.count, group.entry.count * group.ports_per_leaf
+    nodes = group.entry.count
+    needed = group.entry.count * group.ports_per_leaf
     what = "of a rail " if intent.topology.shape is Shape.RAIL_ONLY else ""
     limit = "the stripe" if group.entry.stripe or intent.topology.stripe else f"a switch with {counted(ports, 'port')}"
     ways = f"use at most {counted(group.stripe_nodes, 'node')}, switches with {needed} ports"

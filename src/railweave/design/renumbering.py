@@ -102,7 +102,8 @@ def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
             for what, before, after in pairs
             if before and after and before != after
         )
-        shared, shares = old.nic_blocks.get(switch.name), new.nic_blocks.get(now.name)
+        shared = old.nic_blocks.get(switch.name)
+        shares = new.nic_blocks.get(now.name)
         if shared is not None and shares is not None and shared != shares:
             yield Renumbered(switch.name, "block of NICs", str(shared), str(shares))
 
@@ -127,7 +128,8 @@ def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
         if not (old.is_numbered(link) and new.is_numbered(other)):
             continue
         ends = _ends(old, link)
-        before, after = link.network, other.network
+        before = link.network
+        after = other.network
         yield Renumbered(ends.lower, f"address of {ends.lower_port}", ipv4_text(before + 1), ipv4_text(after + 1))
         if _upper_end(new, other) == _upper_end(old, link):
             yield Renumbered(ends.upper, f"address of {ends.upper_port}", ipv4_text(before), ipv4_text(after))
@@ -138,7 +140,8 @@ def moved_cables(old: Fabric, new: Fabric) -> tuple[MovedCable, ...]:
 
     Cables that only come or go, with their devices, are not moves.
     """
-    before, after = _cables_between(old, new), _cables_between(new, old)
+    before = _cables_between(old, new)
+    after = _cables_between(new, old)
     return tuple(
         MovedCable(_ends(old, before[ends]), _ends(new, after[now])) for ends, now in moves(before, after).items()
     )
@@ -179,5 +182,6 @@ def _upper_end(fabric: Fabric, link: Link) -> tuple[object, Hashable]:
 
 
 def _ends(fabric: Fabric, link: Link) -> CableEnds:
-    lower, upper = fabric.ports_of[link.lower][link.lower_port], fabric.ports_of[link.upper][link.upper_port]
+    lower = fabric.ports_of[link.lower][link.lower_port]
+    upper = fabric.ports_of[link.upper][link.upper_port]
     return CableEnds(link.lower, lower.name, link.upper, upper.name)

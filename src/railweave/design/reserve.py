@@ -30,8 +30,11 @@ class PoolNeed(NamedTuple):
 
 def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
     """Return the need of every pool for the reserve."""
-    low, planes, loopbacks = layout.lowest, layout.planes, addressing.loopbacks
-    leaves, ports = low.reserve * planes, low.ports.total
+    low = layout.lowest
+    planes = layout.planes
+    loopbacks = addressing.loopbacks
+    leaves = low.reserve * planes
+    ports = low.ports.total
     upper, above = _upper_loopbacks(layout)
     needs = [
         PoolNeed(
@@ -56,7 +59,8 @@ def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
     if layout.leaves_per_nic > 1:
         needs.append(_nic_need(layout, addressing.nics))
     if (pool := addressing.hosts_ipv6) is not None:
-        size, each = IPV6_BLOCK_SIZE, f"{leaves} leaves with one each"
+        size = IPV6_BLOCK_SIZE
+        each = f"{leaves} leaves with one each"
         needs.append(
             PoolNeed("hosts_ipv6", pool, leaves * size, pool.size // size // planes, each, "networks of /64", size)
         )
@@ -67,7 +71,8 @@ def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
 
 def _nic_need(layout: Layout, pool: Pool) -> PoolNeed:
     """Return the need of the pool of NICs' addresses: whole stripes, whose leaves share their blocks."""
-    block, of_stripe = nic_block_size(layout), layout.stripe_nics * layout.planes
+    block = nic_block_size(layout)
+    of_stripe = layout.stripe_nics * layout.planes
     stripes = -(-layout.lowest.reserve // layout.stripe_leaves)
     groups = counted(stripes * of_stripe, "group")
     return PoolNeed(
@@ -90,7 +95,8 @@ def _upper_loopbacks(layout: Layout) -> tuple[int, str]:
 
 
 def _core_need(layout: Layout, pool: Pool) -> PoolNeed:
-    spines, planes = layout.spines, layout.planes
+    spines = layout.spines
+    planes = layout.planes
     of_pod = 2 * spines.stride * spines.ports.total * planes
     numbers = spines.groups * spines.stride * planes
     holds = f"{numbers} numbers of spines in {counted(spines.groups, 'pod')} with {spines.ports.total} networks of 2"
@@ -133,7 +139,8 @@ def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...
 
 
 def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    low, spines = layout.lowest, layout.spines
+    low = layout.lowest
+    spines = layout.spines
     triples = [
         ("leaves", low.reserve, low.indexes),
         ("spines", spines.reserve, spines.group_size * spines.groups if layout.pod else spines.count),
@@ -153,7 +160,8 @@ def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    low, spines = layout.lowest, layout.spines
+    low = layout.lowest
+    spines = layout.spines
     needed = layout.reserved_leaves() * low.links_per_pair
     if layout.pod:
         most = spines.groups * layout.pod_leaves
@@ -188,8 +196,10 @@ def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 def _reserve_exceeds_spines(intent: Intent, layout: Layout) -> Diagnostic:
     """Return what the spines lack for the leaves of the reserve, where all uplinks of a leaf are connected."""
-    low, spines = layout.lowest, layout.spines
-    pair, ports = low.links_per_pair, spines.ports.down
+    low = layout.lowest
+    spines = layout.spines
+    pair = low.links_per_pair
+    ports = spines.ports.down
     each = layout.of_spines if low.rails else ""
     ways = [
         f"use topology.spine.count: {count * layout.networks}, which moves cables of an existing fabric"
@@ -214,7 +224,8 @@ def _reserve_exceeds_spines(intent: Intent, layout: Layout) -> Diagnostic:
 
 def _spines_for_reserve(intent: Intent, layout: Layout) -> list[Diagnostic]:
     """Return spines that only the reserve asks for: an existing fabric, which has fewer, keeps its cables."""
-    low, spines = layout.lowest, layout.spines
+    low = layout.lowest
+    spines = layout.spines
     if low.fixed_pair or layout.pod or intent.topology.spine.count is not None:
         return []
     for_today = fitting_counts(low.uplinks, layout.shared_uplinks, layout.joined_leaves, spines.ports.down)
@@ -237,7 +248,8 @@ def _pod_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
     A pool or AS number of a third tier that the intent asks for is looked at by check_intent, not twice.
     """
-    addressing, pods = intent.policies.addressing, layout.spines.groups
+    addressing = intent.policies.addressing
+    pods = layout.spines.groups
     if not layout.pod:
         return []
     found = []
@@ -331,7 +343,8 @@ def _asn_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
     What the numbers of the intent show already is reported by check_intent, not twice.
     """
-    first, count = intent.policies.addressing.leaf_asn, layout.lowest.reserve * layout.planes
+    first = intent.policies.addressing.leaf_asn
+    count = layout.lowest.reserve * layout.planes
     above = upper_asns(layout, intent.policies.addressing)
     room = asn_leaves(layout, intent.policies.addressing)
     stated = max(intent.topology.leaf.count or 1, intent.topology.reserve.leaves or 1)

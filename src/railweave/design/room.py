@@ -125,7 +125,8 @@ def remaining_capacity(designed: Designed, growth: Growth) -> RoomLeft:
     leaves = stripes * layout.stripe_leaves
     spines = 0
     if layout.lowest.fixed_pair:
-        above, most = layout.spines, layout.spine_room
+        above = layout.spines
+        most = layout.spine_room
         of_pod = max(0, min(above.group_reserve, most) - above.group_size)
         spines = of_pod * len(layout.pods)
     ways = list(_ways_with_room(layout, growth, spines))
@@ -145,7 +146,8 @@ def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str
     waiting = (stripe for stripe in range(growth.stripes) if stripe not in today)
     free = next((stripe for stripe in waiting if layout.has_spine_ports(stripe)), None)
     if free is not None:
-        nodes, leaves = layout.owner(free).stripe_nodes, counted(layout.stripe_leaves, "leaf")
+        nodes = layout.owner(free).stripe_nodes
+        leaves = counted(layout.stripe_leaves, "leaf")
         pod = layout.lowest.group_of(free * layout.stripe_leaves)[0]
         more = "" if pod in layout.pods else f" and {counted(layout.spines.group_size, 'spine')}, which begin a pod,"
         if more and layout.super_spines is None:
@@ -200,7 +202,8 @@ def _larger_pools(designed: Designed, leaves: int) -> Iterator[str]:
 
 def _more_super_spines(designed: Designed, pods: int) -> Iterator[str]:
     """Yield the least number of super-spines that joins ``pods``, with the cables of today that move."""
-    layout, intent = designed.layout, designed.intent
+    layout = designed.layout
+    intent = designed.intent
     topology = intent.topology
     top = topology.super_spine
     reserve = topology.reserve.with_values(pods=pods, leaves=None)
@@ -213,7 +216,8 @@ def _more_super_spines(designed: Designed, pods: int) -> Iterator[str]:
 
 def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
     """Yield the least change that gives each leaf fewer links to a spine, with the cables of today that move."""
-    layout, intent = designed.layout, designed.intent
+    layout = designed.layout
+    intent = designed.intent
     topology = intent.topology.with_values(reserve=intent.topology.reserve.with_values(leaves=None))
     unreserved = topology.reserve.with_values(spines=None)
     if layout.lowest.fixed_pair:
@@ -226,7 +230,8 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
         )
         words = f"links_per_pair: {pair} with {spines} spines"
     else:
-        own, uplinks = leaves // layout.networks, layout.lowest.uplinks
+        own = leaves // layout.networks
+        uplinks = layout.lowest.uplinks
         more = (count for count in spine_counts(uplinks) if count > layout.spines.group_size)
         fitting = (count for count in more if own * (uplinks // count) <= layout.spines.ports.down)
         spines = next(fitting, 0) * layout.networks

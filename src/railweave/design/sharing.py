@@ -104,7 +104,8 @@ def _with_room(sharers: Sequence[Sharer], needed: Sequence[int], stated: int | N
 def _fits(sharers: Sequence[Sharer], nodes: Sequence[int], leaf: LeafClass) -> bool:
     """Tell whether so many nodes of each entry have ports, bandwidth and addresses on a leaf."""
     runs = _runs_of(sharers, nodes)
-    down, up = leaf.hardware.down, leaf.hardware.up
+    down = leaf.hardware.down
+    up = leaf.hardware.up
     if [run.breakout for run in runs] == [down]:
         return runs[0].ports <= leaf.down
     # Where uplinks have the breakout of the first entry's ports, the last of these may share a cage with an uplink.

@@ -19,10 +19,13 @@ ADVISED_SPINES = 4
 
 def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
     """Return the sizing of a layout; ``diagnostics`` were found on the way to it."""
-    layout, intent = designed.layout, designed.intent
+    layout = designed.layout
+    intent = designed.intent
     growth = find_growth(layout, intent.policies.addressing)
     room = remaining_capacity(designed, growth)
-    low, spines, supers = layout.lowest, layout.spines, layout.super_spines
+    low = layout.lowest
+    spines = layout.spines
+    supers = layout.super_spines
     worst = layout.worst_ratio
     after_loss = worst * spines.group_size / (spines.group_size - 1) if spines.group_size > 1 else None
     return Sizing(
@@ -72,9 +75,11 @@ def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tup
 
 def _unused_tier(intent: Intent, layout: Layout) -> list[Diagnostic]:
     if not layout.spines.count:
-        key, enough = "spine", "one switch a rail is enough: no spine is built"
+        key = "spine"
+        enough = "one switch a rail is enough: no spine is built"
     else:
-        key, enough = "super_spine", "two tiers are enough: no super-spine is built"
+        key = "super_spine"
+        enough = "two tiers are enough: no super-spine is built"
     if layout.pod or f"topology.{key}" not in intent.places:
         return []
     return [info("RW210", enough, intent.where(f"topology.{key}"), fix=f"leave {key} out")]
@@ -150,7 +155,8 @@ def _idle_uplinks(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 def _fewer_uplinks(intent: Intent, group: NodeGroup, layout: Layout) -> str:
     """Return how leaves get the uplinks that their nodes ask for."""
-    topology, nodes = intent.topology, min(group.stripe_nodes, group.entry.count)
+    topology = intent.topology
+    nodes = min(group.stripe_nodes, group.entry.count)
     keep = "keep it for nodes that come later"
     if topology.links_per_pair is not None:
         least = max(2, -(-layout.spines.group_size * layout.connected_ratio(group) // layout.ratio))
@@ -166,7 +172,8 @@ def _unequal_leaves(intent: Intent, layout: Layout) -> list[Diagnostic]:
     Paths stay of equal cost, and rightly so: every spine has the same links to a leaf. The slower of two leaves is the
     limit between them, and what the faster one sends beyond it waits in the spines.
     """
-    first, spines = layout.classes[0], layout.spines.group_size
+    first = layout.classes[0]
+    spines = layout.spines.group_size
     diagnostics = []
     for leaf in layout.classes[1:]:
         if leaf.pair_gbps == first.pair_gbps:

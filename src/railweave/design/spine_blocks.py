@@ -71,7 +71,8 @@ def _placed(classes: Sequence[LeafClass], blocks: Mapping[str, SpineBlock], spin
 
 def _unclear(intent: Intent, leaf: LeafClass, first: LeafClass) -> Iterator[Diagnostic]:
     """Yield a class whose uplinks differ from those of the first and that states no reserve."""
-    uplink, uplink_of_first = leaf.hardware.up.speed_gbps, first.hardware.up.speed_gbps
+    uplink = leaf.hardware.up.speed_gbps
+    uplink_of_first = first.hardware.up.speed_gbps
     if leaf.reserve is not None or (leaf.pair, uplink) == (first.pair, uplink_of_first):
         return
     yield error(

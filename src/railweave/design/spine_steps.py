@@ -20,7 +20,9 @@ def pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) 
     """Yield why there is a third tier, or ports for one, and what a pod holds."""
     if not layout.pod:
         return
-    spines, topology, cages = layout.spines, intent.topology, hardware[1]
+    spines = layout.spines
+    topology = intent.topology
+    cages = hardware[1]
     if layout.super_spines is None:
         why = "reserve.pods keeps the uplinks of spines free"
     elif topology.tiers == 3:
@@ -53,7 +55,8 @@ def _spine_uplinks(layout: Layout, hardware: Sequence[TierHardware], intent: Int
 
 
 def _pod_formula(layout: Layout, pair: int) -> str:
-    leaves, down = layout.stripe_leaves, layout.spines.ports.down
+    leaves = layout.stripe_leaves
+    down = layout.spines.ports.down
     most = f"⌊{down} ports down ÷ ({counted(leaves, 'leaf')} × {counted(pair, 'link')})⌋"
     if layout.pod == down // (leaves * pair):
         return most
@@ -62,8 +65,11 @@ def _pod_formula(layout: Layout, pair: int) -> str:
 
 def spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     """Yield the number of spines, and what of their ports the leaves take."""
-    low, spines = layout.lowest, layout.spines
-    ports, leaves, down = spines.ports.down, layout.joined_leaves, " down" if layout.pod else ""
+    low = layout.lowest
+    spines = layout.spines
+    ports = spines.ports.down
+    leaves = layout.joined_leaves
+    down = " down" if layout.pod else ""
     yield panel_step("spine ports", spines.ports)
     yield SizingStep(f"spines{layout.of_spines}", _spine_formula(intent, layout), str(spines.group_size))
     if layout.super_spines or low.rails:
@@ -118,8 +124,10 @@ def _block_of_spine_steps(layout: Layout) -> Iterator[SizingStep]:
 
 
 def _spine_formula(intent: Intent, layout: Layout) -> str:
-    low, spines = layout.lowest, layout.spines
-    leaves, ports = layout.joined_leaves, f"{spines.ports.down} ports{' down' if layout.pod else ''}"
+    low = layout.lowest
+    spines = layout.spines
+    leaves = layout.joined_leaves
+    ports = f"{spines.ports.down} ports{' down' if layout.pod else ''}"
     least = f"⌈{leaves} leaves × {low.uplinks} uplinks ÷ {ports}⌉"
     needed = -(-leaves * low.uplinks // spines.ports.down)
     # A reserve that no number of spines holds does not change it.
@@ -141,7 +149,8 @@ def _spine_formula(intent: Intent, layout: Layout) -> str:
 
 def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     """Yield the number of super-spines and of their cables; nothing in a fabric of two tiers."""
-    spines, top = layout.spines, layout.super_spines
+    spines = layout.spines
+    top = layout.super_spines
     if top is None:
         return
     ports = top.ports.total

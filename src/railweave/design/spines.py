@@ -203,7 +203,8 @@ def _too_many_links(pair: int, room: SpineRoom) -> str:
 
 
 def _ratio_not_met(intent: Intent, spines: int, demand: UplinkDemand, room: SpineRoom) -> Diagnostic:
-    pair, needed = demand.pair, demand.least_spines
+    pair = demand.pair
+    needed = demand.least_spines
     actual = demand.ratio_with(spines * pair)
     ways = [f"use {room.stated(needed)} spines"] if needed * pair <= demand.room else []
     more = -(-needed * pair // spines)

@@ -43,7 +43,8 @@ def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], gr
 
 def _node_steps(layout: Layout) -> Iterator[SizingStep]:
     for group in layout.groups:
-        nics, count = group.entry.nics, group.entry.count
+        nics = group.entry.nics
+        count = group.entry.count
         of_nic = len(nics.own_ports)
         ports = nics.count * of_nic
         speed = format_speed(nics.speed_gbps)
@@ -53,7 +54,8 @@ def _node_steps(layout: Layout) -> Iterator[SizingStep]:
         yield SizingStep(f"bandwidth of a node{name}", f"{ports} × {speed}", bandwidth_text(ports * nics.speed_gbps))
     by_speed: dict[int, int] = {}
     for group in layout.groups:
-        speed_gbps, ports = group.entry.nics.speed_gbps, group.entry.count * group.ports_per_plane * layout.planes
+        speed_gbps = group.entry.nics.speed_gbps
+        ports = group.entry.count * group.ports_per_plane * layout.planes
         by_speed[speed_gbps] = by_speed.get(speed_gbps, 0) + ports
     yield SizingStep(
         "bandwidth of all nodes",
@@ -95,7 +97,8 @@ def _rails_step(layout: Layout) -> Iterator[SizingStep]:
 
 
 def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
-    low, top = layout.lowest, layout.spines
+    low = layout.lowest
+    top = layout.spines
     yield SizingStep(
         "oversubscription",
         f"{bandwidth_text(low.down_gbps)} down ÷ {bandwidth_text(low.up_gbps)} up",
@@ -122,7 +125,8 @@ def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
 def _class_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
     """Yield the ratio of leaves with uplinks of their own, and what they and the others carry between them: each
     spine has the same links to a leaf, so that paths of equal cost carry equal parts, up to the slower leaf's."""
-    first, spines = layout.classes[0], layout.spines.group_size
+    first = layout.classes[0]
+    spines = layout.spines.group_size
     for leaf in layout.classes:
         if leaf.has_uplinks_of(first):
             continue
@@ -139,7 +143,8 @@ def _class_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
 def _connected_steps(layout: Layout) -> Iterator[SizingStep]:
     """Yield the ratio of the leaf with most of its ports connected, where that is another one than its split's."""
     group = max(layout.groups, key=layout.connected_ratio)
-    leaf, ratio = layout.classes[group.leaf], layout.connected_ratio(group)
+    leaf = layout.classes[group.leaf]
+    ratio = layout.connected_ratio(group)
     if ratio != layout.worst_ratio:
         formula = f"{bandwidth_text(layout.connected_gbps(group))} down ÷ {bandwidth_text(leaf.up_gbps)} up"
         yield SizingStep(CONNECTED_RATIO, formula, exact_ratio_text(ratio))
@@ -166,7 +171,8 @@ def _block_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
             f"/{32 - (host_block_size(layout) - 1).bit_length()}",
         )
     if layout.leaves_per_nic > 1:
-        each, size = counted(layout.leaves_per_nic, "leaf"), nic_block_size(layout)
+        each = counted(layout.leaves_per_nic, "leaf")
+        size = nic_block_size(layout)
         yield SizingStep(
             f"NIC addresses of {each}",
             f"1 address × {layout.lowest.ports.total} ports, rounded up to a prefix; a /32 announced for each",
@@ -186,8 +192,10 @@ def _growth_step(layout: Layout, growth: Growth) -> SizingStep:
 
 
 def _reserve_formula(intent: Intent, layout: Layout) -> str:
-    low, top = layout.lowest, layout.spines
-    reserve, pair = intent.topology.reserve, counted(low.links_per_pair, "link")
+    low = layout.lowest
+    top = layout.spines
+    reserve = intent.topology.reserve
+    pair = counted(low.links_per_pair, "link")
     if layout.pod:
         leaves = "from the intent" if reserve.leaves else f"{counted(top.groups, 'pod')} × {layout.pod_leaves}"
     else:

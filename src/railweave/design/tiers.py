@@ -136,12 +136,14 @@ def _count_spines(
 
 def _demands(intent: Intent, leaves: Leaves, ports: TierPorts) -> Iterator[UplinkDemand]:
     """Yield what leaves ask of their uplinks: first the classes that share spine ports, then each with a block."""
-    ratio, first = asked_ratio(intent), leaves.classes[0]
+    ratio = asked_ratio(intent)
+    first = leaves.classes[0]
     down_gbps = max(leaf.down_gbps for leaf in leaves.classes if leaf.block is None)
     yield UplinkDemand(down_gbps, first.hardware.up.speed_gbps, ratio, first.pair, "links_per_pair", ports.room)
     for leaf in leaves.classes:
         if leaf.block is not None:
-            hardware, key = leaf.hardware, f"{leaf.path}.links_per_pair"
+            hardware = leaf.hardware
+            key = f"{leaf.path}.links_per_pair"
             room = downlink_room(hardware.cages, hardware.up, hardware.down, leaf.down)
             of = f" of {leaf.name!r}"
             yield UplinkDemand(leaf.down_gbps, hardware.up.speed_gbps, ratio, leaf.pair, key, room, of)

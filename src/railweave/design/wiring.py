@@ -35,7 +35,9 @@ def wire(lower: TierLayout, upper: TierLayout, leaf: LeafClass | None = None) ->
     an upper switch. Twice as many upper switches then keep half of the cables, and as long as the links of a pair are a
     multiple of the ports of a cage, these lead to one upper cage.
     """
-    block, count, uppers = lower.ports.block, lower.links_per_pair, upper.group_size
+    block = lower.ports.block
+    count = lower.links_per_pair
+    uppers = upper.group_size
     if lower.fixed_pair:
         ports: Sequence[int] = range(upper.ports.total)
         return tuple(
@@ -46,9 +48,11 @@ def wire(lower: TierLayout, upper: TierLayout, leaf: LeafClass | None = None) ->
     width = upper.ports.down // count
     of_cage = _shared_cage(lower, upper)
     ports = _cage_order(width * count, of_cage)
-    own, own_cage = lower.uplinks, of_cage
+    own = lower.uplinks
+    own_cage = of_cage
     if leaf is not None and (leaf.uplinks, leaf.hardware.up) != (lower.uplinks, lower.up):
-        own, own_cage = leaf.uplinks, _cage_of_class(leaf, lower, upper)
+        own = leaf.uplinks
+        own_cage = _cage_of_class(leaf, lower, upper)
     slots = _slots_of_pair(count, of_cage, own // uppers, own_cage)
     wires = []
     for place, port in enumerate(_cage_order(own, own_cage)):
