@@ -27,51 +27,53 @@ def with_as_built(
     cables = cables_of(fabric, catalog)
     measured: dict[int, AsBuilt] = {}
     diagnostics: list[Diagnostic] = []
-    for one in lengths:
+    for row in lengths:
         if len(diagnostics) >= MOST_REPORTED:
-            diagnostics.append(and_more(one.where))
+            diagnostics.append(and_more(row.where))
             break
-        if (one.device, one.port) not in number_of:
-            diagnostics.append(_no_cable(fabric, one))
+        if (row.device, row.port) not in number_of:
+            diagnostics.append(_no_cable(fabric, row))
             continue
-        number = number_of[one.device, one.port]
-        wrong = list(_wrong(one, ends[number], cables[number], measured.get(number)))
-        diagnostics += wrong
-        if not wrong:
-            measured[number] = one
+        number = number_of[row.device, row.port]
+        faults = list(_faults(row, ends[number], cables[number], measured.get(number)))
+        diagnostics += faults
+        if not faults:
+            measured[number] = row
     if diagnostics:
         return fabric, tuple(diagnostics)
-    links = tuple(
-        link._replace(length_m=measured[number].length_m) if number in measured else link
-        for number, link in enumerate(fabric.links)
-    )
-    return replace(fabric, links=links), ()
+    links = list(fabric.links)
+    for number, row in measured.items():
+        links[number] = links[number]._replace(length_m=row.length_m)
+    return replace(fabric, links=tuple(links)), ()
 
 
-def _no_cable(fabric: Fabric, one: AsBuilt) -> Diagnostic:
-    ports = fabric.ports_of.get(one.device)
+def _no_cable(fabric: Fabric, row: AsBuilt) -> Diagnostic:
+    ports = fabric.ports_of.get(row.device)
     if ports is None:
-        fix = f"{suggestion(one.device, tuple(fabric.ports_of))}name a device of the fabric, or remove the row"
-        return error(CODE, f"the fabric has no device `{one.device}`", one.where, fix=fix)
-    fix = f"{suggestion(one.port, [port.name for port in ports])}name the port as cables.csv does"
-    return error(CODE, f"no cable ends at {one.device} {one.port}", one.where, fix=fix, devices=(one.device,))
+        fix = f"{suggestion(row.device, tuple(fabric.ports_of))}name a device of the fabric, or remove the row"
+        return error(CODE, f"the fabric has no device `{row.device}`", row.where, fix=fix)
+    fix = f"{suggestion(row.port, [port.name for port in ports])}name the port as cables.csv does"
+    return error(CODE, f"no cable ends at {row.device} {row.port}", row.where, fix=fix, devices=(row.device,))
 
 
-def _wrong(one: AsBuilt, ends: tuple[_End, _End], cable: CabledLink, before: AsBuilt | None) -> Iterator[Diagnostic]:
+def _faults(row: AsBuilt, ends: tuple[_End, _End], cable: CabledLink, before: AsBuilt | None) -> Iterator[Diagnostic]:
     """Yield what is wrong with a length: its far end, a row for the same cable, more than the medium reaches."""
-    near = one.device, one.port
-    far = ends[1] if ends[0] == near else ends[0]
-    for stated, planned in zip(one.far, far, strict=True):
+    near = row.device, row.port
+    far = ends[0]
+    if far == near:
+        far = ends[1]
+    # A row may leave its far end out.
+    for stated, planned in zip(row.far, far, strict=True):
         if stated and stated != planned:
-            message = f"the cable at {' '.join(near)} leads to {' '.join(far)}, not to {' '.join(one.far).strip()}"
+            message = f"the cable at {' '.join(near)} leads to {' '.join(far)}, not to {' '.join(row.far).strip()}"
             fix = "correct the row, or the cabling on site"
-            yield error(CODE, message, one.where, fix=fix, devices=(one.device, far[0]))
+            yield error(CODE, message, row.where, fix=fix, devices=(row.device, far[0]))
             return
     if before is not None:
         message = f"the cable at {' '.join(near)} has a length in line {before.where.line} already"
-        yield error(CODE, message, one.where, fix="keep one of the two rows")
+        yield error(CODE, message, row.where, fix="keep one of the two rows")
     reach_m = min(cable.lower.pmd.reach_m, cable.upper.pmd.reach_m)
-    if one.length_m > reach_m:
+    if row.length_m > reach_m:
         message = f"{cable.medium.id} ({cable.medium.title}) reaches {reach_m} m between {' '.join(near)} and"
-        message = f"{message} {' '.join(far)}, and the cable has {one.length_m} m"
-        yield error("P-4", message, one.where, fix="use a shorter cable, or a medium that reaches", devices=near[:1])
+        message = f"{message} {' '.join(far)}, and the cable has {row.length_m} m"
+        yield error("P-4", message, row.where, fix="use a shorter cable, or a medium that reaches", devices=near[:1])

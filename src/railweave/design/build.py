@@ -61,23 +61,34 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     if basis is None or not _has_models(intent, basis.panels):
         return outcome
     sizing = basis.sizing
-    found = outcome.diagnostics
     fabric = build_fabric(intent, basis.layout, basis.panels, basis.media, sizing)
     # A graph needs names that mean one device; check_intent reports nodes that are named like switches.
-    unique = fabric.switch_of.keys().isdisjoint(fabric.host_of)
-    if intent.racks is not None and unique:
+    if not fabric.switch_of.keys().isdisjoint(fabric.host_of):
+        return outcome
+    slots = host_block_size(basis.layout) // 2
+    fabric, diagnostics = _with_sites(intent, fabric, outcome.diagnostics, catalog, slots)
+    sizing = sizing._replace(diagnostics=diagnostics)
+    if has_errors(diagnostics):
+        return Design(None, sizing, diagnostics)
+    if diagnostics != outcome.diagnostics:
+        fabric = replace(fabric, sizing=sizing)
+    return Design(fabric, sizing, diagnostics)
+
+
+def _with_sites(
+    intent: Intent, fabric: Fabric, diagnostics: tuple[Diagnostic, ...], catalog: Catalog, slots: int
+) -> tuple[Fabric, tuple[Diagnostic, ...]]:
+    """Return the fabric with what its site adds: racks, cables as they were built, and the management network."""
+    if intent.racks is not None:
         fabric, rack_diagnostics = with_racks(intent, intent.racks, fabric, catalog)
-        found = in_order((*found, *rack_diagnostics))
-    if intent.as_built and unique and not has_errors(found):
+        diagnostics = in_order((*diagnostics, *rack_diagnostics))
+    if intent.as_built and not has_errors(diagnostics):
         fabric, length_diagnostics = with_as_built(fabric, intent.as_built, catalog)
-        found = in_order((*found, *length_diagnostics))
-    if intent.management is not None and unique and not has_errors(found):
-        slots = host_block_size(basis.layout) // 2
+        diagnostics = in_order((*diagnostics, *length_diagnostics))
+    if intent.management is not None and not has_errors(diagnostics):
         fabric, management_diagnostics = with_management(intent, intent.management, fabric, slots)
-        found = in_order((*found, *management_diagnostics))
-    if found != sizing.diagnostics:
-        fabric = replace(fabric, sizing=sizing._replace(diagnostics=found))
-    return Design(None if has_errors(found) or not unique else fabric, sizing._replace(diagnostics=found), found)
+        diagnostics = in_order((*diagnostics, *management_diagnostics))
+    return fabric, diagnostics
 
 
 def countable(intent: Intent, catalog: Catalog) -> Fabric | None:
@@ -121,18 +132,20 @@ def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]
         layout_diagnostics = name_contradictions(
             intent, layout_diagnostics, lambda other: _lay_out(other, hardware, catalog)
         )
-    built = hardware[: len(layout.tiers) if layout else intent.topology.tiers or 2]
-    shared = crosswise(layout) if layout else NOT_CROSSWISE
-    media, media_diagnostics = choose_media(intent, built, classes, node_ports, catalog, shared)
-    diagnostics = (*media_diagnostics, *layout_diagnostics)
     if layout is None:
-        return None, Design(None, None, in_order(diagnostics))
+        # Without a layout nothing shares cages, and a medium that does not exist is reported all the same.
+        built = hardware[: intent.topology.tiers or 2]
+        _, media_diagnostics = choose_media(intent, built, classes, node_ports, catalog, NOT_CROSSWISE)
+        return None, Design(None, None, in_order((*media_diagnostics, *layout_diagnostics)))
+    built = hardware[: len(layout.tiers)]
+    media, media_diagnostics = choose_media(intent, built, classes, node_ports, catalog, crosswise(layout))
     panels, panel_diagnostics = _panels(intent, layout, built)
-    sizing = size(Designed(intent, node_ports, classes, hardware, layout), in_order((*diagnostics, *panel_diagnostics)))
-    found = in_order(sizing.diagnostics)
-    sizing = sizing._replace(diagnostics=found)
-    outcome = Design(None, sizing, found)
-    if has_errors(found) or media is None or panels is None:
+    before = in_order((*media_diagnostics, *layout_diagnostics, *panel_diagnostics))
+    sizing = size(Designed(intent, node_ports, classes, hardware, layout), before)
+    diagnostics = in_order(sizing.diagnostics)
+    sizing = sizing._replace(diagnostics=diagnostics)
+    outcome = Design(None, sizing, diagnostics)
+    if has_errors(diagnostics) or media is None or panels is None:
         return None, outcome
     return _Basis(layout, panels, media, sizing), outcome
 

@@ -25,15 +25,14 @@ def fabric_json(fabric: Fabric) -> dict[str, Any]:
     /127 where nodes have IPv6. GPU nodes are devices too, with null for what only switches have. In three tiers every
     device has its pod, and spines and super-spines their group; both are null where a device has none.
     """
-    places = ("pod", "group") if fabric.has_pods else ()
-    return {
-        **size_json(fabric.sizing),
-        "devices": [
-            *(_switch_json(one) | members(one, *places) for one in fabric.switches),
-            *(_host_json(one) | ({"pod": fabric.pod_of(one), "group": None} if places else {}) for one in fabric.hosts),
-        ],
-        "links": [*_links_json(fabric)],
-    }
+    switches = [_switch_json(switch) for switch in fabric.switches]
+    hosts = [_host_json(host) for host in fabric.hosts]
+    if fabric.has_pods:
+        for document, switch in zip(switches, fabric.switches, strict=True):
+            document.update(members(switch, "pod", "group"))
+        for document, host in zip(hosts, fabric.hosts, strict=True):
+            document.update(pod=fabric.pod_of(host), group=None)
+    return {**size_json(fabric.sizing), "devices": [*switches, *hosts], "links": [*_links_json(fabric)]}
 
 
 def _switch_json(switch: Switch) -> dict[str, Any]:
@@ -57,24 +56,21 @@ def _host_json(host: Host) -> dict[str, Any]:
 
 
 def _links_json(fabric: Fabric) -> Iterator[dict[str, Any]]:
-    ports = {name: [one.name for one in ports] for name, ports in fabric.ports_of.items()}
+    names = {device: [port.name for port in ports] for device, ports in fabric.ports_of.items()}
     addressing = fabric.policies.addressing
     has_ipv6 = bool(fabric.ipv6_blocks)
     bare_access = addressing.hosts is None
     bare_fabric = addressing.unnumbered
     for link in fabric.links:
         level, plane, _, lower, lower_port, upper, upper_port, network, speed_gbps, _, _ = link
-        bare = bare_fabric if level else bare_access
-        a = {
-            "device": lower,
-            "port": ports[lower][lower_port],
-            "address": None if bare else ipv4_text(network + 1),
-        }
-        b = {
-            "device": upper,
-            "port": ports[upper][upper_port],
-            "address": None if bare else ipv4_text(network),
-        }
+        a: dict[str, str | None] = {"device": lower, "port": names[lower][lower_port], "address": None}
+        b: dict[str, str | None] = {"device": upper, "port": names[upper][upper_port], "address": None}
+        is_bare = bare_access
+        if level:
+            is_bare = bare_fabric
+        if not is_bare:
+            a["address"] = ipv4_text(network + 1)
+            b["address"] = ipv4_text(network)
         if has_ipv6 and (ipv6 := fabric.ipv6_network(link)) is not None:
             a["ipv6_address"] = ipv6_text(ipv6 + 1)
             b["ipv6_address"] = ipv6_text(ipv6)
