@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil
 
 from designed_fabrics import built, check_built_or_refused_with_a_fix, check_nothing_is_given_twice, outcome
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from railweave.design.renumbering import moved_cables, renumbered
@@ -67,6 +67,19 @@ class Wish:
         )
 
 
+ALONE = Wish(
+    nodes=1,
+    nics=1,
+    planes=1,
+    shape=Shape.RAIL_OPTIMIZED,
+    leaf="nokia-ixr7220-h4-64d",
+    spine="nokia-ixr7220-h4-64d",
+    uplink_gbps=200,
+    stripe=1,
+    pair=1,
+    spines=None,
+    reserve=Reserve(),
+)
 wishes = st.builds(
     Wish,
     nodes=st.integers(1, 70),
@@ -223,6 +236,8 @@ def test_more_nodes_and_leaves_renumber_nothing_and_move_no_cable(wish: Wish, mo
         assert after.host_of[host.name] == host
 
 
+# One spine: the other port of the uplink's cage is free until there is another.
+@example(ALONE, 1)
 @given(wishes, st.integers(1, 4))
 def test_more_spines_move_no_cable_where_links_per_pair_are_given(wish: Wish, more: int) -> None:
     assume(wish.pair is not None)

@@ -6,6 +6,7 @@ shuffles. It is asked before a medium is chosen, so nothing but the layout is kn
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -33,7 +34,8 @@ NOT_CROSSWISE = Crosswise()
 def crosswise(layout: Layout) -> Crosswise:
     """Return the links of a layout that share cages crosswise, with all nodes and switches that there is room for.
 
-    Those of today do not decide: a stripe more would change the medium of links that exist.
+    Those of today do not decide: a stripe more, or a spine more where the links of a pair are given, would change the
+    medium of links that exist.
     """
     access = {group.entry.name for group in layout.groups if _is_crosswise(_access_cages(layout, group))}
     uplinks: set[tuple[int, int]] = set()
@@ -72,13 +74,23 @@ def _access_cages(layout: Layout, group: NodeGroup) -> _SharedCages:
 def _crosses_between(lower: TierLayout, upper: TierLayout) -> bool:
     """Return whether uplinks of spines to a group of super-spines cross."""
     indexes = range(upper.ports.down // lower.links_per_pair)
+    if lower.fixed_pair:
+        upper = _with_all(upper, lower.ports.room // lower.links_per_pair)
     return _is_wired_crosswise(indexes, wire(lower, upper), (lower.ports, upper.ports), 0)
+
+
+def _with_all(tier: TierLayout, room: int) -> TierLayout:
+    """Return a tier with as many switches in a group as those below have ports for: given links of a pair let it grow
+    to them without a cable that moves."""
+    return replace(tier, group_size=max(tier.group_size, room))
 
 
 def _crosses_above(layout: Layout, leaf: LeafClass) -> bool:
     """Return whether uplinks of a leaf class cross, as if all leaves that a spine has ports for were of it."""
     low = layout.lowest
     spines = layout.spines
+    if low.fixed_pair or leaf.block is not None:
+        spines = _with_all(spines, layout.spine_room)
     wires = wire_class(leaf, low, spines)
     ports = (leaf.ports, spines.ports)
     if leaf.block is not None:
