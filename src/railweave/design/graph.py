@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import NamedTuple
 
 from railweave.design.identity import (
@@ -40,11 +40,12 @@ class Panels(NamedTuple):
 
 def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, sizing: Sizing) -> Fabric:
     """Return the fabric of a layout that has no errors."""
-    tiers = [tuple(_switches(intent, layout, one, panels)) for one in layout.tiers]
+    tiers = [tuple(_switches(intent, layout, tier, panels)) for tier in layout.tiers]
     hosts = tuple(_hosts(layout, intent.part))
     addressing = intent.policies.addressing
-    length = 32 - (host_block_size(layout) - 1).bit_length()
-    ipv4 = {one.name: host_block(addressing, layout, one.number) for one in tiers[0]}
+    part = ""
+    if intent.part:
+        part = intent.part.name
     return Fabric(
         name=intent.fabric,
         rails=layout.rails,
@@ -52,13 +53,13 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
         rail_only=layout.shape is Shape.RAIL_ONLY,
         policies=intent.policies,
         sizing=sizing,
-        tiers=tuple(one.tier for one in layout.tiers),
-        switches=tuple(switch for switches in tiers for switch in switches),
+        tiers=tuple(tier.tier for tier in layout.tiers),
+        switches=tuple(chain.from_iterable(tiers)),
         hosts=hosts,
         links=tuple(_links(intent, layout, media, tiers, hosts)),
-        host_blocks={name: (first, length) for name, first in ipv4.items() if first is not None},
-        ipv6_blocks={one.name: first for one in tiers[0] if (first := ipv6_block(addressing, one.number)) is not None},
-        part=intent.part.name if intent.part else "",
+        host_blocks=_host_blocks(addressing, layout, tiers[0]),
+        ipv6_blocks=_ipv6_blocks(addressing, tiers[0]),
+        part=part,
         rdma_beside=_rdma_beside(intent),
         leaves_per_nic=layout.leaves_per_nic,
         nic_blocks=_nic_blocks(addressing, layout, tiers[0]),
@@ -68,25 +69,51 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
     )
 
 
+def _host_blocks(addressing: Addressing, layout: Layout, leaves: Iterable[Switch]) -> Mapping[str, tuple[int, int]]:
+    """Return the first address and the length of the host block of each leaf, none where nodes have no IPv4."""
+    length = 32 - (host_block_size(layout) - 1).bit_length()
+    blocks = {}
+    for leaf in leaves:
+        first = host_block(addressing, layout, leaf.number)
+        if first is not None:
+            blocks[leaf.name] = first, length
+    return blocks
+
+
+def _ipv6_blocks(addressing: Addressing, leaves: Iterable[Switch]) -> Mapping[str, int]:
+    """Return the first address of the /64 of each leaf, none where nodes have no IPv6."""
+    blocks = {}
+    for leaf in leaves:
+        first = ipv6_block(addressing, leaf.number)
+        if first is not None:
+            blocks[leaf.name] = first
+    return blocks
+
+
 def _nic_blocks(addressing: Addressing, layout: Layout, leaves: Iterable[Switch]) -> Mapping[str, Pool]:
     """Return the addresses of NICs that each leaf announces, none where a NIC has one leaf."""
     if layout.leaves_per_nic == 1:
         return {}
     length = 32 - (nic_block_size(layout) - 1).bit_length()
-    return {one.name: Pool(nic_block(addressing, layout, one.place, one.plane), length) for one in leaves}
+    return {leaf.name: Pool(nic_block(addressing, layout, leaf.place, leaf.plane), length) for leaf in leaves}
 
 
 def _switches(intent: Intent, layout: Layout, tier_layout: TierLayout, panels: Panels) -> Iterator[Switch]:
     addressing = intent.policies.addressing
     level = tier_layout.level
+    # By the number of the leaf class; the tiers above have one of each.
     tiers = [tier_layout.tier]
-    panels_of_tier = [panels.above[level - 1]] if level else panels.leaves
-    if level == 0:
+    panel_of = panels.leaves
+    if level:
+        panel_of = (panels.above[level - 1],)
+    else:
         tiers = [_tier_of_class(tier_layout.tier, leaf, layout.classes[0]) for leaf in layout.classes]
     for place in tier_layout.places:
         leaf = 0
+        stripe = None
         if level == 0:
-            leaf = layout.owner(place // layout.stripe_leaves).leaf
+            stripe = place // layout.stripe_leaves
+            leaf = layout.owner(stripe).leaf
         pod, group = _pod_and_group(layout, tier_layout, place)
         for plane in range(layout.planes):
             number = device_number(place, plane, layout.planes)
@@ -96,11 +123,11 @@ def _switches(intent: Intent, layout: Layout, tier_layout: TierLayout, panels: P
                 number=number,
                 place=place,
                 plane=plane,
-                stripe=place // layout.stripe_leaves if level == 0 else None,
+                stripe=stripe,
                 rail=_rail(layout, tier_layout, place),
                 asn=asn(addressing, level, number, plane, tier_layout.group_of(place)[0]),
                 loopback=loopback(addressing, level, number),
-                panel=panels_of_tier[leaf],
+                panel=panel_of[leaf],
                 pod=pod,
                 group=group,
             )
@@ -141,24 +168,34 @@ def _rail(layout: Layout, tier_layout: TierLayout, place: int) -> int | None:
     """Return the rail that a switch serves: of a leaf where racks are not aligned, of a spine where rails are apart."""
     if tier_layout.rails:
         return tier_layout.group_of(place)[0]
-    return layout.leaf_role(place)[1] if tier_layout.level == 0 and layout.shape.has_rails else None
+    if tier_layout.level == 0 and layout.shape.has_rails:
+        return layout.leaf_role(place)[1]
+    return None
 
 
 def _rdma_beside(intent: Intent) -> tuple[str, ...]:
     """Return the names of the other fabrics of the file that carry RDMA."""
-    return tuple(
-        other.part.name
-        for other in intent.others
-        if other.part and any(one.role is ClassRole.RDMA for one in other.policies.classes)
-    )
+    names = []
+    for other in intent.others:
+        roles = {traffic.role for traffic in other.policies.classes}
+        if other.part and ClassRole.RDMA in roles:
+            names.append(other.part.name)
+    return tuple(names)
 
 
 def _hosts(layout: Layout, part: Part | None) -> Iterable[Host]:
+    interfaces = RAIL
+    if part:
+        interfaces = part.name
     for group in layout.groups:
         entry = group.entry
-        ports = host_ports(
-            entry, layout.rails, layout.planes, layout.leaves_per_nic, interfaces=part.name if part else RAIL
-        )
+        ports = host_ports(entry, layout.rails, layout.planes, layout.leaves_per_nic, interfaces=interfaces)
+        first_port = 0
+        if part:
+            first_port = part.first_ports[entry.name]
+        shared_ports = 0
+        if entry.nics.are_shared:
+            shared_ports = entry.nics.ports
         for number in range(entry.count):
             stripe, index = divmod(number, group.stripe_nodes)
             yield Host(
@@ -170,9 +207,9 @@ def _hosts(layout: Layout, part: Part | None) -> Iterable[Host]:
                 nic_model=entry.nics.model or "",
                 ports=ports,
                 role=entry.role,
-                first_port=part.first_ports[entry.name] if part else 0,
+                first_port=first_port,
                 collectives=part is None or entry.name in part.collectives,
-                shared_ports=entry.nics.ports if entry.nics.are_shared else 0,
+                shared_ports=shared_ports,
             )
 
 
@@ -220,8 +257,12 @@ class _AccessLinks:
         of_nic, rail = self._layout.leaf_role(switch.place)
         name = group.entry.name
         ports = self._ports[name][switch.plane, rail, of_nic]
-        block = host_block(self._addressing, self._layout, switch.number)
-        first, step = (0, 0) if block is None else (block, 2)
+        first = host_block(self._addressing, self._layout, switch.number)
+        step = 2
+        if first is None:
+            # Nodes have no IPv4: a network of 0 says that a link has no /31.
+            first = 0
+            step = 0
         speed_gbps = group.breakout.speed_gbps
         length_m = self._length_m
         medium = self._media[name]
@@ -266,7 +307,8 @@ class _Uplinks:
         uppers: Iterable[Switch],
     ) -> None:
         self._addressing = intent.policies.addressing
-        self._lower, self._above, self._level = *tiers, tiers[1].level
+        self._lower, self._above = tiers
+        self._level = self._above.level
         self._length_m = (*intent.cabling.by_level.values(),)[self._level].length_m
         self._layout = layout
         lower = self._lower
@@ -274,14 +316,16 @@ class _Uplinks:
         if lower.level == 0:
             media_of_classes = zip(layout.classes, media.uplinks[0], strict=True)
             self._runs = [_run_of_class(leaf, tiers, medium) for leaf, medium in media_of_classes]
-        self._upper = {(one.plane, one.place): one.name for one in uppers}
+        self._upper = {(upper.plane, upper.place): upper.name for upper in uppers}
 
     def of(self, switch: Switch) -> list[Link]:
         """Return the uplinks of ``switch`` in the order of its ports; without addresses where none are numbered."""
-        numbered = not self._addressing.unnumbered
-        zero = link_network(self._addressing, self._lower, switch.number) if numbered else 0
         group, index = self._lower.joins(switch.place)
-        step = 2 if numbered else 0
+        zero = 0
+        step = 0
+        if not self._addressing.unnumbered:
+            zero = link_network(self._addressing, self._lower, switch.number)
+            step = 2
         level = self._level
         plane = switch.plane
         name = switch.name

@@ -29,7 +29,9 @@ def loopback(addressing: Addressing, level: int, number: int) -> int:
     pool = addressing.loopbacks
     if level > 1:
         return pool.first + pool.size - 1 - number
-    return pool.first + number + (pool.size // 2 if level else 1)
+    if level == 1:
+        return pool.first + pool.size // 2 + number
+    return pool.first + 1 + number
 
 
 def asn(addressing: Addressing, level: int, number: int, plane: int, pod: int) -> int:
@@ -37,7 +39,9 @@ def asn(addressing: Addressing, level: int, number: int, plane: int, pod: int) -
     do the super-spines of a plane (RFC 7938 section 5.2.1)."""
     if level > 1:
         return addressing.super_spine_asn + plane
-    return spine_asn(addressing, plane, pod) if level else addressing.leaf_asn + number
+    if level == 1:
+        return spine_asn(addressing, plane, pod)
+    return addressing.leaf_asn + number
 
 
 def spine_asn(addressing: Addressing, plane: int, pod: int = 0) -> int:
@@ -65,14 +69,18 @@ def nic_block(addressing: Addressing, layout: Layout, place: int, plane: int) ->
 
 def link_network(addressing: Addressing, lower: TierLayout, number: int) -> int:
     """Return the even address of the /31 at port 0 of the switch of ``lower`` with that number."""
-    pool = addressing.core if lower.level else addressing.links
+    pool = addressing.links
+    if lower.level:
+        pool = addressing.core
     return pool.first + 2 * number * lower.ports.total
 
 
 def host_block(addressing: Addressing, layout: Layout, leaf: int) -> int | None:
     """Return the first address of the host block of the leaf with number ``leaf``, None where nodes have no IPv4."""
     pool = addressing.hosts
-    return None if pool is None else pool.first + leaf * host_block_size(layout)
+    if pool is None:
+        return None
+    return pool.first + leaf * host_block_size(layout)
 
 
 IPV6_BLOCK_SIZE = 1 << (128 - IPV6_BLOCK_LENGTH)
@@ -82,4 +90,6 @@ IPV6_BLOCK_SIZE = 1 << (128 - IPV6_BLOCK_LENGTH)
 def ipv6_block(addressing: Addressing, leaf: int) -> int | None:
     """Return the first address of the /64 of the leaf with number ``leaf``, None where nodes have no IPv6."""
     pool = addressing.hosts_ipv6
-    return None if pool is None else pool.first + leaf * IPV6_BLOCK_SIZE
+    if pool is None:
+        return None
+    return pool.first + leaf * IPV6_BLOCK_SIZE

@@ -59,7 +59,9 @@ def keep_what_runs(intent: Intent, before: Fabric, after: Fabric, catalog: Catal
         if moved < fewest:
             best = kept
             fewest = moved
-    return None if best is None else best._replace(whole=not fewest.in_all)
+    if best is None:
+        return None
+    return best._replace(whole=not fewest.in_all)
 
 
 def _moved(before: Fabric, running: Set[_Cable], fabric: Fabric) -> _Moved:
@@ -71,7 +73,9 @@ def kept_diagnostics(kept: Kept | None) -> Iterator[Diagnostic]:
     """Yield the refusal of automatic values that growth changes, with the lines that keep what runs."""
     if kept is None:
         return
-    what = "what runs" if kept.whole else "nodes at the ports where they run"
+    what = "nodes at the ports where they run"
+    if kept.whole:
+        what = "what runs"
     yield error(
         "RW506",
         f"{listed(kept.changes)}: cables and addresses that run would change",

@@ -39,31 +39,31 @@ def with_management(
     need = _need(fabric, len(names), slots)
     if need.pool_size > keys.pool.size:
         return fabric, (_too_small(intent, keys, need),)
-    devices = tuple(_devices(fabric, keys, slots))
-    places = _in_racks(fabric.racks, devices) if fabric.racks else _in_groups(fabric, devices)
-    ports = [
-        ManagementPort(
-            one.device.name,
-            name,
-            keys.pool.first + one.position + index,
-            f"{fabric.name}-mgmt-{place.group}-{number + 1}",
-            port + 1,
-        )
-        for one, place in zip(devices, places, strict=True)
-        for index, name in enumerate(one.names)
-        for number, port in [divmod(place.first + index, keys.switch.ports)]
-    ]
-    groups = {f"{fabric.name}-mgmt-{place.group}-": place.serves for place in places}
-    used = sorted({port.switch for port in ports}, key=natural_key)
-    planned = Management(
+    return replace(fabric, management=_planned(fabric, keys, tuple(_devices(fabric, keys, slots)))), ()
+
+
+def _planned(fabric: Fabric, keys: ManagementKeys, devices: "Sequence[_Device]") -> Management:
+    if fabric.racks:
+        places = _in_racks(fabric.racks, devices)
+    else:
+        places = _in_groups(fabric, devices)
+    ports: list[ManagementPort] = []
+    serves: dict[str, str] = {}
+    for device, place in zip(devices, places, strict=True):
+        for index, name in enumerate(device.names):
+            number, port = divmod(place.first + index, keys.switch.ports)
+            switch = f"{fabric.name}-mgmt-{place.group}-{number + 1}"
+            serves[switch] = place.serves
+            address = keys.pool.first + device.position + index
+            ports.append(ManagementPort(device.device.name, name, address, switch, port + 1))
+    return Management(
         keys.pool,
         keys.switch.model,
         keys.switch.ports,
         keys.length_m,
-        {name: groups[name.rstrip("0123456789")] for name in used},
+        {switch: serves[switch] for switch in sorted(serves, key=natural_key)},
         tuple(sorted(ports, key=lambda port: natural_key(port.device))),
     )
-    return replace(fabric, management=planned), ()
 
 
 class _Device(NamedTuple):
@@ -78,12 +78,18 @@ def _devices(fabric: Fabric, keys: ManagementKeys, slots: int) -> Iterator[_Devi
     size = keys.pool.size
     names = keys.node_ports
     for switch in fabric.switches:
-        level = switch.tier.level
-        number = switch.number
-        position = size // 2 - 1 - number if level > 1 else number + (size // 4 if level else FREE)
-        yield _Device(switch, (SWITCH_PORT,), position)
+        yield _Device(switch, (SWITCH_PORT,), _position(switch, size))
     for host in _own_nodes(fabric):
         yield _Device(host, names, size // 2 + (host.stripe * slots + host.place) * len(names))
+
+
+def _position(switch: Switch, pool_size: int) -> int:
+    """Return a switch's address as a position in the pool: no count moves it."""
+    if switch.tier.level > 1:
+        return pool_size // 2 - 1 - switch.number
+    if switch.tier.level == 1:
+        return pool_size // 4 + switch.number
+    return FREE + switch.number
 
 
 def _own_nodes(fabric: Fabric) -> list[Host]:
@@ -106,14 +112,17 @@ class _Need(NamedTuple):
 
 
 def _need(fabric: Fabric, ports: int, slots: int) -> _Need:
-    numbers = [_numbers(fabric, tier) * fabric.planes for tier in fabric.tiers]
-    tiers = [
-        max(reserved, *(one.number + 1 for one in own))
-        for reserved, own in zip(numbers, fabric.tier_switches, strict=True)
-    ]
-    own = _own_nodes(fabric)
-    stripes = max(tiers[0] // _stripe_leaves(fabric), *(host.stripe + 1 for host in own)) if own else 0
-    return _Need(tiers[0], sum(tiers[1:]), stripes * slots * ports)
+    numbers = []
+    for tier, switches in zip(fabric.tiers, fabric.tier_switches, strict=True):
+        highest = max(switch.number for switch in switches)
+        numbers.append(max(_numbers(fabric, tier) * fabric.planes, highest + 1))
+    leaves, *above = numbers
+    stripes = 0
+    nodes = _own_nodes(fabric)
+    if nodes:
+        last = max(host.stripe for host in nodes)
+        stripes = max(leaves // _stripe_leaves(fabric), last + 1)
+    return _Need(leaves, sum(above), stripes * slots * ports)
 
 
 def _numbers(fabric: Fabric, tier: Tier) -> int:
@@ -155,30 +164,30 @@ class _Place(NamedTuple):
 
 def _in_racks(racks: RackLayout, devices: Sequence[_Device]) -> list[_Place]:
     """Return the ports of the switch in the device's rack: as many for each rack unit as any device needs."""
-    each = max((ceil(len(one.names) / racks.places[one.device.name].height) for one in devices), default=1)
-    found = []
-    for one in devices:
-        place = racks.places[one.device.name]
-        found.append(_Place(place.rack, f"rack {place.rack}", (place.unit - 1) * each))
-    return found
+    of_unit = max((ceil(len(device.names) / racks.places[device.device.name].height) for device in devices), default=1)
+    places = []
+    for device in devices:
+        place = racks.places[device.device.name]
+        places.append(_Place(place.rack, f"rack {place.rack}", (place.unit - 1) * of_unit))
+    return places
 
 
 def _in_groups(fabric: Fabric, devices: Sequence[_Device]) -> list[_Place]:
     """Return the ports of the switches of the device's stripe, leaves first, or of the spines' or super-spines'."""
     of_stripe = _stripe_leaves(fabric)
     per_plane = of_stripe // fabric.planes
-    found = []
-    for one in devices:
-        device = one.device
+    places = []
+    for managed in devices:
+        device = managed.device
         if isinstance(device, Host):
-            first = of_stripe + device.place * len(one.names)
-            found.append(_Place(f"stripe{device.stripe}", f"stripe {device.stripe}", first))
+            first = of_stripe + device.place * len(managed.names)
+            places.append(_Place(f"stripe{device.stripe}", f"stripe {device.stripe}", first))
         elif device.tier.attaches_nodes:
             index = device.place % per_plane * fabric.planes + device.plane
-            found.append(_Place(f"stripe{device.stripe}", f"stripe {device.stripe}", index))
+            places.append(_Place(f"stripe{device.stripe}", f"stripe {device.stripe}", index))
         else:
-            found.append(_above(fabric, device))
-    return found
+            places.append(_above(fabric, device))
+    return places
 
 
 def _above(fabric: Fabric, switch: Switch) -> _Place:

@@ -23,6 +23,10 @@ class Media(NamedTuple):
     uplinks: tuple[tuple[str, ...], ...]
 
 
+_Choice = str | Diagnostic | None
+"""The id of a medium, or why there is none; None where check_intent reports it."""
+
+
 def choose_media(
     intent: Intent,
     hardware: Sequence[TierHardware],
@@ -38,13 +42,13 @@ def choose_media(
     """
     tiers = [[leaf.hardware for leaf in classes], *([tier] for tier in hardware[1:])]
     host, *between = intent.cabling.by_level
-    access: dict[str, str | Diagnostic | None] = {}
+    access: dict[str, _Choice] = {}
     for ports in node_ports:
         leaf = classes[ports.leaf]
         name = ports.entry.name
         ends = _nic_end(ports.entry, catalog), _end(leaf.hardware, leaf.breakout_of(name), catalog)
         access[name] = _choose(intent, *ends, host, catalog, crosswise=name in shared.access)
-    uplinks: list[list[str | Diagnostic | None]] = []
+    uplinks: list[list[_Choice]] = []
     for level, (layer, lower, (upper, *_)) in enumerate(zip(between, tiers, tiers[1:], strict=False)):
         media = []
         for number, switch in enumerate(lower):
@@ -52,6 +56,13 @@ def choose_media(
             ends = _end(switch, switch.up, catalog), _end(upper, switch.up, catalog)
             media.append(_choose(intent, *ends, layer, catalog, crosswise=(level, number) in shared.uplinks))
         uplinks.append(media)
+    return _media(access, uplinks)
+
+
+def _media(
+    access: Mapping[str, _Choice], uplinks: Sequence[Sequence[_Choice]]
+) -> tuple[Media | None, tuple[Diagnostic, ...]]:
+    """Return what was chosen, or all reasons why something was not; links of one kind have the same reason."""
     chosen = (*access.values(), *chain.from_iterable(uplinks))
     if not all(isinstance(medium, str) for medium in chosen):
         return None, tuple(dict.fromkeys(medium for medium in chosen if isinstance(medium, Diagnostic)))
@@ -84,23 +95,30 @@ def _end(switch: TierHardware, breakout: Breakout, catalog: Catalog) -> _End:
 
 def _choose(
     intent: Intent, lower_end: _End, upper_end: _End, layer: str, catalog: Catalog, *, crosswise: bool
-) -> str | Diagnostic | None:
+) -> _Choice:
     cable = intent.cabling.by_level[layer]
     lower = lower_end.lanes
     upper = upper_end.lanes
-    intended = None if cable.media is None else catalog.find_medium(cable.media)
-    if not isinstance(lower, LaneEnd) or not isinstance(upper, LaneEnd) or (cable.media and intended is None):
+    if not isinstance(lower, LaneEnd) or not isinstance(upper, LaneEnd):
         return None
-    # Racks give each link its own length, and a medium by it: here it is only asked whether there is one at all.
-    length_m = cable.length_m if intent.racks is None else 1
+    candidates: Sequence[Medium] = catalog.media()
+    key = "length_m"
+    if cable.media:
+        intended = catalog.find_medium(cable.media)
+        if intended is None:
+            return None
+        candidates = (intended,)
+        key = "media"
+    length_m = cable.length_m
+    if intent.racks is not None:
+        # Racks give each link its own length, and a medium by it: here it is only asked whether there is one at all.
+        length_m = 1
     medium = choose_medium(lower, upper, length_m, cable.media, catalog, crosswise=crosswise)
     if not isinstance(medium, Blocker):
         return medium.id
     if lower_end.is_open or upper_end.is_open:
         return None
-    candidates: Sequence[Medium] = catalog.media()
-    if intended is not None:
-        candidates = (intended,)
-    links = any(linking_pmds(candidate, lower, upper) for candidate in candidates)
-    key = "media" if cable.media else "length_m"
-    return error("P-4" if links else "P-3", medium.message, intent.where(f"cabling.{layer}.{key}"), fix=medium.fix)
+    code = "P-3"
+    if any(linking_pmds(candidate, lower, upper) for candidate in candidates):
+        code = "P-4"
+    return error(code, medium.message, intent.where(f"cabling.{layer}.{key}"), fix=medium.fix)
