@@ -142,13 +142,13 @@ def status(state_dir: Path) -> dict[str, Any]:
 
 
 def fault(state_dir: Path, device: str, kind: str, **details: Any) -> list[dict[str, Any]]:
-    """Let a device have a fault (see `sonic_sim.faults`); return its armed faults. Raises SimulatorError."""
+    """Let a switch or a node have a fault (`sonic_sim.faults`); return its armed faults. Raises SimulatorError."""
     request = {"verb": "fault", "device": device, "kind": str(kind), "details": details}
     return list(_must_ask(state_dir.resolve(), request)["armed"])
 
 
 def clear_fault(state_dir: Path, device: str, kind: str | None = None) -> int:
-    """Clear a device's faults, of one kind or all; return how many. Raises SimulatorError."""
+    """Clear the faults of a switch or a node, of one kind or all; return how many. Raises SimulatorError."""
     request = {"verb": "clear-fault", "device": device, "kind": kind}
     return int(_must_ask(state_dir.resolve(), request)["cleared"])
 

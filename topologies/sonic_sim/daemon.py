@@ -78,8 +78,7 @@ class Daemon:
             return {**await simulation.replace(device)}
         if verb == "clear-fault":
             return {"cleared": await simulation.clear_fault(device, request["kind"])}
-        await simulation.fault(device, request["kind"], request["details"])
-        return {"armed": simulation.device(device).faults.to_json()}
+        return {"armed": await simulation.fault(device, request["kind"], request["details"])}
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request."""

@@ -8,6 +8,13 @@ from sonic_sim import switchhash
 from sonic_sim.asic import asic_rows
 from sonic_sim.configdb import Hash
 from sonic_sim.device import Device, Fabric
+from sonic_sim.flows.counters import (
+    add_port_fields,
+    counted_until_now,
+    name_maps,
+    queue_and_group_rows,
+    queue_keys,
+)
 from sonic_sim.lldp import lldp_rows
 from sonic_sim.neighbors import learned
 from sonic_sim.network import Port
@@ -70,9 +77,13 @@ def _appl_rows(device: Device, net: Fabric, pattern: str) -> dict[str, Hash]:
 
 def _asked(pattern: str, start: str) -> bool:
     """Tell whether a pattern of Redis may match keys with this start."""
-    # What stands before the first wildcard is fixed.
-    fixed = re.split(r"[*?[]", pattern, maxsplit=1)[0]
+    fixed = _fixed(pattern)
     return fixed.startswith(start) or start.startswith(fixed)
+
+
+def _fixed(pattern: str) -> str:
+    """Return what stands before the first wildcard of a pattern."""
+    return re.split(r"[*?[]", pattern, maxsplit=1)[0]
 
 
 def _port_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
@@ -130,20 +141,24 @@ def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[s
     names = _port_ids(net, device)
     yield "COUNTERS_PORT_NAME_MAP", dict(names)
     yield "COUNTERS_LAG_NAME_MAP", {}
-    # 0x15 is SAI's number of queues in object ids.
-    queues: dict[tuple[str, int], str] = {}
-    for place, port_name in enumerate(names):
-        for number in range(8):
-            queues[port_name, number] = f"oid:0x15{place:06x}{number:06x}"
-    yield "COUNTERS_QUEUE_NAME_MAP", {f"{port_name}:{number}": oid for (port_name, number), oid in queues.items()}
+    if _asked(pattern, "COUNTERS_QUEUE_") or _asked(pattern, "COUNTERS_PG_"):
+        yield from name_maps(names)
+    # Counting follows the traffic of the whole fabric, which is spared where nobody asks for it.
+    model = counted_until_now(device) if _asked(pattern, "COUNTERS:oid") or "WATERMARKS" in pattern else None
+    rows: dict[str, Hash] = {}
+    if model is not None:
+        rows = dict(queue_and_group_rows(device, model, names, _fixed(pattern)))
+    queues = {(port, number): key for key, port, number in queue_keys(names)}
     for watched, queue, row in watchdog_rows(device.orchagent):
         if watched in names and queue.isdigit():
-            yield f"COUNTERS:{queues[watched, int(queue)]}", row
-    # Counting follows the traffic of the whole fabric, which is spared where nobody asks for ports.
-    if _asked(pattern, "COUNTERS:oid") and not pattern.startswith("COUNTERS:oid:0x15"):
+            rows.setdefault(f"COUNTERS:{queues[watched, int(queue)]}", {}).update(row)
+    yield from rows.items()
+    if model is not None and _asked(pattern, "COUNTERS:oid:0x1000"):
         carried = counted(device, net)
         for port in net.ports(device).values():
-            yield f"COUNTERS:{names[port.name]}", counters(device, net, port, carried[port.name])
+            row = counters(device, net, port, carried[port.name])
+            add_port_fields(device, model, port.name, row)
+            yield f"COUNTERS:{names[port.name]}", row
 
 
 def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:

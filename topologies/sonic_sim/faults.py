@@ -1,4 +1,4 @@
-"""Faults that a simulated switch shows on demand, each once or until it is cleared."""
+"""Faults that a simulated switch or node shows on demand, each once or until it is cleared."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -24,13 +24,27 @@ class FaultKind(StrEnum):
     LATE_DAEMON = "late-daemon"
     DAEMON_DIES = "daemon-dies"
     IN_FORCE = "in-force"
+    LOSSY = "lossy"
+    BER = "ber"
+    NO_PFC = "no-pfc"
+    SMALL_BUFFER = "small-buffer"
+    SLOW_NIC = "slow-nic"
+    WRONG_DSCP = "wrong-dscp"
+    SLOW_GPU = "slow-gpu"
 
 
 # Faults that happen when they are asked for and leave nothing armed.
 AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE, FaultKind.DAEMON_DIES})
-OF_A_PORT = frozenset({FaultKind.ERRORS, FaultKind.LINK_DOWN, FaultKind.IN_FORCE})
+OF_TRAFFIC = frozenset({FaultKind.LOSSY, FaultKind.BER, FaultKind.NO_PFC, FaultKind.SMALL_BUFFER, FaultKind.SLOW_NIC,
+                        FaultKind.WRONG_DSCP, FaultKind.SLOW_GPU})  # fmt: skip
+"""Faults that no configuration shows: tests of bandwidth and counters do."""
+OF_A_NIC = frozenset({FaultKind.LOSSY, FaultKind.BER, FaultKind.NO_PFC, FaultKind.SLOW_NIC, FaultKind.WRONG_DSCP})
+"""Faults of nodes that can be of one NIC."""
+OF_A_NODE = OF_A_NIC | {FaultKind.SLOW_GPU}
+OF_A_PORT = frozenset({FaultKind.ERRORS, FaultKind.LINK_DOWN, FaultKind.IN_FORCE, FaultKind.LOSSY, FaultKind.BER,
+                       FaultKind.NO_PFC})  # fmt: skip
 """Faults that can be of one port."""
-OF_A_SWITCH = frozenset(FaultKind) - OF_A_PORT
+OF_A_SWITCH = frozenset(FaultKind) - OF_A_PORT - {FaultKind.SLOW_NIC, FaultKind.WRONG_DSCP, FaultKind.SLOW_GPU}
 """Faults of a whole switch alone."""
 # Faults that show only once the switch does something; all others are there as soon as they are armed.
 AT_A_COMMAND = frozenset({FaultKind.SLOW, FaultKind.REFUSE_COMMIT, FaultKind.DROP_SESSION, FaultKind.NO_RETURN,
@@ -52,7 +66,7 @@ class Fault:
     seconds: float = 1.0
     # Of drop-session: ``before`` the command runs, ``during`` it (half of a patch) or ``after`` it.
     moment: str = "after"
-    # Of errors, link-down and in-force, the port (empty: all).
+    # Of a fault of a port, the port (empty: all).
     port: str = ""
     # Of errors, how many errors and discards a port counts a second.
     rate: float = 100.0
@@ -62,6 +76,20 @@ class Fault:
     fec: str = ""
     # Of in-force, the interval of the switch's BFD in milliseconds (0: as configured).
     interval_ms: int = 0
+    # Of a fault of a NIC, its number from 0 (None: all of the node).
+    nic: int | None = None
+    # Of lossy, the share of packets that arrive here and are lost, and whether they count as FEC errors.
+    ratio: float = 0.01
+    counted: bool = False
+    # Of ber, the bit error rate of a lane before FEC.
+    ber: float = 1e-5
+    lane: int = 0
+    # Of small-buffer, the bytes at which a lossless priority group pauses.
+    bytes: int = 40_000
+    # Of slow-nic, what its PCIe bus carries, in Gb/s.
+    gbps: float = 100.0
+    # Of wrong-dscp, the DSCP of the packets that the node sends.
+    dscp: int = 0
     # Of late-daemon, the daemon that listens once the boot configuration was loaded without it.
     daemon: str = ""
     # When it was armed, in seconds since 1970.
@@ -78,6 +106,15 @@ _DEFAULT_TIMES = {
     FaultKind.LATE_DAEMON: 1,
 }
 _MOMENTS = ("before", "during", "after")
+_RANGES: Mapping[str, tuple[float, float]] = {
+    "ratio": (0, 1),
+    "ber": (0, 0.5),
+    "lane": (0, 7),
+    "bytes": (0, 2**32),
+    "gbps": (0, 10_000),
+    "dscp": (0, 63),
+}
+"""The least and the largest value of a detail."""
 
 
 @dataclass(slots=True)
@@ -100,6 +137,10 @@ class Faults:
             raise ValueError(f"no fault '{kind}'; there are: {', '.join(FaultKind)}; clear ends them") from error
         if fault.moment not in _MOMENTS:
             raise ValueError(f"moment '{fault.moment}' is not one of {', '.join(_MOMENTS)}")
+        for name, (least, most) in _RANGES.items():
+            value = getattr(fault, name)
+            if not least <= value <= most:
+                raise ValueError(f"{name} {value} is not between {least} and {most}")
         # A fault of the same command, port or daemon is replaced.
         self.armed = [armed for armed in self.armed if _strikes_at(armed) != _strikes_at(fault)]
         self.armed.append(fault)
@@ -128,6 +169,20 @@ class Faults:
     def cuts(self, port: str) -> bool:
         """Tell whether the link of a port is down by a fault."""
         return any(fault.kind is FaultKind.LINK_DOWN and fault.port in ("", port) for fault in self.armed)
+
+    def of_port(self, kind: FaultKind, port: str) -> Fault | None:
+        """Return the fault of a kind that a port has; the last one that was armed."""
+        for fault in reversed(self.armed):
+            if fault.kind is kind and fault.port in ("", port):
+                return fault
+        return None
+
+    def of_nic(self, kind: FaultKind, nic: int) -> Fault | None:
+        """Return the fault of a kind that a NIC of a node has; the last one that was armed."""
+        for fault in reversed(self.armed):
+            if fault.kind is kind and fault.nic in (None, nic):
+                return fault
+        return None
 
     def in_force(self, port: str) -> Fault | None:
         """Return the fault that makes a port run with other values than configured, None if there is none."""
@@ -158,8 +213,8 @@ class Faults:
         return [asdict(fault) for fault in self.armed]
 
 
-def _strikes_at(fault: Fault) -> tuple[FaultKind, str, str]:
-    return fault.kind, fault.command, fault.port or fault.daemon
+def _strikes_at(fault: Fault) -> tuple[FaultKind, str, str, int | None]:
+    return fault.kind, fault.command, fault.port or fault.daemon, fault.nic
 
 
 def faults_from_json(values: list[Mapping[str, Any]]) -> Faults:

@@ -173,6 +173,7 @@ class Keeper:
             "devices": list(network.devices),
             "addresses": dict(addresses),
             "hosts": [asdict(host) for host in network.hosts.values()],
+            "host_faults": {name: faults.to_json() for name, faults in network.host_faults.items()},
             "cables": [asdict(cable) for cable in network.cable_list()],
         }
         write_whole(self.folder / "fabric.json", orjson.dumps(value, option=orjson.OPT_INDENT_2))
@@ -187,5 +188,8 @@ class Keeper:
         fabric = self.load_fabric()
         for host in fabric.get("hosts", []):
             network.hosts[host["name"]] = SimHost(**host)
+        # Folders of earlier simulators do not have them.
+        for name, faults in fabric.get("host_faults", {}).items():
+            network.host_faults[name] = faults_from_json(faults)
         for cable in fabric.get("cables", []):
             network.plug(SimCable(**cable))

@@ -70,6 +70,8 @@ class Network(Generic[AnySwitch]):
         """Begin without anything."""
         self.devices: dict[str, AnySwitch] = {}
         self.hosts: dict[str, SimHost] = {}
+        # Of the hosts that have any.
+        self.host_faults: dict[str, Faults] = {}
         self.cables: dict[End, End] = {}
         self.version = 0
         self._kept: dict[tuple[str, str], tuple[object, object]] = {}

@@ -14,7 +14,7 @@ from sonic_sim.addresses import device_address, free_port, is_free
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric
 from sonic_sim.errors import SimulatorError
-from sonic_sim.faults import AT_ONCE, OF_A_SWITCH, FaultKind
+from sonic_sim.faults import AT_ONCE, OF_A_NIC, OF_A_NODE, OF_A_PORT, OF_A_SWITCH, FaultKind, Faults
 from sonic_sim.kept import Keeper, write_whole
 from sonic_sim.line_editor import use_frugal_line_editor
 from sonic_sim.network import end_of
@@ -237,9 +237,15 @@ class Simulation:
         except KeyError:
             raise SimulatorError(f"no device {name}; there are: {', '.join(self.network.devices)}") from None
 
-    async def fault(self, name: str, kind: str, details: Mapping[str, Any]) -> None:
-        """Let a switch have a fault. Raises SimulatorError."""
+    async def fault(self, name: str, kind: str, details: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Let a switch or a node have a fault; return all that it has. Raises SimulatorError."""
+        if name in self.network.hosts:
+            return self._fault_node(name, kind, details)
         device = self.device(name)
+        if kind in OF_A_NODE and kind not in OF_A_PORT:
+            raise SimulatorError(f"{kind} is a fault of a node; {name} is a switch")
+        if details.get("nic") is not None:
+            raise SimulatorError(f"{name} is a switch: name a port in place of a NIC")
         if details.get("port"):
             if kind in OF_A_SWITCH:
                 raise SimulatorError(f"{kind} is a fault of the whole switch: omit the port")
@@ -254,16 +260,32 @@ class Simulation:
                 with_configuration=kind == FaultKind.LOSE_CONFIG, unanswered=int(details.get("unanswered", 0))
             )
         else:
-            try:
-                device.faults.add(kind, **{"since": device.clock.now(), **details})
-            except ValueError as error:
-                raise SimulatorError(str(error)) from error
+            _arm(device.faults, kind, {"since": device.clock.now(), **details})
         if kind in _RESTARTS_LISTENER:
             await self.listeners[name].open()
         self._changed(device)
+        return device.faults.to_json()
+
+    def _fault_node(self, name: str, kind: str, details: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Let a node have a fault; return all that it has. Raises SimulatorError."""
+        if kind not in OF_A_NODE:
+            kinds = ", ".join(sorted(OF_A_NODE))
+            raise SimulatorError(f"no fault '{kind}' of a node; there are: {kinds}; clear ends them")
+        if details.get("port"):
+            raise SimulatorError(f"{name} is a node: name a NIC by its number in place of a port")
+        if details.get("nic") is not None and kind not in OF_A_NIC:
+            raise SimulatorError(f"{kind} is a fault of the whole node: omit the NIC")
+        faults = self.network.host_faults.setdefault(name, Faults())
+        _arm(faults, kind, {"since": self.clock.now(), **details})
+        self.save_fabric()
+        return faults.to_json()
 
     async def clear_fault(self, name: str, kind: str | None) -> int:
-        """Clear a switch's faults, of one kind or all; return how many. Raises SimulatorError."""
+        """Clear the faults of a switch or a node, of one kind or all; return how many. Raises SimulatorError."""
+        if name in self.network.hosts:
+            count = self.network.host_faults.setdefault(name, Faults()).clear(kind)
+            self.save_fabric()
+            return count
         device = self.device(name)
         count = device.faults.clear(kind)
         if kind is None or kind in _RESTARTS_LISTENER:
@@ -358,8 +380,19 @@ class Simulation:
             "running": True,
             "time_scale": self.clock.scale,
             "devices": devices,
+            "node_faults": {
+                name: faults.to_json() for name, faults in self.network.host_faults.items() if faults.armed
+            },
             "cables": [asdict(cable) for cable in self.network.cable_list()],
         }
+
+
+def _arm(faults: Faults, kind: str, details: Mapping[str, Any]) -> None:
+    """Arm a fault. Raises SimulatorError for an unknown kind or detail."""
+    try:
+        faults.add(kind, **details)
+    except ValueError as error:
+        raise SimulatorError(str(error)) from error
 
 
 def _another_mac(mac: str) -> str:

@@ -27,14 +27,14 @@ from railweave.sonic.document import RunningConfig, json_tables
 from sonic_sim import control
 from sonic_sim.clock import NEARLY_NOTHING
 from sonic_sim.control import Endpoints, SimOptions
-from sonic_sim.faults import AT_A_COMMAND, AT_ONCE, OF_A_PORT, FaultKind
+from sonic_sim.faults import AT_A_COMMAND, AT_ONCE, OF_A_PORT, OF_TRAFFIC, FaultKind
 from sonic_sim.network import End, Port, compatible, end_of, port_of
 from sonic_sim.spec import SimCable, SimSpec, SimState
 
 Recorded = Mapping[str, RecordedSwitch]
 """What was read from the switches of a target, by name."""
 
-FAULTS = {str(kind): kind in OF_A_PORT for kind in FaultKind if kind is not FaultKind.ERRORS}
+FAULTS = {str(kind): kind in OF_A_PORT for kind in FaultKind if kind not in OF_TRAFFIC | {FaultKind.ERRORS}}
 """The kinds of faults that can be injected, and whether of one port. Errors count in the soak, which is left out."""
 
 _PATIENCE_S = 10.0

@@ -1,0 +1,118 @@
+"""The rows of COUNTERS_DB that flows fill: queues, priority groups and watermarks, and fields of ports.
+
+Names and groups: sonic-swss orchagent/portsorch.cpp, port_stat_ids, queue_stat_ids, wred_queue_stat_ids and
+ingressPriorityGroup*; the defaults of groups: sonic-buildimage init_cfg.json.j2.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from sonic_sim.configdb import Hash
+from sonic_sim.device import Device
+from sonic_sim.flows.charging import GROUP, PORT, QUEUE
+from sonic_sim.flows.ledger import GROUPS, PORTS, QUEUES, RowKey
+from sonic_sim.flows.model import FlowModel, model_of
+
+NUMBERS = range(8)
+_FEC = ("CORRECTABLE_FRAMES", "NOT_CORRECTABLE_FRAMES", "SYMBOL_ERRORS", "CORRECTED_BITS",
+        *(f"CODEWORD_ERRORS_S{count}" for count in range(16)))  # fmt: skip
+_PORT_NAMES = (
+    *(f"{PORT}IF_IN_FEC_{name}" for name in _FEC),
+    *(f"{PORT}PFC_{number}_{way}_PKTS" for number in NUMBERS for way in ("RX", "TX")),
+)
+_QUEUE_NAMES = tuple(f"{QUEUE}{name}" for name in ("PACKETS", "BYTES", "DROPPED_PACKETS"))
+_WRED_NAMES = tuple(f"{QUEUE}WRED_{name}" for name in ("ECN_MARKED_PACKETS", "DROPPED_PACKETS"))
+_GROUP_NAMES = (f"{GROUP}DROPPED_PACKETS",)
+_WATERMARKS = {
+    QUEUES: (f"{QUEUE}SHARED_WATERMARK_BYTES",),
+    GROUPS: (f"{GROUP}SHARED_WATERMARK_BYTES", f"{GROUP}XOFF_ROOM_WATERMARK_BYTES"),
+}
+_TABLES = ("COUNTERS", "USER_WATERMARKS", "PERSISTENT_WATERMARKS", "PERIODIC_WATERMARKS")
+# Counted only where somebody turns them on.
+_OFF_BY_DEFAULT = frozenset({"WRED_ECN_QUEUE", "WRED_ECN_PORT"})
+# SAI's numbers of queues and priority groups in object ids.
+_QUEUE_TYPE = "0x15"
+_GROUP_TYPE = "0x1a"
+
+
+def polls(device: Device, group: str) -> bool:
+    """Tell whether a switch polls a group of counters."""
+    default = "disable" if group in _OFF_BY_DEFAULT else "enable"
+    return device.db.get(f"FLEX_COUNTER_TABLE|{group}").get("FLEX_COUNTER_STATUS", default) == "enable"
+
+
+def object_id(kind: str, place: int, number: int) -> str:
+    """Return the object id of a queue or group of the port at a place in the table."""
+    return f"oid:{kind}{place:06x}{number:06x}"
+
+
+def counted_until_now(device: Device) -> FlowModel:
+    """Return the flows of the fabric, with the counters of a switch brought up to now."""
+    model = model_of(device.network)
+    model.ledger.begin(device.name, device.times.swss_up)
+    model.advance()
+    model.ports.count_switch(device, device.clock.monotonic())
+    return model
+
+
+def add_port_fields(device: Device, model: FlowModel, port: str, row: Hash) -> None:
+    """Add what flows count at a port to its row."""
+    counts = model.ledger.row(RowKey(PORTS, device.name, port))
+    for name in _PORT_NAMES:
+        row[name] = str(int(counts.get(name, 0)))
+    for name, value in counts.items():
+        if name not in _PORT_NAMES:
+            row[name] = str(int(row.get(name, "0")) + int(value))
+
+
+def queue_keys(ports: Iterable[str]) -> Iterator[tuple[str, str, int]]:
+    """Yield the object id of every queue with its port and number."""
+    for place, port in enumerate(ports):
+        for number in NUMBERS:
+            yield object_id(_QUEUE_TYPE, place, number), port, number
+
+
+def name_maps(ports: Mapping[str, str]) -> Iterator[tuple[str, Hash]]:
+    """Yield the hashes that name queues and priority groups, by the object ids of ports."""
+    for kind, word in ((_QUEUE_TYPE, "QUEUE"), (_GROUP_TYPE, "PG")):
+        names: Hash = {}
+        of_port: Hash = {}
+        indexes: Hash = {}
+        for place, (port, port_id) in enumerate(ports.items()):
+            for number in NUMBERS:
+                key = object_id(kind, place, number)
+                names[f"{port}:{number}"] = key
+                of_port[key] = port_id
+                indexes[key] = str(number)
+        yield f"COUNTERS_{word}_NAME_MAP", names
+        yield f"COUNTERS_{word}_PORT_MAP", of_port
+        yield f"COUNTERS_{word}_INDEX_MAP", indexes
+        if word == "QUEUE":
+            yield "COUNTERS_QUEUE_TYPE_MAP", dict.fromkeys(indexes, "SAI_QUEUE_TYPE_UNICAST")
+
+
+def queue_and_group_rows(
+    device: Device, model: FlowModel, ports: Iterable[str], start: str
+) -> Iterator[tuple[str, Hash]]:
+    """Yield the counters and watermarks of queues and groups whose keys begin with ``start``, or are its beginning."""
+    wred = _WRED_NAMES if polls(device, "WRED_ECN_QUEUE") else ()
+    kinds = (
+        (QUEUES, _QUEUE_TYPE, (*_QUEUE_NAMES, *wred), "QUEUE_WATERMARK"),
+        (GROUPS, _GROUP_TYPE, _GROUP_NAMES, "PG_WATERMARK"),
+    )
+    for table, kind, names, watermarks in kinds:
+        marks = _WATERMARKS[table] if polls(device, watermarks) else ()
+        for first in _TABLES:
+            fields = (*names, *marks) if first == "COUNTERS" else marks
+            if not fields:
+                continue
+            for place, port in enumerate(ports):
+                if not _may_begin(f"{first}:oid:{kind}{place:06x}", start):
+                    continue
+                for number in NUMBERS:
+                    counts = model.ledger.row(RowKey(table, device.name, port, number))
+                    key = f"{first}:{object_id(kind, place, number)}"
+                    yield key, {name: str(int(counts.get(name, 0))) for name in fields}
+
+
+def _may_begin(key: str, start: str) -> bool:
+    return key.startswith(start) or start.startswith(key)

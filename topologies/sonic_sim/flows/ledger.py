@@ -1,0 +1,107 @@
+"""Counters of all ports, queues, groups and NICs, which grow while flows send."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from sonic_sim.flows.nics import PRIORITIES, FlowNic
+from sonic_sim.network import End
+
+PORTS, QUEUES, GROUPS, NICS = "ports", "queues", "groups", "nics"
+# Hardware counters of 32 bits (Linux mlx5/counters.c: be32_to_cpu).
+_NARROW = frozenset({"out_of_sequence", "packet_seq_err", "local_ack_timeout_err"})
+_NIC_NAMES = (
+    *("tx_bytes_phy", "rx_bytes_phy", "tx_packets_phy", "rx_packets_phy", "rx_discards_phy", "rx_crc_errors_phy"),
+    *("rx_corrected_bits_phy", "rx_pcs_symbol_err_phy"),
+    *("out_of_sequence", "packet_seq_err", "local_ack_timeout_err"),
+    *("np_cnp_sent", "np_ecn_marked_roce_packets", "rp_cnp_handled", "rp_cnp_ignored"),
+)
+_WAYS = ("rx", "tx")
+
+
+class RowKey(NamedTuple):
+    """A row of counters: of a port or NIC, or of its queue or group with a number."""
+
+    table: str
+    device: str
+    port: str
+    number: int = -1
+
+
+Row = dict[str, float]
+
+
+class Ledger:
+    """Counts of every row, and how fast they grow now."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[RowKey, Row]] = {}
+        self._rates: list[tuple[Row, str, float]] = []
+        self._growing: dict[tuple[RowKey, str], float] = {}
+        # When the counters of a switch began: its swss started.
+        self._began: dict[str, float] = {}
+
+    def row(self, key: RowKey) -> Row:
+        """Return the counts of a row."""
+        return self._rows.setdefault(key.device, {}).setdefault(key, {})
+
+    def begin(self, device: str, at: float) -> None:
+        """Start the counters of a switch at 0 if it started again at ``at``."""
+        if self._began.setdefault(device, at) != at:
+            self._began[device] = at
+            for row in self._rows.get(device, {}).values():
+                row.clear()
+
+    def add(self, key: RowKey, name: str, amount: float) -> None:
+        """Let a counter grow once."""
+        if amount:
+            row = self.row(key)
+            row[name] = row.get(name, 0.0) + amount
+
+    def raise_to(self, key: RowKey, name: str, value: float) -> None:
+        """Raise a watermark."""
+        row = self.row(key)
+        row[name] = max(row.get(name, 0.0), value)
+
+    def forget_rates(self) -> None:
+        """Let nothing grow; `grow` says what does from now on."""
+        self._growing.clear()
+        self._rates.clear()
+
+    def grow(self, key: RowKey, name: str, per_s: float) -> None:
+        """Let a counter grow by so much a second, beside what it grows by already."""
+        if per_s:
+            self._growing[key, name] = self._growing.get((key, name), 0.0) + per_s
+
+    def pass_seconds(self, seconds: float) -> None:
+        """Count what grew in so many seconds."""
+        if self._growing and not self._rates:
+            self._rates = [(self.row(key), name, rate) for (key, name), rate in self._growing.items()]
+        for row, name, rate in self._rates:
+            row[name] = row.get(name, 0.0) + rate * seconds
+
+    def of_device(self, device: str, table: str) -> Iterator[tuple[RowKey, Mapping[str, float]]]:
+        """Yield the rows of a device in a table that have counted something."""
+        for key, row in self._rows.get(device, {}).items():
+            if key.table == table and row:
+                yield key, row
+
+    def publish(self, node: str, nics: Iterable[FlowNic]) -> None:
+        """Write the counts of NICs where their node shows them."""
+        for nic in nics:
+            row = self.row(nic_row(End(node, nic.name)))
+            names = dict.fromkeys(_NIC_NAMES, 0.0)
+            for priority in PRIORITIES:
+                names |= {f"{way}_prio{priority}_{what}": 0.0 for way in _WAYS for what in ("bytes", "packets")}
+            for priority in nic.pfc:
+                # The driver shows them where PFC is on (mlx5e_query_pfc_combined).
+                names |= {f"{way}_prio{priority}_pause": 0.0 for way in _WAYS}
+            for name in (*names, *(name for name in row if name.startswith("rx_err_lane_"))):
+                count = int(row.get(name, 0.0))
+                if name in _NARROW:
+                    count %= 2**32
+                nic.counters[name] = count
+
+
+def nic_row(end: End) -> RowKey:
+    """Return the row of a NIC."""
+    return RowKey(NICS, end.node, end.port)

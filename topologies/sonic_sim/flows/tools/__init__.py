@@ -1,0 +1,1 @@
+"""The tools of nodes, as the fabric answers them: perftest, iperf3, nccl-tests."""
