@@ -100,10 +100,11 @@ def read_nodes(
     report: Report | None = None,
     *,
     part: str = "facts",
+    role: str = ROLE,
 ) -> tuple[NodeReading, ...]:
     """Return the facts of the nodes of ``inventory``: their settings, or the answers to another part that changes
-    nothing. Raises like ``run_role``."""
-    nodes, unfinished = _run(access, inventory, bundles, _Mode(check=True, part=part), report)
+    no setting, of another ``role`` as well. Raises like ``run_role``."""
+    nodes, unfinished = _run(access, inventory, bundles, _Mode(check=True, part=part, role=role), report)
     return tuple(_reading(name, events, unfinished) for name, events in nodes.items())
 
 
@@ -119,6 +120,7 @@ class _Mode:
 
     check: bool
     part: str = "change"
+    role: str = ROLE
 
 
 def _run(
@@ -286,7 +288,7 @@ def _play(access: HostAccess, mode: _Mode) -> dict[str, Any]:
         "gather_facts": False,
         "become": access.login.become and access.login.username != "root",
         "vars": {"railweave_part": mode.part},
-        "roles": [ROLE],
+        "roles": [mode.role],
     }
 
 

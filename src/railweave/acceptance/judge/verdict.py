@@ -80,10 +80,8 @@ def judge(
     without: Collection[str] = (),
 ) -> AcceptanceVerdict:
     """Return the verdict; ``diagnostics`` are those of the readers, ``without`` are codes of rules to leave out."""
-    index = PlanIndex(plan)
-    lossless = frozenset(planned.priority for planned in plan.classes if planned.lossless)
-    tallies = {read.round: tally(read, lossless) for read in counters}
-    case = Case(index, outcomes(plan, results), tallies)
+    case = case_of(plan, results, counters)
+    tallies = case.tallies
     remarks = list(diagnostics)
     disturbed = disturbed_rounds(case)
     if disturbed:
@@ -117,6 +115,13 @@ def judge(
         Shares(len(plan.links), loaded),
         tuple(dict.fromkeys(remarks)),
     )
+
+
+def case_of(plan: AcceptancePlan, results: Iterable[NodeResult], counters: Iterable[RoundCounters]) -> Case:
+    """Return results and counters as the rules see them, disturbed rounds included."""
+    lossless = frozenset(planned.priority for planned in plan.classes if planned.lossless)
+    tallies = {read.round: tally(read, lossless) for read in counters}
+    return Case(PlanIndex(plan), outcomes(plan, results), tallies)
 
 
 def _undisturbed(case: Case, disturbed: Mapping[str, str]) -> Case:

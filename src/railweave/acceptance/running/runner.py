@@ -1,0 +1,405 @@
+"""Runs the rounds of a plan in blocks: nodes by their own clocks, switches read here between rounds.
+
+The controller may end at any moment. What the nodes do of a block they do without it, and the journal says which
+rounds count; the next run fetches their results and carries out the rest.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from railweave.acceptance.counters import read_counters
+from railweave.acceptance.document import ReadPlan
+from railweave.acceptance.folder import measuring_nodes, read_results
+from railweave.acceptance.judge.disturbance import disturbed_rounds
+from railweave.acceptance.judge.verdict import case_of
+from railweave.acceptance.model import AcceptanceRound, PlannedTest
+from railweave.acceptance.readers.registry import read_tool_output
+from railweave.acceptance.running.answers import (
+    NodeAnswer,
+    NodeSet,
+    StoredBlock,
+    SwitchSet,
+    stored_block,
+    tests_without_tools,
+    wrong_clocks,
+)
+from railweave.acceptance.running.journal import AcceptanceJournal, AcceptanceProgress, progress_of
+from railweave.acceptance.running.node_work import (
+    block_work,
+    interfaces_of,
+    members_of,
+    programs_of,
+)
+from railweave.acceptance.running.results import ResultsFolder
+from railweave.acceptance.running.timing import Pace, RoundTimes, pace_of, round_times, split_rounds
+from railweave.wording import counted
+
+
+class WallClock(Protocol):
+    """The time in Unix seconds, and the wait by it."""
+
+    def now(self) -> float:
+        """Return the seconds since 1970."""
+
+    def sleep(self, seconds: float) -> None:
+        """Return once so many seconds have passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """The end of a run."""
+
+    rounds: int
+    tests: int
+    # By test why it did not run, and by device what was wrong with it.
+    not_run: Mapping[str, str]
+    problems: Mapping[str, str]
+    # Rounds that were repeated, with the reason.
+    repeated: Mapping[str, str]
+    interrupted: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether all tests ran, whatever their results."""
+        return not self.not_run and not self.interrupted
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What is to be run: the rounds of a plan, with the tests that a limit leaves of them."""
+
+    folder: Path
+    read: ReadPlan
+    rounds: tuple[AcceptanceRound, ...]
+    nodes: tuple[str, ...]
+    switches: tuple[str, ...]
+    limit: str = ""
+    # Real seconds in which a second of a test passes, and whether all nodes are simulated on one machine.
+    factor: float = 1.0
+    shared: bool = False
+
+
+# What Ansible takes to start a block beyond what it took to prepare the nodes.
+_START_S = 3.0
+# Asked again for the results of a block, for nodes that were not reached.
+_FETCHES = 3
+_FETCH_PAUSE_S = 2.0
+
+
+@dataclass
+class AcceptanceRunner:
+    """One run; ``show`` takes a sentence for each round."""
+
+    request: RunRequest
+    nodes: NodeSet
+    switches: SwitchSet
+    clock: WallClock
+    show: Callable[[str], None] = lambda _: None
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Read how far earlier runs came."""
+        plan = self.request.read.plan
+        self.tests = {test.id: test for test in plan.tests}
+        self.files = ResultsFolder(self.request.folder)
+        self.journal = AcceptanceJournal(self.request.folder, self.clock.now)
+        self.progress = progress_of(self.journal.lines())
+        self.interfaces = interfaces_of(plan)
+        self.prepared: Mapping[str, NodeAnswer] = {}
+        # Nodes that take no part, and tests that cannot run, with the reason.
+        self.unusable: dict[str, str] = {}
+        self.refused: dict[str, str] = {}
+        self.pace = Pace()
+        self.lead_s = _START_S
+
+    # Preparation
+
+    def prepare(self) -> Mapping[str, NodeAnswer]:
+        """Prepare the nodes, store what an earlier run left on them, and return their answers."""
+        started = self.clock.now()
+        programs = programs_of(self._planned())
+        requests = {node: {**self._request(node), "programs": programs} for node in self.request.nodes}
+        self.prepared = self.nodes.ask("prepare", requests)
+        self.lead_s = _START_S + 1.5 * (self.clock.now() - started)
+        self._leave_out({node: answer.error for node, answer in self.prepared.items() if answer.error})
+        self._leave_out(wrong_clocks(self.prepared))
+        for block in self.progress.incomplete:
+            self._keep(block, self.prepared)
+        return self.prepared
+
+    def _planned(self) -> list[PlannedTest]:
+        return [self.tests[test] for planned in self.request.rounds for test in planned.tests]
+
+    def _leave_out(self, nodes: Mapping[str, str]) -> None:
+        """Leave out nodes, and the tests that they take part in."""
+        self.unusable.update(nodes)
+        self.problems.update(nodes)
+        self.refused = tests_without_tools(self._planned(), self.prepared, self.unusable)
+
+    def _measured_pace(self) -> Pace:
+        """Return the pace by what readings of counters took on nodes, and now take on switches."""
+        answers = [answer for node, answer in self.prepared.items() if node not in self.unusable]
+        busiest = max((len(planned.tests) for planned in self.request.rounds), default=0)
+        reading_s = max((float(answer.document.get("reading_s") or 0.0) for answer in answers), default=0.0)
+        started = self.clock.now()
+        for name, reading in self.switches.read(self.request.switches).items():
+            if reading.error:
+                self.problems[name] = reading.error
+            else:
+                reading_s = max(reading_s, reading.answered - started)
+        offsets = [answer.offset_s for answer in answers]
+        return pace_of(self.request.factor, reading_s, offsets, busiest, shared=self.request.shared)
+
+    def _request(self, node: str) -> dict[str, Any]:
+        nics = self.interfaces.get(node, ())
+        has = self.progress.delivered_by(node)
+        return {"plan": self.request.read.sha256, "has": has, "nics": nics, "programs": ()}
+
+    # Rounds
+
+    def run(self) -> RunSummary:
+        """Carry out what is left of the plan; returns with ``interrupted`` after an interrupt."""
+        self._note("run", plan_sha256=self.request.read.sha256, limit=self.request.limit)
+        interrupted = False
+        try:
+            self.pace = self._measured_pace()
+            for rounds in split_rounds(self._left(), self.pace):
+                self._block(rounds)
+            # Whatever was disturbed or missed is repeated once.
+            for rounds in split_rounds(self._to_repeat(), self.pace):
+                self._block(rounds)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            self._end()
+        summary = self.summary(interrupted=interrupted)
+        self.journal.add("end", ok=summary.ok, interrupted=interrupted, not_run=len(summary.not_run))
+        return summary
+
+    def summary(self, *, interrupted: bool = False) -> RunSummary:
+        """Return what ran of the request so far."""
+        not_run = dict(self.refused)
+        for planned in self.request.rounds:
+            missing = self.progress.not_run.get(planned.id)
+            for test in planned.tests:
+                if missing is None:
+                    not_run.setdefault(test, "its round did not run")
+                elif test in missing:
+                    not_run.setdefault(test, missing[test])
+        tests = sum(len(planned.tests) for planned in self.request.rounds)
+        rounds = len(self.request.rounds)
+        return RunSummary(rounds, tests, not_run, self.problems, self.progress.repeated, interrupted)
+
+    def _left(self) -> list[AcceptanceRound]:
+        """Return the rounds that are not done, without the tests that cannot run."""
+        left = []
+        for planned in self.request.rounds:
+            tests = tuple(test for test in planned.tests if test not in self.refused)
+            missing = self.progress.not_run.get(planned.id)
+            if tests and (missing is None or missing.keys() - self.refused.keys()):
+                left.append(planned._replace(tests=tests))
+        return left
+
+    def _to_repeat(self) -> list[AcceptanceRound]:
+        return [planned for planned in self._left() if planned.id in self.progress.repeated]
+
+    def _block(self, rounds: Sequence[AcceptanceRound]) -> None:
+        block = f"b{len(self.progress.blocks) + 1}"
+        for planned in rounds:
+            self.files.clear(planned.id, planned.tests)
+        self._note("block", block=block, rounds=[planned.id for planned in rounds])
+        times = list(round_times(rounds, self.clock.now() + self.lead_s, self.pace))
+        nodes = [node for node in self.request.nodes if node not in self.unusable]
+        timed = list(zip(rounds, times, strict=True))
+        works = block_work(block, self.request.read.sha256, timed, self.tests, nodes)
+        requests = {node: {**self._request(node), "work": work} for node, work in works.items()}
+        started = self.nodes.ask("start", requests)
+        self._follow(block, timed)
+        answers = self._fetched(nodes)
+        self._keep(block, answers)
+        failed = {node: answer.error for node, answer in {**started, **answers}.items() if answer.error}
+        # A node that does not answer would delay the start of all others.
+        self._leave_out(failed)
+        self._repeat_disturbed(rounds)
+
+    def _follow(self, block: str, timed: Sequence[tuple[AcceptanceRound, RoundTimes]]) -> None:
+        """Read the switches between the rounds of a block, and note each round that was read in time."""
+        late: set[str] = set()
+        is_read = False
+        for number, (planned, times) in enumerate(timed):
+            self._wait_until(times.read)
+            readings = self._switch_counters(times.serve, late)
+            if number:
+                self._note_after(block, timed[number - 1][0].id, readings, is_read=is_read)
+            is_read = readings is not None
+            self._write_switches(planned.id, "before", readings)
+            self._note("before", block=block, round=planned.id)
+            kind = f"{planned.kind.value}, {counted(len(planned.tests), 'test')}"
+            self.show(f"{planned.id} ({number + 1} of {len(timed)}): {kind}, {times.end - times.send:.0f} s")
+        self._wait_until(timed[-1][1].end)
+        readings = self._switch_counters(self.clock.now() + self.pace.read_s, late)
+        self._note_after(block, timed[-1][0].id, readings, is_read=is_read)
+
+    def _note_after(self, block: str, round_id: str, readings: Mapping[str, Any] | None, *, is_read: bool) -> None:
+        self._write_switches(round_id, "after", readings)
+        self._note("after", block=block, round=round_id, read=is_read and readings is not None)
+
+    def _switch_counters(self, deadline: float, late: set[str]) -> Mapping[str, Any] | None:
+        """Return the counters of the switches that answer before ``deadline``; None if it has passed already."""
+        if self.clock.now() > deadline:
+            return None
+        counters = {}
+        for name, reading in self.switches.read([name for name in self.request.switches if name not in late]).items():
+            if reading.answered > deadline:
+                # It is left out for the rest of the block: the others are read in time without it.
+                late.add(name)
+                seconds = reading.answered - deadline + self.pace.read_s
+                self.problems[name] = f"its counters came after {seconds:.0f} s, too late for a round"
+            elif reading.error:
+                self.problems[name] = reading.error
+            else:
+                counters[name] = reading.counters
+        return counters
+
+    def _write_switches(self, round_id: str, when: str, readings: Mapping[str, Any] | None) -> None:
+        for name, counters in (readings or {}).items():
+            self.files.write_counters(round_id, when, name, counters)
+
+    # Results
+
+    def _fetched(self, nodes: Iterable[str]) -> dict[str, NodeAnswer]:
+        """Return what the nodes stored of a block that has ended."""
+        # Their clocks may be late by what the rounds allow for, and the last counters are read after the end.
+        self.clock.sleep(self.pace.start_s + self.pace.read_s)
+        answers: dict[str, NodeAnswer] = {}
+        missing = list(nodes)
+        for attempt in range(_FETCHES):
+            if attempt:
+                self.clock.sleep(_FETCH_PAUSE_S)
+            answers.update(self.nodes.ask("fetch", {node: self._request(node) for node in missing}))
+            missing = [node for node in missing if answers[node].error or answers[node].document.get("runs")]
+            if not missing:
+                break
+        return answers
+
+    def _keep(self, block: str, answers: Mapping[str, NodeAnswer]) -> None:
+        """Write what nodes stored of a block, and note why tests of its rounds did not run."""
+        stored = {node: stored_block(answer, block) for node, answer in answers.items()}
+        not_run: dict[str, dict[str, str]] = {}
+        for number, round_id in enumerate(self.progress.blocks[block]):
+            # A later block repeated the others.
+            if round_id in self.progress.followed[block] and self.progress.block_of[round_id] == block:
+                self._write_nodes(round_id, number, stored)
+                not_run[round_id] = dict(self._missing(round_id, answers, stored))
+        for node, kept in stored.items():
+            if kept is not None and kept.problem:
+                self.problems[node] = kept.problem
+        owing = [node for node, answer in answers.items() if answer.error]
+        self._note("results", block=block, not_run=not_run, owing=owing)
+        for round_id in sorted(self.progress.missed[block] - self.progress.repeated.keys()):
+            self._note("repeat", round=round_id, why="switches were not read in time")
+
+    def _write_nodes(self, round_id: str, number: int, stored: Mapping[str, StoredBlock | None]) -> None:
+        for node, kept in stored.items():
+            if kept is None:
+                continue
+            for when, place in (("before", number), ("after", number + 1)):
+                if place in kept.readings:
+                    self.files.write_counters(round_id, when, node, kept.readings[place])
+            versions = self.prepared[node].document.get("versions") or {}
+            for test in kept.tests:
+                if test.round == round_id and not test.why:
+                    self.files.write_test(node, test, str(versions.get(self._program(test.test, node)) or ""))
+
+    def _program(self, test: str, node: str) -> str:
+        words = self.tests[test].argv.get(node, ("",))
+        return words[0]
+
+    def _missing(
+        self, round_id: str, answers: Mapping[str, NodeAnswer], stored: Mapping[str, StoredBlock | None]
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the tests of a round that did not run, and why."""
+        for planned in self.request.rounds:
+            if planned.id != round_id:
+                continue
+            for test in planned.tests:
+                if test in self.refused:
+                    yield test, self.refused[test]
+                elif why := self._why_not(self.tests[test], answers, stored):
+                    yield test, why
+
+    def _why_not(
+        self, test: PlannedTest, answers: Mapping[str, NodeAnswer], stored: Mapping[str, StoredBlock | None]
+    ) -> str:
+        """Return why a test did not run, empty if it did, whatever its result."""
+        for node in (name for name in members_of(test) if name in test.argv):
+            kept = stored.get(node)
+            if kept is None and self.files.has_test(test.id, node):
+                # It was fetched before.
+                continue
+            if kept is None:
+                answer = answers.get(node, NodeAnswer())
+                return f"{node}: {answer.error or self.problems.get(node) or 'it has no results'}"
+            own = next((each for each in kept.tests if each.test == test.id), None)
+            if own is None:
+                return f"{node}: {kept.problem or self._cut_short(node, answers[node])}"
+            if own.why:
+                return f"{node}: {own.why}"
+            if node in measuring_nodes(test) and not own.meta.get("rc") and not _is_readable(own.output):
+                return f"{node}: the output of {own.meta['argv'][0]} has no form that is known"
+        return ""
+
+    def _cut_short(self, node: str, answer: NodeAnswer) -> str:
+        before = self.prepared[node].document.get("boot")
+        if before and answer.document.get("boot") != before:
+            return "it was rebooted while tests ran"
+        return "its tests ended before this round"
+
+    def _repeat_disturbed(self, rounds: Sequence[AcceptanceRound]) -> None:
+        """Note the rounds of a block in which somebody else used the fabric."""
+        names = {planned.id for planned in rounds}
+        plan = self.request.read.plan
+        results, _ = read_results(self.request.folder, plan)
+        counters, _ = read_counters(self.request.folder, plan)
+        case = case_of(plan, results, [reading for reading in counters if reading.round in names])
+        for round_id, why in disturbed_rounds(case).items():
+            if round_id in names and round_id not in self.progress.repeated:
+                self._note("repeat", round=round_id, why=why)
+
+    def _end(self) -> None:
+        """End whatever runs on the nodes, and store what an interrupted block left there."""
+        nodes = [node for node in self.request.nodes if node in self.prepared]
+        if not nodes or not self.progress.unfetched:
+            return
+        self.show("ending the tests that run")
+        answers = self.nodes.ask("stop", {node: self._request(node) for node in nodes})
+        for block in self.progress.unfetched:
+            self._keep(block, answers)
+
+    # The journal
+
+    def _note(self, event: str, **members: Any) -> None:
+        self.journal.add(event, **members)
+        self.progress.take({"event": event, **members})
+
+    def _wait_until(self, moment: float) -> None:
+        self.clock.sleep(max(0.0, moment - self.clock.now()))
+
+
+def _is_readable(output: str) -> bool:
+    return bool(read_tool_output(output.encode()).format)
+
+
+def refused_progress(progress: AcceptanceProgress, sha256: str, limit: str, *, resume: bool) -> str:
+    """Return why a run may not begin where earlier ones came to ``progress``; empty if it may."""
+    if not progress.plan_sha256:
+        return ""
+    if progress.plan_sha256 != sha256:
+        return "results of another plan are in this directory"
+    if resume and progress.limit != limit:
+        return f"the run to resume had --limit {progress.limit or 'of all nodes'}"
+    if not resume:
+        return f"{len(progress.done)} rounds of this plan are done in this directory"
+    return ""

@@ -1,0 +1,93 @@
+"""When the rounds of a block start and end. Nodes follow these times by their own clocks, without a controller."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from railweave.acceptance.model import AcceptanceRound
+
+CLOCK_LIMIT_S = 30.0
+"""How far a node's clock may differ: less than the minute that the judge allows between devices."""
+
+BLOCK_S = 600.0
+"""The least length of a block. A node whose controller is gone ends with its block at the latest."""
+
+# Blocks of a level at most: starting one and fetching its results costs each node one task of Ansible.
+_BLOCKS = 3
+
+
+class Pace(NamedTuple):
+    """How much time the parts of a round take, in real seconds."""
+
+    # Real seconds in which a second of a test passes; less than 1 on a simulator that hurries.
+    factor: float = 1.0
+    # Reading the counters of all devices between two rounds.
+    read_s: float = 2.0
+    # By which servers start before clients, with the largest difference of clocks.
+    start_s: float = 1.0
+    # By how much a tool may last longer than planned, its start included.
+    end_s: float = 2.0
+
+
+class RoundTimes(NamedTuple):
+    """The moments of a round in Unix seconds."""
+
+    round: str
+    # All devices read their counters, which also are those after the round before.
+    read: float
+    # Servers start.
+    serve: float
+    # Clients and collectives start.
+    send: float
+    # Whatever still runs is ended.
+    end: float
+
+
+def split_rounds(rounds: Sequence[AcceptanceRound], pace: Pace) -> list[tuple[AcceptanceRound, ...]]:
+    """Return the rounds in blocks of about the same length, at most three unless a round is longer than a block."""
+    total_s = sum(_length_s(planned, pace) for planned in rounds)
+    longest_s = max(BLOCK_S, total_s / _BLOCKS)
+    blocks: list[list[AcceptanceRound]] = []
+    left_s = 0.0
+    for planned in rounds:
+        length_s = _length_s(planned, pace)
+        # Half of a round may exceed the length, so that a fourth block does not start for a remainder.
+        if not blocks or left_s < length_s / 2:
+            blocks.append([])
+            left_s = longest_s
+        blocks[-1].append(planned)
+        left_s -= length_s
+    return [tuple(block) for block in blocks]
+
+
+def round_times(rounds: Iterable[AcceptanceRound], start: float, pace: Pace) -> Iterator[RoundTimes]:
+    """Yield the times of rounds that follow each other from ``start`` on."""
+    for planned in rounds:
+        serve = start + pace.read_s
+        send = serve + pace.start_s
+        end = send + planned.seconds * pace.factor + pace.end_s
+        yield RoundTimes(planned.id, start, serve, send, end)
+        start = end
+
+
+def _length_s(planned: AcceptanceRound, pace: Pace) -> float:
+    return pace.read_s + pace.start_s + planned.seconds * pace.factor + pace.end_s
+
+
+def pace_of(factor: float, reading_s: float, offsets: Iterable[float], busiest_tests: int, *, shared: bool) -> Pace:
+    """Return the pace for devices that took ``reading_s`` at most to read their counters.
+
+    ``offsets`` are the measured differences of the nodes' clocks. ``shared``: all nodes are simulated on one machine,
+    where the programs of the largest round, ``busiest_tests``, start one after another.
+    """
+    differences = list(offsets) or [0.0]
+    start_s = 1.0 + max(differences) - min(differences)
+    read_s = 0.5 + 2 * reading_s
+    end_s = 2.0
+    if shared:
+        start_s += busiest_tests * _PROGRAM_S
+        end_s += busiest_tests * _PROGRAM_S
+    return Pace(factor, round(read_s, 2), round(start_s, 2), round(end_s, 2))
+
+
+# What it takes one core to start a simulated tool.
+_PROGRAM_S = 0.02

@@ -1,0 +1,552 @@
+#!/usr/bin/python
+"""Ansible module: the acceptance tests of a GPU node, a block of rounds at a time.
+
+``part: prepare`` ends what an earlier run left, reads the node's settings and tools, and makes room. ``part: start``
+leaves a supervisor behind that carries out one block by the node's clock: it reads the NICs' counters between rounds,
+starts each test's words as a process group, and ends whatever still runs at the end of the round. The supervisor ends
+with its block, whether or not a controller comes back. ``part: fetch`` returns what it stored; ``part: stop`` ends it
+as well. All parts return the stored blocks, without those that the controller already ``has``.
+
+A module of the kind "JSON args", as ``railweave_node``. Standard library only; Python 3.9 and later.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import ctypes
+import errno
+import glob
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from typing import Any, NoReturn
+
+# Three quotes never follow one another in a JSON document.
+ARGUMENTS = r"""<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>"""
+PARTS = ("prepare", "start", "fetch", "stop")
+FOLDER = "/var/lib/railweave-acceptance"
+# The environment variable by which every process of a test is found, also one that left its group.
+MARK = "RAILWEAVE_ACCEPTANCE"
+# Kept free while tests run, so that a full disk can still be reported.
+RESERVE_BYTES = 512 * 1024
+LARGEST_OUTPUT = 4 * 1024 * 1024
+PROGRAM_TIMEOUT_S = 60
+VERSION_TIMEOUT_S = 5
+# A supervisor that hangs is ended by its guard so long after the block.
+LEASE_MARGIN_S = 15
+_PR_SET_PDEATHSIG = 1
+_TICK_S = 0.02
+
+
+class FailedError(Exception):
+    """The part failed; the message is for a person."""
+
+
+def main() -> NoReturn:
+    """Do one part and print its result as Ansible expects it from a module."""
+    arguments = json.loads(ARGUMENTS)
+    result: dict[str, Any] = {"changed": False, "invocation": {"module_args": {"part": arguments["part"]}}}
+    exit_code = 0
+    try:
+        request = json.loads(base64.b64decode(arguments["bundle"]))
+        node = Node((arguments.get("root") or "").rstrip("/"), request)
+        answer = node.do(arguments["part"])
+        packed = base64.b64encode(zlib.compress(json.dumps(answer).encode())).decode()
+        # The clock is read last: the answer arrives a moment after it.
+        result["facts"] = {"packed": packed, "clock": time.time()}
+    except FailedError as error:
+        result.update(failed=True, msg=str(error))
+        exit_code = 1
+    except OSError as error:
+        result.update(failed=True, msg=disk_text(error))
+        exit_code = 1
+    print(json.dumps(result))
+    sys.exit(exit_code)
+
+
+def disk_text(error: OSError) -> str:
+    """Return an error of the file system in words."""
+    text = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        text = "the disk is full"
+    if error.filename:
+        return f"{error.filename}: {text}"
+    return text
+
+
+class Node:
+    """The machine, with the folder of its results; ``root`` is put before its paths."""
+
+    def __init__(self, root: str, request: dict[str, Any]) -> None:
+        self.root = root
+        self.request = request
+        self.folder = root + FOLDER
+
+    def do(self, part: str) -> dict[str, Any]:
+        """Do a part and return its answer. Raises FailedError, OSError."""
+        if part not in PARTS:
+            raise FailedError(f"part is {part!r}, and must be one of {', '.join(PARTS)}")
+        answer: dict[str, Any] = {}
+        if part in ("prepare", "stop"):
+            self.end_supervisor()
+        answer.update(self.stored())
+        if part == "prepare":
+            answer.update(self.prepared())
+        elif part == "start":
+            self.start()
+        elif part == "stop":
+            self.remove(f"{self.folder}/reserve")
+        return answer
+
+    # What an earlier run left
+
+    def stored(self) -> dict[str, Any]:
+        """Return the stored blocks of this plan by name, and whether their supervisor runs; drop those it has."""
+        blocks: dict[str, list[Any]] = {}
+        plan = self.request["plan"]
+        for path in sorted(glob.glob(f"{glob.escape(self.folder)}/*.jsonl")):
+            of_plan, _, block = os.path.basename(path)[: -len(".jsonl")].partition(".")
+            if of_plan != plan or block in self.request["has"]:
+                self.remove(path)
+                continue
+            blocks[block] = list(lines_of(path))
+        return {"blocks": blocks, "runs": self.supervisor() != [], "boot": boot_id()}
+
+    def supervisor(self) -> list[int]:
+        """Return the processes of the supervisor that still run."""
+        try:
+            with open(f"{self.folder}/supervisor.json", encoding="utf-8") as file:
+                processes = json.load(file)
+            return [pid for pid, started in processes if started_at(pid) == started]
+        except (OSError, ValueError, TypeError):
+            return []
+
+    def end_supervisor(self) -> None:
+        """End the supervisor and every process of a test."""
+        for pid in self.supervisor():
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        end_marked(self.folder)
+        self.remove(f"{self.folder}/supervisor.json")
+
+    @staticmethod
+    def remove(path: str) -> None:
+        """Remove a file if it exists."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(path)
+
+    # Preparation
+
+    def prepared(self) -> dict[str, Any]:
+        """Make room, and return the node's settings, versions of tools, and how long it takes to read counters."""
+        self.make_room()
+        before = time.monotonic()
+        self.counters()
+        return {
+            "reading_s": time.monotonic() - before,
+            "versions": {program: self.version(program) for program in self.request["programs"]},
+            "launchers": [name for name in ("mpirun", "srun") if shutil.which(name)],
+            "facts": self.facts(),
+            "nics": {name: self.nic_state(name) for name in self.request["nics"]},
+            "iommu": self.iommu(),
+        }
+
+    def make_room(self) -> None:
+        """Take the space in which a full disk is reported. Raises OSError."""
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        with open(f"{self.folder}/reserve", "wb") as file:
+            file.write(b"\0" * RESERVE_BYTES)
+            file.flush()
+            os.fsync(file.fileno())
+
+    @staticmethod
+    def version(program: str) -> str | None:
+        """Return a program with its version, empty if it tells none; None if it is not installed."""
+        if shutil.which(program) is None:
+            return None
+        for line in printed([program, "--version"], VERSION_TIMEOUT_S).splitlines():
+            if any(character.isdigit() for character in line) and "." in line:
+                return f"{program} {line.strip()}"[:120]
+        return ""
+
+    def facts(self) -> Any:
+        """Return what railweave's own program reads of the node's settings; None without that program."""
+        programs = self.request.get("facts") or {}
+        if not programs:
+            return None
+        with tempfile.TemporaryDirectory(prefix="railweave-node-") as folder:
+            texts = {**programs["programs"], "rails.json": json.dumps(programs["document"])}
+            for name, text in texts.items():
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            words = [sys.executable, f"{folder}/railweave_facts.py", "--document", f"{folder}/rails.json"]
+            try:
+                return json.loads(printed([*words, "--root", self.root], PROGRAM_TIMEOUT_S))
+            except ValueError:
+                raise FailedError("the node's settings cannot be read: its program printed no JSON") from None
+
+    def read(self, path: str) -> str:
+        """Return a file of the node, empty if it cannot be read."""
+        try:
+            with open(self.root + path, encoding="utf-8", errors="replace") as file:
+                return file.read().strip()
+        except OSError:
+            return ""
+
+    def rdma_device(self, nic: str) -> str:
+        """Return the RDMA device of an interface, empty if it has none."""
+        for path in sorted(glob.glob(f"{self.root}/sys/class/net/{nic}/device/infiniband/*")):
+            return os.path.basename(path)
+        return ""
+
+    def nic_state(self, nic: str) -> dict[str, Any]:
+        """Return what the kernel tells of a NIC's slot, firmware and GIDs."""
+        base = f"/sys/class/net/{nic}/device"
+        device = self.rdma_device(nic)
+        state: dict[str, Any] = {"rdma": device, "firmware": self.read(f"/sys/class/infiniband/{device}/fw_ver")}
+        for name in ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width"):
+            state[name] = self.read(f"{base}/{name}")
+        state["acs"] = self.acs(base)
+        port = f"/sys/class/infiniband/{device}/ports/1"
+        gids = {}
+        for path in sorted(glob.glob(f"{self.root}{port}/gid_attrs/types/*")):
+            index = os.path.basename(path)
+            kind = self.read(f"{port}/gid_attrs/types/{index}")
+            if kind:
+                gids[index] = {"gid": self.read(f"{port}/gids/{index}"), "type": kind}
+        state["gids"] = gids
+        return state
+
+    def acs(self, base: str) -> str:
+        """Return whether a bridge above the NIC redirects peer-to-peer traffic: on, off, or empty if it is unknown."""
+        path = os.path.realpath(self.root + base)
+        known = ""
+        while os.path.dirname(path) not in (path, "/"):
+            path = os.path.dirname(path)
+            try:
+                with open(f"{path}/config", "rb") as file:
+                    control = acs_control(file.read())
+            except OSError:
+                continue
+            if control is None:
+                continue
+            # Request, completion and upstream redirect (PCIe base specification, 7.7.11.3).
+            if control & 0b11100:
+                return "on"
+            known = "off"
+        return known
+
+    def iommu(self) -> str:
+        """Return the types of the kernel's IOMMU groups (``identity`` is passthrough), empty without an IOMMU."""
+        types = {self.read(path[len(self.root) :]) for path in glob.glob(f"{self.root}/sys/kernel/iommu_groups/*/type")}
+        return ",".join(sorted(types - {""}))
+
+    # Counters
+
+    def counters(self) -> dict[str, Any]:
+        """Return a reading of the NICs' counters."""
+        at = time.time()
+        return {"at": at, "boot": boot_id(), "nics": {nic: self.row(nic) for nic in self.request["nics"]}}
+
+    def row(self, nic: str) -> dict[str, int]:
+        """Return the counters of a NIC: of ethtool, and of its RDMA device."""
+        row = {}
+        for line in printed(["ethtool", "-S", nic], PROGRAM_TIMEOUT_S).splitlines():
+            name, colon, value = line.strip().rpartition(":")
+            if colon and value.strip().isdigit():
+                row[name.strip()] = int(value)
+        for folder in ("counters", "hw_counters"):
+            pattern = f"{self.root}/sys/class/infiniband/{self.rdma_device(nic) or '-'}/ports/1/{folder}/*"
+            for path in glob.glob(pattern):
+                value = self.read(path[len(self.root) :])
+                if value.isdigit():
+                    row[os.path.basename(path)] = int(value)
+        return row
+
+    # A block
+
+    def start(self) -> None:
+        """Leave a supervisor of the block behind, and a guard that ends what a killed supervisor leaves."""
+        if self.supervisor():
+            raise FailedError("tests of another block still run on it")
+        rounds = self.request["work"]["rounds"]
+        if rounds and time.time() > rounds[0]["serve"]:
+            raise FailedError("it was started after its first round began")
+        self.make_room()
+        ready, held = os.pipe()
+        if os.fork():
+            os.close(held)
+            # The ids are stored before Ansible's session ends.
+            if not os.read(ready, 1):
+                raise FailedError("its supervisor cannot be started: see the disk and the memory of the node")
+            return
+        os.close(ready)
+        os.setsid()
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nowhere, descriptor)
+        worker = os.fork()
+        if worker == 0:
+            os.close(held)
+            leave(lambda: Supervisor(self).run())
+        processes = [[os.getpid(), started_at(os.getpid())], [worker, started_at(worker)]]
+        try:
+            with open(f"{self.folder}/supervisor.json", "w", encoding="utf-8") as file:
+                json.dump(processes, file)
+            os.write(held, b"1")
+        except OSError:
+            # Without its ids nobody could end it.
+            os.kill(worker, signal.SIGKILL)
+        os.close(held)
+        leave(lambda: guard(self.folder, worker, rounds[-1]["end"] + LEASE_MARGIN_S))
+
+
+def leave(work: Any) -> NoReturn:
+    """Do the work of a forked process and end it, never returning into Ansible's module."""
+    try:
+        work()
+    finally:
+        os._exit(0)
+
+
+def guard(folder: str, worker: int, lease_ends: float) -> None:
+    """Wait for a supervisor, until its lease ends; then end every process of its tests."""
+    # By the steady clock: somebody may set the other one.
+    deadline = time.monotonic() + lease_ends - time.time()
+    while os.waitpid(worker, os.WNOHANG)[0] == 0:
+        if time.monotonic() > deadline:
+            os.kill(worker, signal.SIGKILL)
+            os.waitpid(worker, 0)
+            break
+        time.sleep(0.2)
+    end_marked(folder)
+    for name in ("supervisor.json", "reserve"):
+        with contextlib.suppress(OSError):
+            os.unlink(f"{folder}/{name}")
+
+
+class Supervisor:
+    """Carries out the rounds of a block and stores a line of JSON for each result and reading."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.work = node.request["work"]
+        # Times are kept by the steady clock, whatever happens to the other one meanwhile.
+        self.offset = time.monotonic() - time.time()
+        self.path = f"{node.folder}/{self.work['plan']}.{self.work['block']}.jsonl"
+        self.full = False
+
+    def run(self) -> None:
+        """Carry out the block, or as much of it as the disk holds."""
+        end = 0.0
+        for number, planned in enumerate(self.work["rounds"]):
+            self.wait_until(planned["read"])
+            self.store({"reading": number, **self.node.counters()})
+            for line in self.results(planned):
+                self.store({**line, "round": planned["round"]})
+            end = planned["end"]
+            if self.full:
+                return
+        self.wait_until(end)
+        self.store({"reading": len(self.work["rounds"]), **self.node.counters()})
+        self.store({"ended": time.time()})
+
+    def wait_until(self, moment: float) -> None:
+        """Wait until a moment in Unix seconds."""
+        left_s = moment + self.offset - time.monotonic()
+        if left_s > 0:
+            time.sleep(left_s)
+
+    def store(self, line: dict[str, Any]) -> None:
+        """Append a line; on a full disk say so in the space that was kept free."""
+        try:
+            self.append(line)
+        except OSError as error:
+            self.full = True
+            self.node.remove(f"{self.node.folder}/reserve")
+            with contextlib.suppress(OSError):
+                self.append({"problem": disk_text(error), "round": line.get("round", "")})
+
+    def append(self, line: dict[str, Any]) -> None:
+        """Append a line, whole or not at all."""
+        data = json.dumps(line).encode() + b"\n"
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            size = os.fstat(descriptor).st_size
+            try:
+                left = data
+                while left:
+                    left = left[os.write(descriptor, left) :]
+                os.fsync(descriptor)
+            except OSError:
+                os.ftruncate(descriptor, size)
+                raise
+        finally:
+            os.close(descriptor)
+
+    def results(self, planned: dict[str, Any]) -> list[dict[str, Any]]:
+        """Run the tests of a round and return a line for each."""
+        waiting = sorted(planned["tests"], key=lambda test: not test["serves"])
+        processes: list[Process] = []
+        for test in waiting:
+            self.wait_until(planned["serve" if test["serves"] else "send"])
+            late = time.monotonic() > planned["end"] + self.offset
+            processes.append(Process(self.node, test, late=late))
+        end_s = planned["end"] + self.offset
+        running = processes
+        while running and time.monotonic() < end_s:
+            running = [process for process in running if process.runs()]
+            time.sleep(_TICK_S)
+        lines = [process.result(self.work["plan"]) for process in processes]
+        # Also what a tool started and left behind.
+        end_marked(self.node.folder)
+        return lines
+
+
+class Process:
+    """A tool of a test, with its process group."""
+
+    def __init__(self, node: Node, test: dict[str, Any], *, late: bool) -> None:
+        self.node = node
+        self.test = test["test"]
+        self.why = ""
+        self.words = test["words"]
+        if shutil.which(self.words[0]) is None and test["instead"] and shutil.which(test["instead"][0]):
+            self.words = test["instead"]
+        self.started = time.time()
+        self.ended = 0.0
+        self.rc: int | None = None
+        # In memory: a full disk must not cut an output short.
+        self.files = [os.fdopen(os.memfd_create(f"railweave-{name}"), "w+b") for name in ("out", "err")]
+        self.process: subprocess.Popen[bytes] | None = None
+        if late:
+            self.why = "the node was too slow to start it within its round"
+            return
+        environment = {**os.environ, MARK: node.folder}
+        try:
+            self.process = subprocess.Popen(
+                self.words,
+                stdin=subprocess.DEVNULL,
+                stdout=self.files[0],
+                stderr=self.files[1],
+                start_new_session=True,
+                env=environment,
+                preexec_fn=die_with_parent,  # noqa: PLW1509  it has one thread
+            )
+        except FileNotFoundError:
+            self.why = f"{self.words[0]} is not installed"
+        except OSError as error:
+            self.why = f"{self.words[0]} cannot be started: {error.strerror}"
+
+    def runs(self) -> bool:
+        """Tell whether it still runs."""
+        if self.process is None or self.rc is not None:
+            return False
+        self.rc = self.process.poll()
+        if self.rc is None:
+            return True
+        self.ended = time.time()
+        return False
+
+    def result(self, plan: str) -> dict[str, Any]:
+        """End it if it still runs, and return its line."""
+        if self.runs() and self.process is not None:
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.ended = time.time()
+            self.rc = -signal.SIGKILL
+            self.why = f"{self.words[0]} did not end within {self.ended - self.started:.0f} s, its bound"
+        out, err = (tail(file) for file in self.files)
+        meta = {"started": self.started, "ended": self.ended or self.started, "rc": self.rc, "argv": self.words}
+        meta.update(host=socket.gethostname(), plan_sha256=plan)
+        return {"test": self.test, "why": self.why, "meta": meta, "out": out, "err": err}
+
+
+def tail(file: Any) -> str:
+    """Return the output in a file, its beginning if it is too long, and close it."""
+    file.seek(0)
+    text: str = file.read(LARGEST_OUTPUT).decode("utf-8", "replace")
+    file.close()
+    return text
+
+
+def die_with_parent() -> None:
+    """Let the kernel end this process together with the supervisor (prctl(2))."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def end_marked(folder: str) -> None:
+    """End every process that has the mark of this node in its environment."""
+    mark = f"{MARK}={folder}".encode()
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        pid = int(path.split("/")[2])
+        with contextlib.suppress(OSError):
+            with open(path, "rb") as file:
+                marked = mark in file.read().split(b"\0")
+            if marked:
+                os.kill(pid, signal.SIGKILL)
+
+
+def printed(words: list[str], timeout_s: float) -> str:
+    """Return what a command prints, nothing if it is missing or does not end in time."""
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False, start_new_session=True
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return (done.stdout or done.stderr).decode("utf-8", "replace")
+
+
+def lines_of(path: str) -> Any:
+    """Yield the documents of a file; a line that a kill cut short is left out."""
+    with open(path, "rb") as file:
+        for line in file:
+            with contextlib.suppress(ValueError):
+                yield json.loads(line)
+
+
+def boot_id() -> str:
+    """Return the kernel's id of this boot."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def started_at(pid: int) -> int:
+    """Return when a process started, in ticks since the boot; 0 if it has ended (proc_pid_stat(5))."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    if fields[0] == "Z":
+        return 0
+    return int(fields[19])
+
+
+def acs_control(config: bytes) -> int | None:
+    """Return the control register of Access Control Services in a PCIe configuration space; None without it."""
+    place = 0x100
+    while 0x100 <= place < len(config) - 8:
+        header = int.from_bytes(config[place : place + 4], "little")
+        if header & 0xFFFF == 0x000D:
+            return int.from_bytes(config[place + 6 : place + 8], "little")
+        place = header >> 20
+    return None
+
+
+if __name__ == "__main__":
+    main()
