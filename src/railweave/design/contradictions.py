@@ -102,19 +102,24 @@ def _given(intent: Intent, refused: Diagnostic) -> tuple[str, ...]:
 def _taking_part(intent: Intent, given: Sequence[str], refused: Diagnostic, attempt: Attempt) -> tuple[str, ...]:
     """Return the keys of ``given`` without any of which the refusal goes away, whatever the others are; none if it
     stays without all of them."""
-
-    def stays(automatic: Sequence[str]) -> bool:
-        of_all = (attempt(other)[1] for other in _automatic(intent, automatic))
-        return all(any(_is_same(diagnostic, refused) for diagnostic in diagnostics) for diagnostics in of_all)
-
-    if stays(given):
+    if _stays(intent, given, refused, attempt):
         return ()
     kept = list(given)
+    automatic: list[str] = []
     for key in given:
-        others = [other for other in kept if other != key]
-        if stays([other for other in given if other not in others]):
-            kept = others
+        if _stays(intent, [*automatic, key], refused, attempt):
+            automatic.append(key)
+            kept.remove(key)
     return tuple(key for key in _keys(intent) if key in kept)
+
+
+def _stays(intent: Intent, automatic: Sequence[str], refused: Diagnostic, attempt: Attempt) -> bool:
+    """Tell whether the refusal stays with automatic values of some keys, whichever these are."""
+    for other in _automatic(intent, automatic):
+        _, diagnostics = attempt(other)
+        if not any(_is_same(diagnostic, refused) for diagnostic in diagnostics):
+            return False
+    return True
 
 
 def _is_same(diagnostic: Diagnostic, refused: Diagnostic) -> bool:
@@ -148,13 +153,21 @@ def _agreeing(intent: Intent, keys: Sequence[str], given: Sequence[str], attempt
             agreeing = accepted
     if agreeing is None:
         return ()
+    stated = [key for key in _keys(intent) if key in keys or key in changed]
+    return _stated(_explicit(intent, agreeing, changed, attempt), stated)
+
+
+def _explicit(intent: Intent, agreeing: Intent, automatic: Sequence[str], attempt: Attempt) -> Intent:
+    """Return an accepted intent with the values of its layout stated for its ``automatic`` keys, as far as these are
+    accepted where they are stated."""
     layout, _ = attempt(agreeing)
     assert layout is not None  # noqa: S101  it was accepted
     explicit = agreeing
-    for key in changed:
+    for key in automatic:
         explicit = _with(explicit, key, _value_in(layout, key, intent))
-    stated = [key for key in _keys(intent) if key in keys or key in changed]
-    return _stated(explicit if _accepted(explicit, (), attempt) else agreeing, stated)
+    if _accepted(explicit, (), attempt):
+        return explicit
+    return agreeing
 
 
 def _accepted(intent: Intent, automatic: Sequence[str], attempt: Attempt) -> Intent | None:
@@ -187,7 +200,9 @@ def _value(intent: Intent, key: str) -> int | Fraction | None:
     if entry is not None:
         of_entry: int | None = getattr(intent.nodes[entry], field)
         return of_entry
-    holder = getattr(intent.topology, part) if part else intent.topology
+    holder = intent.topology
+    if part:
+        holder = getattr(intent.topology, part)
     value: int | None = getattr(holder, field, None)
     return value
 
@@ -212,14 +227,18 @@ def _value_in(layout: Layout, key: str, intent: Intent) -> int | Fraction | None
     entry = _entry_of(key)
     if entry is not None:
         group = next(group for group in layout.groups if group.entry.name == intent.nodes[entry].name)
-        return group.first_stripe if key.endswith("first_stripe") else group.stripe_nodes
-    supers = layout.super_spines
+        if key.endswith("first_stripe"):
+            return group.first_stripe
+        return group.stripe_nodes
+    super_spines = None
+    if layout.super_spines:
+        super_spines = layout.super_spines.count
     values: dict[str, int | Fraction | None] = {
         "stripe": layout.groups[0].stripe_nodes,
         "leaf.count": layout.lowest.count,
         "links_per_pair": layout.lowest.links_per_pair,
         "spine.count": layout.spines.count,
-        "super_spine.count": supers.count if supers else None,
+        "super_spine.count": super_spines,
         "pod": layout.pod or None,
         "tiers": len(layout.tiers),
         "reserve.leaves": layout.lowest.reserve,

@@ -55,23 +55,35 @@ def _least(layout: Layout) -> Core:
     """Return the switches whose ports the cables of the leaves fill, however they are shared out."""
     above = layout.spines
     spines = -(-layout.leaf_spine_links // above.ports.down)
-    top_ports = layout.super_spines.ports.total if layout.super_spines else 1
-    return Core(0, 0, spines, -(-spines * above.uplinks // top_ports))
+    return Core(0, 0, spines, -(-spines * above.uplinks // _top_ports(layout)))
+
+
+def _top_ports(layout: Layout) -> int:
+    """Return the ports of a super-spine, all of which go down."""
+    assert layout.super_spines is not None  # noqa: S101  a core of three tiers has them
+    return layout.super_spines.ports.total
 
 
 def _cores(layout: Layout) -> Iterator[Core]:
     """Yield the core with pods of each size that the spines have ports for."""
     low = layout.lowest
     above = layout.spines
-    top_ports = layout.super_spines.ports.total if layout.super_spines else 1
     for size in range(1, above.ports.down // layout.stripe_leaves + 1):
         pods = {stripe // size for stripe in layout.stripes}
         spines = fitting_counts(low.uplinks, layout.shared_uplinks, size * layout.stripe_leaves, above.ports.down)
         # Pods left out cost ports of super-spines too.
-        shared = (count for count in range(1, above.uplinks + 1) if above.uplinks % count == 0)
-        members = [count for count in shared if (max(pods) + 1) * (above.uplinks // count) <= top_ports]
+        members = _fewest_members(layout, max(pods) + 1)
         if spines and members:
-            yield Core(size, len(pods), len(pods) * spines[0], spines[0] * members[0])
+            yield Core(size, len(pods), len(pods) * spines[0], spines[0] * members)
+
+
+def _fewest_members(layout: Layout, pods: int) -> int | None:
+    """Return the fewest super-spines that share the uplinks of a spine evenly and have ports for ``pods``."""
+    uplinks = layout.spines.uplinks
+    for count in range(1, uplinks + 1):
+        if uplinks % count == 0 and pods * (uplinks // count) <= _top_ports(layout):
+            return count
+    return None
 
 
 def _switches(core: Core, planes: int) -> str:

@@ -38,15 +38,19 @@ def crosswise(layout: Layout) -> Crosswise:
     medium of links that exist.
     """
     access = {group.entry.name for group in layout.groups if _is_crosswise(_access_cages(layout, group))}
-    uplinks: set[tuple[int, int]] = set()
+    return Crosswise(frozenset(access), frozenset(_crosswise_uplinks(layout)))
+
+
+def _crosswise_uplinks(layout: Layout) -> Iterator[tuple[int, int]]:
+    # A cage of one port is shared by nobody.
     for lower, upper in pairwise(layout.tiers[1:]):
         if upper.down.per_cage > 1 and _crosses_between(lower, upper):
-            uplinks.add((lower.level, 0))
+            yield lower.level, 0
+    if not layout.spines.count:
+        return
     for number, leaf in enumerate(layout.classes):
-        # A cage of one port is shared by nobody.
-        if layout.spines.count and leaf.far.per_cage > 1 and _crosses_above(layout, leaf):
-            uplinks.add((0, number))
-    return Crosswise(frozenset(access), frozenset(uplinks))
+        if leaf.far.per_cage > 1 and _crosses_above(layout, leaf):
+            yield 0, number
 
 
 def _is_crosswise(cages: _SharedCages) -> bool:

@@ -1,8 +1,8 @@
 """What an intent meant in an earlier version, whose defaults were others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import combinations
 from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
@@ -29,14 +29,20 @@ def earlier_intents(intent: Intent, catalog: Catalog) -> Iterator[EarlierIntent]
     if "topology.pod" not in intent.places:
         intent = replace(intent, topology=intent.topology.with_values(pod=None))
     unstated = [key for key in _EARLIER if f"topology.{key}" not in intent.places]
-    for keys in chain.from_iterable(combinations(unstated, count) for count in range(len(unstated) + 1)):
-        topology = intent.topology.with_values(**{key: _EARLIER[key] for key in keys})
-        lines = tuple(f"{key}: {_EARLIER[key].value}" for key in keys)
-        today = tuple(f"{key}: {_TODAY[key].value}" for key in keys)
-        earlier = EarlierIntent(replace(intent, topology=topology), lines, today)
-        if keys:
-            yield earlier
-        yield from _with_spines_of_today(earlier, catalog)
+    for count in range(len(unstated) + 1):
+        for keys in combinations(unstated, count):
+            earlier = _with_earlier(intent, keys)
+            if keys:
+                yield earlier
+            yield from _with_spines_of_today(earlier, catalog)
+
+
+def _with_earlier(intent: Intent, keys: Sequence[str]) -> EarlierIntent:
+    """Return the intent with the earlier defaults of some keys of topology."""
+    topology = intent.topology.with_values(**{key: _EARLIER[key] for key in keys})
+    lines = tuple(f"{key}: {_EARLIER[key].value}" for key in keys)
+    today = tuple(f"{key}: {_TODAY[key].value}" for key in keys)
+    return EarlierIntent(replace(intent, topology=topology), lines, today)
 
 
 def _with_spines_of_today(earlier: EarlierIntent, catalog: Catalog) -> Iterator[EarlierIntent]:

@@ -22,26 +22,31 @@ def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
     if intent.topology.pod is None and fabric.pod_stripes:
         intent = replace(intent, topology=intent.topology.with_values(pod=fabric.pod_stripes))
     shares = any(entry.share_leaves for entry in intent.nodes)
-    if all(entry.first_stripe is not None for entry in intent.nodes[1:]) and not shares:
+    are_stated = all(entry.first_stripe is not None for entry in intent.nodes[1:])
+    if are_stated and not shares:
         return intent
+    topology = intent.topology
+    if shares and not intent.stripe_caps_split:
+        # Stripes that are stated would cap the split of a leaf, which has the uplinks of all its ports.
+        topology = topology.with_values(split=SplitRule.PANEL)
+    reserve = topology.reserve
+    if reserve.leaves is not None:
+        topology = topology.with_values(reserve=reserve.with_values(leaves=fabric.lowest.reserve))
+    stated = _stripes_of(fabric, shares=shares)
+    nodes = tuple(entry.with_values(**stated[entry.name]) for entry in intent.nodes)
+    return replace(intent, nodes=nodes, topology=topology)
+
+
+def _stripes_of(fabric: Fabric, *, shares: bool) -> dict[str, dict[str, int]]:
+    """Return the first stripe of each entry, and its nodes in a stripe where entries share leaves, as values of their
+    keys."""
     # From the last node to the first, so that the first one's stripe is kept.
     stripes = {host.kind: host.stripe for host in reversed(fabric.hosts)}
     stated: dict[str, dict[str, int]] = {kind: {"first_stripe": stripe} for kind, stripe in stripes.items()}
     if shares:
         for kind, nodes in fabric.stripe_nodes.items():
             stated[kind]["stripe"] = nodes
-    topology = intent.topology
-    reserve = intent.topology.reserve
-    if shares and not intent.stripe_caps_split:
-        # Stripes that are stated would cap the split of a leaf, which has the uplinks of all its ports.
-        topology = topology.with_values(split=SplitRule.PANEL)
-    if reserve.leaves is not None:
-        reserve = reserve.with_values(leaves=fabric.lowest.reserve)
-    return replace(
-        intent,
-        nodes=tuple(entry.with_values(**stated[entry.name]) for entry in intent.nodes),
-        topology=topology.with_values(reserve=reserve),
-    )
+    return stated
 
 
 def has_automatic_ports(intent: Intent) -> bool:
@@ -132,7 +137,8 @@ def grown(intent: Intent, nodes: int, today: Fabric) -> Intent:
     owners = _owners(intent)
     if entry is not owners[-1]:
         behind = max(0, nodes - _most_before(intent, today, entry, owners[owners.index(entry) + 1]))
-    entries = [one.with_values(count=nodes - behind) if one is entry else one for one in intent.nodes]
+    entries = list(intent.nodes)
+    entries[entries.index(entry)] = entry.with_values(count=nodes - behind)
     if behind:
         end = 1 + max(host.stripe or 0 for host in today.hosts)
         entries.append(entry.with_values(name=f"{entry.name}{_BEHIND}", count=behind, first_stripe=end))

@@ -3,6 +3,7 @@
 A tier is a model of the catalog or, for sizing only, an inline number of ports and their speed.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
@@ -43,34 +44,42 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardwar
     """
     diagnostics = _node_speed_diagnostics(intent)
     tiers = intent.topology
-    nic = intent.nodes[0].nics.speed_gbps
-    models = [model_of(tier, catalog) for tier in (tiers.leaf, tiers.spine, tiers.super_spine or tiers.spine)]
-    up_gbps = tiers.leaf.uplink_gbps or nic
-    top_gbps = tiers.spine.uplink_gbps or up_gbps
-    asked = (
-        (0, tiers.leaf.downlink_gbps or nic, "leaf.downlink_speed"),
-        (0, up_gbps, "leaf.uplink_speed"),
-        (1, up_gbps, "spine.model"),
-        (1, top_gbps, "spine.uplink_speed" if tiers.spine.uplink_gbps else "spine.model"),
-        (2, top_gbps, "super_spine.model" if tiers.super_spine else "spine.model"),
-    )
-    breakouts = []
-    for level, speed_gbps, key in asked:
-        model = models[level]
+    models = []
+    for tier in (tiers.leaf, tiers.spine, tiers.super_spine or tiers.spine):
+        model = model_of(tier, catalog)
         if model is None:
             return (), tuple(diagnostics)
-        breakout, missing = breakout_of(intent, model, speed_gbps, f"topology.{key}")
-        breakouts.append(breakout)
+        models.append(model)
+    breakouts: list[list[Breakout]] = [[] for _ in models]
+    for level, speed_gbps, key in _directions(intent):
+        breakout, missing = breakout_of(intent, models[level], speed_gbps, f"topology.{key}")
         diagnostics += missing
+        if breakout is not None:
+            breakouts[level].append(breakout)
     if diagnostics:
         return (), tuple(dict.fromkeys(diagnostics))
-    down, up, spine, spine_up, top = (one for one in breakouts if one is not None)
-    directions = ((down, up), (spine, spine_up), (top, NO_UPLINKS))
-    return tuple(
-        hardware_of(name, model, *each)
-        for name, model, each in zip(TIER_NAMES, models, directions, strict=True)
-        if model is not None
-    ), ()
+    breakouts[-1].append(NO_UPLINKS)
+    hardware = zip(TIER_NAMES, models, breakouts, strict=True)
+    return tuple(hardware_of(name, model, down, up) for name, model, (down, up) in hardware), ()
+
+
+def _directions(intent: Intent) -> Iterator[tuple[int, int, str]]:
+    """Yield the directions of each tier, downwards first, as its level, speed and the key that decides on it."""
+    tiers = intent.topology
+    nic_gbps = intent.nodes[0].nics.speed_gbps
+    up_gbps = tiers.leaf.uplink_gbps or nic_gbps
+    top_gbps = tiers.spine.uplink_gbps or up_gbps
+    yield 0, tiers.leaf.downlink_gbps or nic_gbps, "leaf.downlink_speed"
+    yield 0, up_gbps, "leaf.uplink_speed"
+    yield 1, up_gbps, "spine.model"
+    if tiers.spine.uplink_gbps:
+        yield 1, top_gbps, "spine.uplink_speed"
+    else:
+        yield 1, top_gbps, "spine.model"
+    if tiers.super_spine:
+        yield 2, top_gbps, "super_spine.model"
+    else:
+        yield 2, top_gbps, "spine.model"
 
 
 def hardware_of(name: str, model: SwitchModel | InlineModel, down: Breakout, up: Breakout) -> TierHardware:
@@ -92,7 +101,10 @@ def breakout_of(
     per_cage = _per_cage(model, speed_gbps)
     if per_cage is not None:
         return Breakout(speed_gbps, per_cage), ()
-    missing = _no_such_speed(model, speed_gbps) if isinstance(model, InlineModel) else no_such_speed(model, speed_gbps)
+    if isinstance(model, InlineModel):
+        missing = _no_such_speed(model, speed_gbps)
+    else:
+        missing = no_such_speed(model, speed_gbps)
     return None, (error("P-3", f"{why}{missing.message}", intent.where(path), fix=missing.fix),)
 
 
@@ -100,7 +112,9 @@ def _per_cage(model: SwitchModel | InlineModel, speed_gbps: int) -> int | None:
     if isinstance(model, SwitchModel):
         return logical_ports_per_cage(model, speed_gbps)
     per_cage, rest = divmod(model.speed_gbps, speed_gbps)
-    return per_cage if rest == 0 and per_cage in _INLINE_PORTS_PER_CAGE else None
+    if rest or per_cage not in _INLINE_PORTS_PER_CAGE:
+        return None
+    return per_cage
 
 
 def _no_such_speed(model: InlineModel, speed_gbps: int) -> Blocker:
@@ -114,17 +128,19 @@ def _no_such_speed(model: InlineModel, speed_gbps: int) -> Blocker:
 def _node_speed_diagnostics(intent: Intent) -> list[Diagnostic]:
     """Return nodes whose NICs cannot link with the downlinks of their leaves."""
     common_gbps = intent.topology.leaf.downlink_gbps or intent.nodes[0].nics.speed_gbps
-    found = []
+    diagnostics = []
     for index, entry in enumerate(intent.nodes):
         nic_gbps = entry.nics.speed_gbps
-        down_gbps = common_gbps if entry.leaf is None else entry.leaf.downlink_gbps or nic_gbps
+        down_gbps = common_gbps
+        if entry.leaf is not None:
+            down_gbps = entry.leaf.downlink_gbps or nic_gbps
         # A cage is broken out for nodes that share leaves with others of another speed.
         if nic_gbps == down_gbps or (entry.share_leaves and index):
             continue
         speed = format_speed(nic_gbps)
-        own = entry.leaf is None and index > 0
         fix = f"give the NICs {format_speed(down_gbps)}, or the leaves downlink_speed: {speed}"
-        fix += f"; leaves of these nodes alone: nodes[{index}].leaf: {{downlink_speed: {speed}}}" if own else ""
+        if entry.leaf is None and index > 0:
+            fix += f"; leaves of these nodes alone: nodes[{index}].leaf: {{downlink_speed: {speed}}}"
         message = f"NIC ports of {speed} cannot link with leaf ports of {format_speed(down_gbps)}"
-        found.append(error("RW208", message, intent.where(f"nodes[{index}].nics.speed"), fix=fix))
-    return found
+        diagnostics.append(error("RW208", message, intent.where(f"nodes[{index}].nics.speed"), fix=fix))
+    return diagnostics
