@@ -20,34 +20,59 @@ def switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iter
     """Yield what the one switch of a fabric or rail holds."""
     low = layout.lowest
     groups = layout.groups
-    total = low.ports.total
-    cages = f"{hardware.cages} cages × {hardware.down.per_cage}"
-    cages += f" × {format_speed(low.down.speed_gbps)}"
     if len(groups) > 1:
         yield panel_step("leaf ports", layout.classes[0].ports)
     else:
-        yield SizingStep("leaf ports", cages, f"{total} ports, {bandwidth_text(low.down_gbps)}")
+        cages = f"{hardware.cages} cages × {hardware.down.per_cage} × {format_speed(low.down.speed_gbps)}"
+        yield SizingStep("leaf ports", cages, f"{low.ports.total} ports, {bandwidth_text(low.down_gbps)}")
     for group in groups:
-        name = f" of {group.entry.name}" if len(groups) > 1 else ""
-        formula = f"⌊{total} ports ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
+        formula = f"⌊{low.ports.total} ports ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
         if layout.sharing:
-            formula = f"{group.stripe_nodes * group.ports_per_leaf} ports from port {group.first_port + 1} on"
-        if group.entry.stripe or (intent.topology.stripe and not group.entry.share_leaves):
+            formula = _ports_of_stripe(group)
+        if _states_stripe(intent, group):
             formula = "from the intent"
-        yield SizingStep(f"nodes{name} of one switch", formula, str(group.stripe_nodes))
-    rail = " a rail" if low.rails else ""
-    why = f"{groups[0].entry.count} nodes ≤ {groups[0].stripe_nodes} of one switch{rail}"
-    if intent.topology.tiers:
-        why = "from the intent" if low.rails else "leaf.count: 1 without a spine"
-    yield SizingStep("tiers", why, "1")
-    used = " + ".join(
-        f"{counted(group.entry.count, 'node')} × {counted(group.ports_per_leaf, 'port')}" for group in groups
-    )
+        yield SizingStep(f"nodes{_of_entry(layout, group)} of one switch", formula, str(group.stripe_nodes))
+    yield SizingStep("tiers", _why_one_tier(intent, layout), "1")
+    used = [f"{counted(group.entry.count, 'node')} × {counted(group.ports_per_leaf, 'port')}" for group in groups]
     ports = sum(group.entry.count * group.ports_per_leaf for group in groups)
-    yield SizingStep("ports in use on a leaf", used, f"{ports} of {layout.classes[0].ports.total}")
-    planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
-    of = f"{counted(layout.rails, 'rail')} × " if low.rails else ""
-    yield SizingStep("leaves", f"{of}1 switch{planes}", str(low.count * layout.planes))
+    yield SizingStep("ports in use on a leaf", " + ".join(used), f"{ports} of {layout.classes[0].ports.total}")
+    formula = "1 switch"
+    if low.rails:
+        formula = f"{counted(layout.rails, 'rail')} × 1 switch"
+    if layout.planes > 1:
+        formula += f" × {layout.planes} planes"
+    yield SizingStep("leaves", formula, str(low.count * layout.planes))
+
+
+def _why_one_tier(intent: Intent, layout: Layout) -> str:
+    if intent.topology.tiers and layout.lowest.rails:
+        return "from the intent"
+    if intent.topology.tiers:
+        return "leaf.count: 1 without a spine"
+    first = layout.groups[0]
+    why = f"{first.entry.count} nodes ≤ {first.stripe_nodes} of one switch"
+    if layout.lowest.rails:
+        why += " a rail"
+    return why
+
+
+def _of_entry(layout: Layout, group: NodeGroup) -> str:
+    """Return the entry of nodes that a step is of, empty where there is one."""
+    if len(layout.groups) == 1:
+        return ""
+    return f" of {group.entry.name}"
+
+
+def _states_stripe(intent: Intent, group: NodeGroup) -> bool:
+    """Tell whether the intent states the nodes of a stripe; ``topology.stripe`` is for nodes with leaves of their
+    own."""
+    if group.entry.stripe:
+        return True
+    return bool(intent.topology.stripe) and not group.entry.share_leaves
+
+
+def _ports_of_stripe(group: NodeGroup) -> str:
+    return f"{group.stripe_nodes * group.ports_per_leaf} ports from port {group.first_port + 1} on"
 
 
 def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[SizingStep]:
@@ -57,8 +82,9 @@ def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
     ports = low.ports
     yield panel_step("leaf ports", layout.classes[0].ports)
     if low.fixed_pair:
-        given = intent.topology.stripe
-        formula = f"stripe of {given} nodes" if given else f"split at {ratio_text(layout.ratio)}"
+        formula = f"split at {ratio_text(layout.ratio)}"
+        if intent.topology.stripe:
+            formula = f"stripe of {intent.topology.stripe} nodes"
         formula += f"; {counted(low.links_per_pair, 'link')} a pair × {counted(top.group_size, 'spine')}"
     else:
         formula = split_formula(hardware[0], layout.ratio)
@@ -110,19 +136,9 @@ def split_formula(hardware: TierHardware, ratio: Fraction) -> str:
 
 def stripe_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     """Yield the nodes of a stripe, the number of leaves, and the bandwidth of their uplinks."""
-    many = len(layout.groups) > 1
     for group in layout.groups:
-        name = f" of {group.entry.name}" if many else ""
-        if group.entry.stripe or (intent.topology.stripe and not group.entry.share_leaves):
-            formula = "from the intent"
-        elif layout.sharing and group.leaf == 0:
-            formula = f"{group.stripe_nodes * group.ports_per_leaf} ports from port {group.first_port + 1} on"
-            if group.entry.share_leaves:
-                formula += "; the nodes of a stripe, rounded up to a power of two"
-        else:
-            down = layout.classes[group.leaf].down
-            formula = f"⌊{down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
-        yield SizingStep(f"nodes in a stripe{name}", formula, str(group.stripe_nodes))
+        formula = _stripe_formula(intent, layout, group)
+        yield SizingStep(f"nodes in a stripe{_of_entry(layout, group)}", formula, str(group.stripe_nodes))
     for group in layout.groups[1:]:
         if group.entry.first_stripe is None and not group.entry.share_leaves:
             yield _first_stripe_step(intent, layout, group)
@@ -133,6 +149,19 @@ def stripe_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
         yield SizingStep(f"uplink of a leaf{kind.of}", uplinks, bandwidth_text(kind.gbps))
     formula = " + ".join(f"{kind.leaves} × {bandwidth_text(kind.gbps)}" for kind in kinds)
     yield SizingStep("uplink of all leaves", formula, bandwidth_text(sum(kind.leaves * kind.gbps for kind in kinds)))
+
+
+def _stripe_formula(intent: Intent, layout: Layout, group: NodeGroup) -> str:
+    """Return the rule by which the nodes of a stripe are counted."""
+    if _states_stripe(intent, group):
+        return "from the intent"
+    if layout.sharing and group.leaf == 0:
+        formula = _ports_of_stripe(group)
+        if group.entry.share_leaves:
+            formula += "; the nodes of a stripe, rounded up to a power of two"
+        return formula
+    down = layout.classes[group.leaf].down
+    return f"⌊{down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
 
 
 class UplinkKind(NamedTuple):
@@ -174,20 +203,29 @@ def _first_stripe_step(intent: Intent, layout: Layout, group: NodeGroup) -> Sizi
 
 def _leaf_count_step(layout: Layout) -> SizingStep:
     owners = [group for group in layout.groups if not group.entry.share_leaves]
-    stripes = " + ".join(_stripes_of(group) for group in owners)
-    used = {stripe for group in layout.groups for stripe in range(group.first_stripe, group.end_stripe)}
+    used: set[int] = set()
+    for group in layout.groups:
+        used.update(range(group.first_stripe, group.end_stripe))
+    stripes = [_stripes_of(group) for group in owners]
     beyond = len(used) - sum(group.stripes for group in owners)
     if beyond:
-        stripes += f" + {beyond} more of nodes that share leaves"
-    if len(owners) > 1 or beyond:
-        stripes = f"({stripes})"
-    railed = f"{layout.rails} rails × " if layout.shape.has_rails else ""
+        stripes.append(f"{beyond} more of nodes that share leaves")
+    factors = []
+    if layout.planes > 1:
+        factors.append(f"{layout.planes} planes")
+    if layout.shape.has_rails:
+        factors.append(f"{layout.rails} rails")
     if layout.leaves_per_nic > 1:
-        railed += f"{layout.leaves_per_nic} leaves a NIC × "
-    planes = f"{layout.planes} planes × " if layout.planes > 1 else ""
+        factors.append(f"{layout.leaves_per_nic} leaves a NIC")
+    if len(stripes) > 1:
+        factors.append(f"({' + '.join(stripes)})")
+    else:
+        factors += stripes
+    formula = " × ".join(factors)
     spare = len(layout.stripes) - len(used)
-    extra = f", and {counted(spare * layout.stripe_leaves * layout.planes, 'leaf')} without nodes" if spare else ""
-    return SizingStep("leaves", f"{planes}{railed}{stripes}{extra}", str(layout.lowest.count * layout.planes))
+    if spare:
+        formula += f", and {counted(spare * layout.stripe_leaves * layout.planes, 'leaf')} without nodes"
+    return SizingStep("leaves", formula, str(layout.lowest.count * layout.planes))
 
 
 def _stripes_of(group: NodeGroup) -> str:

@@ -83,7 +83,9 @@ def count_leaves(
     stripes, diagnostics = _place_leaves(intent, groups, per_stripe)
     if diagnostics:
         return None, diagnostics
-    uplinks = with_ports[0].uplinks if intent.topology.links_per_pair is None else None
+    uplinks = None
+    if intent.topology.links_per_pair is None:
+        uplinks = with_ports[0].uplinks
     return Leaves(with_ports, uplinks, groups, stripes, rail_count(intent), per_stripe, panel), ()
 
 
@@ -162,28 +164,40 @@ def place_classes(intent: Intent, leaves: Leaves, low: TierLayout) -> tuple[tupl
     ports_of_first = with_speeds(low.ports, parts_of_first(leaves.groups))
     classes = [first._replace(ports=ports_of_first, uplinks=low.uplinks, pair=low.links_per_pair)]
     faults: list[Diagnostic] = []
-    reserved = low.fixed_pair and intent.topology.reserve.spines is not None
     for leaf in others:
-        hardware = leaf.hardware
-        spines = low.uplinks // low.links_per_pair
-        pair = leaf.pair if leaf.block else low.links_per_pair
-        if not low.fixed_pair:
-            pair = leaf.uplinks // spines
-        uplinks = spines * pair
-        room = low.ports.room
-        if leaf.block:
-            room = room // low.links_per_pair * pair
-        whole = whole_cages(intent.topology.wiring, hardware.up, pair if low.fixed_pair else uplinks)
-        ports = place_ports(hardware.cages, hardware.down, hardware.up, leaf.down, room if reserved else None, whole)
-        if ports is None or ports.room < uplinks:
-            faults.append(_leaf_full(intent, leaf, room if reserved else uplinks))
-        elif leaf.block and uplinks > low.ports.total:
-            faults.append(_uplinks_exceed_addresses(intent, leaf, uplinks, low))
-        elif leaf.down > low.ports.total:
-            faults.append(_downlinks_exceed_addresses(intent, leaves, leaf, low))
+        placed = _placed_beside(intent, leaf, leaves, low)
+        if isinstance(placed, Diagnostic):
+            faults.append(placed)
         else:
-            classes.append(leaf._replace(ports=ports, uplinks=uplinks, pair=pair))
+            classes.append(placed)
     return tuple(classes), tuple(faults)
+
+
+def _placed_beside(intent: Intent, leaf: LeafClass, leaves: Leaves, low: TierLayout) -> LeafClass | Diagnostic:
+    """Return a class beside the first with its uplinks and the places of its ports, or why they do not fit."""
+    hardware = leaf.hardware
+    spines = low.uplinks // low.links_per_pair
+    pair = low.links_per_pair
+    if not low.fixed_pair:
+        pair = leaf.uplinks // spines
+    elif leaf.block:
+        pair = leaf.pair
+    uplinks = spines * pair
+    in_a_row = uplinks
+    if low.fixed_pair:
+        in_a_row = pair
+    whole = whole_cages(intent.topology.wiring, hardware.up, in_a_row)
+    reserved = None
+    if low.fixed_pair and intent.topology.reserve.spines is not None:
+        reserved = low.ports.room // low.links_per_pair * pair
+    ports = place_ports(hardware.cages, hardware.down, hardware.up, leaf.down, reserved, whole)
+    if ports is None or ports.room < uplinks:
+        return _leaf_full(intent, leaf, reserved or uplinks)
+    if leaf.block and uplinks > low.ports.total:
+        return _uplinks_exceed_addresses(intent, leaf, uplinks, low)
+    if leaf.down > low.ports.total:
+        return _downlinks_exceed_addresses(intent, leaves, leaf, low)
+    return leaf._replace(ports=ports, uplinks=uplinks, pair=pair)
 
 
 def _leaf_full(intent: Intent, leaf: LeafClass, uplinks: int) -> Diagnostic:
@@ -227,10 +241,14 @@ def place_leaf_ports(intent: Intent, leaves: Leaves, spines: int | None) -> Tier
     first = leaves.classes[0]
     pair = intent.topology.links_per_pair
     hardware = first.hardware
-    block = None if spines is None or pair is None else pair * spines
+    block = None
+    if spines is not None and pair is not None:
+        block = pair * spines
     whole = whole_cages(intent.topology.wiring, hardware.up, leaves.uplinks or first.pair)
     ports = place_ports(hardware.cages, hardware.down, hardware.up, first.down, block, whole)
-    return _no_room(intent, hardware, first.down, block) if ports is None else ports
+    if ports is None:
+        return _no_room(intent, hardware, first.down, block)
+    return ports
 
 
 def _no_split(intent: Intent, hardware: TierHardware) -> Diagnostic:

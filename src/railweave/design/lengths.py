@@ -6,6 +6,7 @@ decides, and links of one breakout cable share its length.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import NamedTuple
 
 from railweave.cabling.assemblies import joined, sharing_plugs
@@ -43,15 +44,11 @@ def with_racks(intent: Intent, racks: Racks, fabric: Fabric, catalog: Catalog) -
     if placed is None:
         return fabric, diagnostics
     ports = device_ports(fabric, catalog)
-    runs = [
-        _Run(
-            link,
-            ports[link.lower][link.lower_port],
-            ports[link.upper][link.upper_port],
-            placed.run_mm(link.lower, link.upper),
-        )
-        for link in fabric.links
-    ]
+    runs = []
+    for link in fabric.links:
+        lower = ports[link.lower][link.lower_port]
+        upper = ports[link.upper][link.upper_port]
+        runs.append(_Run(link, lower, upper, placed.run_mm(link.lower, link.upper)))
     choice = _Choice(intent, racks, catalog)
     media = choice.of_all(runs)
     if len(media) < len(runs):
@@ -66,10 +63,10 @@ def with_racks(intent: Intent, racks: Racks, fabric: Fabric, catalog: Catalog) -
 def _is_beside(intent: Intent, name: str) -> bool:
     """Tell whether a name, or a stem with ``*``, is of a device of another fabric of the file."""
     kind = name.rstrip("*0123456789")
-    return any(
-        name.startswith(f"{other.fabric}-") or any(entry.name == kind for entry in other.nodes)
-        for other in intent.others
-    )
+    for other in intent.others:
+        if name.startswith(f"{other.fabric}-") or kind in {entry.name for entry in other.nodes}:
+            return True
+    return False
 
 
 def _lengths(cables: Sequence[CabledLink], runs_mm: Sequence[int], racks: Racks) -> list[int]:
@@ -94,6 +91,14 @@ class _Group(NamedTuple):
     length_mm: int
 
 
+def _group(runs: Sequence[_Run], longest: _Run) -> _Group:
+    ends = frozenset((run.lower.end, run.upper.end) for run in runs)
+    lower_cages = {run.lower.cage for run in runs}
+    upper_cages = {run.upper.cage for run in runs}
+    crosswise = len(lower_cages) > 1 and len(upper_cages) > 1
+    return _Group(ends, longest.link.level, crosswise, longest.length_mm)
+
+
 class _Choice:
     """The media of links: the cheapest that links all ends that share cages at the longest of their lengths."""
 
@@ -102,30 +107,29 @@ class _Choice:
         self._sold = racks.lengths_m
         self._layers = [*intent.cabling.by_level.items()]
         self._media = catalog.media()
-        self._known: dict[_Group, Medium | None] = {}
+        # Many groups are alike, and a choice compares all media.
+        self._medium_of: dict[_Group, Medium | None] = {}
         self._failed: dict[int, list[tuple[_Group, _Run]]] = {}
 
     def of_all(self, runs: Sequence[_Run]) -> Mapping[int, Medium]:
         """Return the medium of each link by its number, without those that no medium spans."""
-        found: dict[int, Medium] = {}
+        media: dict[int, Medium] = {}
         for numbers in joined([(run.lower.cage, run.upper.cage) for run in runs]):
             together = [runs[number] for number in numbers]
             longest = max(together, key=lambda run: run.length_mm)
-            ends = frozenset((run.lower.end, run.upper.end) for run in together)
-            sides = {run.lower.cage for run in together}, {run.upper.cage for run in together}
-            group = _Group(ends, longest.link.level, all(len(side) > 1 for side in sides), longest.length_mm)
-            if group not in self._known:
-                self._known[group] = self._choose(group)
-            medium = self._known[group]
+            group = _group(together, longest)
+            if group not in self._medium_of:
+                self._medium_of[group] = self._choose(group)
+            medium = self._medium_of[group]
             if medium is None:
                 self._failed.setdefault(group.level, []).append((group, longest))
             else:
-                found.update(dict.fromkeys(numbers, medium))
-        return found
+                media.update(dict.fromkeys(numbers, medium))
+        return media
 
     def _candidates(self, level: int) -> list[Medium]:
         wish = self._layers[level][1].media
-        return [one for one in self._media if wish in (None, one.id)]
+        return [medium for medium in self._media if wish in (None, medium.id)]
 
     def _choose(self, group: _Group) -> Medium | None:
         candidates = self._candidates(group.level)
@@ -146,7 +150,7 @@ class _Choice:
         return [self._blocker(level, failed, placed) for level, failed in sorted(self._failed.items())]
 
     def _blocker(self, level: int, failed: Sequence[tuple[_Group, _Run]], placed: RackLayout) -> Diagnostic:
-        group, run = max(failed, key=lambda one: one[1].length_mm)
+        group, run = max(failed, key=lambda failure: failure[1].length_mm)
         link = run.link
         layer, cable = self._layers[level]
         racks = [placed.places[name].rack for name in (link.lower, link.upper)]
@@ -155,21 +159,27 @@ class _Choice:
         others = len(failed) - 1
         if others:
             message = f"{message}; {counted(others, 'other link')} of cabling.{layer} cannot be made either"
-        fix = "place them nearer to each other" + ("" if cable.media is None else ", or write media: auto")
-        if any(one.id in self._sold for one in self._candidates(level)):
+        fix = "place them nearer to each other"
+        path = "racks"
+        if cable.media is not None:
+            fix += ", or write media: auto"
+            path = f"cabling.{layer}.media"
+        if any(medium.id in self._sold for medium in self._candidates(level)):
             fix = f"{fix}, or list longer cables in racks.lengths_m"
-        where = self._intent.where("racks" if cable.media is None else f"cabling.{layer}.media")
-        return error("P-4", message, where, fix=fix, devices=(link.lower, link.upper))
+        return error("P-4", message, self._intent.where(path), fix=fix, devices=(link.lower, link.upper))
 
     def _farthest(self, group: _Group) -> str:
         """Return in words how far the media go that may link the ends of a group."""
         reaches: dict[Medium, int] = {}
         for medium in self._candidates(group.level):
-            lengths_m = self._sold.get(medium.id) or medium.lengths_m
-            longest_m = max(lengths_m) if medium.id in self._sold or not medium.length_step_m else None
-            reach = self._reach_m(medium, group.ends)
-            reaches[medium] = reach if longest_m is None else min(reach, longest_m)
-        medium, farthest_m = max(reaches.items(), key=lambda one: one[1])
+            reaches[medium] = self._reach_m(medium, group.ends)
+            # Without a list of its lengths, a medium with a step is made as long as it is needed.
+            if medium.id in self._sold or not medium.length_step_m:
+                lengths_m = self._sold.get(medium.id) or medium.lengths_m
+                reaches[medium] = min(reaches[medium], max(lengths_m))
+        medium, farthest_m = max(reaches.items(), key=itemgetter(1))
+        if farthest_m < 0 and len(reaches) == 1:
+            return f"{medium.id} does not link their lanes"
         if farthest_m < 0:
-            return f"{medium.id} does not link their lanes" if len(reaches) == 1 else "none links their lanes"
+            return "none links their lanes"
         return f"{medium.id} is sold and reaches up to {farthest_m} m between them"
