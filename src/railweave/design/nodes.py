@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from railweave.design.layout import Layout, NodeGroup
@@ -29,27 +29,31 @@ def with_fewer_rails(intent: Intent) -> Intent | None:
     count = intent.topology.leaf.count
     if topology.rails is not None or topology.shape is not Shape.RAIL_OPTIMIZED or topology.leaves_per_nic > 1:
         return None
-    nics = [entry.nics.count for entry in intent.nodes]
     # One leaf is one switch, without a spine.
-    if count is None or count == 1 or count >= nics[0] or any(number % count for number in nics):
+    if count is None or count == 1 or count >= intent.nodes[0].nics.count:
+        return None
+    if any(entry.nics.count % count for entry in intent.nodes):
         return None
     return replace(intent, topology=topology.with_values(rails=count))
 
 
 def stripe_leaves(intent: Intent) -> int:
     """Return the leaves of a stripe in one plane."""
-    rails = rail_count(intent) if intent.topology.shape.has_rails else 1
-    return rails * intent.topology.leaves_per_nic
+    leaves_per_nic = intent.topology.leaves_per_nic
+    if not intent.topology.shape.has_rails:
+        return leaves_per_nic
+    return rail_count(intent) * leaves_per_nic
 
 
 def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
     """Return the ports of each entry's nodes; None where they do not divide evenly (check_intent reports RW103)."""
     planes = intent.topology.planes
     leaves = intent.topology.leaves_per_nic
-    rails = rail_count(intent)
-    groups = 1 if intent.topology.shape is Shape.RACK_ALIGNED else rails
+    groups = 1
+    if intent.topology.shape is not Shape.RACK_ALIGNED:
+        groups = rail_count(intent)
     share = groups * leaves
-    found = []
+    distributed = []
     for index, entry in enumerate(intent.nodes):
         own_ports = len(entry.nics.own_ports)
         per_plane = entry.nics.count * (own_ports // planes)
@@ -58,8 +62,8 @@ def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
         leaf = 0
         if has_own_class(intent, index):
             leaf = sum(has_own_class(intent, other) for other in range(index + 1))
-        found.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // share, leaf))
-    return tuple(found)
+        distributed.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // share, leaf))
+    return tuple(distributed)
 
 
 def host_ports(
@@ -71,26 +75,33 @@ def host_ports(
     Ports of one plane go to the rails in runs, so that all ports of a NIC in a plane share a rail where they can, and
     among themselves they take turns over the leaves that share the NIC.
     """
-    own_ports = entry.nics.own_ports
-    of_nic = len(own_ports) // planes
-    per_rail = max(1, entry.nics.count * of_nic // rails)
-    return tuple(
-        HostPort(
-            name=f"{interfaces}{nic}" if len(own_ports) == 1 else f"{interfaces}{nic}p{port}",
-            nic=nic,
-            port=port,
-            rail=(nic * of_nic + place // planes) // per_rail,
-            plane=place % planes,
-            speed_gbps=entry.nics.speed_gbps,
+    nics = entry.nics
+    of_nic = len(nics.own_ports) // planes
+    per_rail = max(1, nics.count * of_nic // rails)
+    ports = []
+    for nic, (place, port) in product(range(nics.count), enumerate(nics.own_ports)):
+        name = f"{interfaces}{nic}"
+        if len(nics.own_ports) > 1:
+            name += f"p{port}"
+        pci = _at(nics.pci_addresses, nic)
+        if pci:
             # The ports of a NIC are the functions of its PCI device.
-            pci=f"{pci[:-1]}{port}" if (pci := _at(entry.nics.pci_addresses, nic)) else "",
-            rdma=_at(entry.nics.rdma_devices, nic * entry.nics.ports + port),
-            cage=port // entry.nics.ports_of_a_cage,
-            leaf=place // planes % leaves_per_nic,
+            pci = f"{pci[:-1]}{port}"
+        ports.append(
+            HostPort(
+                name=name,
+                nic=nic,
+                port=port,
+                rail=(nic * of_nic + place // planes) // per_rail,
+                plane=place % planes,
+                speed_gbps=nics.speed_gbps,
+                pci=pci,
+                rdma=_at(nics.rdma_devices, nic * nics.ports + port),
+                cage=port // nics.ports_of_a_cage,
+                leaf=place // planes % leaves_per_nic,
+            )
         )
-        for nic in range(entry.nics.count)
-        for place, port in enumerate(own_ports)
-    )
+    return tuple(ports)
 
 
 class PortOnLeaf(NamedTuple):
@@ -107,16 +118,20 @@ class PortOnLeaf(NamedTuple):
 def ports_by_leaf(group: NodeGroup, layout: Layout) -> dict[tuple[int, int, int], list[PortOnLeaf]]:
     """Return a node's ports by (plane, rail, leaf of those that share a NIC) in their order on the leaf."""
     ports_of: dict[tuple[int, int, int], list[PortOnLeaf]] = {}
-    railed = layout.shape.has_rails
     for index, port in enumerate(host_ports(group.entry, layout.rails, layout.planes, layout.leaves_per_nic)):
-        on_leaf = ports_of.setdefault((port.plane, port.rail if railed else 0, port.leaf), [])
+        rail = 0
+        if layout.shape.has_rails:
+            rail = port.rail
+        on_leaf = ports_of.setdefault((port.plane, rail, port.leaf), [])
         on_leaf.append(PortOnLeaf(index, len(on_leaf), port.rail, port.nic, port.cage))
     return ports_of
 
 
 def _at(texts: tuple[str, ...], index: int) -> str:
     # The intent's checks report a list of the wrong length; the design continues for its own diagnostics.
-    return texts[index] if index < len(texts) else ""
+    if index >= len(texts):
+        return ""
+    return texts[index]
 
 
 def place_groups(
@@ -124,11 +139,12 @@ def place_groups(
 ) -> tuple[tuple[NodeGroup, ...], tuple[Diagnostic, ...]]:
     """Return the entries of nodes in their stripes, whose leaves are of ``classes``."""
     sharers = sharers_of(node_ports, classes[0])
-    stripe = node_ports[0].entry.stripe or intent.topology.stripe
-    places = attach(sharers, stripe, classes[0]) if sharers else ()
-    if places is None:
-        return (), (_sharers_exceed_leaf(intent, node_ports, sharers, classes[0]),)
-    attached = {sharer.entry.name: place for sharer, place in zip(sharers, places, strict=True)}
+    attached: dict[str, Attached] = {}
+    if sharers:
+        places = attach(sharers, node_ports[0].entry.stripe or intent.topology.stripe, classes[0])
+        if places is None:
+            return (), (_sharers_exceed_leaf(intent, node_ports, sharers, classes[0]),)
+        attached = {sharer.entry.name: place for sharer, place in zip(sharers, places, strict=True)}
     groups: list[NodeGroup] = []
     diagnostics: list[Diagnostic] = []
     for ports in node_ports:
@@ -197,7 +213,9 @@ def _node_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Diag
 
 def _stripe_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Diagnostic:
     nodes = ports.entry.stripe or intent.topology.stripe or 0
-    path = f"{ports.path}.stripe" if ports.entry.stripe else "topology.stripe"
+    path = "topology.stripe"
+    if ports.entry.stripe:
+        path = f"{ports.path}.stripe"
     return error(
         "RW204",
         f"a stripe of {nodes} nodes with {counted(ports.per_leaf, 'port')} each on a leaf needs"
@@ -228,18 +246,17 @@ def _sharers_exceed_leaf(
 
 def _shared_stripes(intent: Intent, groups: list[NodeGroup]) -> list[Diagnostic]:
     sharing = [group for group in groups if group.entry.share_leaves]
-    ordered = sorted((group for group in groups if group not in sharing), key=lambda group: group.first_stripe)
-    faults = [_begins_within(intent, before, after) for before, after in pairwise(ordered)]
+    owners = [group for group in groups if not group.entry.share_leaves]
+    owners.sort(key=lambda group: group.first_stripe)
+    pairs = list(pairwise(owners))
     for group in sharing:
         # Sharers have leaves of the first entry: those of the others, in later stripes, are not for them.
-        later = (after for after in ordered[1:] if after.end_stripe > group.first_stripe)
-        faults += [_begins_within(intent, group, after) for after in later]
-    return [fault for fault in faults if fault is not None]
+        pairs += [(group, after) for after in owners[1:] if after.end_stripe > group.first_stripe]
+    within = [(before, after) for before, after in pairs if after.first_stripe < before.end_stripe]
+    return [_begins_within(intent, before, after) for before, after in within]
 
 
-def _begins_within(intent: Intent, before: NodeGroup, after: NodeGroup) -> Diagnostic | None:
-    if after.first_stripe >= before.end_stripe:
-        return None
+def _begins_within(intent: Intent, before: NodeGroup, after: NodeGroup) -> Diagnostic:
     return error(
         "RW205",
         f"nodes {after.entry.name!r} begin in stripe {after.first_stripe}, where {before.entry.name!r} still are:"

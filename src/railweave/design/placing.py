@@ -47,23 +47,34 @@ def place_devices(
     A device's housing, where the catalog has it, gives the height and the draw that its entry leaves out. Names of
     devices of other fabrics in the same racks, which ``is_beside`` tells, are left out.
     """
-    racks, found = _racks(intent, where)
-    entries, unnamed = _entries(intent, racks, devices, where, is_beside)
-    found += unnamed
-    if found:
+    racks, misnamed_racks = _racks(intent, where)
+    entries, misnamed_devices = _entries(intent, racks, devices, where, is_beside)
+    if misnamed_racks or misnamed_devices:
         # Room is asked for once all names are right: a mistyped one would be reported again as missing room.
-        return None, tuple(found)
-    sizes = {name: _size(entry.keys, devices[name]) for entry in entries for name in entry.devices}
-    found = [fault for entry in entries for fault in _unsized(intent, entry, sizes, where)]
-    if found:
-        return None, tuple(found)
+        return None, (*misnamed_racks, *misnamed_devices)
+    sizes: dict[str, _Size] = {}
+    for entry in entries:
+        sizes.update({name: _size(entry.keys, devices[name]) for name in entry.devices})
+    unsized = [diagnostic for entry in entries for diagnostic in _unsized(intent, entry, sizes, where)]
+    if unsized:
+        return None, tuple(unsized)
     places, full = _fill(intent, entries, sizes, where)
-    found = full or list(_overloaded(intent, places, where))
-    if found:
-        return None, tuple(found)
-    tray_mm = top_mm(intent.units) if intent.tray_mm is None else intent.tray_mm
-    trunks = None if intent.trunks is None else Trunks(intent.trunks.connectors, intent.trunks.cord_m)
-    return RackLayout(intent.units, tray_mm, intent.slack_mm, racks, places, trunks), ()
+    if full:
+        return None, tuple(full)
+    overloaded = tuple(_overloaded(intent, places, where))
+    if overloaded:
+        return None, overloaded
+    return _layout(intent, racks, places), ()
+
+
+def _layout(intent: RacksIntent, racks: Mapping[str, Rack], places: Mapping[str, RackPlace]) -> RackLayout:
+    tray_mm = intent.tray_mm
+    if tray_mm is None:
+        tray_mm = top_mm(intent.units)
+    trunks = None
+    if intent.trunks is not None:
+        trunks = Trunks(intent.trunks.connectors, intent.trunks.cord_m)
+    return RackLayout(intent.units, tray_mm, intent.slack_mm, racks, places, trunks)
 
 
 class _Size(NamedTuple):
@@ -74,8 +85,13 @@ class _Size(NamedTuple):
 
 
 def _size(keys: Placed, housing: Housing | None) -> _Size:
-    units, power_w = (None, None) if housing is None else (housing.rack_units, housing.max_power_w)
-    return _Size(units if keys.height is None else keys.height, power_w if keys.power_w is None else keys.power_w)
+    height = keys.height
+    power_w = keys.power_w
+    if housing is not None and height is None:
+        height = housing.rack_units
+    if housing is not None and power_w is None:
+        power_w = housing.max_power_w
+    return _Size(height, power_w)
 
 
 def _unsized(intent: RacksIntent, entry: _Entry, sizes: Mapping[str, _Size], where: Places) -> Iterator[Diagnostic]:
@@ -94,36 +110,42 @@ def _unsized(intent: RacksIntent, entry: _Entry, sizes: Mapping[str, _Size], whe
 
 def _racks(intent: RacksIntent, where: Places) -> tuple[dict[str, Rack], list[Diagnostic]]:
     racks: dict[str, Rack] = {}
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     across_mm = 0
     for number, row in enumerate(intent.rows):
         across_mm += row.distance_mm or 0
         if any(row.name == before.name for before in intent.rows[:number]):
             message = f"a row before is named `{row.name}` too"
             fix = "give each row a name of its own"
-            found.append(error(UNPLACED, message, where(f"racks.rows[{number}].name"), fix=fix))
+            diagnostics.append(error(UNPLACED, message, where(f"racks.rows[{number}].name"), fix=fix))
         names = _named(row.racks, (), f"racks.rows[{number}].racks")
         for index, (name, path) in enumerate(names):
             if name in racks:
                 message = f"rack `{name}` is already in row `{racks[name].row}`"
-                found.append(error(UNPLACED, message, where(path), fix="list each rack once, under a name of its own"))
+                fix = "list each rack once, under a name of its own"
+                diagnostics.append(error(UNPLACED, message, where(path), fix=fix))
             else:
                 along_mm = row.start_mm + index * intent.rack_distance_mm
                 racks[name] = Rack(name, row.name, along_mm, across_mm)
-    return racks, found
+    return racks, diagnostics
 
 
-def _named(texts: Sequence[str], known: Collection[str], path: str) -> Iterator[tuple[str, str]]:
-    """Yield the names that are written, ranges by their names, each with its path; a name may look like a range."""
+def _named(texts: Sequence[str], existing: Collection[str], path: str) -> Iterator[tuple[str, str]]:
+    """Yield the names that are written, each with its path."""
     for index, text in enumerate(texts):
-        if text.endswith("*"):
-            stem = text[:-1]
-            numbered = (name for name in known if name.startswith(stem) and name[len(stem) :].isdecimal())
-            names = tuple(sorted(numbered, key=natural_key)) or (text,)
-        else:
-            names = (text,) if text in known else names_in_range(text)
-        for name in names:
+        for name in _names_of(text, existing):
             yield name, f"{path}[{index}]"
+
+
+def _names_of(text: str, existing: Collection[str]) -> Sequence[str]:
+    """Return the names of a range or of a stem with ``*``; a name that exists may look like a range."""
+    if text.endswith("*"):
+        stem = text[:-1]
+        numbered = (name for name in existing if name.startswith(stem) and name[len(stem) :].isdecimal())
+        return tuple(sorted(numbered, key=natural_key)) or (text,)
+    if text in existing:
+        return (text,)
+    return names_in_range(text)
 
 
 def _entries(
@@ -135,36 +157,61 @@ def _entries(
 ) -> tuple[list[_Entry], list[Diagnostic]]:
     """Return the entries, and what is wrong with the names in them."""
     entries = []
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     placed: dict[str, str] = {}
     for index, keys in enumerate(intent.devices):
         entry = _Entry(keys, f"racks.devices[{index}]", [], [])
         entries.append(entry)
-        unknown: dict[str, list[str]] = {}
-        twice: dict[str, list[str]] = {}
-        for name, path in _named(keys.devices, devices, f"{entry.path}.devices"):
-            if name not in devices:
-                if not is_beside(name):
-                    unknown.setdefault(path, []).append(name)
-            elif name in placed:
-                twice.setdefault(path, []).append(name)
-            else:
-                placed[name] = path
-                entry.devices.append(name)
-        found += [_no_device(names, devices, where(path)) for path, names in unknown.items()]
-        found += [_placed_twice(names, where(path), where(placed[names[0]])) for path, names in twice.items()]
-        for name, path in _named(keys.racks, racks, f"{entry.path}.racks"):
-            if name in racks:
-                entry.racks.append(name)
-            else:
-                fix = f"{suggestion(name, tuple(racks))}list it in a row, or name one of {compact(racks)}"
-                found.append(error(UNPLACED, f"no row has a rack `{name}`", where(path), fix=fix))
+        diagnostics += _add_devices(entry, placed, devices, where, is_beside)
+        diagnostics += _add_racks(entry, racks, where)
     missing = [name for name in devices if name not in placed]
     if missing:
-        message = f"{compact(missing)} {'has' if len(missing) == 1 else 'have'} no place in a rack"
+        message = f"{_has(missing)} no place in a rack"
         fix = "add an entry with `devices`, `racks` and `height` for them"
-        found.append(error(UNPLACED, message, where("racks.devices"), fix=fix, devices=tuple(missing)))
-    return entries, found
+        diagnostics.append(error(UNPLACED, message, where("racks.devices"), fix=fix, devices=tuple(missing)))
+    return entries, diagnostics
+
+
+def _add_devices(
+    entry: _Entry,
+    placed: dict[str, str],
+    devices: Collection[str],
+    where: Places,
+    is_beside: Callable[[str], bool],
+) -> Iterator[Diagnostic]:
+    """Add the devices that an entry names, and yield the names of none, and of those that are ``placed`` before, by the
+    path that placed them."""
+    unknown: dict[str, list[str]] = {}
+    twice: dict[str, list[str]] = {}
+    for name, path in _named(entry.keys.devices, devices, f"{entry.path}.devices"):
+        if name in placed:
+            twice.setdefault(path, []).append(name)
+        elif name in devices:
+            placed[name] = path
+            entry.devices.append(name)
+        elif not is_beside(name):
+            unknown.setdefault(path, []).append(name)
+    for path, names in unknown.items():
+        yield _no_device(names, devices, where(path))
+    for path, names in twice.items():
+        yield _placed_twice(names, where(path), where(placed[names[0]]))
+
+
+def _add_racks(entry: _Entry, racks: Collection[str], where: Places) -> Iterator[Diagnostic]:
+    """Add the racks that an entry names, and yield the names of none."""
+    for name, path in _named(entry.keys.racks, racks, f"{entry.path}.racks"):
+        if name in racks:
+            entry.racks.append(name)
+        else:
+            fix = f"{suggestion(name, tuple(racks))}list it in a row, or name one of {compact(racks)}"
+            yield error(UNPLACED, f"no row has a rack `{name}`", where(path), fix=fix)
+
+
+def _has(names: Sequence[str]) -> str:
+    """Return names with their verb."""
+    if len(names) == 1:
+        return f"{compact(names)} has"
+    return f"{compact(names)} have"
 
 
 def _no_device(names: Sequence[str], devices: Collection[str], where: Where) -> Diagnostic:
@@ -173,7 +220,7 @@ def _no_device(names: Sequence[str], devices: Collection[str], where: Where) -> 
 
 
 def _placed_twice(names: Sequence[str], where: Where, before: Where) -> Diagnostic:
-    message = f"{compact(names)} {'has' if len(names) == 1 else 'have'} a place in line {before.line} already"
+    message = f"{_has(names)} a place in line {before.line} already"
     return error(UNPLACED, message, where, fix="give each device one place", devices=tuple(names))
 
 
@@ -183,64 +230,100 @@ def _fill(
     """Return the places of all devices, or the entries for which there is no room."""
     places: dict[str, RackPlace] = {}
     taken: dict[str, dict[int, str]] = {}
-    found: list[Diagnostic] = []
-    for entry in sorted(entries, key=lambda one: one.keys.unit is None):
+    diagnostics: list[Diagnostic] = []
+    for entry in sorted(entries, key=lambda entry: entry.keys.unit is None):
         room = entry.per_rack * len(entry.racks)
         if len(entry.devices) > room:
-            each = f"{counted(len(entry.racks), 'rack')} with {entry.per_rack} each"
-            message = f"{counted(len(entry.devices), 'device')} do not fit in {each}"
+            in_all = f"{counted(len(entry.racks), 'rack')} with {entry.per_rack} each"
+            message = f"{counted(len(entry.devices), 'device')} do not fit in {in_all}"
             fix = "name more racks, or raise `per_rack`"
-            found.append(error(NO_ROOM, message, where(f"{entry.path}.racks"), fix=fix))
+            diagnostics.append(error(NO_ROOM, message, where(f"{entry.path}.racks"), fix=fix))
             continue
-        full: list[tuple[str, str, str]] = []
+        full: list[_Full] = []
         for rack, devices in entry.in_racks():
-            units = taken.setdefault(rack, {})
-            above = entry.keys.unit
-            for name in devices:
-                height = sizes[name].height or 1
-                unit, why = _unit(intent.units, units, above, height)
-                above = None if above is None else above + height
-                if why:
-                    full.append((name, rack, why))
-                    continue
-                units.update(dict.fromkeys(range(unit, unit + height), name))
-                places[name] = RackPlace(rack, unit, height, sizes[name].power_w)
+            full += _fill_rack(rack, devices, entry.keys.unit, sizes, taken.setdefault(rack, {}), places, intent.units)
         if full:
-            found.append(_no_room(entry, full, where))
-    return places, found
+            diagnostics.append(_no_room(entry, full, where))
+    return places, diagnostics
 
 
-def _unit(units: int, taken: dict[int, str], stated: int | None, height: int) -> tuple[int, str]:
-    """Return the lowest unit of a device, the ``stated`` one or the first with room above it, and why it cannot stand
-    there."""
-    if stated is not None:
-        top = stated + height - 1
-        if top > units:
-            return stated, f"its units {stated} to {top} end above the {units} of a rack"
-        in_the_way = next((taken[one] for one in range(stated, top + 1) if one in taken), "")
-        return stated, f"its units {stated} to {top} are taken by {in_the_way}" if in_the_way else ""
+class _Full(NamedTuple):
+    """A device without room in its rack, and why."""
+
+    device: str
+    rack: str
+    why: str
+
+
+def _fill_rack(
+    rack: str,
+    devices: Sequence[str],
+    stated: int | None,
+    sizes: Mapping[str, _Size],
+    taken: dict[int, str],
+    places: dict[str, RackPlace],
+    units: int,
+) -> Iterator[_Full]:
+    """Place devices in a rack, from the ``stated`` unit upwards or in the lowest free units, and yield those without
+    room; ``taken`` are the units with the devices in them, of ``units`` in all."""
+    for name in devices:
+        height = sizes[name].height or 1
+        if stated is None:
+            unit = _lowest_free(units, taken, height)
+            why = ""
+            if unit is None:
+                why = _why_none_is_free(units, taken, height)
+        else:
+            unit = stated
+            why = _why_not_at(unit, height, taken, units)
+            # The next one stands above it, whether or not it fits.
+            stated += height
+        if unit is None or why:
+            yield _Full(name, rack, why)
+            continue
+        taken.update(dict.fromkeys(range(unit, unit + height), name))
+        places[name] = RackPlace(rack, unit, height, sizes[name].power_w)
+
+
+def _why_not_at(unit: int, height: int, taken: Mapping[int, str], units: int) -> str:
+    """Return why a device cannot stand at ``unit``, empty where it can."""
+    top = unit + height - 1
+    if top > units:
+        return f"its units {unit} to {top} end above the {units} of a rack"
+    for place in range(unit, top + 1):
+        if place in taken:
+            return f"its units {unit} to {top} are taken by {taken[place]}"
+    return ""
+
+
+def _lowest_free(units: int, taken: Mapping[int, str], height: int) -> int | None:
+    """Return the lowest unit with room for a device above it."""
     for unit in range(1, units - height + 2):
-        if not any(one in taken for one in range(unit, unit + height)):
-            return unit, ""
+        if taken.keys().isdisjoint(range(unit, unit + height)):
+            return unit
+    return None
+
+
+def _why_none_is_free(units: int, taken: Mapping[int, str], height: int) -> str:
     free = units - len(taken)
     if height == 1:
-        return 0, f"no rack unit is free, {free} of {units} in all"
-    return 0, f"no {height} adjacent rack units are free, {free} of {units} in all"
+        return f"no rack unit is free, {free} of {units} in all"
+    return f"no {height} adjacent rack units are free, {free} of {units} in all"
 
 
-def _no_room(entry: _Entry, full: Sequence[tuple[str, str, str]], where: Places) -> Diagnostic:
-    name, rack, why = full[0]
-    others = len(full) - 1
-    more = (
-        f"; {counted(others, 'other')} of this entry {'has' if others == 1 else 'have'} no room either"
-        if others
-        else ""
-    )
-    key = "unit" if entry.keys.unit is not None else "racks"
-    fix = "choose other units, or place fewer in each rack" if key == "unit" else "name more racks, or move others away"
-    message = f"there is no room for {name} in rack {rack}: {why}{more}"
-    names = tuple(device for device, _, _ in full)
-    return error(NO_ROOM, message, where(f"{entry.path}.{key}"), fix=fix, devices=names)
+def _no_room(entry: _Entry, full: Sequence[_Full], where: Places) -> Diagnostic:
+    first, *others = full
+    message = f"there is no room for {first.device} in rack {first.rack}: {first.why}"
+    if len(others) == 1:
+        message += "; 1 other of this entry has no room either"
+    elif others:
+        message += f"; {counted(len(others), 'other')} of this entry have no room either"
+    path = f"{entry.path}.racks"
+    fix = "name more racks, or move others away"
+    if entry.keys.unit is not None:
+        path = f"{entry.path}.unit"
+        fix = "choose other units, or place fewer in each rack"
+    return error(NO_ROOM, message, where(path), fix=fix, devices=tuple(fault.device for fault in full))
 
 
 def _overloaded(intent: RacksIntent, places: dict[str, RackPlace], where: Places) -> Iterator[Diagnostic]:
@@ -255,6 +338,8 @@ def _overloaded(intent: RacksIntent, places: dict[str, RackPlace], where: Places
         if draw_w > intent.power_w:
             racks.setdefault(draw_w, []).append(rack)
     for draw_w, names in racks.items():
-        who = f"rack {names[0]} draws" if len(names) == 1 else f"racks {compact(names)} each draw"
-        message = f"{who} {draw_w:,} W, and a rack may draw {intent.power_w:,} W"
+        drawing = f"rack {names[0]} draws"
+        if len(names) > 1:
+            drawing = f"racks {compact(names)} each draw"
+        message = f"{drawing} {draw_w:,} W, and a rack may draw {intent.power_w:,} W"
         yield error(NO_ROOM, message, where("racks.power_w"), fix="place fewer devices in them, or raise `power_w`")

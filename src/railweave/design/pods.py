@@ -40,7 +40,11 @@ class Pods(NamedTuple):
     @property
     def each(self) -> str:
         """Return what has spines of its own, for a message; empty where all leaves reach all spines."""
-        return "rail" if self.apart else "pod" if self.tiers > 2 else ""
+        if self.apart:
+            return "rail"
+        if self.tiers > 2:
+            return "pod"
+        return ""
 
     @property
     def end(self) -> int:
@@ -51,7 +55,9 @@ class Pods(NamedTuple):
 def spine_ratio(intent: Intent) -> Fraction:
     """Return the oversubscription of a spine that is asked for."""
     top = intent.topology.super_spine
-    return asked_ratio(intent) if top is None or top.oversubscription is None else top.oversubscription
+    if top is None or top.oversubscription is None:
+        return asked_ratio(intent)
+    return top.oversubscription
 
 
 def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardware]) -> tuple[Pods | None, Faults]:
@@ -59,9 +65,7 @@ def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHard
     topology = intent.topology
     spine = hardware[1]
     if topology.shape is Shape.RAIL_ONLY:
-        faults = rails_exceed_spines(intent, leaves, spine)
-        every = tuple(range(leaves.rails))
-        return None if faults else Pods(2, 0, every, all_down(spine.cages, spine.down), 0, leaves.rails), faults
+        return _rails_apart(intent, leaves, spine)
     if topology.tiers == 3 or topology.reserve.pods is not None:
         return _split_spines(intent, leaves, hardware)
     if leaves.indexes <= spine.ports and (topology.tiers == 2 or _holds_growth(intent, leaves, spine.ports)):
@@ -73,16 +77,25 @@ def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHard
     return _split_spines(intent, leaves, hardware)
 
 
+def _rails_apart(intent: Intent, leaves: Leaves, spine: TierHardware) -> tuple[Pods | None, Faults]:
+    """Return a fabric of two tiers for each rail."""
+    faults = rails_exceed_spines(intent, leaves, spine)
+    if faults:
+        return None, faults
+    rails = tuple(range(leaves.rails))
+    return Pods(2, 0, rails, all_down(spine.cages, spine.down), 0, leaves.rails), ()
+
+
 def _split_spines(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardware]) -> tuple[Pods | None, Faults]:
     """Return the pods that the down ports of spines hold, where the others are for super-spines, today or later."""
     topology = intent.topology
     spine = hardware[1]
     split = automatic_split(spine.cages, spine.down, spine.up, spine_ratio(intent))
-    ports = None
-    if split is not None:
-        whole = whole_cages(topology.wiring, spine.up, split.up)
-        ports = place_ports(spine.cages, spine.down, spine.up, split.down, None, whole)
-    if split is None or ports is None:
+    if split is None:
+        return None, (_no_pod(intent, leaves, spine, None),)
+    whole = whole_cages(topology.wiring, spine.up, split.up)
+    ports = place_ports(spine.cages, spine.down, spine.up, split.down, None, whole)
+    if ports is None:
         return None, (_no_pod(intent, leaves, spine, None),)
     largest = split.down // (leaves.per_stripe * (topology.links_per_pair or 1))
     if largest == 0:
@@ -91,11 +104,19 @@ def _split_spines(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardwar
         return None, (_pod_too_large(intent, leaves, split, largest),)
     size = topology.pod or _automatic_size(intent, leaves, split, largest)
     pods = Pods(_tiers(intent, leaves, size), size, _pods_of(leaves, size), ports, split.up)
-    if topology.tiers == 2 and pods.tiers == 3:
-        return None, (_two_are_too_few(intent, leaves, size * leaves.per_stripe),)
-    if max(pods.end, topology.reserve.pods or 0) > hardware[2].ports:
-        return None, (_too_many_pods(intent, leaves, pods, hardware[2]),)
+    faults = _exceeding(intent, leaves, pods, hardware[2])
+    if faults:
+        return None, faults
     return pods, ()
+
+
+def _exceeding(intent: Intent, leaves: Leaves, pods: Pods, top: TierHardware) -> Faults:
+    """Return why pods are more than two tiers hold that are asked for, or than super-spines have ports for."""
+    if intent.topology.tiers == 2 and pods.tiers == 3:
+        return (_two_are_too_few(intent, leaves, pods.size * leaves.per_stripe),)
+    if max(pods.end, intent.topology.reserve.pods or 0) > top.ports:
+        return (_too_many_pods(intent, leaves, pods, top),)
+    return ()
 
 
 def _tiers(intent: Intent, leaves: Leaves, size: int) -> int:
@@ -103,7 +124,9 @@ def _tiers(intent: Intent, leaves: Leaves, size: int) -> int:
     topology = intent.topology
     if topology.tiers == 3 or topology.reserve.pods is None or _pods_of(leaves, size) != (0,):
         return 3
-    return 2 if topology.tiers == 2 or _holds_growth(intent, leaves, size * leaves.per_stripe) else 3
+    if topology.tiers == 2 or _holds_growth(intent, leaves, size * leaves.per_stripe):
+        return 2
+    return 3
 
 
 def _pods_of(leaves: Leaves, size: int) -> tuple[int, ...]:
@@ -139,40 +162,36 @@ class GroupTier(NamedTuple):
 
 def join_pods(intent: Intent, pods: Pods, spines: int, top: TierHardware) -> tuple[GroupTier | None, Faults]:
     """Return the super-spines of a group, where every pod has ``spines``."""
-    given = _given_super_spines(intent)
     most = max(pods.end, intent.topology.reserve.pods or 0)
     even = [count for count in range(1, pods.uplinks + 1) if pods.uplinks % count == 0]
     fitting = [count for count in even if most * (pods.uplinks // count) <= top.ports]
-    if given is None:
+    super_spine = intent.topology.super_spine
+    if super_spine is None or super_spine.count is None:
         return GroupTier(fitting[0], pods.uplinks // fitting[0]), ()
+    given = super_spine.count
     members, rest = divmod(given, spines)
-    counts = either([count * spines for count in fitting])
+    possible = f"use {either([count * spines for count in fitting])} super-spines"
     where = intent.where("topology.super_spine.count")
     if rest or members == 0:
         message = (
             f"{counted(given, 'super-spine')} cannot be shared out over {spines} groups: one for each spine of a pod"
         )
-        return None, (error("RW211", message, where, fix=f"use {counts} super-spines"),)
+        return None, (error("RW211", message, where, fix=possible),)
     if pods.uplinks % members:
         message = (
             f"{counted(members, 'super-spine')} of a group cannot share the {pods.uplinks} uplinks of a spine evenly:"
             f" {pods.uplinks} ÷ {members} is not whole"
         )
-        return None, (error("T-2", message, where, fix=f"use {counts} super-spines"),)
+        return None, (error("T-2", message, where, fix=possible),)
     pair = pods.uplinks // members
     if most * pair > top.ports:
         message = (
             f"{counted(most, 'pod')} × {counted(pair, 'link')} need {most * pair} ports on every super-spine; one has"
             f" {top.ports}"
         )
-        ways = f"use {counts} super-spines, or super-spines with {most * pair} ports"
-        return None, (error("T-3", message, where, fix=ways),)
+        fix = f"{possible}, or super-spines with {most * pair} ports"
+        return None, (error("T-3", message, where, fix=fix),)
     return GroupTier(members, pair), ()
-
-
-def _given_super_spines(intent: Intent) -> int | None:
-    top = intent.topology.super_spine
-    return None if top is None else top.count
 
 
 def share_out(intent: Intent, what: str, given: int | None, pods: int, each: str) -> tuple[int | None, Faults]:
@@ -268,7 +287,9 @@ def _too_many_pods(intent: Intent, leaves: Leaves, pods: Pods, top: TierHardware
             fix=f"reserve at most {top.ports} pods, or use super-spines with more ports",
         )
     has, held = _held(intent, leaves, top.ports * pods.size, "three tiers", f", {top.ports} pods")
-    path = "topology.super_spine" if intent.topology.super_spine else "nodes"
+    path = "nodes"
+    if intent.topology.super_spine:
+        path = "topology.super_spine"
     return error(
         "T-1",
         f"{has}; {held}",

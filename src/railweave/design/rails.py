@@ -39,14 +39,21 @@ def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: S
     # Nothing joins the leaves that share a NIC where there is no spine (RW128 refuses tiers: 1).
     if faults or topology.tiers not in (None, 1) or topology.leaves_per_nic > 1:
         return OneTier(None, faults)
-    switches = rails if rail_only else 1
+    switches = 1
+    tier_rails = 0
+    if rail_only:
+        switches = rails
+        tier_rails = rails
     hardware = classes[0].hardware
     ports = all_down(hardware.cages, hardware.down)
     one_switch = tuple(leaf._replace(down=ports.total, ports=ports) for leaf in classes)
     groups, faults = place_groups(intent, node_ports, one_switch)
     faults = faults or (*_spines(intent), *_counts(intent, switches), *_stripes(intent, groups, ports.total))
+    if faults and topology.tiers == 1:
+        return OneTier(None, faults)
+    # Automatic tiers are two where one does not do.
     if faults or (topology.tiers is None and not _holds_growth(intent, groups)):
-        return OneTier(None, faults if topology.tiers == 1 else ())
+        return OneTier(None, ())
     first = one_switch[0]._replace(ports=with_speeds(ports, parts_of_first(groups)))
     lowest = TierLayout(
         name=hardware.name,
@@ -55,7 +62,7 @@ def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: S
         ports=ports,
         down=hardware.down,
         reserve=switches,
-        rails=rails if rail_only else 0,
+        rails=tier_rails,
         group_size=1,
         groups=switches,
         group_reserve=1,
@@ -212,13 +219,16 @@ def _stripes(intent: Intent, groups: Sequence[NodeGroup], ports: int) -> Iterato
 def _switch_full(intent: Intent, group: NodeGroup, ports: int) -> Diagnostic:
     nodes = group.entry.count
     needed = group.entry.count * group.ports_per_leaf
-    what = "of a rail " if intent.topology.shape is Shape.RAIL_ONLY else ""
-    limit = "the stripe" if group.entry.stripe or intent.topology.stripe else f"a switch with {counted(ports, 'port')}"
+    what = "the one switch"
+    if intent.topology.shape is Shape.RAIL_ONLY:
+        what += " of a rail"
+    limit = f"a switch with {counted(ports, 'port')}"
+    if group.entry.stripe or intent.topology.stripe:
+        limit = "the stripe"
     ways = f"use at most {counted(group.stripe_nodes, 'node')}, switches with {needed} ports"
     return error(
         "T-1",
-        f"{counted(nodes, 'node')} need {needed} ports on the one switch {what}".rstrip()
-        + f"; {limit} holds {counted(group.stripe_nodes, 'node')}",
+        f"{counted(nodes, 'node')} need {needed} ports on {what}; {limit} holds {counted(group.stripe_nodes, 'node')}",
         intent.where(f"{group.path}.count"),
         fix=f"{ways}, or {_more_tiers(intent)}",
     )

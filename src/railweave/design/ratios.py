@@ -28,7 +28,9 @@ _PETABIT_GBPS = 1_000_000
 def asked_ratio(intent: Intent) -> Fraction:
     """Return the oversubscription asked for, by the workload where it is automatic."""
     given = intent.topology.oversubscription
-    return AUTOMATIC_RATIO[intent.workload.kind] if given is None else given
+    if given is None:
+        return AUTOMATIC_RATIO[intent.workload.kind]
+    return given
 
 
 def ratio_text(ratio: Fraction | float) -> str:

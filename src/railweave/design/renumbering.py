@@ -90,33 +90,25 @@ def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
         now = existing.get((switch.tier, switch.number))
         if now is None:
             continue
-        pairs = (
-            ("name", switch.name, now.name),
-            ("AS number", str(switch.asn), str(now.asn)),
-            ("loopback", ipv4_text(switch.loopback), ipv4_text(now.loopback)),
-            ("host block", _ipv4_block(old, switch), _ipv4_block(new, now)),
-            ("IPv6 host block", _ipv6_block(old, switch), _ipv6_block(new, now)),
-        )
-        yield from (
-            Renumbered(switch.name, what, before, after)
-            for what, before, after in pairs
-            if before and after and before != after
-        )
-        shared = old.nic_blocks.get(switch.name)
-        shares = new.nic_blocks.get(now.name)
-        if shared is not None and shares is not None and shared != shares:
-            yield Renumbered(switch.name, "block of NICs", str(shared), str(shares))
+        after = _identities(new, now)
+        for what, before in _identities(old, switch).items():
+            if what in after and before != after[what]:
+                yield Renumbered(switch.name, what, before, after[what])
 
 
-def _ipv4_block(fabric: Fabric, switch: Switch) -> str:
-    """Return a switch's host block, empty where it has none."""
+def _identities(fabric: Fabric, switch: Switch) -> dict[str, str]:
+    """Return the identities of a switch by what they are, without a family that it has no block of."""
+    identities = {"name": switch.name, "AS number": str(switch.asn), "loopback": ipv4_text(switch.loopback)}
     block = fabric.host_blocks.get(switch.name)
-    return "" if block is None else f"{ipv4_text(block[0])}/{block[1]}"
-
-
-def _ipv6_block(fabric: Fabric, switch: Switch) -> str:
+    if block is not None:
+        identities["host block"] = f"{ipv4_text(block[0])}/{block[1]}"
     first = fabric.ipv6_blocks.get(switch.name)
-    return "" if first is None else f"{ipv6_text(first)}/{IPV6_BLOCK_LENGTH}"
+    if first is not None:
+        identities["IPv6 host block"] = f"{ipv6_text(first)}/{IPV6_BLOCK_LENGTH}"
+    nics = fabric.nic_blocks.get(switch.name)
+    if nics is not None:
+        identities["block of NICs"] = str(nics)
+    return identities
 
 
 def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
@@ -150,13 +142,13 @@ def moved_cables(old: Fabric, new: Fabric) -> tuple[MovedCable, ...]:
 def _cables_between(fabric: Fabric, other: Fabric) -> dict[Ends, Link]:
     """Return the cables of ``fabric`` whose lower devices ``other`` has too."""
     kept = {_device(other, name) for name in (*other.switch_of, *other.host_of)}
-    found = {}
+    links = {}
     for link in fabric.links:
         device = _device(fabric, link.lower)
         if device in kept:
             upper = End(_device(fabric, link.upper), _place(fabric, link.upper, link.upper_port))
-            found[Ends(End(device, _place(fabric, link.lower, link.lower_port)), upper)] = link
-    return found
+            links[Ends(End(device, _place(fabric, link.lower, link.lower_port)), upper)] = link
+    return links
 
 
 def _place(fabric: Fabric, device: str, index: int) -> Hashable:
@@ -170,7 +162,9 @@ def _place(fabric: Fabric, device: str, index: int) -> Hashable:
 def _device(fabric: Fabric, name: str) -> tuple[str, str | int]:
     """Return what makes a device the same in two designs: its role with its number, or a GPU node's name."""
     switch = fabric.switch_of.get(name)
-    return ("host", name) if switch is None else (switch.tier.name, switch.number)
+    if switch is None:
+        return "host", name
+    return switch.tier.name, switch.number
 
 
 def _lower_end(fabric: Fabric, link: Link) -> tuple[object, Hashable]:

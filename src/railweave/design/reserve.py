@@ -1,5 +1,6 @@
 """The reserve: the leaves and spines that panels, address pools and AS ranges must have room for."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -30,43 +31,49 @@ class PoolNeed(NamedTuple):
 
 def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
     """Return the need of every pool for the reserve."""
-    low = layout.lowest
-    planes = layout.planes
-    loopbacks = addressing.loopbacks
-    leaves = low.reserve * planes
-    ports = low.ports.total
-    upper, above = _upper_loopbacks(layout)
-    needs = [
-        PoolNeed(
-            "loopbacks",
-            loopbacks,
-            2 * max(leaves + 1, upper),
-            (loopbacks.size // 2 - 1) // planes,
-            f"{leaves} leaves in its lower half and {above} in its upper half",
-        ),
-    ]
-    if (hosts := addressing.hosts) is not None:
-        block = host_block_size(layout)
-        holds = f"{leaves} leaves with {block} addresses each"
-        needs.append(PoolNeed("hosts", hosts, leaves * block, hosts.size // block // planes, holds))
+    needs = [_loopback_need(layout, addressing.loopbacks)]
+    if addressing.hosts is not None:
+        needs.append(_host_need(layout, addressing.hosts))
     if not addressing.unnumbered:
-        networks = f"{leaves} leaves with {ports} networks of 2 addresses each"
-        needs.append(
-            PoolNeed(
-                "links", addressing.links, 2 * leaves * ports, addressing.links.size // (2 * ports) // planes, networks
-            )
-        )
+        needs.append(_link_need(layout, addressing.links))
     if layout.leaves_per_nic > 1:
         needs.append(_nic_need(layout, addressing.nics))
-    if (pool := addressing.hosts_ipv6) is not None:
-        size = IPV6_BLOCK_SIZE
-        each = f"{leaves} leaves with one each"
-        needs.append(
-            PoolNeed("hosts_ipv6", pool, leaves * size, pool.size // size // planes, each, "networks of /64", size)
-        )
+    if addressing.hosts_ipv6 is not None:
+        needs.append(_ipv6_need(layout, addressing.hosts_ipv6))
     if layout.pod and not addressing.unnumbered:
         needs.append(_core_need(layout, addressing.core))
     return tuple(needs)
+
+
+def _loopback_need(layout: Layout, pool: Pool) -> PoolNeed:
+    leaves = layout.lowest.reserve * layout.planes
+    upper, above = _upper_loopbacks(layout)
+    # The first address of the lower half stays free.
+    fitting = (pool.size // 2 - 1) // layout.planes
+    holds = f"{leaves} leaves in its lower half and {above} in its upper half"
+    return PoolNeed("loopbacks", pool, 2 * max(leaves + 1, upper), fitting, holds)
+
+
+def _host_need(layout: Layout, pool: Pool) -> PoolNeed:
+    leaves = layout.lowest.reserve * layout.planes
+    block = host_block_size(layout)
+    holds = f"{leaves} leaves with {block} addresses each"
+    return PoolNeed("hosts", pool, leaves * block, pool.size // block // layout.planes, holds)
+
+
+def _link_need(layout: Layout, pool: Pool) -> PoolNeed:
+    leaves = layout.lowest.reserve * layout.planes
+    ports = layout.lowest.ports.total
+    holds = f"{leaves} leaves with {ports} networks of 2 addresses each"
+    return PoolNeed("links", pool, 2 * leaves * ports, pool.size // (2 * ports) // layout.planes, holds)
+
+
+def _ipv6_need(layout: Layout, pool: Pool) -> PoolNeed:
+    leaves = layout.lowest.reserve * layout.planes
+    size = IPV6_BLOCK_SIZE
+    holds = f"{leaves} leaves with one each"
+    fitting = pool.size // size // layout.planes
+    return PoolNeed("hosts_ipv6", pool, leaves * size, fitting, holds, "networks of /64", size)
 
 
 def _nic_need(layout: Layout, pool: Pool) -> PoolNeed:
@@ -109,20 +116,20 @@ def asn_leaves(layout: Layout, addressing: Addressing) -> int:
     """Return how many leaf indexes of a plane have AS numbers before they meet another tier's or the range's end."""
     first = addressing.leaf_asn
     end = next((last + 1 for low, last in PRIVATE_ASNS if low <= first <= last), first)
-    others = upper_asns(layout, addressing)
-    return (min((asn for asn in (end, *others) if asn >= first), default=first) - first) // layout.planes
+    above = [asn for asn in upper_asns(layout, addressing) if asn >= first]
+    return (min((end, *above)) - first) // layout.planes
 
 
 def upper_asns(layout: Layout, addressing: Addressing) -> dict[int, str]:
     """Return the AS numbers of spines and super-spines in the reserve, with whose they are."""
-    found = {
-        spine_asn(addressing, plane, pod): "spines"
-        for plane in range(layout.planes)
-        for pod in range(layout.spines.groups)
-    }
+    asns = {}
+    for plane in range(layout.planes):
+        for pod in range(layout.spines.groups):
+            asns[spine_asn(addressing, plane, pod)] = "spines"
     if layout.pod:
-        found |= {addressing.super_spine_asn + plane: "super-spines" for plane in range(layout.planes)}
-    return found
+        for plane in range(layout.planes):
+            asns[addressing.super_spine_asn + plane] = "super-spines"
+    return asns
 
 
 def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...]:
@@ -141,57 +148,71 @@ def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...
 def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
     low = layout.lowest
     spines = layout.spines
-    triples = [
-        ("leaves", low.reserve, low.indexes),
-        ("spines", spines.reserve, spines.group_size * spines.groups if layout.pod else spines.count),
-    ]
-    if layout.pod and spines.groups <= layout.pods[-1]:  # which makes the others too small as well
-        triples = [("pods", spines.groups, layout.pods[-1] + 1)]
-    return [
-        error(
-            "G-1",
-            f"the reserve of {reserved} {key} is smaller than the fabric of today, which needs {today}",
-            intent.where(f"topology.reserve.{key}"),
-            fix=f"reserve at least {today} {key}, or leave it out",
-        )
-        for key, reserved, today in triples
-        if reserved < today
-    ]
+    if layout.pod and spines.groups <= layout.pods[-1]:
+        # Too few pods make the reserve of leaves and spines too small as well.
+        return [_smaller_than_today(intent, "pods", spines.groups, layout.pods[-1] + 1)]
+    diagnostics = []
+    if low.reserve < low.indexes:
+        diagnostics.append(_smaller_than_today(intent, "leaves", low.reserve, low.indexes))
+    count = spines.count
+    if layout.pod:
+        count = spines.group_size * spines.groups
+    if spines.reserve < count:
+        diagnostics.append(_smaller_than_today(intent, "spines", spines.reserve, count))
+    return diagnostics
+
+
+def _smaller_than_today(intent: Intent, key: str, reserved: int, today: int) -> Diagnostic:
+    return error(
+        "G-1",
+        f"the reserve of {reserved} {key} is smaller than the fabric of today, which needs {today}",
+        intent.where(f"topology.reserve.{key}"),
+        fix=f"reserve at least {today} {key}, or leave it out",
+    )
 
 
 def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
     low = layout.lowest
     spines = layout.spines
-    needed = layout.reserved_leaves() * low.links_per_pair
     if layout.pod:
-        most = spines.groups * layout.pod_leaves
-        if low.reserve <= most:
+        if low.reserve <= spines.groups * layout.pod_leaves:
             return []
-        pods = -(-low.reserve // layout.pod_leaves)
-        return [
-            warning(
-                "T-3",
-                f"the reserve of {low.reserve} leaves does not fit into {counted(spines.groups, 'pod')} of"
-                f" {layout.pod_leaves}",
-                intent.where("topology.reserve.leaves"),
-                fix=f"reserve at most {most} leaves, or reserve.pods: {pods}",
-            )
-        ]
+        return [_reserve_exceeds_pods(intent, layout)]
+    needed = layout.reserved_leaves() * low.links_per_pair
     if needed <= spines.ports.down or not spines.count:
         return []
     if not low.fixed_pair:
         return [_reserve_exceeds_spines(intent, layout)]
-    each = layout.of_spines if low.rails else ""
     most = spines.ports.down // low.links_per_pair * layout.networks
     return [
         warning(
             "T-3",
-            f"the reserve of {layout.reserved_leaves()} leaves{each} × {low.links_per_pair} links needs"
+            f"the reserve of {_reserved_leaves(layout)} × {low.links_per_pair} links needs"
             f" {needed} ports on every spine; a spine has {spines.ports.down}",
             intent.where("topology.reserve.leaves"),
             fix=f"reserve at most {most} leaves, or use spines with more ports",
         )
     ]
+
+
+def _reserved_leaves(layout: Layout) -> str:
+    """Return the leaves of the reserve in words, in a rail-only fabric those of a rail."""
+    leaves = f"{layout.reserved_leaves()} leaves"
+    if layout.lowest.rails:
+        leaves += layout.of_spines
+    return leaves
+
+
+def _reserve_exceeds_pods(intent: Intent, layout: Layout) -> Diagnostic:
+    pods = layout.spines.groups
+    needed = -(-layout.lowest.reserve // layout.pod_leaves)
+    return warning(
+        "T-3",
+        f"the reserve of {layout.lowest.reserve} leaves does not fit into {counted(pods, 'pod')} of"
+        f" {layout.pod_leaves}",
+        intent.where("topology.reserve.leaves"),
+        fix=f"reserve at most {pods * layout.pod_leaves} leaves, or reserve.pods: {needed}",
+    )
 
 
 def _reserve_exceeds_spines(intent: Intent, layout: Layout) -> Diagnostic:
@@ -200,11 +221,11 @@ def _reserve_exceeds_spines(intent: Intent, layout: Layout) -> Diagnostic:
     spines = layout.spines
     pair = low.links_per_pair
     ports = spines.ports.down
-    each = layout.of_spines if low.rails else ""
-    ways = [
-        f"use topology.spine.count: {count * layout.networks}, which moves cables of an existing fabric"
-        for count in fitting_counts(low.uplinks, layout.shared_uplinks, layout.reserved_leaves(), ports)[:1]
-    ]
+    ways = []
+    counts = fitting_counts(low.uplinks, layout.shared_uplinks, layout.reserved_leaves(), ports)
+    if counts:
+        count = counts[0] * layout.networks
+        ways.append(f"use topology.spine.count: {count}, which moves cables of an existing fabric")
     if intent.topology.spine.count is None:
         # An automatic number would have one port for each leaf of a smaller reserve.
         pair_of_smaller = 1
@@ -215,7 +236,7 @@ def _reserve_exceeds_spines(intent: Intent, layout: Layout) -> Diagnostic:
         ways.append("use tiers: 3")
     return warning(
         "G-1",
-        f"the reserve of {layout.reserved_leaves()} leaves{each} × {counted(pair, 'link')} needs"
+        f"the reserve of {_reserved_leaves(layout)} × {counted(pair, 'link')} needs"
         f" {layout.reserved_leaves() * pair} ports on every spine; a spine has {ports}",
         intent.where("topology.reserve.leaves"),
         fix=", or ".join([*ways, f"use spines with {layout.reserved_leaves() * pair} ports"]),
@@ -252,46 +273,57 @@ def _pod_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
     pods = layout.spines.groups
     if not layout.pod:
         return []
-    found = []
+    diagnostics = []
     if pods > PODS:
         message = f"{pods} pods need {pods} AS numbers of spines in a plane, which has {PODS}"
-        found.append(error("B-1", message, intent.where("topology.reserve.pods"), fix=f"reserve at most {PODS} pods"))
+        fix = f"reserve at most {PODS} pods"
+        diagnostics.append(error("B-1", message, intent.where("topology.reserve.pods"), fix=fix))
     if not addressing.unnumbered and not intent.topology.asks_for_pods:
-        found += [
-            error(
+        diagnostics += _overlapping_core(intent)
+    return [*diagnostics, *_asns_of_pods(intent, layout)]
+
+
+def _overlapping_core(intent: Intent) -> Iterator[Diagnostic]:
+    """Yield the pools that overlap that of the links between spines and super-spines."""
+    addressing = intent.policies.addressing
+    for key, pool in addressing.pools.items():
+        if pool.meets(addressing.core):
+            yield error(
                 "B-3",
                 f"the pools of core ({addressing.core}) and {key} ({pool}) overlap",
                 intent.where(f"addressing.{key}"),
                 fix="choose pools apart from each other; an address would be given twice",
             )
-            for key, pool in addressing.pools.items()
-            if pool.meets(addressing.core)
-        ]
+
+
+def _asns_of_pods(intent: Intent, layout: Layout) -> Iterator[Diagnostic]:
+    """Yield AS numbers of spines that are not private, and of super-spines that meet these."""
+    addressing = intent.policies.addressing
+    pods = layout.spines.groups
     spines = range(addressing.spine_asn, spine_asn(addressing, layout.planes - 1, pods - 1) + 1)
     if not any(low <= spines[0] and spines[-1] <= last for low, last in PRIVATE_ASNS):
         message = (
             f"the AS numbers of the spines of {counted(pods, 'pod')}, {spines[0]} to {spines[-1]}, are not all private"
         )
         fix = "begin them lower, or reserve fewer pods"
-        found.append(error("B-1", message, intent.where("addressing.asn.spine"), fix=fix))
+        yield error("B-1", message, intent.where("addressing.asn.spine"), fix=fix)
     if layout.planes * (pods + 1) > len(upper_asns(layout, addressing)):
         message = f"the AS numbers of the super-spines, from {addressing.super_spine_asn}, meet those of the spines"
         fix = f"begin them outside {spines[0]} to {spines[-1]}"
-        found.append(error("B-1", message, intent.where("addressing.asn.super_spine"), fix=fix))
-    return found
+        yield error("B-1", message, intent.where("addressing.asn.super_spine"), fix=fix)
 
 
 def _pool_diagnostics(intent: Intent, layout: Layout, addressing: Addressing) -> list[Diagnostic]:
     """Return the pools that are too small for the fabric or for a reserve that is stated, and those that only prevent
     growth."""
     needed = {need.key: need.addresses for need in pool_needs(_required(intent, layout), addressing)}
-    found = []
+    diagnostics = []
     for need in pool_needs(layout, addressing):
         if needed[need.key] > need.pool.size:
-            found.append(_pool_too_small(intent, layout, need))
+            diagnostics.append(_pool_too_small(intent, layout, need))
         elif need.addresses > need.pool.size:
-            found.append(_growth_prevented(intent, layout, need))
-    return found
+            diagnostics.append(_growth_prevented(intent, layout, need))
+    return diagnostics
 
 
 def _required(intent: Intent, layout: Layout) -> Layout:
@@ -299,8 +331,11 @@ def _required(intent: Intent, layout: Layout) -> Layout:
     reserve = intent.topology.reserve
     lowest, *above = layout.tiers
     if reserve.leaves is None and reserve.pods is None:
-        ends = (leaf.block.base + leaf.block.leaves for leaf in layout.classes if leaf.block and leaf.reserve)
-        lowest = replace(lowest, reserve=max(lowest.indexes, *ends, 0))
+        leaves = lowest.indexes
+        for leaf in layout.classes:
+            if leaf.block and leaf.reserve:
+                leaves = max(leaves, leaf.block.base + leaf.block.leaves)
+        lowest = replace(lowest, reserve=leaves)
     if above and layout.pod and reserve.pods is None:
         above[0] = replace(above[0], groups=layout.pods[-1] + 1)
     elif above and reserve.spines is None and reserve.pods is None:
@@ -312,8 +347,9 @@ def _growth_prevented(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnos
     length = need.pool.bits - (need.addresses - 1).bit_length()
     ends = ""
     if need.leaves < layout.lowest.reserve:
-        plane = " a plane" if layout.planes > 1 else ""
-        ends = f"; growth ends at {counted(need.leaves, 'leaf')}{plane}"
+        ends = f"; growth ends at {counted(need.leaves, 'leaf')}"
+        if layout.planes > 1:
+            ends += " a plane"
     return info(
         "G-1",
         f"{need.key} {need.pool} has {need.pool.size // need.unit} {need.units}, enough for the fabric of today; all"
@@ -327,8 +363,10 @@ def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnosti
     length = need.pool.bits - (need.addresses - 1).bit_length()
     ways = f"use a /{length} or larger pool"
     if need.leaves >= layout.lowest.indexes and need.key != "loopbacks":
-        pods = need.leaves // layout.pod_leaves if layout.pod else 0
-        ways += f", or reserve.pods: {pods}" if pods else f", or reserve.leaves: {need.leaves}"
+        if layout.pod and need.leaves >= layout.pod_leaves:
+            ways += f", or reserve.pods: {need.leaves // layout.pod_leaves}"
+        else:
+            ways += f", or reserve.leaves: {need.leaves}"
     return error(
         "G-1",
         f"{need.key} {need.pool} has {need.pool.size // need.unit} {need.units}; the reserve needs"
@@ -350,14 +388,17 @@ def _asn_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
     stated = max(intent.topology.leaf.count or 1, intent.topology.reserve.leaves or 1)
     if not stated <= room < layout.lowest.reserve:
         return []
+    obstacle = "are not all private"
+    end = first + room + 1
     met = [asn for asn in above if first <= asn < first + count]
-    obstacle = f"meet {min(met)} of the {above[min(met)]}" if met else "are not all private"
+    if met:
+        end = min(met)
+        obstacle = f"meet {end} of the {above[end]}"
     return [
         error(
             "B-1",
             f"the AS numbers of the reserve's {counted(count, 'leaf')}, {first} to {first + count - 1}, {obstacle}",
             intent.where("addressing.asn.leaf"),
-            fix=f"begin {counted(count, 'number')} below {min(met) if met else first + room + 1} or lower,"
-            f" or reserve.leaves: {room}",
+            fix=f"begin {counted(count, 'number')} below {end} or lower, or reserve.leaves: {room}",
         )
     ]
