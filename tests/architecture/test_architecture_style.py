@@ -26,7 +26,8 @@ LEAST_COMMENTS_PER_100_LINES = {"src": 3.5, "tasks": 3, "topologies": 3}
 
 SHORT = (
     *("src/railweave/api/", "src/railweave/bom/", "src/railweave/catalog/", "src/railweave/checks/"),
-    *("src/railweave/cli/", "src/railweave/comparison/", "src/railweave/drawing/", "src/railweave/fabric/"),
+    *("src/railweave/cli/", "src/railweave/comparison/", "src/railweave/drawing/", "src/railweave/export/"),
+    "src/railweave/fabric/",
     *("src/railweave/hosts/", "src/railweave/intent/", "src/railweave/lab/", "src/railweave/plan/"),
     *("src/railweave/qos/", "src/railweave/report/", "src/railweave/routing/", "src/railweave/sonic/"),
     *("src/railweave/templates/", "src/railweave/yang/", "src/railweave/codec.py", "src/railweave/masking.py"),

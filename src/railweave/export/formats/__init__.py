@@ -1,0 +1,1 @@
+"""The export formats, one module each with its ``FORMAT``; ``export.registry`` lists them."""
