@@ -1,0 +1,1 @@
+"""Comparing the files that a consumer has with what the intent gives."""

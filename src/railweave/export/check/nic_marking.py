@@ -1,0 +1,153 @@
+"""Templates of NVIDIA's network operator that a cluster has, compared with the marking that the switches expect.
+
+The operator would set NICs differently from the switches: their packets would be lossy, or pause the wrong class. Each
+difference is shown with both places, the template's and the intent's.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from railweave.diagnostics import Diagnostic, Where, error, warning
+from railweave.export.check.placed import PlacedValue
+from railweave.export.formats.nic_configuration import (
+    NIC_TYPES,
+    ManagedKind,
+    has_rich_fields,
+    managed_kinds,
+    nic_templates,
+)
+from railweave.export.model import ExportSource
+from railweave.export.nodes import KIND_LABEL, NodeKind
+from railweave.fabric.policy import ClassRole
+from railweave.hosts.values import same_class
+
+KIND = "NicConfigurationTemplate"
+_FIX = "apply `railweave export nic-configuration`, or change the class in the intent, in phases"
+_QOS = ("spec", "template", "roceOptimized", "qos")
+# What the operator sets where a template with roceOptimized says nothing (pkg/configuration/configvalidation.go).
+_DEFAULTS = {"CNP_DSCP": "4", "CNP_802P_PRIO": "6", "ROCE_CC_PRIO_MASK": "255"}
+
+
+class _Setting(NamedTuple):
+    """A setting of a template and the value that the switches expect."""
+
+    path: tuple[str, ...]
+    intended: str
+    # The path of the intent that states it.
+    source: str
+
+
+def compare_templates(source: ExportSource, templates: Sequence[PlacedValue]) -> Iterator[Diagnostic]:
+    """Yield each setting of marking, PFC, ECN and cable length that contradicts the switches."""
+    kinds = managed_kinds(source)
+    for template in templates:
+        meant = [managed for managed in kinds if _selects(template, managed.kind)]
+        if not meant:
+            message = f"{KIND} {template.text('metadata', 'name')!r} selects no NIC of the intent ({source.top})"
+            yield warning("RW953", message, template.where, fix="correct nicSelector or nodeSelector")
+        for managed in meant:
+            yield from _compare(source, managed, template)
+    for kind, _ in kinds:
+        if not any(_selects(template, kind) for template in templates):
+            message = f"no {KIND} selects the {kind.host.nic_model} NICs of {kind.name!r}"
+            where = source.where(kind.fabric, "nodes")
+            yield error("RW953", f"{message} ({where})", Where(templates[0].where.file), fix=_FIX)
+
+
+def _selects(template: PlacedValue, kind: NodeKind) -> bool:
+    selector = template.at("spec", "nicSelector")
+    if selector is None or selector.text("nicType") != NIC_TYPES[kind.host.nic_model]:
+        return False
+    if template.text("spec", "nodeSelector", KIND_LABEL) not in ("", kind.name):
+        return False
+    addresses = {address.text() for address in selector.items("pciAddresses")}
+    own_addresses = {port.pci for port in kind.host.ports}
+    # Without addresses on either side the type alone selects.
+    return not addresses or own_addresses == {""} or not addresses.isdisjoint(own_addresses)
+
+
+def _compare(source: ExportSource, managed: ManagedKind, template: PlacedValue) -> Iterator[Diagnostic]:
+    kind = managed.kind
+    if template.text("spec", "template", "spectrumXOptimized", "enabled") == "true":
+        message = "spectrumXOptimized takes marking from the operator's profile, which is not compared"
+        place = template.at("spec", "template", "spectrumXOptimized") or template
+        yield warning("RW953", message, place.where, fix="compare the profile's DSCP and priorities with the intent")
+        return
+    if template.text("spec", "template", "roceOptimized", "enabled") != "true":
+        place = template.at("spec", "template") or template
+        classes = source.where(kind.fabric, "traffic_classes")
+        message = f"roceOptimized is off, so the operator sets no marking; the switches expect that of {classes}"
+        yield error("RW953", message, place.where, fix=_FIX)
+        return
+    (intended,) = nic_templates(source, [managed])
+    for setting in _settings(managed, intended["spec"]["template"]["roceOptimized"]["qos"], source.options.release):
+        yield from _setting(source, kind, template, setting)
+    yield from _firmware(source, kind, template, intended["spec"]["template"]["rawNvConfig"])
+
+
+def _settings(managed: ManagedKind, qos: Mapping[str, object], release: str) -> Iterator[_Setting]:
+    kind, marking = managed
+    rdma = _class_path(kind, ClassRole.RDMA)
+    yield _Setting(("trust",), str(qos["trust"]), rdma)
+    yield _Setting(("pfc",), str(qos["pfc"]), f"{rdma}.priority")
+    yield _Setting(("tos",), str(qos["tos"]), f"{rdma}.dscp")
+    if has_rich_fields(release):
+        yield _Setting(("cableLen",), str(kind.cable_m), "cabling.host.length_m")
+        yield _Setting(("ecn", "enabled"), "true", rdma)
+        yield _Setting(("ecn", "priority"), str(marking.priority), f"{rdma}.priority")
+        yield _Setting(("pauseFrames", "enabled"), "false", rdma)
+
+
+def _class_path(kind: NodeKind, role: ClassRole) -> str:
+    """Return the path of the class of a role that has a DSCP of its own."""
+    for number, traffic in enumerate(kind.fabric.policies.classes):
+        if traffic.role is role and traffic.dscp:
+            return f"traffic_classes[{number}]"
+    return "traffic_classes"
+
+
+def _stated(source: ExportSource, kind: NodeKind, path: str) -> str:
+    """Return where the intent states a value; a default has no place of its own."""
+    where = source.where(kind.fabric, path)
+    if (where.line, where.column) == (1, 1):
+        return f"{where.file}, by default of {path}"
+    return f"{where}, {path}"
+
+
+def _setting(source: ExportSource, kind: NodeKind, template: PlacedValue, setting: _Setting) -> Iterator[Diagnostic]:
+    where = _stated(source, kind, setting.source)
+    name = ".".join(("qos", *setting.path))
+    member = template.at(*_QOS, *setting.path)
+    if member is None:
+        place = template.at(*_QOS) or template
+        message = f"{name} is missing, the switches expect {setting.intended} ({where})"
+        yield error("RW953", message, place.where, fix=_FIX)
+        return
+    actual = member.text()
+    if actual == setting.intended:
+        return
+    # The last two bits of ToS are ECN's, which the operator's own setting decides.
+    if setting.path == ("tos",) and actual.isdigit() and same_class(int(actual), int(setting.intended)):
+        return
+    message = f"{name} is {actual}, the switches expect {setting.intended} ({where})"
+    yield error("RW953", message, member.where, fix=_FIX)
+
+
+def _firmware(
+    source: ExportSource, kind: NodeKind, template: PlacedValue, intended: Sequence[Mapping[str, str]]
+) -> Iterator[Diagnostic]:
+    """Yield firmware settings that the template or the operator's own defaults set to another value."""
+    actual = {entry.text("name"): entry for entry in template.items("spec", "template", "rawNvConfig")}
+    path = _class_path(kind, ClassRole.CNP)
+    where = _stated(source, kind, path)
+    for setting in intended:
+        name = setting["name"]
+        default = _DEFAULTS.get(name.rpartition("_P")[0], "")
+        entry = actual.get(name)
+        value = default if entry is None else entry.text("value")
+        if value == setting["value"]:
+            continue
+        place = entry or template.at("spec", "template", "rawNvConfig") or template
+        origin = "the operator's default for " if entry is None else ""
+        message = f"{origin}{name} is {value}, the switches expect {setting['value']} ({where})"
+        yield error("RW953", message, place.where, fix=_FIX)
