@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from by_check import sampled
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
+from random_fabrics import fabrics
 from reference_intents import REFERENCE_INTENTS
 
 from railweave.catalog.load import load_catalog
@@ -17,21 +18,7 @@ from railweave.drawing.scene import Scene
 from railweave.drawing.text import text
 from railweave.drawing.views import FABRIC, MOST_COLUMNS, part_keys, scene_of
 from railweave.fabric.model import Fabric
-from railweave.intent.load import load_intent, load_intent_text
-
-TWO_TIERS = """
-fabric: drawn
-workload: {{kind: inference}}
-nodes:
-  - {{name: gpu, count: {nodes}, gpus: 8, nics: {{count: {nics}, speed: 100G, ports: {planes}, model: connectx-6}}}}
-topology:
-  shape: {shape}
-  planes: {planes}
-  oversubscription: "8:1"
-  stripe: {stripe}
-  leaf: {{model: sonic-vs, downlink_speed: 100G, uplink_speed: 100G}}
-  spine: {{model: sonic-vs}}
-"""
+from railweave.intent.load import load_intent
 
 
 @cache
@@ -39,22 +26,6 @@ def reference(path: Path) -> Fabric:
     fabric = design(load_intent(path), load_catalog()).fabric
     assert fabric is not None
     return fabric
-
-
-@st.composite
-def fabrics(draw: st.DrawFn) -> Fabric:
-    stripe = draw(st.integers(1, 6))
-    written = TWO_TIERS.format(
-        nodes=draw(st.integers(1, 14)) * stripe - draw(st.integers(0, stripe - 1)),
-        nics=draw(st.sampled_from((1, 2, 4))),
-        planes=draw(st.sampled_from((1, 2))),
-        shape=draw(st.sampled_from(("rail-optimized", "rail-only"))),
-        stripe=stripe,
-    )
-    found = design(load_intent_text(written, "drawn.yml"), load_catalog()).fabric
-    assume(found is not None)
-    assert found is not None
-    return found
 
 
 def check_the_whole(fabric: Fabric, scene: Scene) -> None:

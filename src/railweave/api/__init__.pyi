@@ -53,6 +53,9 @@ from railweave.api.reports.bill import cable_labels as cable_labels
 from railweave.api.reports.comparison import compare as compare
 from railweave.api.reports.comparison import compare_designs as compare_designs
 from railweave.api.reports.drawing import draw as draw
+from railweave.api.reports.export import check_export as check_export
+from railweave.api.reports.export import export as export
+from railweave.api.reports.export import export_formats as export_formats
 from railweave.api.reports.page import report as report
 from railweave.api.reports.suggestions import suggest as suggest
 from railweave.api.repository import create_repository as create_repository

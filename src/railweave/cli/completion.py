@@ -96,6 +96,13 @@ def parts(ctx: typer.Context) -> Sequence[str]:
     return [FABRIC, *part_keys(fabric), *fabric.ports_of]
 
 
+def export_formats() -> Sequence[str]:
+    """Return the formats of ``export``."""
+    from railweave.export.registry import FORMATS
+
+    return [*FORMATS, "all"]
+
+
 def switches_listed(ctx: typer.Context, incomplete: str) -> Sequence[str]:
     """Return the switches and tiers behind those of a list with commas."""
     fabric = _fabric(ctx)

@@ -19,6 +19,7 @@ import typer
 from railweave.cli import (
     acceptance_commands,
     design_commands,
+    export_commands,
     fabric_commands,
     lab_commands,
     node_commands,
@@ -70,6 +71,7 @@ for module in (
     operation_commands,
     acceptance_commands,
     picture_commands,
+    export_commands,
     sim_commands,
     lab_commands,
     node_commands,

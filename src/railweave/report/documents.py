@@ -49,6 +49,7 @@ COMMANDS = (
     "draw",
     "drift",
     "explain",
+    "export",
     "facts collect",
     "failures",
     "hosts apply",

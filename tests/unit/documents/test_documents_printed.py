@@ -78,6 +78,10 @@ def offline(rig: Rig) -> None:
     rig.note("failures", "--rates", str(rates))
     for part in ("fabric", "stripe-0", LEAF):
         rig.note("draw", "--of", part)
+    rig.note("export", "all", "--out", str(rig.folder / "handed-on"))
+    rig.note("export", "--list")
+    rig.note("export", "slurm-tree")
+    rig.note("export", "--check", str(rig.folder / "handed-on" / "slurm-tree.conf"))
     rig.note("report", "--out", str(rig.folder / "fabric.html"))
     rig.note("render", "--out", str(rig.folder / "out"))
     for row in ("PORT", "router bgp"):

@@ -1,0 +1,39 @@
+"""The results of ``railweave export`` for a terminal and as JSON."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from railweave.export.model import Exported
+from railweave.wording import compact, counted
+
+
+def exported_json(exported: Exported, out: Path | None) -> dict[str, Any]:
+    """Return the document of ``export --json``: the files with their size, their text where none was written."""
+    files = []
+    for kind, (file, text) in exported.files.items():
+        entry: dict[str, Any] = {"format": kind, "file": file, "bytes": len(text.encode())}
+        if out is None:
+            entry["text"] = text
+        files.append(entry)
+    return {
+        "fabric": exported.fabric,
+        "out": None if out is None else str(out),
+        "files": files,
+        "left_out": [{"node": node, "reason": reason} for node, reason in exported.left_out.items()],
+        "without": [{"format": kind, "reason": reason} for kind, reason in exported.without.items()],
+        "warnings": list(exported.warnings),
+    }
+
+
+def exported_lines(exported: Exported, kind: str, out: Path) -> Iterator[str]:
+    """Yield what was written where, and what is not in it."""
+    size = sum(len(text.encode()) for _, text in exported.files.values())
+    yield f"{out}: {kind} of {exported.fabric}, {counted(len(exported.files), 'file')}, {size / 1000:,.1f} kB"
+    reasons: dict[str, list[str]] = {}
+    for node, why in exported.left_out.items():
+        reasons.setdefault(why, []).append(node)
+    for why, nodes in reasons.items():
+        yield f"left out: {compact(nodes)}: {why}"
+    for name, why in exported.without.items():
+        yield f"not written: {name}: {why}"
