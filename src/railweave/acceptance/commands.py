@@ -26,16 +26,17 @@ Argv = Mapping[str, tuple[str, ...]]
 class PairCommands:
     """The commands of the pairs of one round; servers of a node listen on different ports."""
 
-    def __init__(self, fabric: Fabric, policy: AcceptancePolicy, seconds: int, *, latency: bool = False) -> None:
+    def __init__(
+        self, fabric: Fabric, policy: AcceptancePolicy, seconds: int, queue_pairs: int, *, latency: bool = False
+    ) -> None:
         """Choose the programs: of bandwidth for ``seconds``, or of latency by iterations."""
         marked = marking(fabric.policies.classes)
-        self.queue_pairs = policy.queue_pairs
+        self.queue_pairs = queue_pairs
         self.message_bytes = policy.message_bytes
         self._seconds = str(seconds)
         self._program = "ib_write_bw"
         self._measured: tuple[str, ...] = ("-D", self._seconds, "-q", str(self.queue_pairs), "--report_gbits")
         if latency:
-            self.queue_pairs = 1
             self.message_bytes = policy.latency_bytes
             self._program = "ib_write_lat"
             # In duration mode there are no percentiles.

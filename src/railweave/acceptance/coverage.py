@@ -10,7 +10,7 @@ A link counts as loaded if both of its directions are: each needs enough flows, 
 that the judge demands.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, exp
 from typing import NamedTuple
 
@@ -30,6 +30,10 @@ class FlowCounts(NamedTuple):
     up: list[float]
     down: list[float]
 
+    def times(self, factor: int) -> "FlowCounts":
+        """Return the numbers while each pair has ``factor`` times as many queue pairs."""
+        return FlowCounts([factor * mean for mean in self.up], [factor * mean for mean in self.down])
+
 
 class LinkLoad(NamedTuple):
     """The probability that both directions of a link have been loaded, and the bits of the rounds that may have."""
@@ -44,7 +48,7 @@ class LeafRoutes(NamedTuple):
     # Up from the sender's leaf and down to the receiver's, by the place among the leaf's uplinks.
     up: Mapping[int, float]
     down: Mapping[int, float]
-    # Between the spines of different pods, by the number of the link.
+    # Between the spines of different pods, by the place of the link among those of its pod.
     core_up: Mapping[int, float]
     core_down: Mapping[int, float]
 
@@ -61,13 +65,11 @@ class Coverage:
         self._paths = paths
         self._covered_share = covered_share
         self._number = {switch.name: number for number, switch in enumerate(paths.fabric.switches)}
-        # Switches whose flows spread alike: of one pod, with the same spine at each of their uplinks.
-        numbers: dict[tuple[int, tuple[int, ...]], int] = {}
-        self._groups: list[int] = []
-        for number, links in enumerate(paths.up):
-            group = paths.pod[number], tuple(spine for _, spine in links)
-            self._groups.append(numbers.setdefault(group, len(numbers)))
-        self._routes: dict[tuple[int, int], LeafRoutes] = {}
+        # The links up from the spines of each pod.
+        self._core_links: dict[int, list[int]] = {}
+        self._shapes = self._shapes_of_leaves()
+        # By the shapes of two leaves, and whether they are of one pod.
+        self._routes: dict[tuple[int, int, bool], LeafRoutes] = {}
         self._regular = True
         # The bundle of each link by its number, and the speed of a bundle's links.
         self._bundle_of = self._regular_bundles()
@@ -79,6 +81,33 @@ class Coverage:
         self._missed_up = [1.0] * len(self._speeds_gbps)
         self._missed_down = [1.0] * len(self._speeds_gbps)
         self._rounds = [0] * len(self._speeds_gbps)
+
+    def _shapes_of_leaves(self) -> list[int]:
+        """Return of each leaf a number, equal for leaves whose flows spread alike, whichever pods they are of.
+
+        They have the same places of spines in their pod at their uplinks, and these spines the same super-spines.
+        """
+        paths = self._paths
+        places: dict[int, int] = {}
+        above: dict[int, list[tuple[int, ...]]] = {}
+        for number, switch in enumerate(paths.fabric.switches):
+            if not switch.tier.attaches_nodes:
+                spines = above.setdefault(paths.pod[number], [])
+                places[number] = len(spines)
+                spines.append(tuple(super_spine for _, super_spine in paths.up[number]))
+                self._core_links.setdefault(paths.pod[number], []).extend(link for link, _ in paths.up[number])
+        cores: dict[tuple[tuple[int, ...], ...], int] = {}
+        core_of = {pod: cores.setdefault(tuple(spines), len(cores)) for pod, spines in above.items()}
+        shapes: dict[tuple[int | None, tuple[int, ...]], int] = {}
+        numbers = []
+        for number, links in enumerate(paths.up):
+            shape = core_of.get(paths.pod[number]), tuple(places.get(upper, -1) for _, upper in links)
+            numbers.append(shapes.setdefault(shape, len(shapes)))
+        return numbers
+
+    def _shapes_of(self, ends: tuple[int, int]) -> tuple[int, int, bool]:
+        source, target = ends
+        return self._shapes[source], self._shapes[target], self._paths.pod[source] == self._paths.pod[target]
 
     def _regular_bundles(self) -> list[int]:
         """Return the bundle of each link: one for each leaf, and one for the uplinks of each pod."""
@@ -98,21 +127,32 @@ class Coverage:
             ends = self._number[sender.switch], self._number[receiver.switch]
             if ends[0] != ends[1]:
                 between[ends] = between.get(ends, 0) + queue_pairs
-        for source, target in between:
-            groups = self._groups[source], self._groups[target]
-            if groups not in self._routes:
-                self._routes[groups] = self._checked(self._routes_between(source, target), source, target)
+        for ends in between:
+            shapes = self._shapes_of(ends)
+            if shapes not in self._routes:
+                self._routes[shapes] = self._checked(self._routes_between(*ends), *ends)
         flows = FlowCounts([0.0] * len(self._speeds_gbps), [0.0] * len(self._speeds_gbps))
-        of_groups: dict[tuple[int, int], int] = {}
-        for (source, target), count in between.items():
-            groups = self._groups[source], self._groups[target]
-            of_groups[groups] = of_groups.get(groups, 0) + count
-            routes = self._routes[groups]
+        of_pods: dict[tuple[int, int, tuple[int, int, bool]], int] = {}
+        for ends, count in between.items():
+            source, target = ends
+            shapes = self._shapes_of(ends)
+            routes = self._routes[shapes]
             self._add_shares(flows.up, self._leaf_shares(routes.up, source), count)
             self._add_shares(flows.down, self._leaf_shares(routes.down, target), count)
-        for groups, count in of_groups.items():
-            self._add_shares(flows.up, self._routes[groups].core_up.items(), count)
-            self._add_shares(flows.down, self._routes[groups].core_down.items(), count)
+            pods = self._paths.pod[source], self._paths.pod[target], shapes
+            of_pods[pods] = of_pods.get(pods, 0) + count
+        for (first, last, shapes), count in of_pods.items():
+            routes = self._routes[shapes]
+            self._add_shares(flows.up, self._core_shares(routes.core_up, first), count)
+            self._add_shares(flows.down, self._core_shares(routes.core_down, last), count)
+        return flows
+
+    def flows_of_rounds(self, rounds: Sequence[Iterable[Pair]], queue_pairs: int) -> list[FlowCounts]:
+        """Return the mean numbers of flows of several rounds."""
+        flows = [self.flow_counts(pairs, queue_pairs) for pairs in rounds]
+        if len({len(of_round.up) for of_round in flows}) > 1:
+            # A later round has made each link a bundle of its own.
+            return [self.flow_counts(pairs, queue_pairs) for pairs in rounds]
         return flows
 
     def _leaf_shares(self, shares: Mapping[int, float], leaf: int) -> Iterable[tuple[int, float]]:
@@ -121,6 +161,10 @@ class Coverage:
             # All places have the share of the first.
             return ((links[0][0], shares[0]),)
         return ((links[place][0], share) for place, share in shares.items())
+
+    def _core_shares(self, shares: Mapping[int, float], pod: int) -> Iterable[tuple[int, float]]:
+        links = self._core_links[pod] if shares else ()
+        return ((links[place], share) for place, share in shares.items())
 
     def _add_shares(self, counts: list[float], shares: Iterable[tuple[int, float]], count: int) -> None:
         for link, share in shares:
@@ -166,6 +210,8 @@ class Coverage:
                 cores[spine] = [(link, ways) for link, ways in hops if ways]
             if cores[spine]:
                 places.append(place)
+        up_place = {link: place for place, link in enumerate(self._core_links[paths.pod[source]])}
+        down_place = {link: place for place, link in enumerate(self._core_links[paths.pod[target]])}
         core_up: dict[int, float] = {}
         core_down: dict[int, float] = {}
         arrivals: dict[int, float] = {}
@@ -173,9 +219,9 @@ class Coverage:
             hops_up = cores[paths.up[source][place][1]]
             for link, ways in hops_up:
                 share = 1 / len(places) / len(hops_up)
-                core_up[link] = core_up.get(link, 0.0) + share
+                core_up[up_place[link]] = core_up.get(up_place[link], 0.0) + share
                 for way, spine in ways:
-                    core_down[way] = core_down.get(way, 0.0) + share / len(ways)
+                    core_down[down_place[way]] = core_down.get(down_place[way], 0.0) + share / len(ways)
                     arrivals[spine] = arrivals.get(spine, 0.0) + share / len(ways)
         up = {place: 1 / len(places) for place in places}
         return LeafRoutes(up, self._down_shares(arrivals, target), core_up, core_down)
@@ -205,12 +251,31 @@ class Coverage:
 
     def add(self, flows: FlowCounts, flow_gbps: float, round_bit: int) -> None:
         """Count a round whose flows have at least ``flow_gbps`` while nothing collides."""
-        for missed, counts in ((self._missed_up, flows.up), (self._missed_down, flows.down)):
-            for bundle, mean in enumerate(counts):
-                if mean:
-                    needed_gbps = self._covered_share * self._speeds_gbps[bundle]
-                    missed[bundle] *= poisson_below(ceil(needed_gbps / (flow_gbps * _WORST_PART)), mean)
-                    self._rounds[bundle] |= round_bit
+        self._miss(self._missed_up, flows.up, flow_gbps)
+        self._miss(self._missed_down, flows.down, flow_gbps)
+        for bundle, means in enumerate(zip(flows.up, flows.down, strict=True)):
+            if any(means):
+                self._rounds[bundle] |= round_bit
+
+    def _miss(self, missed: list[float], counts: Iterable[float], flow_gbps: float) -> None:
+        """Multiply the probabilities that no round has loaded a direction by those of one more round."""
+        for bundle, mean in enumerate(counts):
+            if mean:
+                needed_gbps = self._covered_share * self._speeds_gbps[bundle]
+                missed[bundle] *= poisson_below(ceil(needed_gbps / (flow_gbps * _WORST_PART)), mean)
+
+    def below_after(
+        self, rounds: Iterable[FlowCounts], flow_gbps: float, confidence: float, links: Iterable[int]
+    ) -> list[int]:
+        """Return what `below` would return after more rounds, none of which is kept."""
+        kept = self._missed_up, self._missed_down
+        self._missed_up, self._missed_down = map(list, kept)
+        for flows in rounds:
+            self._miss(self._missed_up, flows.up, flow_gbps)
+            self._miss(self._missed_down, flows.down, flow_gbps)
+        below = self.below(confidence, links)
+        self._missed_up, self._missed_down = kept
+        return below
 
     def loads(self) -> Iterator[LinkLoad]:
         """Yield of every link by its number how probable it is that it has been loaded, and in which rounds."""

@@ -94,29 +94,37 @@ class PlanDraft:
     def links(self, catalog: Catalog) -> tuple[CoveredLink, ...]:
         """Return every link of the fabric with the rounds that may load it."""
         fabric = self._fabric
-        names = cable_names(fabric, catalog)
         ports_of = fabric.ports_of
-        rounds_of: dict[int, tuple[str, ...]] = {}
-        links = []
+        host_of = fabric.host_of
         loads = self.coverage.loads()
-        for link, name in zip(fabric.links, names, strict=True):
+        # Many links have one load, and what is stated of it is made once for each.
+        stated_of: dict[LinkLoad, tuple[float, tuple[str, ...]]] = {}
+        links = []
+        for link, name in zip(fabric.links, cable_names(fabric, catalog), strict=True):
             nic_port = None
             if link.is_access:
-                port = fabric.host_of[link.lower].ports[link.lower_port]
+                port = host_of[link.lower].ports[link.lower_port]
                 nic_port = NicPort(link.lower, port.nic, port.port)
-                # A NIC port has no choice of links: it is loaded in both directions, or it is not.
-                is_loaded = nic_port in self._senders and nic_port in self._receivers
-                load = LinkLoad(float(is_loaded), self._rounds_of_port.get(nic_port, 0))
+                load = self._port_load(nic_port)
             else:
                 load = next(loads)
-            if load.rounds not in rounds_of:
-                rounds_of[load.rounds] = self._round_ids(load.rounds)
+            stated = stated_of.get(load)
+            if stated is None:
+                stated = stated_of[load] = self._stated(load)
             lower = PortEnd(link.lower, ports_of[link.lower][link.lower_port].name)
             upper = PortEnd(link.upper, ports_of[link.upper][link.upper_port].name)
-            probability = floor(load.probability * _MILLION) / _MILLION
             place = (link.kind, link.speed_gbps, link.plane, link.rail, nic_port)
-            links.append(CoveredLink(name, lower, upper, probability, rounds_of[load.rounds], *place))
+            links.append(CoveredLink(name, lower, upper, *stated, *place))
         return tuple(links)
+
+    def _port_load(self, nic_port: NicPort) -> LinkLoad:
+        # A NIC port has no choice of links: it is loaded in both directions, or it is not.
+        is_loaded = nic_port in self._senders and nic_port in self._receivers
+        return LinkLoad(float(is_loaded), self._rounds_of_port.get(nic_port, 0))
+
+    def _stated(self, load: LinkLoad) -> tuple[float, tuple[str, ...]]:
+        probability = floor(load.probability * _MILLION) / _MILLION
+        return probability, self._round_ids(load.rounds)
 
     def _round_ids(self, bits: int) -> tuple[str, ...]:
         return tuple(planned.id for number, planned in enumerate(self.rounds) if bits >> number & 1)

@@ -56,6 +56,9 @@ from railweave.wording import command_line
 # Rounds that are added at most, so that a link which hardly any flow reaches does not keep the plan growing.
 _MOST_ADDED = 64
 
+# How many times as many queue pairs as other tests those of loaded rounds may have.
+_MORE_QUEUE_PAIRS = (2, 4)
+
 
 class PlanInput(NamedTuple):
     """What a plan follows from: equal inputs give equal bytes."""
@@ -146,6 +149,8 @@ class ToolRounds:
         self._shares = LimitShares(given.policy.fail, given.policy.warn)
         self._sizes = sizes_of(given.level, given.policy)
         self._rotations = rotations(lanes, given.level, given.seed)
+        # Of loaded and soak rounds.
+        self._loaded_queue_pairs = self._policy.queue_pairs
 
     def plan(self) -> None:
         """Add all rounds of the level, and more until every link is loaded."""
@@ -169,8 +174,8 @@ class ToolRounds:
     def _nic_pairs(self, pairs: Iterable[Pair], queue_pairs: int) -> list[NicPair]:
         return [NicPair(sender.nic_port, receiver.nic_port, queue_pairs) for sender, receiver in pairs]
 
-    def _commands(self, seconds: int, *, latency: bool = False) -> PairCommands:
-        return PairCommands(self._given.fabric, self._policy, seconds, latency=latency)
+    def _commands(self, seconds: int, queue_pairs: int, *, latency: bool = False) -> PairCommands:
+        return PairCommands(self._given.fabric, self._policy, seconds, queue_pairs, latency=latency)
 
     def _sources(self) -> list[list[list[Pair]]]:
         """Return the groups of pairs with a path of their own: of one rotation of each kind that has pairs."""
@@ -188,7 +193,7 @@ class ToolRounds:
             for number in spread(len(groups), max(1, most // len(sources))):
                 pairs = groups[number]
                 limits = isolated_limits(self._paths, self._nic_pairs(pairs, queue_pairs), self._shares)
-                self._add(RoundKind.ISOLATED, self._policy.seconds, pairs, limits)
+                self._add(RoundKind.ISOLATED, self._policy.seconds, pairs, queue_pairs, limits)
 
     def _loaded_rotations(self) -> int:
         """Return the number of loaded rounds of the level."""
@@ -196,34 +201,56 @@ class ToolRounds:
         return min(self._sizes.loaded, max(1, self._sizes.tests * 3 // 4 // ports), len(self._rotations))
 
     def _add_loaded(self) -> None:
-        for rotation in self._rotations[: self._loaded_rotations()]:
-            self._add_rotation(RoundKind.LOADED, self._policy.seconds, self._pairs(rotation))
+        coverage = self._draft.coverage
+        rounds = [self._pairs(rotation) for rotation in self._rotations[: self._loaded_rotations()]]
+        rounds = [pairs for pairs in rounds if pairs]
+        flows = coverage.flows_of_rounds(rounds, self._policy.queue_pairs)
+        factor = self._queue_pair_factor(rounds, flows)
+        self._loaded_queue_pairs *= factor
+        for pairs, counts in zip(rounds, flows, strict=True):
+            self._add_rotation(RoundKind.LOADED, self._policy.seconds, pairs, counts.times(factor))
+
+    def _queue_pair_factor(self, rounds: Sequence[Sequence[Pair]], flows: Sequence[FlowCounts]) -> int:
+        """Return how many times as many queue pairs let the rounds of the level load every link.
+
+        More queue pairs cost nothing, a further round of a large fabric a hundred thousand results. It is 1 if the
+        rounds load every link anyway, or if even the most queue pairs need a further round.
+        """
+        slowest_gbps = min((port.speed_gbps for pairs in rounds for pair in pairs for port in pair), default=0)
+        demanded = self._demanded()
+        for factor in (1, *_MORE_QUEUE_PAIRS):
+            counts = [of_round.times(factor) for of_round in flows]
+            flow_gbps = slowest_gbps / (factor * self._policy.queue_pairs)
+            if not self._draft.coverage.below_after(counts, flow_gbps, self._policy.confidence, demanded):
+                return factor
+        return 1
 
     def _add_rotation(
         self, kind: RoundKind, seconds: int, pairs: Sequence[Pair], flows: FlowCounts | None = None
     ) -> None:
         if not pairs:
             return
-        nic_pairs = self._nic_pairs(pairs, self._policy.queue_pairs)
-        limits = loaded_limits(self._paths, nic_pairs, self._shares, self._given.seed)
-        self._add(kind, seconds, pairs, limits.tests, limits.round, flows)
+        queue_pairs = self._loaded_queue_pairs
+        limits = loaded_limits(self._paths, self._nic_pairs(pairs, queue_pairs), self._shares, self._given.seed)
+        self._add(kind, seconds, pairs, queue_pairs, limits.tests, limits.round, flows)
 
     def _add(
         self,
         kind: RoundKind,
         seconds: int,
         pairs: Sequence[Pair],
+        queue_pairs: int,
         limits: Sequence[PairLimits],
         round_limits: tuple[MetricLimit, ...] = (),
         flows: FlowCounts | None = None,
     ) -> None:
         """Add a round that loads links."""
-        commands = self._commands(seconds)
+        commands = self._commands(seconds, queue_pairs)
         self._draft.add_pairs(kind, self._tool, seconds, pairs, commands, limits, round_limits)
         if flows is None:
-            flows = self._draft.coverage.flow_counts(pairs, self._policy.queue_pairs)
+            flows = self._draft.coverage.flow_counts(pairs, queue_pairs)
         slowest_gbps = min(port.speed_gbps for pair in pairs for port in pair)
-        self._draft.count_load(pairs, flows, slowest_gbps / self._policy.queue_pairs)
+        self._draft.count_load(pairs, flows, slowest_gbps / queue_pairs)
 
     def _add_incasts(self) -> None:
         senders_of: dict[tuple[int, int], int] = {}
@@ -245,7 +272,7 @@ class ToolRounds:
                 nic_pairs = self._nic_pairs(incast, self._policy.queue_pairs)
                 limits += incast_limits(self._paths, nic_pairs, self._shares)
             if pairs:
-                self._add(RoundKind.INCAST, self._policy.seconds, pairs, limits)
+                self._add(RoundKind.INCAST, self._policy.seconds, pairs, self._policy.queue_pairs, limits)
 
     def _cover(self) -> None:
         """Add loaded rounds until each link is loaded with the confidence of the intent, or nothing loads it more."""
@@ -260,7 +287,7 @@ class ToolRounds:
             if not missing or useless == len(candidates) or number == _MOST_ADDED:
                 return
             pairs = self._pairs(rotation)
-            flows = coverage.flow_counts(pairs, self._policy.queue_pairs)
+            flows = coverage.flow_counts(pairs, self._loaded_queue_pairs)
             if not coverage.reached(flows, missing):
                 useless += 1
                 continue
@@ -280,7 +307,7 @@ class ToolRounds:
                 return
             groups = sources[number % len(sources)]
             pairs = groups[number // len(sources) % len(groups)]
-            commands = self._commands(self._policy.seconds, latency=True)
+            commands = self._commands(self._policy.seconds, 1, latency=True)
             limits = [
                 latency_limits(self._paths, pair, self._policy.latency_bytes) for pair in self._nic_pairs(pairs, 1)
             ]

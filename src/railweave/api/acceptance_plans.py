@@ -2,6 +2,8 @@
 
 import gc
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from railweave.acceptance.document import PLAN_FILE, plan_blocks
@@ -35,11 +37,22 @@ def plan(
         scope = named_scope(fabric, only)
     gpus_of = {entry.name: entry.gpus or 0 for entry in designed.intent.nodes}
     policy = fabric.policies.acceptance
-    # The fabric never becomes garbage here; a hundred thousand tests would make Python look through it many times.
-    gc.freeze()
     given = PlanInput(fabric, designed.catalog, policy, designed.intent.sha256, gpus_of, level, seed, scope)
-    planned = plan_acceptance(given)
-    return summary_of(given, planned, _write_plan(planned, out))
+    with _without_collections():
+        planned = plan_acceptance(given)
+        return summary_of(given, planned, _write_plan(planned, out))
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Keep Python from looking for cycles: a plan has none, and a million values to look through many times."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _write_plan(planned: AcceptancePlan, out: Path) -> str:
