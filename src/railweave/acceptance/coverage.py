@@ -62,7 +62,7 @@ class Coverage:
 
     def __init__(self, paths: FabricPaths, covered_share: float) -> None:
         """Begin without rounds; a link is loaded if it carries ``covered_share`` of its rate."""
-        self._paths = paths
+        self.paths = paths
         self._covered_share = covered_share
         self._number = {switch.name: number for number, switch in enumerate(paths.fabric.switches)}
         # The links up from the spines of each pod.
@@ -87,7 +87,7 @@ class Coverage:
 
         They have the same places of spines in their pod at their uplinks, and these spines the same super-spines.
         """
-        paths = self._paths
+        paths = self.paths
         places: dict[int, int] = {}
         above: dict[int, list[tuple[int, ...]]] = {}
         for number, switch in enumerate(paths.fabric.switches):
@@ -107,17 +107,17 @@ class Coverage:
 
     def _shapes_of(self, ends: tuple[int, int]) -> tuple[int, int, bool]:
         source, target = ends
-        return self._shapes[source], self._shapes[target], self._paths.pod[source] == self._paths.pod[target]
+        return self._shapes[source], self._shapes[target], self.paths.pod[source] == self.paths.pod[target]
 
     def _regular_bundles(self) -> list[int]:
         """Return the bundle of each link: one for each leaf, and one for the uplinks of each pod."""
         numbers: dict[tuple[int, int | None], int] = {}
-        bundle_of = [0] * len(self._paths.speeds_gbps)
-        for lower, links in enumerate(self._paths.up):
-            is_leaf = self._paths.fabric.switches[lower].tier.attaches_nodes
+        bundle_of = [0] * len(self.paths.speeds_gbps)
+        for lower, links in enumerate(self.paths.up):
+            is_leaf = self.paths.fabric.switches[lower].tier.attaches_nodes
             leaf = lower if is_leaf else None
             for link, _ in links:
-                bundle_of[link] = numbers.setdefault((self._paths.pod[lower], leaf), len(numbers))
+                bundle_of[link] = numbers.setdefault((self.paths.pod[lower], leaf), len(numbers))
         return bundle_of
 
     def flow_counts(self, pairs: Iterable[Pair], queue_pairs: int) -> FlowCounts:
@@ -139,7 +139,7 @@ class Coverage:
             routes = self._routes[shapes]
             self._add_shares(flows.up, self._leaf_shares(routes.up, source), count)
             self._add_shares(flows.down, self._leaf_shares(routes.down, target), count)
-            pods = self._paths.pod[source], self._paths.pod[target], shapes
+            pods = self.paths.pod[source], self.paths.pod[target], shapes
             of_pods[pods] = of_pods.get(pods, 0) + count
         for (first, last, shapes), count in of_pods.items():
             routes = self._routes[shapes]
@@ -156,7 +156,7 @@ class Coverage:
         return flows
 
     def _leaf_shares(self, shares: Mapping[int, float], leaf: int) -> Iterable[tuple[int, float]]:
-        links = self._paths.up[leaf]
+        links = self.paths.up[leaf]
         if self._regular:
             # All places have the share of the first.
             return ((links[0][0], shares[0]),)
@@ -175,7 +175,7 @@ class Coverage:
 
     def _checked(self, routes: LeafRoutes, source: int, target: int) -> LeafRoutes:
         """Return routes; where they differ within a bundle, each link becomes one."""
-        paths = self._paths
+        paths = self.paths
         if not self._regular:
             return routes
         pods = paths.pod[source], paths.pod[target]
@@ -195,11 +195,11 @@ class Coverage:
         for values in (self._missed_up, self._missed_down):
             values[:] = [values[bundle] for bundle in self._bundle_of]
         self._rounds = [self._rounds[bundle] for bundle in self._bundle_of]
-        self._speeds_gbps = list(self._paths.speeds_gbps)
+        self._speeds_gbps = list(self.paths.speeds_gbps)
         self._bundle_of = list(range(len(self._speeds_gbps)))
 
     def _routes_between(self, source: int, target: int) -> LeafRoutes:
-        paths = self._paths
+        paths = self.paths
         if paths.pod[source] == paths.pod[target]:
             return self._routes_in_pod(source, target)
         places: list[int] = []
@@ -227,8 +227,8 @@ class Coverage:
         return LeafRoutes(up, self._down_shares(arrivals, target), core_up, core_down)
 
     def _routes_in_pod(self, source: int, target: int) -> LeafRoutes:
-        spines = [spine for _, spine in self._paths.up[source]]
-        places = [place for place, spine in enumerate(spines) if (spine, target) in self._paths.down]
+        spines = [spine for _, spine in self.paths.up[source]]
+        places = [place for place, spine in enumerate(spines) if (spine, target) in self.paths.down]
         arrivals: dict[int, float] = {}
         for place in places:
             arrivals[spines[place]] = arrivals.get(spines[place], 0.0) + 1 / len(places)
@@ -238,14 +238,14 @@ class Coverage:
     def _down_shares(self, arrivals: Mapping[int, float], target: int) -> dict[int, float]:
         """Return the shares of a leaf's links of what its spines hand down, each over its parallel links."""
         shares = {}
-        for place, (_, spine) in enumerate(self._paths.up[target]):
+        for place, (_, spine) in enumerate(self.paths.up[target]):
             if spine in arrivals:
-                shares[place] = arrivals[spine] / len(self._paths.down[spine, target])
+                shares[place] = arrivals[spine] / len(self.paths.down[spine, target])
         return shares
 
     def _ways_down(self, super_spine: int, target: int) -> list[tuple[int, int]]:
         """Return the links of a super-spine, with the spine below, that lead to a leaf."""
-        paths = self._paths
+        paths = self.paths
         ways = paths.to_pod.get((super_spine, paths.pod[target]), ())
         return [way for way in ways if (way[1], target) in paths.down]
 

@@ -95,7 +95,8 @@ class PlanDraft:
         """Return every link of the fabric with the rounds that may load it."""
         fabric = self._fabric
         ports_of = fabric.ports_of
-        host_of = fabric.host_of
+        # In the order of the links.
+        nic_ports = iter(self.coverage.paths.nics)
         loads = self.coverage.loads()
         # Many links have one load, and what is stated of it is made once for each.
         stated_of: dict[LinkLoad, tuple[float, tuple[str, ...]]] = {}
@@ -103,9 +104,10 @@ class PlanDraft:
         for link, name in zip(fabric.links, cable_names(fabric, catalog), strict=True):
             nic_port = None
             if link.is_access:
-                port = host_of[link.lower].ports[link.lower_port]
-                nic_port = NicPort(link.lower, port.nic, port.port)
-                load = self._port_load(nic_port)
+                nic_port = next(nic_ports)
+                # A NIC port has no choice of links: it is loaded in both directions, or it is not.
+                is_loaded = nic_port in self._senders and nic_port in self._receivers
+                load = LinkLoad(float(is_loaded), self._rounds_of_port.get(nic_port, 0))
             else:
                 load = next(loads)
             stated = stated_of.get(load)
@@ -116,11 +118,6 @@ class PlanDraft:
             place = (link.kind, link.speed_gbps, link.plane, link.rail, nic_port)
             links.append(CoveredLink(name, lower, upper, *stated, *place))
         return tuple(links)
-
-    def _port_load(self, nic_port: NicPort) -> LinkLoad:
-        # A NIC port has no choice of links: it is loaded in both directions, or it is not.
-        is_loaded = nic_port in self._senders and nic_port in self._receivers
-        return LinkLoad(float(is_loaded), self._rounds_of_port.get(nic_port, 0))
 
     def _stated(self, load: LinkLoad) -> tuple[float, tuple[str, ...]]:
         probability = floor(load.probability * _MILLION) / _MILLION

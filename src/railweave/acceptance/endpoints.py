@@ -6,6 +6,7 @@ of a lane are of different nodes, and a rotation of a lane is a round in which e
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from railweave.acceptance.model import NicPort, Tool
@@ -55,11 +56,14 @@ class Lane(NamedTuple):
     network: tuple[int, int | None]
     # Its ports are on switches that serve this rail alone.
     has_rail: bool
+    # Its ports by stripe.
+    stripes: tuple[tuple[Endpoint, ...], ...]
 
-    @property
-    def stripes(self) -> tuple[tuple[Endpoint, ...], ...]:
-        """Return its ports by stripe."""
-        return tuple(tuple(ports) for _, ports in groupby(self.ports, key=lambda port: port.stripe))
+    def with_ports(self, ports: Iterable[Endpoint]) -> "Lane":
+        """Return a lane of other ports, which are in the order of the stripes."""
+        ordered = tuple(ports)
+        stripes = tuple(tuple(of_stripe) for _, of_stripe in groupby(ordered, key=attrgetter("stripe")))
+        return self._replace(ports=ordered, stripes=stripes)
 
 
 def lanes_of(fabric: Fabric) -> tuple[Lane, ...]:
@@ -74,7 +78,7 @@ def lanes_of(fabric: Fabric) -> tuple[Lane, ...]:
     for key, ports in sorted(_with_peers(members).items()):
         ordered = tuple(endpoint for _, endpoint in sorted(ports, key=lambda port: port[0]))
         has_rail = fabric.switch_of[ordered[0].switch].rail is not None
-        lanes.append(Lane(key, ordered, network_of[key], has_rail))
+        lanes.append(Lane(key, (), network_of[key], has_rail, ()).with_ports(ordered))
     return tuple(lanes)
 
 
@@ -142,10 +146,10 @@ def _ordinals(host: Host) -> Iterator[int]:
 
 def _address(fabric: Fabric, link: Link) -> str:
     """Return the address of a NIC port in the family that RDMA uses."""
-    network = fabric.ipv6_network(link)
-    uses_ipv6 = fabric.policies.hosts.rdma_family is AddressFamily.IPV6 or not fabric.is_numbered(link)
-    if uses_ipv6 and network is not None:
-        return ipv6_text(network + 1)
+    if fabric.policies.hosts.rdma_family is AddressFamily.IPV6 or not fabric.is_numbered(link):
+        network = fabric.ipv6_network(link)
+        if network is not None:
+            return ipv6_text(network + 1)
     return ipv4_text(link.network + 1)
 
 

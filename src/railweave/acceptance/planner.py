@@ -1,6 +1,7 @@
 """The acceptance plan of a fabric: rounds of tests with their limits, until every link is loaded."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import cycle
 from typing import NamedTuple
 
@@ -217,7 +218,7 @@ class ToolRounds:
         rounds load every link anyway, or if even the most queue pairs need a further round.
         """
         slowest_gbps = min((port.speed_gbps for pairs in rounds for pair in pairs for port in pair), default=0)
-        demanded = self._demanded()
+        demanded = self._demanded
         for factor in (1, *_MORE_QUEUE_PAIRS):
             counts = [of_round.times(factor) for of_round in flows]
             flow_gbps = slowest_gbps / (factor * self._policy.queue_pairs)
@@ -277,7 +278,7 @@ class ToolRounds:
     def _cover(self) -> None:
         """Add loaded rounds until each link is loaded with the confidence of the intent, or nothing loads it more."""
         coverage = self._draft.coverage
-        missing = coverage.below(self._policy.confidence, self._demanded())
+        missing = coverage.below(self._policy.confidence, self._demanded)
         crossing = [rotation for rotation in self._rotations if rotation.kind is not RotationKind.WITHIN]
         # The rotations that the level has left out come first.
         later = self._loaded_rotations() % max(1, len(crossing))
@@ -295,6 +296,7 @@ class ToolRounds:
             self._add_rotation(RoundKind.LOADED, self._policy.seconds, pairs, flows)
             missing = coverage.below(self._policy.confidence, missing)
 
+    @cached_property
     def _demanded(self) -> list[int]:
         """Return the numbers of the links between switches that the plan has to load."""
         links = [link for link in self._given.fabric.links if not link.is_access]

@@ -28,24 +28,24 @@ def plan(
     nodes and switches by name or pattern, with commas. Raises RefusedError with every error of the intent and where
     there is nothing to test, UsageError for unknown names, RailweaveError where nothing can be written.
     """
-    designed = load_configurable(project.intent)
-    fabric = designed.fabric
-    scope = None
-    if base:
-        scope = changed_scope(designed_at(base, project.intent).fabric, fabric)
-    elif only:
-        scope = named_scope(fabric, only)
-    gpus_of = {entry.name: entry.gpus or 0 for entry in designed.intent.nodes}
-    policy = fabric.policies.acceptance
-    given = PlanInput(fabric, designed.catalog, policy, designed.intent.sha256, gpus_of, level, seed, scope)
     with _without_collections():
+        designed = load_configurable(project.intent)
+        fabric = designed.fabric
+        scope = None
+        if base:
+            scope = changed_scope(designed_at(base, project.intent).fabric, fabric)
+        elif only:
+            scope = named_scope(fabric, only)
+        gpus_of = {entry.name: entry.gpus or 0 for entry in designed.intent.nodes}
+        policy = fabric.policies.acceptance
+        given = PlanInput(fabric, designed.catalog, policy, designed.intent.sha256, gpus_of, level, seed, scope)
         planned = plan_acceptance(given)
         return summary_of(given, planned, _write_plan(planned, out))
 
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Keep Python from looking for cycles: a plan has none, and a million values to look through many times."""
+    """Keep Python from looking for cycles: fabric and plan have none, but a million values to look through again."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

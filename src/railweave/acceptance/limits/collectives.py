@@ -104,12 +104,10 @@ def collective_limit(
 
     Raises ValueError for a group within one node, which crosses no NIC.
     """
-    nodes: Counter[str] = Counter()
-    into_leaf: Counter[int] = Counter()
-    for port in group:
-        attachment = paths.nics[port]
-        nodes[port.node] += attachment.speed_gbps
-        into_leaf[attachment.switch] += attachment.speed_gbps
+    key = "group", tuple(group)
+    if key not in paths.computed:
+        paths.computed[key] = _group_speeds(paths, group)
+    nodes, into_leaf = paths.computed[key]
     if len(nodes) == 1:
         raise ValueError("a collective within one node crosses no NIC port")
     ranks = len(nodes) * gpus_of_node
@@ -136,6 +134,17 @@ def collective_limit(
         formula += " / nics"
         expect /= max(nics.values())
     return lower_limit(Metric.BUS_BANDWIDTH, expect, shares, formula, inputs)
+
+
+def _group_speeds(paths: FabricPaths, group: Sequence[NicPort]) -> tuple[dict[str, int], dict[int, int]]:
+    """Return the Gb/s of the NIC ports of a group by node, and by the leaf that they are cabled to."""
+    nodes: dict[str, int] = {}
+    leaves: dict[int, int] = {}
+    for port in group:
+        attachment = paths.nics[port]
+        nodes[port.node] = nodes.get(port.node, 0) + attachment.speed_gbps
+        leaves[attachment.switch] = leaves.get(attachment.switch, 0) + attachment.speed_gbps
+    return nodes, leaves
 
 
 def _ratio(paths: FabricPaths, into_leaf: Mapping[int, int]) -> float:

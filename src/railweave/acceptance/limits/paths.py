@@ -49,6 +49,7 @@ class FabricPaths:
 
     fabric: Fabric
     payload: Payload
+    # In the order of the links to nodes.
     nics: Mapping[NicPort, NicAttachment]
     # Of every link between switches, by its number.
     speeds_gbps: Sequence[int]

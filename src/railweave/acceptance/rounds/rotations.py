@@ -135,7 +135,7 @@ def _whatever_speed(lanes: Iterable[Lane]) -> Iterator[Lane]:
         by_speed.setdefault((lane.network, lane.key._replace(speed_gbps=0)), []).append(lane)
     for same in by_speed.values():
         ports = sorted((port for lane in same for port in lane.ports), key=lambda port: (port.stripe, port.nic_port))
-        yield same[0]._replace(ports=tuple(ports))
+        yield same[0].with_ports(ports)
 
 
 def isolated(pairs: Iterable[Pair]) -> list[list[Pair]]:
