@@ -156,12 +156,16 @@ def test_equal_inputs_give_equal_bytes_that_are_read_back(designed: Designed) ->
     assert parse_plan(content, "plan.json") == plan
 
 
-def loaded_links(fabric: Fabric, rounds: Iterable[list[tuple[str, str]]], hashed: int) -> Iterator[tuple[str, int]]:
-    """Yield the links that one hash loads in both directions in some round each: of 5 % of their rate or more."""
+def loaded_links(
+    fabric: Fabric, rounds: Iterable[tuple[int, list[tuple[str, str]]]], hashed: int
+) -> Iterator[tuple[str, int]]:
+    """Yield the links that one hash loads in both directions in some round each: of 5 % of their rate or more.
+
+    A round is the queue pairs of its tests, and the switches of its senders and receivers.
+    """
     walker = Walker(fabric, hashed)
-    queue_pairs = fabric.policies.acceptance.queue_pairs
     loaded = set()
-    for pairs in rounds:
+    for queue_pairs, pairs in rounds:
         for (link, sender), flows in walker.flows(pairs, queue_pairs).items():
             # Ports of 100G, each flow with a queue pair's part of it.
             if flows >= ceil(0.05 * link.speed_gbps / (100 / queue_pairs)):
@@ -179,13 +183,16 @@ def test_hashed_flows_load_what_the_plan_says(designed: Designed, seed: int) -> 
     fabric = designed.fabric
     switches = switch_of_port(fabric)
     pairs_of = defaultdict(list)
+    queue_pairs_of = {}
     for test in plan.tests:
         if test.receiver is not None and test.kind in LOADING:
             pairs_of[test.round].append((switches[test.sender], switches[test.receiver]))
+            queue_pairs_of[test.round] = test.queue_pairs
+    rounds = [(queue_pairs_of[name], pairs) for name, pairs in pairs_of.items()]
     trials = 30
     loaded: Counter[tuple[str, int]] = Counter()
     for trial in range(trials):
-        loaded.update(loaded_links(fabric, pairs_of.values(), trial))
+        loaded.update(loaded_links(fabric, rounds, trial))
     for link, covered in zip(fabric.links, plan.links, strict=True):
         if link.is_access:
             continue
