@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.acceptance.counters import read_counters
 from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
@@ -18,13 +18,16 @@ from railweave.acceptance.readings import ToolReading
 from railweave.acceptance.summary import PlanSummary
 from railweave.api.acceptance_plans import plan
 from railweave.api.design.intent import commit_at
-from railweave.api.project import STATE
+from railweave.api.project import STATE, Project
 from railweave.diagnostics import Diagnostic, Where, warning
 from railweave.errors import RailweaveError, UsageError
 from railweave.files import cannot_write, write_private
 from railweave.intent.load import load_intent
 from railweave.plan.status import LastAcceptance
 from railweave.wording import command_line
+
+if TYPE_CHECKING:
+    from railweave.acceptance.running.runner import RunSummary
 
 __all__ = [
     "AcceptanceVerdict",
@@ -35,7 +38,26 @@ __all__ = [
     "plan",
     "read_outputs",
     "read_plan",
+    "run",
+    "write_forms",
 ]
+
+
+def run(
+    project: Project, folder: Path, target: str, *, resume: bool = False, limit: str = "", idle: bool = False
+) -> "RunSummary":
+    """Carry out the plan in ``folder`` on ``target``, as `railweave.api.acceptance_runs.run` does."""
+    # What reaches devices takes long to import, and the judge does not need it.
+    from railweave.api.acceptance_runs import run as carry_out
+
+    return carry_out(project, folder, target, resume=resume, limit=limit, idle=idle)
+
+
+def write_forms(folder: Path) -> tuple[Path, ...]:
+    """Write scripts that run the plan in ``folder`` by Slurm or mpirun, and return their paths; touches no device."""
+    from railweave.api.acceptance_runs import write_forms as write
+
+    return write(folder)
 
 
 def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:

@@ -1,10 +1,11 @@
 """Facts of live devices: their settings, collected into files that `check` compares with the intent."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from nornir_railweave.target.node_access import node_access
 from nornir_railweave.tasks.facts import collect as collect_switches
@@ -34,7 +35,7 @@ class Collected:
 
 
 @dataclass(frozen=True, slots=True)
-class _DeviceFacts:
+class DeviceFacts:
     """Facts of one device as text; empty with an ``error``, the reason why there are none."""
 
     device: str
@@ -51,8 +52,8 @@ def collect(project: Project, target: str, out: Path, *, limit: str = "") -> Col
     live = live_fabric(project, target)
     names, hosts = _limited(live.designed.fabric, limit)
     # Switches are written before nodes are read, so that a failure of Ansible loses nothing.
-    switches = _write_all(out, _of_switches(live, names))
-    nodes = _write_all(out, _of_nodes(project, live, hosts))
+    switches = write_readings(out, _of_switches(live, names))
+    nodes = write_readings(out, _of_nodes(project, live, hosts))
     unread = {facts.device: facts.error for facts in chain(switches, nodes) if facts.error}
     return Collected(_written(switches), _written(nodes), unread)
 
@@ -66,7 +67,7 @@ def _limited(fabric: Fabric, limit: str) -> tuple[list[str], tuple[Host, ...]]:
     return names, tuple(host for host in fabric.hosts if host.name in limited)
 
 
-def _write_all(out: Path, readings: Iterable[_DeviceFacts]) -> list[_DeviceFacts]:
+def write_readings(out: Path, readings: Iterable[DeviceFacts]) -> list[DeviceFacts]:
     """Write the facts of each device as soon as it is read, and return them."""
     written = []
     for facts in readings:
@@ -75,12 +76,12 @@ def _write_all(out: Path, readings: Iterable[_DeviceFacts]) -> list[_DeviceFacts
     return written
 
 
-def _written(readings: Iterable[_DeviceFacts]) -> tuple[str, ...]:
+def _written(readings: Iterable[DeviceFacts]) -> tuple[str, ...]:
     """Return the devices that have a file."""
     return tuple(facts.device for facts in readings if not facts.error)
 
 
-def _write(out: Path, facts: _DeviceFacts) -> None:
+def _write(out: Path, facts: DeviceFacts) -> None:
     """Write the facts of a device, or remove its file where it could not be read."""
     file = out / f"{facts.device}.json"
     try:
@@ -93,17 +94,21 @@ def _write(out: Path, facts: _DeviceFacts) -> None:
         raise RailweaveError(f"cannot write the facts into {out}: {fault.strerror}") from fault
 
 
-def _of_switches(live: LiveFabric, names: list[str]) -> Iterator[_DeviceFacts]:
+def _of_switches(live: LiveFabric, names: list[str]) -> Iterator[DeviceFacts]:
     # The login of the switches does not matter where only nodes are read.
-    if not names:
-        return
-    with live.progress():
-        readings = collect_switches(live.nornir, names, switch_facts, events=live.shown)
+    if names:
+        with live.progress():
+            yield from switch_readings(live, names)
+
+
+def switch_readings(live: LiveFabric, names: list[str]) -> Iterator[DeviceFacts]:
+    """Yield the facts of the switches ``names``, whose sessions stay open."""
+    readings = collect_switches(live.nornir, names, switch_facts, events=live.shown)
     for name, reading in readings.items():
-        yield _DeviceFacts(name, reading.text, reading.error)
+        yield DeviceFacts(name, reading.text, reading.error)
 
 
-def _of_nodes(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> Iterator[_DeviceFacts]:
+def _of_nodes(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> Iterator[DeviceFacts]:
     access = node_access(live.designed.fabric.name, live.target)
     if access is None:
         if hosts:
@@ -112,5 +117,10 @@ def _of_nodes(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> It
         return
     host_of = {host.name: host for host in hosts}
     for reading in reach_nodes(project, live.designed, hosts, live.target, access).read():
-        facts = node_facts(reading.facts or {}, host_vendor(live.designed.fabric, host_of[reading.name]))
-        yield _DeviceFacts(reading.name, json.dumps(facts, indent=2) + "\n", reading.error)
+        yield node_reading(live.designed.fabric, host_of[reading.name], reading.facts, reading.error)
+
+
+def node_reading(fabric: Fabric, host: Host, read: Mapping[str, Any] | None, why: str) -> DeviceFacts:
+    """Return the facts of a node from what its program read; ``why`` says that it read nothing."""
+    facts = node_facts(read or {}, host_vendor(fabric, host))
+    return DeviceFacts(host.name, json.dumps(facts, indent=2) + "\n", why)

@@ -220,15 +220,20 @@ def reach_nodes(
 
     They send what ``sends`` says, by default what they accept.
     """
-    store = SecretStore(target)
-    # Before Ansible starts, which would fail node by node.
-    if missing := store.missing(dict.fromkeys(access.login.secrets, Where(f"inventory/{target.name}.yml"))):
-        raise RefusedError(missing)
-    access = replace(access, secrets=store.values)
+    access = with_secrets(access, target)
     renderer = HostRenderer(designed.fabric, project_templates(), sends, access.before)
     log = node_log(designed.fabric.name, target.name)
     rollout = HostRollout(designed.fabric, renderer, access, target.name, log)
     return LiveNodes(designed, hosts, rollout, project.operator, log)
+
+
+def with_secrets(access: HostAccess, target: Target) -> HostAccess:
+    """Return ``access`` with the secrets that its login names; raises RefusedError if one is missing."""
+    store = SecretStore(target)
+    # Before Ansible starts, which would fail node by node.
+    if missing := store.missing(dict.fromkeys(access.login.secrets, Where(f"inventory/{target.name}.yml"))):
+        raise RefusedError(missing)
+    return replace(access, secrets=store.values)
 
 
 def node_log(fabric: str, target: str) -> NodeLog:

@@ -42,6 +42,9 @@ class Operator:
         """Return what receives the name and state of each of ``count`` GPU nodes as it is done; None for nothing."""
         return nullcontext()
 
+    def round_started(self, text: str) -> None:
+        """Take a line about a round of acceptance tests that begins."""
+
     def finished(self, step: "PhaseStep") -> None:
         """Take a step of a deployment in phases as it ends."""
 

@@ -1,4 +1,4 @@
-"""`railweave acceptance`: plan the tests of a fabric, and judge their results."""
+"""`railweave acceptance`: plan the tests of a fabric, run them, and judge their results."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,16 +7,17 @@ import typer
 
 from railweave import api
 from railweave.acceptance.model import Level
-from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
+from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOption, group
 from railweave.cli.show import print_diagnostics, print_document, print_result, print_text, print_view
-from railweave.cli.status import exit_status
+from railweave.cli.status import EXIT_INTERRUPTED, EXIT_OK, exit_status
+from railweave.cli.terminal import Terminal
 from railweave.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave acceptance …`` to ``app``."""
-    acceptance = group(app, "acceptance", "Plan acceptance tests, and judge their results from files.")
-    for command in (plan, judge, read):
+    acceptance = group(app, "acceptance", "Plan acceptance tests, run them, and judge their results.")
+    for command in (plan, run, judge, read):
         acceptance.command()(command)
 
 
@@ -45,6 +46,45 @@ def plan(
     project = api.open_project(intent or option)
     summary = write_plan(project, out, level=level, seed=seed, base=base, only=only)
     print_result(summary, plan_summary_json, plan_summary_view, as_json=json)
+
+
+def run(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the plan, results and counters.")],
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that ended early.")] = False,
+    limit: Annotated[
+        str, typer.Option("--limit", metavar="NAMES", help="Only tests between these nodes: names or patterns.")
+    ] = "",
+    idle: Annotated[
+        bool, typer.Option("--idle", help="No job uses the nodes, although no hook of the target drains them.")
+    ] = False,
+    forms: Annotated[
+        bool, typer.Option("--write-forms", help="Only write scripts for Slurm and mpirun; touches no device.")
+    ] = False,
+    json: AsJson = False,
+) -> int:
+    """Run the tests of a plan and read counters around each round.
+
+    The fabric is verified first, and the settings of switches and nodes are compared with the intent.
+
+    Exits with status 0 if all tests ran, whatever their results, 1 if some did not, 130
+    if it was interrupted.
+    """
+    from railweave.api.acceptance_runs import run as carry_out
+    from railweave.api.acceptance_runs import write_forms
+    from railweave.report.acceptance_run import run_summary_json, run_summary_view
+
+    if forms:
+        for path in write_forms(folder):
+            print_text(str(path))
+        return EXIT_OK
+    project = api.open_project(option, Terminal())
+    summary = carry_out(project, folder, target, resume=resume, limit=limit, idle=idle)
+    print_result(summary, run_summary_json, lambda done: run_summary_view(done, folder), as_json=json)
+    if summary.interrupted:
+        return EXIT_INTERRUPTED
+    return exit_status(ok=summary.ok)
 
 
 def judge(

@@ -46,6 +46,10 @@ class Terminal(Operator):
         """Print a note on standard error."""
         print_note(note)
 
+    def round_started(self, text: str) -> None:
+        """Print a line on standard error."""
+        print_text(text, stderr=True)
+
     def warn(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Print diagnostics on standard error."""
         print_diagnostics(diagnostics)

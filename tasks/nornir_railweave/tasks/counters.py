@@ -1,5 +1,6 @@
 """Counters of switches around the rounds of an acceptance test; nothing is changed."""
 
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,17 +18,19 @@ class SwitchCounters:
 
     counters: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
+    # When it answered, in Unix seconds of this machine.
+    answered: float = 0.0
 
 
 def read_counters_of(task: Task) -> Result:
     """Return the ``SwitchCounters`` of a switch; its session stays open for the next round."""
     with session(task) as opened:
         try:
-            return Result(host=task.host, result=SwitchCounters(opened.driver.all_counters()))
+            return Result(host=task.host, result=SwitchCounters(opened.driver.all_counters(), "", time.time()))
         except DEVICE_ERRORS as fault:
             # The next reading logs in again.
             opened.close()
-            return Result(host=task.host, result=SwitchCounters(error=error_text(fault)))
+            return Result(host=task.host, result=SwitchCounters(error=error_text(fault), answered=time.time()))
 
 
 def read_counters(nr: Nornir, names: Collection[str]) -> dict[str, SwitchCounters]:

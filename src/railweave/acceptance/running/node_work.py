@@ -72,7 +72,8 @@ def srun_words(words: Sequence[str]) -> tuple[str, ...]:
     each = str(int(ranks) // max(1, len(hosts)))
     placed = ("-N", count, "-n", ranks, f"--ntasks-per-node={each}", "-w", ",".join(hosts))
     # pmix is what Open MPI's ranks find each other by.
-    return ("srun", "--mpi=pmix", *placed, f"--export=ALL,{','.join(exported)}", *program)
+    # By env, because values hold commas, which separate the variables of --export.
+    return ("srun", "--mpi=pmix", *placed, "env", *exported, *program)
 
 
 def programs_of(tests: Iterable[PlannedTest]) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ class WallClock(Protocol):
 class RunSummary:
     """The end of a run."""
 
+    fabric: str
     rounds: int
     tests: int
     # By test why it did not run, and by device what was wrong with it.
@@ -190,7 +191,8 @@ class AcceptanceRunner:
                     not_run.setdefault(test, missing[test])
         tests = sum(len(planned.tests) for planned in self.request.rounds)
         rounds = len(self.request.rounds)
-        return RunSummary(rounds, tests, not_run, self.problems, self.progress.repeated, interrupted)
+        fabric = self.request.read.plan.fabric
+        return RunSummary(fabric, rounds, tests, not_run, self.problems, self.progress.repeated, interrupted)
 
     def _left(self) -> list[AcceptanceRound]:
         """Return the rounds that are not done, without the tests that cannot run."""

@@ -1,0 +1,243 @@
+"""Acceptance tests carried out on a target: what must hold before, the run, and what is given back after it."""
+
+import json
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from nornir_railweave.target.model import Source
+from nornir_railweave.target.node_access import node_access, pace_of_tests
+from nornir_railweave.tasks.counters import read_counters
+from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
+from railweave.acceptance.running.answers import NodeAnswer, SwitchReading
+from railweave.acceptance.running.forms import FORMS_FOLDER, forms_of
+from railweave.acceptance.running.journal import JOURNAL_FILE
+from railweave.acceptance.running.node_state import node_state, state_remarks
+from railweave.acceptance.running.node_work import limited_rounds
+from railweave.acceptance.running.runner import AcceptanceRunner, RunRequest, RunSummary, refused_progress
+from railweave.api.design.analysis import check
+from railweave.api.design.intent import project_templates
+from railweave.api.facts import node_reading, switch_readings, write_readings
+from railweave.api.hosts import node_log, selected, with_secrets
+from railweave.api.project import Project
+from railweave.api.targets.fabric import LiveFabric, live_fabric
+from railweave.api.verification import verify
+from railweave.diagnostics import Diagnostic, Severity, Where, error
+from railweave.errors import RailweaveError, RefusedError, UsageError
+from railweave.fabric.devices import Host
+from railweave.files import cannot_write
+from railweave.hosts.render import HostRenderer
+from railweave.plan.outcome import VerifyResult
+from railweave.wording import command_line, first_few
+from railweave_hosts.acceptance import AnsibleNodes
+from railweave_hosts.access import HostAccess
+from railweave_hosts.hooks import HookRunner
+
+__all__ = ["run", "write_forms"]
+
+FACTS_FOLDER = "facts"
+"""The name of the folder within the directory of a plan that holds the settings of devices before the run."""
+
+_MOST_CHECKS = 20
+_EXECUTABLE = 0o755
+
+
+def run(
+    project: Project, folder: Path, target: str, *, resume: bool = False, limit: str = "", idle: bool = False
+) -> RunSummary:
+    """Carry out the plan in ``folder`` on ``target`` and store results and counters there.
+
+    ``resume`` continues a run that ended early. ``limit`` leaves the tests whose nodes it all names. ``idle`` says
+    that no job uses the nodes, where the target has no hooks to drain them. Raises RefusedError if the fabric or the
+    nodes are not as intended, if nodes are in use, or if the directory belongs to another plan or run.
+    """
+    read = read_plan(folder)
+    # Its warnings are shown by the verification.
+    live = live_fabric(Project(project.intent), target)
+    _refuse_other_intent(read, live, folder)
+    hosts = _limited_hosts(read, live, limit)
+    access = _access(live, hosts, idle=idle)
+    request = _request(read, live, hosts, folder, limit)
+    fabric = live.designed.fabric
+    renderer = HostRenderer(fabric, project_templates(), None, access.before)
+    nodes = AnsibleNodes(fabric.name, renderer, access, hosts, project.operator.node_progress)
+    runner = AcceptanceRunner(request, nodes, _Switches(live), _Clock(), project.operator.round_started)
+    _refuse_earlier_run(runner, request, resume=resume)
+    _refuse_unverified(verify(project, target))
+    with live.progress(), node_log(fabric.name, live.target.name).held("acceptance run"):
+        answers = runner.prepare()
+        _refuse_settings(project, live, request, answers)
+        for remark in state_remarks(answers, read.plan.tests):
+            project.operator.tell(remark)
+        reached = [host for host in hosts if not answers[host.name].error]
+        with _drained(project, live, access, reached):
+            return runner.run()
+
+
+def _request(read: ReadPlan, live: LiveFabric, hosts: Sequence[Host], folder: Path, limit: str) -> RunRequest:
+    """Return what is to be run; raises UsageError if the limit leaves no test."""
+    names = tuple(host.name for host in hosts)
+    rounds = limited_rounds(read.plan, names)
+    if not rounds:
+        raise UsageError(f"no test of the plan is between these nodes alone: --limit {limit}")
+    return RunRequest(
+        folder=folder,
+        read=read,
+        rounds=rounds,
+        nodes=names,
+        switches=tuple(device.name for device in read.plan.devices),
+        limit=limit,
+        factor=pace_of_tests(live.designed.fabric.name, live.target),
+        shared=live.target.source is not Source.ADDRESSES,
+    )
+
+
+class _Clock:
+    """The clock of the machine that runs railweave."""
+
+    def now(self) -> float:
+        """Return the seconds since 1970."""
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+class _Switches:
+    """The switches of a fabric, over sessions that stay open from round to round."""
+
+    def __init__(self, live: LiveFabric) -> None:
+        self._live = live
+
+    def read(self, names: Iterable[str]) -> dict[str, SwitchReading]:
+        """Return the counters of switches."""
+        readings = read_counters(self._live.nornir, list(names))
+        return {
+            name: SwitchReading(reading.counters, reading.error, reading.answered) for name, reading in readings.items()
+        }
+
+
+def _refuse_other_intent(read: ReadPlan, live: LiveFabric, folder: Path) -> None:
+    """Raise RefusedError unless the plan was made from the intent that is about to be verified."""
+    intent = live.designed.intent
+    if (read.plan.fabric, read.plan.intent_sha256) == (live.designed.fabric.name, intent.sha256):
+        return
+    message = f"the plan of {read.plan.fabric} was made from another intent than {intent.path}"
+    fix = f"make the plan again: `{command_line('acceptance', 'plan', '--out', 'DIR')}`"
+    raise RefusedError([error("RW951", message, Where(str(folder / PLAN_FILE)), fix=fix)])
+
+
+def _limited_hosts(read: ReadPlan, live: LiveFabric, limit: str) -> tuple[Host, ...]:
+    kinds = {node.name: node.kind for node in read.plan.nodes}
+    names = selected(kinds, limit)
+    return tuple(host for host in live.designed.fabric.hosts if host.name in names)
+
+
+def _access(live: LiveFabric, hosts: Sequence[Host], *, idle: bool) -> HostAccess:
+    """Return how the nodes are reached; raises RefusedError if nothing says so, or nothing says that they are idle."""
+    target = live.target
+    access = node_access(live.designed.fabric.name, target)
+    if access is None:
+        message = f"target {target.name} does not say how to reach the GPU nodes"
+        fix = "add `hosts:` to it; see inventory/production.example.yml"
+        raise RefusedError([error("RW806", message, Where(f"inventory/{target.name}.yml"), fix=fix)])
+    if target.source is Source.ADDRESSES and not access.hooks.drain and not access.hooks.drained and not idle:
+        message = f"nothing says that no job uses {first_few([host.name for host in hosts], 3)}"
+        fix = "add `hosts.hooks` with `drain` or `drained` to the target, or give --idle if you have drained the nodes"
+        raise RefusedError([error("RW953", message, Where(f"inventory/{target.name}.yml"), fix=fix)])
+    return with_secrets(access, target)
+
+
+def _refuse_earlier_run(runner: AcceptanceRunner, request: RunRequest, *, resume: bool) -> None:
+    why = refused_progress(runner.progress, request.read.sha256, request.limit, resume=resume)
+    if why:
+        journal = request.folder / JOURNAL_FILE
+        fix = f"continue with --resume and the same --limit, or remove {journal} to begin anew"
+        raise RefusedError([error("RW952", why, Where(str(journal)), fix=fix)])
+
+
+def _refuse_unverified(result: VerifyResult) -> None:
+    """Raise RefusedError with the checks that fail: bandwidth would only say it less clearly."""
+    if result.ok:
+        return
+    failed = result.failed
+    fix = f"repair it first; `{command_line('verify')}` shows all checks"
+    diagnostics = []
+    for failure in failed[:_MOST_CHECKS]:
+        message = f"{failure.device} {failure.kind.value} {failure.subject}: {failure.actual}, not {failure.expected}"
+        diagnostics.append(error("RW954", message, devices=(failure.device,), fix=fix))
+    raise RefusedError(diagnostics)
+
+
+def _refuse_settings(
+    project: Project, live: LiveFabric, request: RunRequest, answers: Mapping[str, NodeAnswer]
+) -> None:
+    """Store the settings of switches and nodes, and raise RefusedError if they are not as intended."""
+    fabric = live.designed.fabric
+    folder = request.folder / FACTS_FOLDER
+    # Settings of an earlier run are not those of today.
+    shutil.rmtree(folder, ignore_errors=True)
+    write_readings(folder, switch_readings(live, list(request.switches)))
+    nodes = []
+    for name, answer in answers.items():
+        nodes.append(node_reading(fabric, fabric.host_of[name], answer.document.get("facts"), answer.error))
+        _write(request.folder / "nodes" / f"{name}.json", json.dumps(node_state(answer), indent=1) + "\n")
+    write_readings(folder, nodes)
+    diagnostics = check(project, facts=folder).diagnostics
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
+    if errors:
+        raise RefusedError(errors)
+
+
+@contextmanager
+def _drained(project: Project, live: LiveFabric, access: HostAccess, hosts: Sequence[Host]) -> Iterator[None]:
+    """Drain nodes by the target's hooks, and give them back whatever happens; raises RefusedError if one stays in use.
+
+    Nodes that a killed run left drained are given back as well.
+    """
+    fabric = live.designed.fabric
+    log = node_log(fabric.name, live.target.name)
+    hooks = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
+    left = hooks.left_drained()
+    try:
+        refused = _in_use(hooks.drain(hosts))
+        if refused:
+            raise RefusedError(refused)
+        yield
+    finally:
+        taken = {host.name for host in hosts} | left
+        # Another one, because an interrupt stops the first for good.
+        resuming = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
+        for name, why in resuming.resume([host for host in fabric.hosts if host.name in taken]).items():
+            if why:
+                project.operator.tell(f"{name} stays drained: {why}")
+
+
+def _in_use(errors: Mapping[str, str]) -> list[Diagnostic]:
+    fix = "wait for its jobs, or leave it out with --limit"
+    return [
+        error("RW955", f"{name} is not drained: {why}", devices=(name,), fix=fix) for name, why in errors.items() if why
+    ]
+
+
+def write_forms(folder: Path) -> tuple[Path, ...]:
+    """Write scripts that run the plan in ``folder`` by Slurm or mpirun, and return their paths. Touches no device."""
+    written = []
+    for name, text in forms_of(read_plan(folder)).items():
+        path = folder / FORMS_FOLDER / name
+        _write(path, text)
+        if name.endswith(".sh"):
+            path.chmod(_EXECUTABLE)
+        written.append(path)
+    return tuple(written)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as fault:
+        raise RailweaveError(cannot_write(path, fault)) from fault
