@@ -208,6 +208,7 @@ def test_collected_facts_fit_a_node_that_is_set_up_and_tell_what_was_changed_by_
     assert any("dcqcn" in what for what in nic["settings"])
     apart = {"dscp_to_priority", "routes", "settings"}
     assert {key: value for key, value in nic.items() if key not in apart} == {
+        "speed_gbps": 100,
         "mtu": 9000,
         "state": "up",
         "addresses": ["10.32.0.1/31"],

@@ -8,12 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-TOOLS = Path(__file__).parents[1] / "e2e" / "host_nic_tools.py"
-NAMES = {
-    "mlx5_": ("mlnx_qos", "ethtool", "cma_roce_mode", "cma_roce_tos", "mlxconfig"),
-    "bnxt_re": ("ethtool", "bnxt_setupcc.sh", "dcb"),
-    "ionic_": ("ethtool", "nicctl"),
-}
+from sonic_sim.nodes.kernel_files import PROGRAMS, TOOLS, kernel_files, kernel_links
+from sonic_sim.spec import SimNic
+
+PREFIXES = {"mlx5_": "nvidia", "bnxt_re": "broadcom", "ionic_": "amd"}
 RAILS = ("rail0", "rail1")
 
 
@@ -27,15 +25,16 @@ class Node:
     def __init__(self, folder: Path, name: str, rdma_prefix: str, rails: Sequence[str] = RAILS) -> None:
         self.name, self.folder = name, folder / name
         self.namespace = f"rw{secrets.token_hex(4)}"
+        vendor = PREFIXES[rdma_prefix]
         ip("netns", "add", self.namespace)
         for number, rail in enumerate(rails):
             self.ip("link", "add", rail, "type", "veth", "peer", "name", f"leaf{number}")
             self.ip("link", "set", f"leaf{number}", "up", "mtu", "9100")
-            self._sysfs(rail, f"{rdma_prefix}{number}", f"0000:{number}a:00.0")
+            self._sysfs(SimNic(rail, "", f"{rdma_prefix}{number}", f"0000:{number}a:00.0", vendor, 100))
         tools = self.folder / "bin"
         tools.mkdir()
-        for tool in NAMES[rdma_prefix]:
-            shutil.copy(TOOLS, tools / tool)
+        for tool in TOOLS[vendor]:
+            shutil.copy(PROGRAMS / "nic_tools.py", tools / tool)
             (tools / tool).chmod(0o755)
         self.python = tools / "node-python"
         self.python.write_text(
@@ -44,20 +43,12 @@ class Node:
         )
         self.python.chmod(0o755)
 
-    def _sysfs(self, rail: str, device: str, pci: str) -> None:
-        sys_class = self.folder / "sys/class"
-        (self.folder / "sys/devices" / pci / "infiniband" / device).mkdir(parents=True)
-        (sys_class / "net" / rail).mkdir(parents=True)
-        (sys_class / "net" / rail / "device").symlink_to(f"../../../devices/{pci}")
-        for point in ("roce_np", "roce_rp"):
-            (sys_class / "net" / rail / "ecn" / point / "enable").mkdir(parents=True)
-            (sys_class / "net" / rail / "ecn" / point / "enable/3").write_text("0\n")
-        for name in ("cnp_dscp", "cnp_802p_prio"):
-            (sys_class / "net" / rail / "ecn/roce_np" / name).write_text("0\n")
-        (sys_class / "infiniband" / device / "tc/1").mkdir(parents=True)
-        (sys_class / "infiniband" / device / "tc/1/traffic_class").write_text("")
-        for kernel in (f"bnxt_re/{device}/ports/1/cc", f"rdma_cm/{device}/ports/1"):
-            (self.folder / "sys/kernel/config" / kernel).mkdir(parents=True)
+    def _sysfs(self, nic: SimNic) -> None:
+        for path, text in kernel_files(nic).items():
+            self.file(path).parent.mkdir(parents=True, exist_ok=True)
+            self.file(path).write_text(text)
+        for path, target in kernel_links(nic).items():
+            self.file(path).symlink_to(target)
 
     def ip(self, *words: str) -> str:
         return ip("-n", self.namespace, *words)

@@ -13,7 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-TOOLS = Path(__file__).resolve().parents[1] / "e2e" / "host_nic_tools.py"
+from sonic_sim.nodes.kernel_files import PROGRAMS, kernel_files
+from sonic_sim.spec import SimNic
+
+TOOLS = PROGRAMS / "nic_tools.py"
 PCI = "0000:0a:00.0"
 
 
@@ -94,9 +97,10 @@ class StandInNode:
 
     def __init__(self, root: Path, rdma: str, host: Any, change: Any) -> None:
         self.root, self.kernel, self.host, self.programs = root, Kernel(), host, change
-        self.tools: Any = load(TOOLS, "host_nic_tools")
+        self.tools: Any = load(TOOLS, "nic_tools")
         self.tools.NEW_CARD["schedule"] = {"0": ["DWRR", "100", "N/A"]}
-        self.tools.HOME, self.tools.STATE = root, root / "state.json"
+        self.tools.HOME = self.tools.HELD = root
+        self.tools.STATE = root / "state.json"
         self.fails_at = self.power_fails_at = self.changes = 0
         self.missing = ""
         self._refused: Any = None
@@ -104,29 +108,17 @@ class StandInNode:
         self._make_kernel_files(rdma)
 
     def _make_kernel_files(self, rdma: str) -> None:
-        device, net = self.root / "sys/devices" / PCI, self.root / "sys/class/net/rail0"
-        (device / "infiniband" / rdma).mkdir(parents=True)
-        net.mkdir(parents=True)
-        (net / "device").symlink_to(f"../../../devices/{PCI}")
-        cc = f"sys/kernel/config/bnxt_re/{rdma}/ports/1/cc"
-        files = {
-            f"sys/class/net/rail0/ecn/{point}/enable/{n}": "0" for point in ("roce_np", "roce_rp") for n in range(8)
-        }
-        files |= {f"sys/class/net/rail0/ecn/roce_np/{name}": "0" for name in ("cnp_dscp", "cnp_802p_prio")}
-        files |= {f"{cc}/{name}": "0x0" for name in ("ecn_marking", "ecn_enable", "disable_prio_vlan_tx", "cc_mode")}
-        files |= {f"{cc}/roce_dscp": "0x18", f"{cc}/roce_prio": "0x2", f"{cc}/cnp_dscp": "0x8", f"{cc}/cnp_prio": "0x7"}
-        files |= {f"sys/kernel/config/rdma_cm/{rdma}/ports/1/default_roce_tos": "0"}
-        files |= {f"sys/kernel/config/rdma_cm/{rdma}/ports/1/default_roce_mode": "IB/RoCE v1"}
-        files |= {f"sys/kernel/config/irdma/{rdma}/roce_dcqcn_enable": "0"}
-        files |= {f"sys/class/infiniband/{rdma}/tc/1/traffic_class": ""}
+        net = self.root / "sys/class/net/rail0"
+        files: dict[str, str] = {"etc/nccl.conf": "NCCL_DEBUG=WARN\n"}
+        for vendor in ("nvidia", "broadcom", "intel"):
+            files |= kernel_files(SimNic("rail0", "", rdma, PCI, vendor))
         files |= {f"proc/sys/net/ipv4/conf/all/{key}": "0" for key in ("arp_ignore", "arp_announce")}
         files |= {f"proc/sys/net/ipv4/conf/rail0/{key}": "1" for key in ("rp_filter", "accept_local")}
-        files |= {"sys/class/net/rail0/qos/prio2buffer": "Priority\tBuffer\n" + _rows([0] * 8)}
-        files |= {"sys/class/net/rail0/qos/buffer_size": _buffers([130944, 16384, 0, 0, 0, 0, 0, 0])}
-        files |= {"etc/nccl.conf": "NCCL_DEBUG=WARN\n"}
-        for name, text in files.items():
+        for path, text in files.items():
+            name = path.lstrip("/")
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text)
+        (net / "device").symlink_to(f"../../../devices/{PCI}")
 
     def run(self, verb: str, bundle: dict[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
         """Run a verb of the program and return its answer."""

@@ -5,6 +5,7 @@ removes its state; the others talk to it. Every function raises SimulatorError w
 """
 
 import contextlib
+import dataclasses
 import errno
 import fcntl
 import json
@@ -15,7 +16,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ class SimOptions:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where one switch listens."""
+    """Where one switch or node listens."""
 
     address: str
     port: int
@@ -55,7 +56,8 @@ class Endpoints:
     """How to reach the simulated fabric, the content of ``endpoints.json``.
 
     ``added``: devices that this ``up`` made; ``unplugged``: wanted cables that are not plugged, because a port of
-    theirs holds another cable.
+    theirs holds another cable; ``nodes``: the GPU nodes that are machines, to which ``root`` logs in;
+    ``without_nodes``: why there are none although some have NICs.
     """
 
     devices: Mapping[str, Endpoint]
@@ -65,6 +67,8 @@ class Endpoints:
     pid: int
     added: tuple[str, ...] = ()
     unplugged: tuple[tuple[str, str], ...] = ()
+    nodes: Mapping[str, Endpoint] = field(default_factory=dict)
+    without_nodes: str = ""
 
 
 def up(state_dir: Path, spec: SimSpec, options: SimOptions | None = None) -> Endpoints:
@@ -81,8 +85,9 @@ def up(state_dir: Path, spec: SimSpec, options: SimOptions | None = None) -> End
         raise SimulatorError(disk_text(folder, fault)) from fault
     reachable = endpoints(folder)
     unplugged = tuple((a, b) for a, b in answer["unplugged"])
-    return Endpoints(reachable.devices, reachable.username, reachable.key_file, reachable.known_hosts, reachable.pid,
-                     tuple(answer["added"]), unplugged)  # fmt: skip
+    return dataclasses.replace(
+        reachable, added=tuple(answer["added"]), unplugged=unplugged, without_nodes=answer["without_nodes"]
+    )
 
 
 def _reconcile(folder: Path, spec: SimSpec, options: SimOptions) -> dict[str, Any]:
@@ -107,8 +112,13 @@ def endpoints(state_dir: Path) -> Endpoints:
         value = json.loads((state_dir / "endpoints.json").read_bytes())
     except (OSError, ValueError) as error:
         raise SimulatorError(f"no simulated fabric in {state_dir}; `railweave sim up` starts one") from error
-    devices = {name: Endpoint(place["address"], place["port"]) for name, place in value["devices"].items()}
-    return Endpoints(devices, value["username"], value["key_file"], value["known_hosts"], value["pid"])
+    devices = _places(value["devices"])
+    nodes = _places(value.get("nodes", {}))
+    return Endpoints(devices, value["username"], value["key_file"], value["known_hosts"], value["pid"], nodes=nodes)
+
+
+def _places(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Endpoint]:
+    return {name: Endpoint(place["address"], place["port"]) for name, place in values.items()}
 
 
 def down(state_dir: Path, *, keep_state: bool = False) -> bool:

@@ -45,7 +45,7 @@ class Daemon:
     async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Carry out a request. Raises SimulatorError."""
         verb = request["verb"]
-        if verb in ("up", "fault", "clear-fault", "replace"):
+        if verb in ("up", "fault", "clear-fault", "replace", "power"):
             return await self._change(verb, request)
         if verb == "status":
             return {**self.simulation.status(), "pid": os.getpid()}
@@ -56,8 +56,6 @@ class Daemon:
             return dict(self.simulation.rewire(**cables))
         elif verb == "pass-time":
             self.simulation.pass_time(request["seconds"])
-        elif verb == "power":
-            self.simulation.power(request["nodes"], powered=request["powered"])
         elif verb == "watch":
             return {"carrying": self.simulation.watch.begin()}
         elif verb == "watched":
@@ -73,6 +71,9 @@ class Daemon:
         simulation = self.simulation
         if verb == "up":
             return await simulation.reconcile(spec_from_json(Path(request["spec"]).read_bytes()))
+        if verb == "power":
+            await simulation.power(request["nodes"], powered=request["powered"])
+            return {}
         device = request["device"]
         if verb == "replace":
             return {**await simulation.replace(device)}

@@ -17,7 +17,7 @@ from sonic_sim.errors import SimulatorError
 from sonic_sim.faults import faults_from_json
 from sonic_sim.files import Directory, File
 from sonic_sim.orchagent import orchagent_from_json
-from sonic_sim.spec import SimCable, SimDevice, SimHost
+from sonic_sim.spec import SimCable, SimDevice, host_from_json
 from sonic_sim.switch_host import SimulatedHost
 
 
@@ -187,7 +187,7 @@ class Keeper:
         """Put the kept hosts and cables into a network."""
         fabric = self.load_fabric()
         for host in fabric.get("hosts", []):
-            network.hosts[host["name"]] = SimHost(**host)
+            network.hosts[host["name"]] = host_from_json(host)
         # Folders of earlier simulators do not have them.
         for name, faults in fabric.get("host_faults", {}).items():
             network.host_faults[name] = faults_from_json(faults)

@@ -13,19 +13,9 @@ from sonic_sim.sftp import USER, DeviceSftp
 from sonic_sim.shell.run import SessionDroppedError, Shell, run_command
 from sonic_sim.shell.streams import Streams
 from sonic_sim.ssh import asyncssh
+from sonic_sim.ssh_options import SSH_OPTIONS
 from sonic_sim.switch_host import look
 
-# Without those that need liboqs or nettle, for which `sonic_sim.ssh` keeps asyncssh from searching.
-_KEX = ("curve25519-sha256", "curve25519-sha256@libssh.org", "ecdh-sha2-nistp256")
-_CIPHERS = (
-    "aes128-gcm@openssh.com",
-    "aes256-gcm@openssh.com",
-    "aes128-ctr",
-    "aes256-ctr",
-    "chacha20-poly1305@openssh.com",
-)
-_MACS = ("hmac-sha2-256-etm@openssh.com", "hmac-sha2-256", "hmac-sha2-512")
-_BACKLOG = 64
 _LATER_S = 0.01
 Changed = Callable[[Device], None]
 
@@ -120,21 +110,9 @@ class DeviceListener:
             authorized_client_keys=asyncssh.import_authorized_keys(self.client_key.export_public_key().decode()),
             process_factory=self._session,
             sftp_factory=lambda channel: DeviceSftp(channel, self.device),
-            password_auth=False,
-            kbdint_auth=False,
-            gss_host=None,
-            allow_scp=False,
-            agent_forwarding=False,
-            kex_algs=_KEX,
-            encryption_algs=_CIPHERS,
-            mac_algs=_MACS,
-            compression_algs=None,
             errors="replace",
-            backlog=_BACKLOG,
-            reuse_address=True,
-            login_timeout=60,
-            server_version="OpenSSH_9.2p1 Debian-2+deb12u3",
             line_editor=True,
+            **SSH_OPTIONS,
         )
 
     async def close(self) -> None:

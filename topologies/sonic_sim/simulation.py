@@ -18,6 +18,9 @@ from sonic_sim.faults import AT_ONCE, OF_A_NIC, OF_A_NODE, OF_A_PORT, OF_A_SWITC
 from sonic_sim.kept import Keeper, write_whole
 from sonic_sim.line_editor import use_frugal_line_editor
 from sonic_sim.network import end_of
+from sonic_sim.nodes.cluster import Cluster
+from sonic_sim.nodes.login import NodeListener
+from sonic_sim.nodes.tools import not_available
 from sonic_sim.server import DeviceListener
 from sonic_sim.sftp import USER
 from sonic_sim.spec import ConfigDbDocument, SimCable, SimDevice, SimSpec, SimState
@@ -69,6 +72,7 @@ class Simulation:
         self.network = Fabric()
         self.watch = Watch(self.network)
         self.listeners: dict[str, DeviceListener] = {}
+        self.cluster = Cluster(folder / "nodes", not_available)
         self.addresses: dict[str, str] = {}
         self.fabric = ""
         self.port = 0
@@ -85,6 +89,7 @@ class Simulation:
         self.keeper.restore_surroundings(self.network)
         if self.network.devices:
             await self._listen(list(self.network.devices.values()))
+            await self._start_nodes()
             self._write_endpoints()
 
     async def stop(self) -> None:
@@ -92,12 +97,14 @@ class Simulation:
         for listener in self.listeners.values():
             self.keeper.save_device(listener.device)
         await asyncio.gather(*(listener.close() for listener in self.listeners.values()))
+        await self.cluster.stop()
 
     async def reconcile(self, spec: SimSpec) -> dict[str, Any]:
         """Add the devices, hosts and cables of a specification that are not there yet; reset nothing.
 
-        Returns ``{"added": [names], "unplugged": [[a, b]…]}``: cables of the specification that are not plugged because
-        a port is taken. Raises SimulatorError when an existing device would have to be another model.
+        Returns ``{"added": [names], "unplugged": [[a, b]…], "without_nodes": text}``: cables of the specification that
+        are not plugged because a port is taken, and why no node runs where nodes have NICs. Raises SimulatorError when
+        an existing device would have to be another model.
         """
         self._refuse_other_models(spec)
         self.fabric = self.fabric or spec.fabric
@@ -107,6 +114,8 @@ class Simulation:
             before = self.network.hosts.get(host.name, host)
             # A node that was switched off stays off.
             self.network.hosts[host.name] = replace(host, powered=before.powered)
+            if host.nics:
+                self._give_address(host.name)
         unplugged = self._plug_new(spec.cables)
         if not self.port:
             self.port = self._choose_port()
@@ -114,8 +123,10 @@ class Simulation:
         for device in new:
             self.keeper.save_device(device)
         await self._listen(new)
+        await self._start_nodes()
         self._write_endpoints()
-        return {"added": [device.name for device in new], "unplugged": unplugged}
+        names = [device.name for device in new]
+        return {"added": names, "unplugged": unplugged, "without_nodes": self.cluster.reason}
 
     def _plug_new(self, cables: Sequence[SimCable]) -> list[list[str]]:
         """Plug cables whose ports are free; return the ends of the others, but of those that are plugged already."""
@@ -149,9 +160,12 @@ class Simulation:
             device.take_over(state)
             take_over_transactions(device, state)
         self.network.add_device(device)
-        if spec.name not in self.addresses:
-            self.addresses[spec.name] = device_address(self.fabric, len(self.addresses))
+        self._give_address(spec.name)
         return device
+
+    def _give_address(self, name: str) -> None:
+        if name not in self.addresses:
+            self.addresses[name] = device_address(self.fabric, len(self.addresses))
 
     async def replace(self, name: str) -> dict[str, str]:
         """Put another switch of the same model in the place of one: its serial number, MAC address and host key are
@@ -190,6 +204,15 @@ class Simulation:
                 opened.append(listener.open())
             await asyncio.gather(*opened)
 
+    async def _start_nodes(self) -> None:
+        """Start the nodes that have NICs and do not run."""
+        client_key = self._key(self.paths.client_key)
+
+        def listener(name: str) -> NodeListener:
+            return NodeListener(self.addresses[name], self.port, self._key(self.paths.host_key(name)), client_key)
+
+        await self.cluster.reconcile(self.network.hosts.values(), listener)
+
     def _changed(self, device: Device) -> None:
         self.keeper.save_device(device)
         self.watch.look(device)
@@ -206,10 +229,12 @@ class Simulation:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         # Only new switches are added: a key that changed is for `railweave trust` to find.
         places = {line.split(maxsplit=1)[0] for line in text.splitlines() if line.strip()}
-        for name, listener in self.listeners.items():
+        keys = {name: listener.key for name, listener in self.listeners.items()}
+        keys |= {name: node.listener.key for name, node in self.cluster.nodes.items()}
+        for name, host_key in keys.items():
             place = f"[{self.addresses[name]}]:{self.port}"
             if place not in places:
-                kind, key, *_ = listener.key.export_public_key().decode().split()
+                kind, key, *_ = host_key.export_public_key().decode().split()
                 text += f"{place} {kind} {key}\n"
         write_whole(path, text.encode())
         write_whole(self.paths.endpoints, json.dumps(self.endpoints(), indent=1).encode())
@@ -220,6 +245,7 @@ class Simulation:
 
         return {
             "devices": {name: {"address": self.addresses[name], "port": self.port} for name in self.listeners},
+            "nodes": {name: {"address": self.addresses[name], "port": self.port} for name in self.cluster.nodes},
             "username": USER,
             "key_file": str(self.paths.client_key),
             "known_hosts": str(self.paths.known_hosts),
@@ -240,6 +266,9 @@ class Simulation:
     async def fault(self, name: str, kind: str, details: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Let a switch or a node have a fault; return all that it has. Raises SimulatorError."""
         if name in self.network.hosts:
+            if kind == FaultKind.POWER_CYCLE and name in self.cluster.nodes:
+                await self.cluster.reboot(name)
+                return []
             return self._fault_node(name, kind, details)
         device = self.device(name)
         if kind in OF_A_NODE and kind not in OF_A_PORT:
@@ -353,7 +382,7 @@ class Simulation:
         if port not in ports:
             raise SimulatorError(f"{device.name} has no port {port}; it has {', '.join(ports)}")
 
-    def power(self, names: Sequence[str], *, powered: bool) -> None:
+    async def power(self, names: Sequence[str], *, powered: bool) -> None:
         """Switch GPU nodes on or off; the links of one that is off are down. Raises SimulatorError, with none done."""
         unknown = [name for name in names if name not in self.network.hosts]
         if unknown:
@@ -362,6 +391,8 @@ class Simulation:
             self.network.hosts[name] = replace(self.network.hosts[name], powered=powered)
         self.network.version += 1
         self.save_fabric()
+        for name in names:
+            await self.cluster.power(name, on=powered)
 
     def status(self) -> dict[str, Any]:
         """Return the devices with their addresses and faults."""
@@ -409,7 +440,7 @@ def _with_mac(factory: ConfigDbDocument, mac: str) -> ConfigDbDocument:
 
 def remove_state(folder: Path) -> None:
     """Remove all that a fabric kept, but nothing else that is in its folder."""
-    for name in ("devices", "host_keys"):
+    for name in ("devices", "host_keys", "nodes"):
         shutil.rmtree(folder / name, ignore_errors=True)
     for name in (
         "fabric.json",

@@ -37,16 +37,45 @@ class SimDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class SimNic:
+    """A network interface of a node, one port of a NIC: ``rdma`` and ``pci`` are its RDMA device and PCI address."""
+
+    name: str
+    mac: str
+    rdma: str
+    pci: str
+    # nvidia, broadcom, amd or intel, whose tools the node has; empty for another vendor.
+    vendor: str = ""
+    speed_gbps: int = 0
+    # As ethtool names it: RS, BaseR or Off.
+    fec: str = "RS"
+    # As the kernel shows the slot, speed and width: ("32.0 GT/s PCIe", "16").
+    pcie: tuple[str, ...] = ()
+    # The number of the NIC from 0; its ports share it.
+    nic: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SimHost:
     """A server: it brings its links up and speaks LLDP with its name and port names, unless it is not ``powered``.
 
-    ``mtu`` in bytes, IP layer.
+    ``mtu`` in bytes, IP layer. With ``nics`` it is a machine (`sonic_sim.nodes`), where the system allows that;
+    ``frontend`` is an interface that it has beside them.
     """
 
     name: str
     mac: str
     mtu: int = 9000
     powered: bool = True
+    nics: tuple[SimNic, ...] = ()
+    frontend: str = ""
+
+
+def host_from_json(value: Mapping[str, Any]) -> SimHost:
+    """Return the server that was written as plain values."""
+    # JSON has no tuples.
+    nics = tuple(SimNic(**{**nic, "pcie": tuple(nic["pcie"])}) for nic in value.get("nics", ()))
+    return SimHost(**{**value, "nics": nics})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +136,7 @@ def _spec(document: Mapping[str, Any]) -> SimSpec:
     return SimSpec(
         fabric=document["fabric"],
         devices=tuple(map(_device, document["devices"])),
-        hosts=tuple(SimHost(**host) for host in document["hosts"]),
+        hosts=tuple(map(host_from_json, document["hosts"])),
         cables=tuple(SimCable(**cable) for cable in document["cables"]),
         states={name: SimState(**state) for name, state in document.get("states", {}).items()},
     )

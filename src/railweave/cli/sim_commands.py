@@ -48,6 +48,7 @@ def up(
     """
     running = api.sim.up(api.open_project(intent or option), real_time=real_time)
     count = len(running.endpoints.devices)
+    nodes = len(running.endpoints.nodes)
     pid = running.endpoints.pid
     if json:
         print_document(
@@ -55,12 +56,18 @@ def up(
                 "fabric": running.fabric,
                 "pid": pid,
                 "devices": count,
+                "nodes": nodes,
                 "state": str(running.state),
                 "unplugged": [list(ends) for ends in running.endpoints.unplugged],
             }
         )
         return
-    print_view(f"simulated fabric {running.fabric}: {counted(count, 'switch')} on loopback, process {pid}")
+    members = counted(count, "switch")
+    if nodes:
+        members += f" and {counted(nodes, 'node')}"
+    print_view(f"simulated fabric {running.fabric}: {members} on loopback, process {pid}")
+    if running.endpoints.without_nodes:
+        print_view(f"the GPU nodes are not started: {running.endpoints.without_nodes}; the switches run alone")
     if running.endpoints.unplugged:
         print_view(_unplugged(running.endpoints.unplugged))
 

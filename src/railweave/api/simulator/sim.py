@@ -3,6 +3,7 @@
 A simulator is made of factory-fresh switches, GPU nodes and the cables of the intent.
 """
 
+import dataclasses
 import hashlib
 import shlex
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from railweave.api.project import STATE, Project
+from railweave.api.simulator.machines import nics_of
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, boot_speed_gbps, build_panel
@@ -92,9 +94,10 @@ def simulator_errors() -> Iterator[None]:
 
 @simulator_errors()
 def up(project: Project, *, real_time: bool = False) -> RunningSim:
-    """Start the simulated fabric, or add what the intent has grown by; running switches are not reset.
+    """Start the simulated fabric, or add what the intent has grown by; running switches and nodes are not reset.
 
-    With ``real_time`` the waits of SONiC take as long as on a switch. Raises RefusedError if the intent has errors,
+    If the intent manages its nodes, they are machines, where this one can run them (``endpoints.without_nodes``). With
+    ``real_time`` the waits of SONiC take as long as on a switch. Raises RefusedError if the intent has errors,
     RailweaveError if the simulator cannot become what it describes.
     """
     from railweave.api.design.intent import load_configurable
@@ -103,7 +106,10 @@ def up(project: Project, *, real_time: bool = False) -> RunningSim:
     fabric = designed.fabric
     options = SimOptions(time_scale=1.0) if real_time else SimOptions()
     folder = _FOLDER / fabric.name
-    return RunningSim(fabric.name, control.up(folder, simulator_spec(fabric, designed.catalog), options), folder)
+    spec = simulator_spec(fabric, designed.catalog)
+    if fabric.policies.hosts.manage:
+        spec = dataclasses.replace(spec, hosts=tuple(_machine(host, fabric) for host in fabric.hosts))
+    return RunningSim(fabric.name, control.up(folder, spec, options), folder)
 
 
 @simulator_errors()
@@ -258,6 +264,13 @@ def _port_row(lanes: str, speed_gbps: int, alias: str, index: int, more: dict[st
 
 def _host(host: Host, fabric: Fabric) -> SimHost:
     return SimHost(name=host.name, mac=_mac(fabric.name, host.name), mtu=fabric.policies.mtu.hosts_bytes)
+
+
+def _machine(host: Host, fabric: Fabric) -> SimHost:
+    """Return a node that is a machine, with its NICs."""
+    simulated = _host(host, fabric)
+    nics = nics_of(fabric, host, simulated.mac)
+    return dataclasses.replace(simulated, nics=nics, frontend=fabric.policies.hosts.frontend or "")
 
 
 def _lower_end(link: Link, fabric: Fabric) -> str:

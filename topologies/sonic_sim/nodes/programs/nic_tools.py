@@ -1,8 +1,10 @@
 #!/usr/bin/python3 -IS
-"""The NIC tools of three vendors as recorders: they keep state, print it as the real ones do, and refuse wrong calls.
+"""The NIC tools of four vendors on a simulated node: they keep state, print it as the real ones do, and refuse wrong
+calls.
 
-Called under the name of a tool. ``RECORDER`` names the node's folder: ``state.json`` is what the NICs hold, ``calls``
-what was called to change something, ``refuse`` the tool that fails, ``sys`` the node's /sys.
+Called under the name of a tool. What the NICs hold is in /run/nics, which a restart empties: ``state.json``, ``calls``
+with the calls that changed something, and ``refuse``, the tool that fails. ``RECORDER`` names another folder for these,
+which then has the node's /sys too.
 """
 
 import json
@@ -12,8 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-HOME = Path(os.environ.get("RECORDER", "."))
-STATE = HOME / "state.json"
+HOME = Path(os.environ.get("RECORDER", "/"))
+HELD = HOME if "RECORDER" in os.environ else Path("/run/nics")
+STATE = HELD / "state.json"
+FACTORY = HELD / "factory.json"
+"""What a port of its own differs in from NEW_PORT, by the name of the interface."""
+COUNTERS = Path("/run/railweave-sim/counters")
 BUFFERS: dict[str, Path] = {}
 """The driver's files of the receive buffers of the interface in question."""
 NEW_PORT = {
@@ -27,10 +33,12 @@ NEW_PORT = {
     "autoneg": "off",
     "cable": 7,
     "lldp": "on",
+    "speed": 100000,
 }
 
 
 def refuse(text: str) -> NoReturn:
+    """End with what the tool does not accept."""
     print(f"recorder: {text}: {' '.join(sys.argv[1:])}", file=sys.stderr)
     sys.exit(2)
 
@@ -55,24 +63,36 @@ def needed(words: list[str], *names: str) -> str:
 
 
 class Nics:
+    """What the NICs of the node hold."""
+
     def __init__(self) -> None:
         self.ports: dict[str, dict[str, Any]] = json.loads(STATE.read_text()) if STATE.exists() else {}
 
-    def port(self, name: str) -> dict[str, Any]:
+    def name(self, name: str) -> str:
+        """Return the name of an interface that exists."""
         if not (HOME / "sys/class/net" / name).is_dir():
             refuse(f"no interface {name}")
-        return self.ports.setdefault(name, json.loads(json.dumps(NEW_PORT)))
+        return name
+
+    def port(self, name: str) -> dict[str, Any]:
+        """Return what an interface holds, at first what a new one does."""
+        self.name(name)
+        own = json.loads(FACTORY.read_text()).get(name, {}) if FACTORY.exists() else {}
+        return self.ports.setdefault(name, {**json.loads(json.dumps(NEW_PORT)), **own})
 
     def changed(self) -> None:
+        """Keep what a call has changed, and the call."""
         STATE.write_text(json.dumps(self.ports))
-        with (HOME / "calls").open("a") as file:
+        with (HELD / "calls").open("a") as file:
             file.write(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) + "\n")
 
 
 def mlnx_qos(words: list[str], nics: "Nics") -> None:
+    """NVIDIA: QoS of an interface."""
     name = needed(words, "-i", "--interface")
     port = nics.port(name)
-    BUFFERS.update({one: HOME / "sys/class/net" / name / "qos" / one for one in ("prio2buffer", "buffer_size")})
+    for file in ("prio2buffer", "buffer_size"):
+        BUFFERS[file] = HOME / "sys/class/net" / name / "qos" / file
     settings = {
         set_dcbx: option(words, "-d", "--dcbx"),
         set_trust: option(words, "--trust"),
@@ -92,14 +112,17 @@ def mlnx_qos(words: list[str], nics: "Nics") -> None:
 
 
 def set_dcbx(port: dict[str, Any], mode: str) -> None:
+    """Set who manages DCB."""
     port["dcbx"] = {"os": "OS controlled", "fw": "Firmware controlled"}.get(mode) or refuse("bad dcbx mode")
 
 
 def set_trust(port: dict[str, Any], trust: str) -> None:
+    """Set by which field of a packet its priority is chosen."""
     port["trust"] = trust if trust in {"dscp", "pcp"} else refuse("bad trust")
 
 
 def set_dscp(port: dict[str, Any], mapping: str) -> None:
+    """Map a DSCP to a priority."""
     verb, dscp, priority = mapping.split(",")
     if verb != "set" or not 0 <= int(dscp) < 64 or not 0 <= int(priority) < 8 or port["trust"] != "dscp":
         refuse("dscp2prio needs trust dscp and set,DSCP,PRIORITY")
@@ -107,23 +130,29 @@ def set_dscp(port: dict[str, Any], mapping: str) -> None:
 
 
 def set_pfc(port: dict[str, Any], bits: str) -> None:
+    """Set the priorities with PFC."""
     port["pfc"] = [int(bit) for bit in bits.split(",")]
     if len(port["pfc"]) != 8 or set(port["pfc"]) - {0, 1}:
         refuse("pfc needs eight bits")
 
 
 def set_cable(port: dict[str, Any], metres: str) -> None:
+    """Set the length of the cable."""
     port["cable"] = int(metres)
 
 
 def set_prio2buffer(port: dict[str, Any], buffers: str) -> None:
-    rows = [f"{at}\t{int(one)}\n" for at, one in enumerate(buffers.split(","))]
+    """Set the receive buffer of each priority."""
+    rows = [f"{at}\t{int(buffer)}\n" for at, buffer in enumerate(buffers.split(","))]
     BUFFERS["prio2buffer"].write_text("Priority\tBuffer\n" + "".join(rows))
 
 
 def set_buffer_size(port: dict[str, Any], sizes: str) -> None:
-    numbers = [int(one) // 128 * 128 for one in sizes.split(",")]
-    total, rows = 524160, [f"{at}\t{one}\n" for at, one in enumerate(numbers)]
+    """Set the sizes of the receive buffers."""
+    # The hardware counts its buffers in cells of 128 bytes.
+    numbers = [int(size) // 128 * 128 for size in sizes.split(",")]
+    total = 524160
+    rows = [f"{at}\t{size}\n" for at, size in enumerate(numbers)]
     if len(numbers) != 8 or sum(numbers) > total:
         refuse("more than the port has")
     text = f"Port buffer size = {total}\nSpare buffer size = {total - sum(numbers)}\nBuffer\tSize\n{''.join(rows)}"
@@ -131,6 +160,7 @@ def set_buffer_size(port: dict[str, Any], sizes: str) -> None:
 
 
 def show_mlnx_qos(port: dict[str, Any]) -> None:
+    """Print the QoS of an interface."""
     print(f"DCBX mode: {port['dcbx']}\nPriority trust state: {port['trust']}")
     if port["trust"] == "dscp":
         print("dscp2prio mapping:")
@@ -144,6 +174,7 @@ def show_mlnx_qos(port: dict[str, Any]) -> None:
 
 
 def ethtool(words: list[str], nics: "Nics") -> None:
+    """Every vendor: link, pause, FEC, private flags and counters of an interface."""
     if words[0] == "-a":
         pause = nics.port(words[1])["pause"]
         print(f"Pause parameters for {words[1]}:\nAutonegotiate:\toff\nRX:\t\t{pause}\nTX:\t\t{pause}")
@@ -151,7 +182,11 @@ def ethtool(words: list[str], nics: "Nics") -> None:
         fec = nics.port(words[1])["fec"]
         print(f"FEC parameters for {words[1]}:\nSupported/Configured FEC encodings: {fec}\nActive FEC encoding: {fec}")
     elif len(words) == 1:
-        print(f"Settings for {words[0]}:\n\tSpeed: 100000Mb/s\n\tAuto-negotiation: {nics.port(words[0])['autoneg']}")
+        port = nics.port(words[0])
+        print(f"Settings for {words[0]}:\n\tSpeed: {port['speed']}Mb/s\n\tAuto-negotiation: {port['autoneg']}")
+    elif words[0] == "-S":
+        counters = COUNTERS / nics.name(words[1]) / "statistics"
+        print(f"NIC statistics:\n{counters.read_text() if counters.exists() else ''}", end="")
     elif words[0] == "--show-priv-flags":
         print(f"Private flags for {words[1]}:\nfw-lldp-agent      : {nics.port(words[1])['lldp']}")
     elif words[0] == "--set-priv-flags" and words[2] == "fw-lldp-agent" and words[3] in {"on", "off"}:
@@ -165,7 +200,10 @@ def ethtool(words: list[str], nics: "Nics") -> None:
 
 
 def cma(words: list[str], nics: "Nics", key: str, first: str, flag: str, shown: Callable[[str], str]) -> None:
-    device, ib_port, value = option(words, "-d"), option(words, "-p"), option(words, flag)
+    """NVIDIA: the mode or ToS of connections that programs open by rdma_cm."""
+    device = option(words, "-d")
+    ib_port = option(words, "-p")
+    value = option(words, flag)
     if words or ib_port != "1" or not (HOME / "sys/class/infiniband" / (device or "-")).is_dir():
         refuse("needs -d DEVICE -p 1")
     held = nics.ports.setdefault(f"rdma {device}", {})
@@ -176,12 +214,15 @@ def cma(words: list[str], nics: "Nics", key: str, first: str, flag: str, shown: 
 
 
 def bnxt_setupcc(words: list[str], nics: "Nics") -> None:
+    """Broadcom: DCQCN, PFC and marking of an interface."""
     names = ("-d", "-i", "-m", "-r", "-s", "-c", "-p", "-b", "-u")
     given = {name: needed(words, name) for name in names}
     if words or (given["-m"], given["-u"]) != ("3", "4") or not 0 < int(given["-b"]) < 100:
         refuse("needs -d -i -m 3 -r -s -c -p -b -u 4")
     port = nics.port(given["-i"])
-    port["pause"], port["app"] = "off", {given["-s"]: given["-r"]}
+    # PFC and global pause exclude each other.
+    port["pause"] = "off"
+    port["app"] = {given["-s"]: given["-r"]}
     port["pfc"] = [int(str(priority) == given["-r"]) for priority in range(8)]
     kernel = HOME / "sys/kernel/config"
     values = {"roce_dscp": given["-s"], "roce_prio": given["-r"], "cnp_dscp": given["-p"], "cnp_prio": given["-c"]}
@@ -196,6 +237,8 @@ def bnxt_setupcc(words: list[str], nics: "Nics") -> None:
 
 
 def dcb(words: list[str], nics: "Nics") -> None:
+    """Broadcom and Intel: iproute2's tool for DCB."""
+    # Numbers in place of names, which these have anyway.
     words = [word for word in words if word != "-N"]
     what, verb, _, name, *rest = words
     port = nics.port(name)
@@ -205,7 +248,7 @@ def dcb(words: list[str], nics: "Nics") -> None:
     elif what == "app":
         dcb_app(port, verb, rest, nics)
     elif (what, verb, rest[0]) == ("pfc", "set", "prio-pfc"):
-        for at, bit in (one.split(":") for one in rest[1:]):
+        for at, bit in (word.split(":") for word in rest[1:]):
             for priority in range(8) if at == "all" else [int(at)]:
                 port["pfc"][priority] = int(bit == "on")
         nics.changed()
@@ -214,6 +257,7 @@ def dcb(words: list[str], nics: "Nics") -> None:
 
 
 def dcb_app(port: dict[str, Any], verb: str, rest: list[str], nics: "Nics") -> None:
+    """Print or change the map of code points."""
     if verb == "show":
         print("dscp-prio " + " ".join(f"{dscp}:{priority}" for dscp, priority in port["app"].items()))
         return
@@ -228,7 +272,8 @@ def dcb_app(port: dict[str, Any], verb: str, rest: list[str], nics: "Nics") -> N
 
 
 def devlink(words: list[str], nics: "Nics") -> None:
-    verb, device, name, *rest = words[2], words[3], words[5], *words[6:]
+    """Intel: parameters of the driver."""
+    _, _, verb, device, _, name, *rest = words
     held = nics.ports.setdefault(f"devlink {device}", {"enable_iwarp": "true", "enable_roce": "false"})
     if (words[:2], words[4]) != (["dev", "param"], "name") or name not in held:
         refuse("unknown parameter")
@@ -250,6 +295,7 @@ FIRMWARE = {
 
 
 def mlxconfig(words: list[str], nics: "Nics") -> None:
+    """NVIDIA: the settings of the firmware, which are only read."""
     device = option(words, "-d")
     if words != ["-e", "query"] or not (HOME / "sys/devices" / (device or "-")).is_dir():
         refuse("needs -d DEVICE -e query; nothing else may be called")
@@ -272,20 +318,25 @@ class Cards:
         self.names = {path.name: path for path in sorted((HOME / "sys/devices").iterdir())}
 
     def card(self, pci: str) -> dict[str, Any]:
+        """Return what a card holds."""
         return self.nics.ports.setdefault(f"card {pci}", json.loads(json.dumps(NEW_CARD)))
 
     def of_port(self, port: str) -> dict[str, Any]:
-        found = [pci for pci in self.names if self.port_id(pci) == port]
-        return self.card(found[0]) if found else refuse("Invalid UUID")
+        """Return the card with the port of an id."""
+        cards = [pci for pci in self.names if self.port_id(pci) == port]
+        return self.card(cards[0]) if cards else refuse("Invalid UUID")
 
     @staticmethod
     def port_id(pci: str) -> str:
+        """Return the long id of a card's port."""
         return f"04908130-{pci[5:7]}a0-4242-4242-000011010000"
 
     def head(self, pci: str) -> None:
+        """Print the head of a card."""
         print(f"\nNIC  : 42424650-4c32-3531-3230-30344300000{pci[5]}  ({pci})\n")
 
     def show_port(self) -> None:
+        """Print the ports."""
         for pci in self.names:
             card = self.card(pci)
             self.head(pci)
@@ -296,6 +347,7 @@ class Cards:
             print("-" * 80)
 
     def show_qos(self) -> None:
+        """Print classification, PFC and scheduling."""
         for pci in self.names:
             card = self.card(pci)
             self.head(pci)
@@ -304,19 +356,23 @@ class Cards:
             )
             for priority in sorted(set(card["dscp"])):
                 members = [dscp for dscp in range(64) if card["dscp"][dscp] == priority]
-                bitmap = sum(1 << one for one in members)
+                bitmap = sum(1 << dscp for dscp in members)
                 print(f"    DSCP bitmap               : {bitmap:#018x} ==> priority : {priority}")
             for priority in sorted(set(card["dscp"])):
                 members = [dscp for dscp in range(64) if card["dscp"][dscp] == priority]
                 print(f"    DSCP                      : {spans(members)} ==> priority : {priority}")
-            print(f"\n\n  PFC :\n    PFC priority bitmap       : {sum(1 << one for one in card['no_drop']):#x}")
+            print(
+                f"\n\n  PFC :\n    PFC priority bitmap       : {sum(1 << priority for priority in card['no_drop']):#x}"
+            )
             print(f"    PFC no-drop priorities    : {','.join(map(str, sorted(card['no_drop'])))}\n\n  Scheduling :")
             print("    Priority  Scheduling  Bandwidth Rate-limit\n              Type        (in %age) (in Gbps)")
             for priority, (kind, share, limit) in sorted(card["schedule"].items()):
                 print(f"    {priority:<10}{kind:<12}{share:<10}{limit}")
 
     def update_qos(self, what: str, words: list[str]) -> None:
-        card, values = self.of_port(needed(words, "-p")), {name: needed(words, f"--{name}") for name in QOS[what]}
+        """Change the QoS of a port."""
+        card = self.of_port(needed(words, "-p"))
+        values = {name: needed(words, f"--{name}") for name in QOS[what]}
         if words or card["type"] != "DSCP":
             refuse("needs -p PORT and every option, with classification by DSCP")
         if what == "dscp-to-priority":
@@ -342,6 +398,7 @@ QOS = {
 
 
 def spans(numbers: list[int]) -> str:
+    """Return numbers as runs: 0-2, 5."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:
@@ -352,7 +409,9 @@ def spans(numbers: list[int]) -> str:
 
 
 def nicctl(words: list[str], nics: "Nics") -> None:
-    cards, verb, what, *rest = Cards(nics), *words
+    """AMD: ports and QoS of the cards."""
+    cards = Cards(nics)
+    verb, what, *rest = words
     if (verb, what, rest) == ("show", "port", []):
         return cards.show_port()
     if (verb, what, rest) == ("show", "qos", []):
@@ -376,7 +435,10 @@ def nicctl(words: list[str], nics: "Nics") -> None:
 
 
 def nicctl_dcqcn(verb: str, words: list[str], nics: "Nics") -> None:
-    profile, device, dscp = option(words, "-i"), option(words, "-r"), option(words, "--cnp-dscp")
+    """AMD: the DCQCN profile of an RDMA device."""
+    profile = option(words, "-i")
+    device = option(words, "-r")
+    dscp = option(words, "--cnp-dscp")
     if words or profile != "1" or not (HOME / "sys/class/infiniband" / (device or "-")).is_dir():
         refuse("needs -r DEVICE -i 1")
     held = nics.ports.setdefault(f"dcqcn {device}", {"status": "Disabled", "cnp": "0"})
@@ -389,11 +451,13 @@ def nicctl_dcqcn(verb: str, words: list[str], nics: "Nics") -> None:
 
 
 def main() -> None:
+    """Act as the tool by whose name this program was called."""
     tool = Path(sys.argv[0]).name
-    refused = HOME / "refuse"
+    refused = HELD / "refuse"
     if refused.exists() and refused.read_text().strip() == tool:
         refuse("out of order")
-    words, nics = sys.argv[1:], Nics()
+    words = sys.argv[1:]
+    nics = Nics()
     if tool == "cma_roce_mode":
         cma(words, nics, "mode", "1", "-m", lambda mode: "RoCE v2" if mode == "2" else "IB/RoCE v1")
     elif tool == "cma_roce_tos":

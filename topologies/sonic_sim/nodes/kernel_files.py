@@ -1,0 +1,90 @@
+"""What the driver of a node's NIC shows below /sys, and the vendor's tools: as a node finds them when it starts."""
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv6Address, ip_interface
+from pathlib import Path
+
+from sonic_sim.nodes.machines import SHARED
+from sonic_sim.nodes.nic import NodeNic
+from sonic_sim.spec import SimNic
+
+PROGRAMS = Path(__file__).with_name("programs")
+TOOLS = {
+    "nvidia": ("mlnx_qos", "ethtool", "cma_roce_mode", "cma_roce_tos", "mlxconfig"),
+    "broadcom": ("ethtool", "bnxt_setupcc.sh", "dcb"),
+    "amd": ("ethtool", "nicctl"),
+    "intel": ("ethtool", "dcb", "devlink"),
+}
+"""The tools of each vendor's NICs, beside iproute2."""
+OTHER_TOOLS = ("ethtool",)
+_DCQCN_OFF = {"ecn_marking": "0x0", "ecn_enable": "0x0", "disable_prio_vlan_tx": "0x0", "cc_mode": "0x0"}
+_DCQCN_MARKING = {"roce_dscp": "0x18", "roce_prio": "0x2", "cnp_dscp": "0x8", "cnp_prio": "0x7"}
+_BUFFER_BYTES = (130944, 16384, 0, 0, 0, 0, 0, 0)
+_ALL_BUFFERS_BYTES = 524160
+
+
+def kernel_files(nic: SimNic) -> dict[str, str]:
+    """Return the text of each file of a NIC's driver, by its path."""
+    files = {f"/sys/devices/{nic.pci}/infiniband/{nic.rdma}/node_type": "1: CA"}
+    files[f"/sys/class/infiniband/{nic.rdma}/ports/1/link_layer"] = "Ethernet"
+    files[f"/sys/class/net/{nic.name}/speed"] = str(nic.speed_gbps * 1000)
+    for name, value in zip(("speed", "width"), nic.pcie, strict=False):
+        files[f"/sys/devices/{nic.pci}/current_link_{name}"] = value
+    cm = f"/sys/kernel/config/rdma_cm/{nic.rdma}/ports/1"
+    if nic.vendor == "nvidia":
+        files |= _mlx5_files(nic)
+    elif nic.vendor == "broadcom":
+        cc = f"/sys/kernel/config/bnxt_re/{nic.rdma}/ports/1/cc"
+        files |= {f"{cc}/{name}": value for name, value in (_DCQCN_OFF | _DCQCN_MARKING).items()}
+        files[f"{cc}/apply"] = ""
+    elif nic.vendor == "intel":
+        files[f"/sys/kernel/config/irdma/{nic.rdma}/roce_dcqcn_enable"] = "0"
+    if nic.vendor in ("broadcom", "intel"):
+        files |= {f"{cm}/default_roce_tos": "0", f"{cm}/default_roce_mode": "IB/RoCE v1"}
+    return {path: f"{text}\n" for path, text in files.items()}
+
+
+def _mlx5_files(nic: SimNic) -> dict[str, str]:
+    net = f"/sys/class/net/{nic.name}"
+    files = {f"/sys/class/infiniband/{nic.rdma}/tc/1/traffic_class": ""}
+    for point in ("roce_np", "roce_rp"):
+        files |= {f"{net}/ecn/{point}/enable/{priority}": "0" for priority in range(8)}
+    files |= {f"{net}/ecn/roce_np/{name}": "0" for name in ("cnp_dscp", "cnp_802p_prio")}
+    files[f"{net}/qos/prio2buffer"] = _table("Priority\tBuffer", [0] * 8)
+    spare = _ALL_BUFFERS_BYTES - sum(_BUFFER_BYTES)
+    head = f"Port buffer size = {_ALL_BUFFERS_BYTES}\nSpare buffer size = {spare}\nBuffer\tSize"
+    files[f"{net}/qos/buffer_size"] = _table(head, _BUFFER_BYTES)
+    return files
+
+
+def _table(head: str, numbers: Iterable[int]) -> str:
+    rows = [f"{index}\t{number}" for index, number in enumerate(numbers)]
+    return "\n".join((head, *rows))
+
+
+def kernel_links(nic: SimNic) -> dict[str, str]:
+    """Return the target of each symbolic link of a NIC's driver, by its path; counters and GIDs are the simulator's."""
+    links = {f"/sys/class/net/{nic.name}/device": f"../../../devices/{nic.pci}"}
+    if nic.rdma:
+        port = f"/sys/class/infiniband/{nic.rdma}/ports/1"
+        links |= {f"{port}/{name}": f"{SHARED}/rdma/{nic.rdma}/{name}" for name in ("gids", "gid_attrs", "hw_counters")}
+    return links
+
+
+def gid_files(nic: NodeNic) -> dict[str, str]:
+    """Return the table of GIDs of a NIC, by paths below the port of its RDMA device: each address as RoCE v1 and v2.
+
+    Linux, drivers/infiniband/core/roce_gid_mgmt.c: the link-local address comes first.
+    """
+    addresses = sorted((ip_interface(text).ip for text in nic.addresses), key=lambda address: not address.is_link_local)
+    files = {}
+    for index, address in enumerate(addresses):
+        gid = address
+        if isinstance(address, IPv4Address):
+            gid = IPv6Address(f"::ffff:{address}")
+        for offset, kind in enumerate(("IB/RoCE v1", "RoCE v2")):
+            number = 2 * index + offset
+            files[f"gids/{number}"] = f"{gid.exploded}\n"
+            files[f"gid_attrs/types/{number}"] = f"{kind}\n"
+            files[f"gid_attrs/ndevs/{number}"] = f"{nic.name}\n"
+    return files

@@ -1,0 +1,103 @@
+"""A NIC of a node as the fabric sees it: what kernel and vendor's tools have set, and what the NIC has counted."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sonic_sim.nodes.netlink import Link
+from sonic_sim.spec import SimNic
+
+ReadFile = Callable[[str], str]
+_DSCPS = range(64)
+# E810 marks CNPs by itself.
+_INTEL_CNP_DSCP = 48
+
+
+class NodeNic:
+    """The values in force. ``counters`` are written by whoever moves packets, under the names of the vendor."""
+
+    def __init__(self, spec: SimNic) -> None:
+        self.spec = spec
+        self.name = spec.name
+        self.rdma = spec.rdma
+        # The number of the NIC from 0; its ports share it.
+        self.nic = spec.nic
+        self.speed_gbps = spec.speed_gbps
+        self.counters: dict[str, int] = {}
+        self.power_off()
+
+    def power_off(self) -> None:
+        """Forget what a restart takes away; counters restart too."""
+        self.up = False
+        self.mtu = 1500
+        self.addresses: tuple[str, ...] = ()
+        self.trusts_dscp = False
+        self.priority_of: Mapping[int, int] = {}
+        self.pfc: frozenset[int] = frozenset()
+        # The IP traffic class that the driver forces on all queue pairs, None where programs choose.
+        self.traffic_class: int | None = None
+        self.cnp_dscp = 0
+        self.counters.clear()
+
+    def take_link(self, link: Link | None) -> None:
+        """Take over what the kernel has; None for an interface that is gone."""
+        self.up = link is not None and link.up
+        if link is not None:
+            self.mtu = link.mtu
+            self.addresses = tuple(link.addresses)
+
+    def take_settings(self, state: Mapping[str, Any], read: ReadFile) -> None:
+        """Take over what the vendor's tools keep in ``state``, and the files of the driver."""
+        port = state.get(self.name, {})
+        self.pfc = _enabled(port.get("pfc", ()))
+        take = {
+            "nvidia": self._take_mlx5,
+            "broadcom": self._take_bnxt,
+            "amd": self._take_ionic,
+            "intel": self._take_ice,
+        }.get(self.spec.vendor)
+        if take is not None:
+            take(port, state, read)
+
+    def _take_mlx5(self, port: Mapping[str, Any], state: Mapping[str, Any], read: ReadFile) -> None:
+        self.trusts_dscp = port.get("trust") == "dscp"
+        self.priority_of = _numbers(port.get("dscp", {}))
+        self.traffic_class = _number(read(f"/sys/class/infiniband/{self.rdma}/tc/1/traffic_class"))
+        self.cnp_dscp = _number(read(f"/sys/class/net/{self.name}/ecn/roce_np/cnp_dscp")) or 0
+
+    def _take_bnxt(self, port: Mapping[str, Any], state: Mapping[str, Any], read: ReadFile) -> None:
+        cc = f"/sys/kernel/config/bnxt_re/{self.rdma}/ports/1/cc"
+        self._take_app(port)
+        self.cnp_dscp = _number(read(f"{cc}/cnp_dscp")) or 0
+
+    def _take_ice(self, port: Mapping[str, Any], state: Mapping[str, Any], read: ReadFile) -> None:
+        self._take_app(port)
+        self.cnp_dscp = _INTEL_CNP_DSCP
+
+    def _take_app(self, port: Mapping[str, Any]) -> None:
+        """Take over DCB application entries: the NIC trusts DSCP as soon as one is mapped."""
+        self.priority_of = _numbers(port.get("app", {}))
+        self.trusts_dscp = bool(self.priority_of)
+
+    def _take_ionic(self, port: Mapping[str, Any], state: Mapping[str, Any], read: ReadFile) -> None:
+        card = state.get(f"card {self.spec.pci}", {})
+        self.trusts_dscp = card.get("type") == "DSCP"
+        self.priority_of = dict(zip(_DSCPS, card.get("dscp", ()), strict=False))
+        if card.get("pause"):
+            self.pfc = frozenset(card.get("no_drop", ()))
+        self.cnp_dscp = _number(state.get(f"dcqcn {self.rdma}", {}).get("cnp", "")) or 0
+
+
+def _enabled(bits: Any) -> frozenset[int]:
+    return frozenset(priority for priority, bit in enumerate(bits) if bit)
+
+
+def _numbers(mapping: Mapping[str, Any]) -> dict[int, int]:
+    return {int(key): int(value) for key, value in mapping.items()}
+
+
+def _number(text: Any) -> int | None:
+    """Return the number in a file of the driver, decimal or hexadecimal; None where there is none."""
+    try:
+        return int(str(text).strip(), 0)
+    except ValueError:
+        return None

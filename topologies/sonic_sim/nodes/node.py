@@ -1,0 +1,187 @@
+"""One simulated node: its disk, its NICs as they are now, and what it shares with the simulator."""
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from sonic_sim.nodes.kernel_files import OTHER_TOOLS, PROGRAMS, TOOLS, gid_files, kernel_files, kernel_links
+from sonic_sim.nodes.login import NodeListener
+from sonic_sim.nodes.machines import FIRST_ID
+from sonic_sim.nodes.netlink import NodeNetwork
+from sonic_sim.nodes.nic import NodeNic
+from sonic_sim.nodes.node_files import NodeFiles
+from sonic_sim.nodes.session import LIBRARY
+from sonic_sim.nodes.tools import TOOLS as NETWORK_TESTS
+from sonic_sim.nodes.tools import Answer, ToolSocket
+from sonic_sim.spec import SimHost
+
+BOOT = f"{LIBRARY}/boot.py"
+_NIC_TOOLS = f"{LIBRARY}/nic_tools.py"
+_TOOL = f"{LIBRARY}/tool.py"
+FACTORY = "/run/nics/factory.json"
+STATE = "run/nics/state.json"
+# Counters of the driver of the interface; those of the RDMA device have files of their own.
+_OF_ETHTOOL = re.compile(r"_phy$|prio\d|_pri\d+$|_blocks$|octets|discard|^[rt]x_(bytes|packets|pause)|storm")
+
+
+class Node:
+    """A node, running or not."""
+
+    def __init__(self, host: SimHost, folder: Path, listener: NodeListener, answer: Answer) -> None:
+        """``folder`` is its own in the simulator's; ``answer`` answers its network tests."""
+        self.host = host
+        self.folder = folder
+        self.listener = listener
+        self.nics = tuple(map(NodeNic, host.nics))
+        digest = hashlib.sha256(host.name.encode()).hexdigest()[:8]
+        names = dict.fromkeys([*(nic.name for nic in host.nics), *filter(None, [host.frontend])])
+        # The far end of each interface.
+        self.cables = {name: f"n{digest}{index}" for index, name in enumerate(names)}
+        self._tools = ToolSocket(self.shared, answer, host.name)
+        self._network: NodeNetwork | None = None
+        self._files: NodeFiles | None = None
+        self._published: dict[Path, str] = {}
+
+    @property
+    def disk(self) -> Path:
+        """The folder that is the root of the node; it keeps what the node writes."""
+        return self.folder / "disk"
+
+    @property
+    def shared(self) -> Path:
+        """The folder that the node sees as /run/railweave-sim, and cannot change."""
+        return self.folder / "shared"
+
+    def make_folders(self) -> None:
+        """Make what the node needs of this machine before it boots."""
+        if not self.disk.exists():
+            self.disk.mkdir(parents=True)
+            os.chown(self.disk, FIRST_ID, FIRST_ID)
+        # Counters and the socket are of one boot.
+        shutil.rmtree(self.shared, ignore_errors=True)
+        self.shared.mkdir(mode=0o755)
+        self._published.clear()
+
+    def boot_request(self) -> dict[str, Any]:
+        """Return the request that boots it (`sonic_sim.nodes.machines`)."""
+        files = _base_files(self.host)
+        links = {"/etc/os-release": "../usr/lib/os-release"}
+        factory = {}
+        tools = set(OTHER_TOOLS)
+        for nic in self.host.nics:
+            files |= kernel_files(nic)
+            links |= kernel_links(nic)
+            factory[nic.name] = {"speed": nic.speed_gbps * 1000, "fec": nic.fec}
+            tools.update(TOOLS.get(nic.vendor, ()))
+        files[FACTORY] = json.dumps(factory)
+        links |= {f"/usr/local/bin/{name}": _NIC_TOOLS for name in tools}
+        links |= {f"/usr/local/bin/{name}": _TOOL for name in NETWORK_TESTS}
+        macs = {nic.name: nic.mac for nic in self.host.nics}
+        return {
+            "disk": str(self.disk),
+            "shared": str(self.shared),
+            "hostname": self.host.name,
+            "files": files,
+            "links": links,
+            "nics": [
+                {"name": name, "mac": macs.get(name, self.host.mac), "cable": cable}
+                for name, cable in self.cables.items()
+            ],
+        }
+
+    async def begin(self, pid: int) -> None:
+        """Take over the node that has just booted with the first process ``pid``. Raises OSError."""
+        self.listener.pid = pid
+        self._files = NodeFiles(pid)
+        self._network = NodeNetwork(pid)
+        asyncio.get_running_loop().add_reader(self._network.changes, self._take_network)
+        await self._tools.open()
+        self._take_network()
+        self.publish()
+
+    def has_boot_work(self) -> bool:
+        """Tell whether its disk has settings or units that a start applies."""
+        etc = self.disk / "etc"
+        folders = (etc / "sysctl.d", etc / "systemd/system/multi-user.target.wants")
+        # A link may lead out of the disk; it is only looked at, and the node itself reads what it names.
+        return any(not folder.is_symlink() and folder.is_dir() and any(folder.iterdir()) for folder in folders)
+
+    async def lose_power(self) -> int:
+        """Let nobody reach it any more; return its first process, which is to be killed, 0 where it does not run."""
+        pid = self.listener.pid
+        self.listener.pid = 0
+        await self.listener.close()
+        self._tools.close()
+        if self._network is not None:
+            asyncio.get_running_loop().remove_reader(self._network.changes)
+            self._network.close()
+            self._network = None
+        if self._files is not None:
+            self._files.close()
+            self._files = None
+        for nic in self.nics:
+            nic.power_off()
+        return pid
+
+    def current_nics(self) -> tuple[NodeNic, ...]:
+        """Return its NICs with the values in force; none while it is off."""
+        if self._files is None or self._network is None:
+            return ()
+        if self._network.has_changed():
+            self._take_network()
+        try:
+            state = json.loads(self._files.text(STATE) or "{}")
+            for nic in self.nics:
+                nic.take_settings(state, self._files.text)
+        except (ValueError, TypeError, AttributeError):
+            # The node's root user may write anything there; its NICs then stay as they were.
+            return self.nics
+        return self.nics
+
+    def _take_network(self) -> None:
+        """Take over links and addresses, and show the GIDs that follow from them."""
+        if self._network is None:
+            return
+        self._network.has_changed()
+        links = self._network.links()
+        for nic in self.nics:
+            nic.take_link(links.get(nic.name))
+            if nic.rdma:
+                for path, text in gid_files(nic).items():
+                    self._publish(self.shared / "rdma" / nic.rdma / path, text)
+
+    def publish(self) -> None:
+        """Write the counters that have changed to where the node reads them."""
+        for nic in self.nics:
+            statistics = []
+            for name, value in nic.counters.items():
+                if _OF_ETHTOOL.search(name):
+                    statistics.append(f"     {name}: {value}\n")
+                elif nic.rdma:
+                    self._publish(self.shared / "rdma" / nic.rdma / "hw_counters" / name, f"{value}\n")
+            self._publish(self.shared / "net" / nic.name / "statistics", "".join(statistics))
+
+    def _publish(self, path: Path, text: str) -> None:
+        if self._published.get(path) != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="ascii")
+            self._published[path] = text
+
+
+def _base_files(host: SimHost) -> dict[str, str]:
+    """Return the files that a node begins with."""
+    programs = {f"{LIBRARY}/{path.name}": path.read_text(encoding="utf-8") for path in PROGRAMS.glob("*.py")}
+    return {
+        **programs,
+        "/etc/hostname": f"{host.name}\n",
+        "/etc/hosts": f"127.0.0.1 localhost\n127.0.1.1 {host.name}\n",
+        "/etc/passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+        "/etc/group": "root:x:0:\nnogroup:x:65534:\n",
+        "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+        "/var/log/boot.log": "",
+    }

@@ -1,0 +1,267 @@
+#!/usr/bin/python3 -IS
+"""SFTP, version 3 (draft-ietf-secsh-filexfer-02), on a simulated node: what Ansible, scp and sftp ask for.
+
+Standard library only; reads requests from standard input and answers on standard output, as sshd's subsystem does.
+"""
+
+import errno
+import os
+import stat
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any
+
+INIT = 1
+VERSION = 2
+STATUS = 101
+HANDLE = 102
+DATA = 103
+NAME = 104
+ATTRS = 105
+EXTENDED = 200
+DONE = 0
+END = 1
+NO_FILE = 2
+DENIED = 3
+FAILURE = 4
+UNSUPPORTED = 8
+# Of a request to open a file.
+READ = 1
+WRITE = 2
+APPEND = 4
+CREATE = 8
+TRUNCATE = 16
+EXCLUSIVE = 32
+SIZE = 1
+OWNER = 2
+MODE = 4
+TIMES = 8
+NAMES_A_REPLY = 100
+
+
+class Packet:
+    """The fields of a request, taken from the front."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def number(self, form: str = ">I") -> int:
+        """Return the next number."""
+        (value,) = struct.unpack_from(form, self.data, self.at)
+        self.at += struct.calcsize(form)
+        return int(value)
+
+    def text(self) -> bytes:
+        """Return the next string."""
+        size = self.number()
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def attributes(self) -> dict[int, tuple[int, ...]]:
+        """Return the attributes that are set, by their flags."""
+        flags = self.number()
+        forms = {SIZE: ">Q", OWNER: ">II", MODE: ">I", TIMES: ">II"}
+        values = {}
+        for flag, form in forms.items():
+            if flags & flag:
+                values[flag] = struct.unpack_from(form, self.data, self.at)
+                self.at += struct.calcsize(form)
+        return values
+
+
+def text(value: bytes) -> bytes:
+    """Return a string as it is sent."""
+    return struct.pack(">I", len(value)) + value
+
+
+def attributes_of(result: os.stat_result) -> bytes:
+    """Return the attributes of a file as they are sent."""
+    numbers = (result.st_size, result.st_uid, result.st_gid, result.st_mode, int(result.st_atime), int(result.st_mtime))
+    return struct.pack(">IQIIIII", SIZE | OWNER | MODE | TIMES, *numbers)
+
+
+def set_attributes(target: Any, values: dict[int, tuple[int, ...]]) -> None:
+    """Set attributes of a path or descriptor."""
+    if SIZE in values:
+        os.truncate(target, *values[SIZE])
+    if MODE in values:
+        os.chmod(target, stat.S_IMODE(*values[MODE]))
+    if OWNER in values:
+        os.chown(target, *values[OWNER])
+    if TIMES in values:
+        accessed, modified = values[TIMES]
+        os.utime(target, (accessed, modified))
+
+
+class Server:
+    """One session: its open files and listings."""
+
+    def __init__(self) -> None:
+        self.files: dict[bytes, int] = {}
+        self.listings: dict[bytes, list[os.DirEntry[bytes]]] = {}
+        self.count = 0
+
+    def handle(self) -> bytes:
+        """Return a new handle."""
+        self.count += 1
+        return str(self.count).encode()
+
+    def open(self, packet: Packet) -> bytes:
+        """Open or make a file."""
+        path = packet.text()
+        wanted = packet.number()
+        values = packet.attributes()
+        flags = {READ: os.O_RDONLY, WRITE: os.O_WRONLY, READ | WRITE: os.O_RDWR}[wanted & 3]
+        pairs = ((APPEND, os.O_APPEND), (CREATE, os.O_CREAT), (TRUNCATE, os.O_TRUNC), (EXCLUSIVE, os.O_EXCL))
+        for flag, own in pairs:
+            if wanted & flag:
+                flags |= own
+        mode = stat.S_IMODE(*values.get(MODE, (0o666,)))
+        handle = self.handle()
+        self.files[handle] = os.open(path, flags, mode)
+        return bytes([HANDLE]) + text(handle)
+
+    def close(self, packet: Packet) -> bytes:
+        """Close a file or listing."""
+        handle = packet.text()
+        if handle in self.files:
+            os.close(self.files.pop(handle))
+        self.listings.pop(handle, None)
+        return status(DONE)
+
+    def read(self, packet: Packet) -> bytes:
+        """Return a part of an open file."""
+        file = self.files[packet.text()]
+        offset = packet.number(">Q")
+        size = packet.number()
+        data = os.pread(file, size, offset)
+        return bytes([DATA]) + text(data) if data else status(END)
+
+    def write(self, packet: Packet) -> bytes:
+        """Write a part of an open file."""
+        file = self.files[packet.text()]
+        offset = packet.number(">Q")
+        data = packet.text()
+        os.pwrite(file, data, offset)
+        return status(DONE)
+
+    def opendir(self, packet: Packet) -> bytes:
+        """Begin to list a folder."""
+        handle = self.handle()
+        with os.scandir(packet.text()) as entries:
+            self.listings[handle] = list(entries)
+        return bytes([HANDLE]) + text(handle)
+
+    def readdir(self, packet: Packet) -> bytes:
+        """Return the next names of a listing."""
+        entries = self.listings[packet.text()]
+        if not entries:
+            return status(END)
+        names = []
+        for entry in entries[:NAMES_A_REPLY]:
+            shown = attributes_of(entry.stat(follow_symlinks=False))
+            names.append(text(entry.name) + text(entry.name) + shown)
+        del entries[:NAMES_A_REPLY]
+        return struct.pack(">BI", NAME, len(names)) + b"".join(names)
+
+    def answer(self, kind: int, packet: Packet) -> bytes:
+        """Return the answer to a request. Raises OSError, KeyError for what the node refuses."""
+        action = REQUESTS.get(kind)
+        return status(UNSUPPORTED) if action is None else action(self, packet)
+
+
+def status(code: int, words: str = "") -> bytes:
+    """Return the answer without a value."""
+    return (
+        struct.pack(">BI", STATUS, code)
+        + text((words or {DONE: "Success", END: "End of file"}.get(code, "Failure")).encode())
+        + text(b"")
+    )
+
+
+def named(path: bytes) -> bytes:
+    """Return the answer that is one name."""
+    return struct.pack(">BI", NAME, 1) + text(path) + text(path) + struct.pack(">I", 0)
+
+
+def done(action: Callable[..., Any], *values: Any) -> bytes:
+    """Carry out an action without a value."""
+    action(*values)
+    return status(DONE)
+
+
+def extended(packet: Packet) -> bytes:
+    """Answer the one extension that clients need, a rename over another file."""
+    if packet.text() != b"posix-rename@openssh.com":
+        return status(UNSUPPORTED)
+    return done(os.rename, packet.text(), packet.text())
+
+
+def rename(packet: Packet) -> bytes:
+    """Rename a file; version 3 refuses a target that exists."""
+    old = packet.text()
+    new = packet.text()
+    if os.path.lexists(new):
+        return status(FAILURE)
+    return done(os.rename, old, new)
+
+
+def mkdir(packet: Packet) -> bytes:
+    """Make a folder."""
+    path = packet.text()
+    values = packet.attributes()
+    return done(os.mkdir, path, stat.S_IMODE(*values.get(MODE, (0o777,))))
+
+
+REQUESTS: dict[int, Callable[[Server, Packet], bytes]] = {
+    3: Server.open,
+    4: Server.close,
+    5: Server.read,
+    6: Server.write,
+    7: lambda server, packet: bytes([ATTRS]) + attributes_of(os.lstat(packet.text())),
+    8: lambda server, packet: bytes([ATTRS]) + attributes_of(os.fstat(server.files[packet.text()])),
+    9: lambda server, packet: done(set_attributes, packet.text(), packet.attributes()),
+    10: lambda server, packet: done(set_attributes, server.files[packet.text()], packet.attributes()),
+    11: Server.opendir,
+    12: Server.readdir,
+    13: lambda server, packet: done(os.unlink, packet.text()),
+    14: lambda server, packet: mkdir(packet),
+    15: lambda server, packet: done(os.rmdir, packet.text()),
+    16: lambda server, packet: named(os.path.realpath(packet.text() or b".")),
+    17: lambda server, packet: bytes([ATTRS]) + attributes_of(os.stat(packet.text())),
+    18: lambda server, packet: rename(packet),
+    19: lambda server, packet: named(os.readlink(packet.text())),
+    20: lambda server, packet: done(os.symlink, packet.text(), packet.text()),
+    EXTENDED: lambda server, packet: extended(packet),
+}
+CODES = {errno.ENOENT: NO_FILE, errno.ENOTDIR: NO_FILE, errno.EACCES: DENIED, errno.EPERM: DENIED}
+
+
+def main() -> None:
+    """Serve one session."""
+    server = Server()
+    source = sys.stdin.buffer
+    while len(head := source.read(5)) == 5:
+        size, kind = struct.unpack(">IB", head)
+        packet = Packet(source.read(size - 1))
+        if kind == INIT:
+            extension = text(b"posix-rename@openssh.com") + text(b"1")
+            body = struct.pack(">BI", VERSION, 3) + extension
+        else:
+            number = struct.pack(">I", packet.number())
+            try:
+                answer = server.answer(kind, packet)
+            except OSError as error:
+                answer = status(CODES.get(error.errno or 0, FAILURE), error.strerror or "Failure")
+            except KeyError:
+                answer = status(FAILURE, "invalid handle")
+            # The number of the request comes after the kind of the answer.
+            body = answer[:1] + number + answer[1:]
+        sys.stdout.buffer.write(struct.pack(">I", len(body)) + body)
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

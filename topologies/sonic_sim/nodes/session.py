@@ -1,0 +1,217 @@
+"""A session of SSH on a simulated node: a command, SFTP or a shell, inside the node's namespaces."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+import struct
+import termios
+from collections.abc import Sequence
+
+from sonic_sim.ssh import asyncssh
+
+USER = "root"
+LIBRARY = "/usr/local/lib/railweave-sim"
+"""The folder of a node with the programs of the simulator."""
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_SFTP = f"{LIBRARY}/sftp.py"
+_NAMESPACES = ("--user", "--mount", "--uts", "--ipc", "--net", "--pid")
+# Passed on from the client, as Debian's sshd does.
+_ACCEPTED = ("LANG", "LC_", "TERM")
+_CHUNK_BYTES = 65536
+# Input that waits for a command; the client is held up beyond.
+_MOST_WAITING_BYTES = 1 << 20
+
+
+def inside(pid: int, command: Sequence[str]) -> list[str]:
+    """Return the command that runs ``command`` in the namespaces of process ``pid``, as the root user there."""
+    return ["nsenter", "--target", str(pid), *_NAMESPACES, "--setuid", "0", "--setgid", "0", "--", *command]
+
+
+def environment(given: dict[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of a login; nothing of the machine's own is in it."""
+    accepted = {key: value for key, value in (given or {}).items() if key.startswith(_ACCEPTED)}
+    return {"PATH": _PATH, "HOME": "/root", "USER": USER, "LOGNAME": USER, "SHELL": "/bin/bash", **accepted}
+
+
+class NodeSession(asyncssh.SSHServerSession[bytes]):
+    """One session on the node with the first process ``pid``."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._words = ["/bin/bash", "-l"]
+        self._terminal_size: tuple[int, ...] | None = None
+        # The terminal of this session, -1 without one.
+        self._terminal = -1
+        self._input = asyncio.StreamReader()
+        self._waiting_bytes = 0
+        self._may_write = asyncio.Event()
+        self._may_write.set()
+        self._task: asyncio.Task[None] | None = None
+
+    def connection_made(self, chan: "asyncssh.SSHServerChannel[bytes]") -> None:
+        """Keep the channel."""
+        self._channel = chan
+
+    def pty_requested(self, term_type: str, term_size: tuple[int, ...], term_modes: object) -> bool:
+        """Give the session a terminal."""
+        self._terminal_size = term_size
+        return True
+
+    def shell_requested(self) -> bool:
+        """Run a login shell."""
+        return True
+
+    def exec_requested(self, command: str) -> bool:
+        """Run a command."""
+        self._words = ["/bin/bash", "-c", command]
+        return True
+
+    def subsystem_requested(self, subsystem: str) -> bool:
+        """Serve SFTP from inside the node, where its files are."""
+        self._words = ["/usr/bin/python3", "-IS", _SFTP]
+        return subsystem == "sftp"
+
+    def session_started(self) -> None:
+        """Start the program."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def data_received(self, data: bytes, datatype: int | None) -> None:
+        """Take input."""
+        self._input.feed_data(data)
+        self._waiting_bytes += len(data)
+        if self._waiting_bytes > _MOST_WAITING_BYTES:
+            self._channel.pause_reading()
+
+    def eof_received(self) -> bool:
+        """Take the end of the input; the channel stays open for output."""
+        self._input.feed_eof()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End the input. A program without a terminal goes on until it reads or writes, as under sshd."""
+        self._input.feed_eof()
+        self._may_write.set()
+        # Its terminal is closed, which hangs up the programs on it.
+        if self._terminal >= 0 and self._task is not None:
+            self._task.cancel()
+
+    def pause_writing(self) -> None:
+        """Hold up the output."""
+        self._may_write.clear()
+
+    def resume_writing(self) -> None:
+        """Let the output go on."""
+        self._may_write.set()
+
+    def terminal_size_changed(self, width: int, height: int, pixwidth: int, pixheight: int) -> None:
+        """Pass on the size of the terminal."""
+        if self._terminal >= 0:
+            _set_size(self._terminal, width, height)
+
+    async def _run(self) -> None:
+        # From the home folder of root, as a login.
+        command = inside(self._pid, ["/bin/sh", "-c", 'cd && exec "$@"', "sh", *self._words])
+        environ = environment(dict(self._channel.get_environment()))
+        with contextlib.suppress(asyncssh.Error, OSError):
+            if self._terminal_size is None:
+                status = await self._piped(command, environ)
+            else:
+                environ["TERM"] = self._channel.get_terminal_type() or "dumb"
+                status = await self._on_terminal(command, environ)
+            if self._channel.is_closing():
+                return
+            if status < 0:
+                self._channel.exit_with_signal(signal.Signals(-status).name.removeprefix("SIG"))
+            else:
+                self._channel.exit(status)
+
+    async def _piped(self, command: list[str], environ: dict[str, str]) -> int:
+        pipe = asyncio.subprocess.PIPE
+        child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe, env=environ)
+        if child.stdin is None or child.stdout is None or child.stderr is None:
+            raise TypeError("its streams must be pipes")
+        fed = asyncio.create_task(self._feed(child.stdin))
+        await asyncio.gather(self._show(child.stdout), self._show(child.stderr, asyncssh.EXTENDED_DATA_STDERR))
+        fed.cancel()
+        return await child.wait()
+
+    async def _on_terminal(self, command: list[str], environ: dict[str, str]) -> int:
+        """Run a command on a terminal, which is hung up when the session ends."""
+        self._terminal, theirs = os.openpty()
+        _set_size(self._terminal, *(self._terminal_size or ())[:2])
+        # A terminal of the simulator's machine: only its two handles are seen in the node.
+        child = await asyncio.create_subprocess_exec(
+            *command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ, preexec_fn=_take_terminal
+        )
+        os.close(theirs)
+        reading = asyncio.create_task(self._show_terminal())
+        typing = asyncio.create_task(self._type())
+        try:
+            status = await child.wait()
+            # What the program wrote last; a program in the background may keep the terminal open for ever.
+            await asyncio.wait((reading,), timeout=1)
+            return status
+        finally:
+            reading.cancel()
+            typing.cancel()
+            os.close(self._terminal)
+            self._terminal = -1
+
+    async def _feed(self, sink: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            while data := await self._typed():
+                sink.write(data)
+                await sink.drain()
+        sink.close()
+
+    async def _type(self) -> None:
+        while data := await self._typed():
+            os.write(self._terminal, data)
+
+    async def _typed(self) -> bytes:
+        """Return the next input, nothing at its end."""
+        data = await self._input.read(_CHUNK_BYTES)
+        before = self._waiting_bytes
+        self._waiting_bytes -= len(data)
+        if before > _MOST_WAITING_BYTES >= self._waiting_bytes:
+            self._channel.resume_reading()
+        return data
+
+    async def _show(self, source: asyncio.StreamReader, kind: int | None = None) -> None:
+        while data := await source.read(_CHUNK_BYTES):
+            await self._write(data, kind)
+            if self._channel.is_closing():
+                return
+
+    async def _show_terminal(self) -> None:
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        loop.add_reader(self._terminal, readable.set)
+        try:
+            while True:
+                await readable.wait()
+                readable.clear()
+                # Fails once the last program on the terminal has ended.
+                data = os.read(self._terminal, _CHUNK_BYTES)
+                await self._write(data)
+        except OSError:
+            return
+        finally:
+            loop.remove_reader(self._terminal)
+
+    async def _write(self, data: bytes, kind: int | None = None) -> None:
+        await self._may_write.wait()
+        if not self._channel.is_closing():
+            self._channel.write(data, kind)
+
+
+def _take_terminal() -> None:
+    """Make standard input the terminal of this process, which leads a session."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _set_size(terminal: int, columns: int = 0, rows: int = 0) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows or 24, columns or 80, 0, 0))

@@ -1,0 +1,85 @@
+"""The socket of a node, by which its network tests ask the fabric (``programs/tool.py``)."""
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+NAMES = ("ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat", "ib_send_bw", "ib_send_lat", "iperf3", "mpirun")
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv", "broadcast", "reduce")
+TOOLS = (*NAMES, *(f"{name}_perf" for name in COLLECTIVES))
+"""The tools that a node has."""
+# Bytes of a request: arguments and an environment.
+_LINE_LIMIT = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A tool that was started on a node."""
+
+    node: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+Write = Callable[[bytes], None]
+"""Sends lines of the answer to the tool."""
+Answer = Callable[[ToolRequest, Write], Awaitable[int]]
+"""Answers a tool and returns its exit status; cancelled when the tool is killed."""
+
+
+async def not_available(request: ToolRequest, write: Write) -> int:
+    """Answer where the simulator has no traffic."""
+    write(json.dumps({"stderr": f"{request.argv[0]}: not available on this simulated node\n"}).encode() + b"\n")
+    return 1
+
+
+class ToolSocket:
+    """The socket of one node, in the folder that it shares with the simulator."""
+
+    def __init__(self, folder: Path, answer: Answer, node: str) -> None:
+        """Prepare; nothing listens yet."""
+        self._folder = folder
+        self._answer = answer
+        self._node = node
+        self._server: asyncio.Server | None = None
+
+    async def open(self) -> None:
+        """Listen."""
+        (self._folder / "tools.sock").unlink(missing_ok=True)
+        # A path of a socket holds about a hundred characters: the folder is named by a handle.
+        handle = os.open(self._folder, os.O_PATH | os.O_DIRECTORY)
+        try:
+            path = f"/proc/self/fd/{handle}/tools.sock"
+            self._server = await asyncio.start_unix_server(self._serve, path, limit=_LINE_LIMIT)
+            # Every user of the node may ask.
+            Path(path).chmod(0o666)
+        finally:
+            os.close(handle)
+
+    def close(self) -> None:
+        """Stop to listen."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one tool, until it ends or its socket closes."""
+        with contextlib.suppress(ConnectionError, ValueError, KeyError, TypeError):
+            value = json.loads(await reader.readline())
+            request = ToolRequest(self._node, tuple(map(str, value["argv"])), dict(value["environment"]))
+            answered = asyncio.ensure_future(self._answer(request, writer.write))
+            # A tool sends nothing more: the end of its stream is its own end.
+            closed = asyncio.ensure_future(reader.read())
+            try:
+                await asyncio.wait((answered, closed), return_when=asyncio.FIRST_COMPLETED)
+                if answered.done():
+                    writer.write(json.dumps({"exit": answered.result()}).encode() + b"\n")
+                    await writer.drain()
+            finally:
+                answered.cancel()
+                closed.cancel()
+        writer.close()
