@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +16,7 @@ from typing import Any
 
 import asyncssh
 import pytest
-import yaml
 from by_night import sampled
-from command_rig import ROOT
 from namespace_nodes import RAILS, Node, write_target
 
 CANNOT = os.geteuid() != 0 or shutil.which("ip") is None
@@ -260,41 +257,6 @@ def test_a_plan_tells_what_the_firmware_lacks_and_where_a_restart_is_pending_and
     held |= {f"firmware 0000:{number}a:00.0": fitting for number in range(2)}
     (nodes["gpu1"].folder / "state.json").write_text(json.dumps(held))
     assert nodes.run("plan")["hosts"]["gpu1"]["notes"] == []
-
-
-def test_make_deploy_sets_up_the_nodes_that_the_intent_manages_and_mends_one_changed_by_hand(nodes: Nodes) -> None:
-    names = ("gpu1", "gpu2", "gpu3", "gpu4")
-    nodes.add(*names)
-    target = nodes.project.folder / "inventory" / "sim.yml"
-    hosts = {
-        "connection": "local",
-        "nodes": {name: {"python": str(nodes[name].python), "root": str(nodes[name].folder)} for name in names},
-        "batches": {"canary": 0},
-    }
-    document = yaml.safe_load(target.read_text(encoding="utf-8")) | {"hosts": hosts}
-    target.write_text(yaml.safe_dump(document), encoding="utf-8")
-
-    first = make_deploy(nodes.project)
-    assert "verified" in first
-    assert "done: 4 nodes changed" in first
-    assert_linux_is_set(nodes["gpu1"], ["10.32.0.1/31", "10.32.0.65/31"])
-
-    nodes["gpu3"].ip("link", "set", "rail0", "mtu", "1500")
-    fixed = make_deploy(nodes.project)
-    assert "done: 1 node changed, 3 nodes as intended" in fixed
-    assert json.loads(nodes["gpu3"].ip("-j", "link", "show", "rail0"))[0]["mtu"] == 9000
-
-
-def make_deploy(project: Any) -> str:
-    """Return what `make deploy` says in the project, with the environment that the tests run in."""
-    words = ["make", "-f", str(ROOT / "Makefile"), "-o", "setup", f"VENV={Path(sys.executable).parents[1]}"]
-    words += ["TARGET=sim", f"INTENT={project.intent.relative_to(project.folder)}", "deploy"]
-    environ = {key: value for key, value in project.environ.items() if key not in {"MAKEFLAGS", "MAKELEVEL"}}
-    done = subprocess.run(
-        words, cwd=project.folder, env=environ, capture_output=True, text=True, timeout=240, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_the_unit_sets_a_restarted_node_from_its_own_files(nodes: Nodes) -> None:

@@ -57,7 +57,7 @@ class Endpoints:
 
     ``added``: devices that this ``up`` made; ``unplugged``: wanted cables that are not plugged, because a port of
     theirs holds another cable; ``nodes``: the GPU nodes that are machines, to which ``root`` logs in;
-    ``without_nodes``: why there are none although some have NICs.
+    ``without_nodes``: which do not run that should, and why, in a sentence.
     """
 
     devices: Mapping[str, Endpoint]

@@ -103,8 +103,8 @@ class Simulation:
         """Add the devices, hosts and cables of a specification that are not there yet; reset nothing.
 
         Returns ``{"added": [names], "unplugged": [[a, b]…], "without_nodes": text}``: cables of the specification that
-        are not plugged because a port is taken, and why no node runs where nodes have NICs. Raises SimulatorError when
-        an existing device would have to be another model.
+        are not plugged because a port is taken, and which nodes with NICs do not run, and why. Raises SimulatorError
+        when an existing device would have to be another model.
         """
         self._refuse_other_models(spec)
         self.fabric = self.fabric or spec.fabric
@@ -126,7 +126,7 @@ class Simulation:
         await self._start_nodes()
         self._write_endpoints()
         names = [device.name for device in new]
-        return {"added": names, "unplugged": unplugged, "without_nodes": self.cluster.reason}
+        return {"added": names, "unplugged": unplugged, "without_nodes": self.cluster.problem}
 
     def _plug_new(self, cables: Sequence[SimCable]) -> list[list[str]]:
         """Plug cables whose ports are free; return the ends of the others, but of those that are plugged already."""

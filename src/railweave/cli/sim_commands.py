@@ -67,7 +67,7 @@ def up(
         members += f" and {counted(nodes, 'node')}"
     print_view(f"simulated fabric {running.fabric}: {members} on loopback, process {pid}")
     if running.endpoints.without_nodes:
-        print_view(f"the GPU nodes are not started: {running.endpoints.without_nodes}; the switches run alone")
+        print_view(running.endpoints.without_nodes)
     if running.endpoints.unplugged:
         print_view(_unplugged(running.endpoints.unplugged))
 

@@ -43,8 +43,8 @@ class Cluster:
         """``folder`` keeps their disks; ``answer`` answers the tools that ask for the fabric."""
         self.folder = folder
         self.nodes: dict[str, Node] = {}
-        # Why no node runs although the intent manages them.
-        self.reason = ""
+        # Which nodes do not run that should, and why.
+        self.problem = ""
         self._answer = answer
         self._machines: asyncio.subprocess.Process | None = None
         self._asking = asyncio.Lock()
@@ -55,12 +55,21 @@ class Cluster:
         new = [host for host in hosts if host.nics and host.name not in self.nodes]
         if not new:
             return
-        self.reason = why_not() or await self._start_machines()
-        if self.reason:
+        self.problem = ""
+        if reason := why_not() or await self._start_machines():
+            self.problem = f"the GPU nodes are not started: {reason}; the switches run alone"
             return
         for host in new:
             self.nodes[host.name] = Node(host, self.folder / host.name, listener(host.name), self._answer)
-        await asyncio.gather(*(self.power(host.name, on=host.powered) for host in new))
+        powers = (self.power(host.name, on=host.powered) for host in new)
+        outcomes = await asyncio.gather(*powers, return_exceptions=True)
+        failures = {host.name: outcome for host, outcome in zip(new, outcomes, strict=True) if outcome is not None}
+        for name, failure in failures.items():
+            if not isinstance(failure, SimulatorError):
+                raise failure
+            # The next `sim up` tries again.
+            del self.nodes[name]
+            self.problem = f"not started: {', '.join(failures)}: {failure}"
 
     async def power(self, name: str, *, on: bool) -> None:
         """Start or end a node. Raises SimulatorError."""
@@ -128,7 +137,7 @@ class Cluster:
             line = await child.stdout.readline()
         answer = json.loads(line or b'{"error": "the process of all nodes ended"}')
         if "error" in answer:
-            raise SimulatorError(f"a node did not start: {answer['error']}")
+            raise SimulatorError(f"the node did not start: {answer['error']}")
         return dict(answer)
 
 

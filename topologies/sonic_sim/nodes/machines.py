@@ -13,6 +13,7 @@ without rights on the machine; mounts belong to the machine, so that it can chan
 they are gone with the processes in them, which the kernel kills as soon as this process ends, however it ends.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import json
@@ -277,19 +278,26 @@ def raise_loopback() -> None:
 def write_files(node: dict[str, Any]) -> None:
     """Write what is on a node when it starts: its kernel's files, and programs; kept files are not written again."""
     for path, text in node["files"].items():
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        # Whoever works on the node may have changed it.
-        if path.startswith("/etc/") and os.path.lexists(path):
-            continue
-        if os.path.lexists(path):
-            os.unlink(path)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        if path.startswith(PROGRAMS):
-            os.chmod(path, 0o755)  # noqa: S103  a program
-    for path in node["links"]:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-    make_links(node["links"])
+        # A node whose users broke its disk starts without what has no place there.
+        with contextlib.suppress(OSError):
+            write_file(path, text)
+    for path, target in node["links"].items():
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            make_links({path: target})
+
+
+def write_file(path: str, text: str) -> None:
+    """Write a file; below /etc only if there is none, as whoever works on the node may have changed it."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if os.path.lexists(path):
+        if path.startswith("/etc/"):
+            return
+        os.unlink(path)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    if path.startswith(PROGRAMS):
+        os.chmod(path, 0o755)  # noqa: S103  a program
 
 
 def become_idle() -> NoReturn:

@@ -1,0 +1,245 @@
+"""GPU nodes that the simulator runs as machines: set up through SSH, isolated, restarted, and gone without a trace."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_rig import ROOT
+
+CANNOT = os.geteuid() != 0 or shutil.which("ip") is None
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(CANNOT, reason="namespaces need root and ip")]
+
+
+class SimulatedNodes:
+    """A project whose nodes run in the simulator."""
+
+    def __init__(self, project: Any) -> None:
+        self.project = project
+        project.run("sim", "up")
+
+    @property
+    def folder(self) -> Path:
+        (folder,) = (self.project.folder / ".railweave/sim").iterdir()
+        return Path(folder)
+
+    def endpoints(self) -> dict[str, Any]:
+        return dict(json.loads((self.folder / "endpoints.json").read_text()))
+
+    def ssh(self, name: str, command: str, status: int = 0, stdin: str = "") -> str:
+        """Run a command on a node and return what it prints, both streams in one."""
+        words = [*self.words("ssh", name, "-p"), command]
+        done = subprocess.run(words, input=stdin, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def words(self, program: str, name: str, port: str) -> list[str]:
+        """Return the command of OpenSSH's ``program`` that reaches a node, whose host key is checked."""
+        endpoints = self.endpoints()
+        place = endpoints["nodes"][name]
+        options = (f"UserKnownHostsFile={endpoints['known_hosts']}", "StrictHostKeyChecking=yes", "LogLevel=ERROR")
+        words = [program, *(word for option in options for word in ("-o", option)), "-i", endpoints["key_file"]]
+        return [*words, port, str(place["port"]), f"root@{place['address']}"]
+
+    def hosts(self, verb: str, *words: str, status: int = 0) -> Any:
+        consent = () if verb == "plan" else ("--yes",)
+        words = ("hosts", verb, "--target", "sim", *consent, *words, "--json")
+        return json.loads(self.project.run(*words, status=status).stdout)
+
+
+@pytest.fixture
+def nodes(new_project: Any) -> Iterator[SimulatedNodes]:
+    project = new_project("lab-4.yml")
+    with project.intent.open("a") as intent:
+        intent.write("hosts: {manage: true, frontend: eno1}\n")
+    yield SimulatedNodes(project)
+    project.run("sim", "down")
+
+
+def changed(run: Any) -> list[str]:
+    return [name for name, host in run["hosts"].items() if host["state"] != "unchanged"]
+
+
+def test_nodes_are_set_up_restarted_and_read_and_drift_by_hand_is_found(nodes: SimulatedNodes) -> None:
+    assert changed(nodes.hosts("plan")) == ["gpu1", "gpu2", "gpu3", "gpu4"]
+    deployed = make_deploy(nodes.project)
+    assert "done: 4 nodes changed" in deployed
+    assert nodes.hosts("plan")["summary"]["unchanged"] == 4
+
+    nodes.ssh("gpu1", "ip address flush dev eno1; echo kept > /root/file; mlnx_qos -i rail1 --trust pcp")
+    nodes.project.run("sim", "fault", "gpu1", "power-cycle")
+    # What was set by hand is lost; the node's own unit has set the rest again.
+    assert nodes.ssh("gpu1", "cat /root/file") == "kept\n"
+    assert nodes.hosts("plan")["summary"]["unchanged"] == 4
+    facts = nodes.project.folder / "facts"
+    nodes.project.run("facts", "collect", "--target", "sim", "--out", str(facts))
+    assert json.loads((facts / "gpu1.json").read_text())["nics"]["rail0"]["speed_gbps"] == 100
+    found = nodes.project.json("check", "--facts", str(facts))["diagnostics"]
+    assert [one["message"] for one in found if one["severity"] == "error"] == []
+
+    nodes.ssh("gpu3", "ip link set rail0 mtu 1500; mlnx_qos -i rail1 --pfc 0,0,0,0,0,0,0,0")
+    run = nodes.hosts("plan", "--exit-code", status=2)
+    assert changed(run) == ["gpu3"]
+    assert [(one["subject"], one["what"]) for one in run["hosts"]["gpu3"]["changes"]] == [
+        ("rail0", "mtu"),
+        ("rail1", "pfc"),
+    ]
+
+
+def make_deploy(project: Any) -> str:
+    """Return what `make deploy` says in the project, with the environment that the tests run in."""
+    words = ["make", "-f", str(ROOT / "Makefile"), "-o", "setup", f"VENV={Path(sys.executable).parents[1]}"]
+    words += ["TARGET=sim", f"INTENT={project.intent.relative_to(project.folder)}", "deploy"]
+    environ = {key: value for key, value in project.environ.items() if key not in {"MAKEFLAGS", "MAKELEVEL"}}
+    done = subprocess.run(
+        words, cwd=project.folder, env=environ, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+REFUSED = (
+    "echo x > /usr/bin/x",
+    "chmod 777 /usr/bin/env",
+    "mount -o remount,rw /usr",
+    "mount -t tmpfs none /mnt",
+    "umount /usr",
+    "mount --bind / /mnt",
+    "unshare --mount sh -c 'mount -o remount,rw,bind /usr'",
+    "echo 1 > /proc/sys/kernel/panic",
+    "echo 1 > /proc/sys/vm/drop_caches",
+    "echo b > /proc/sysrq-trigger",
+    "echo x > /run/railweave-sim/x",
+    "mknod /root/disk b 254 0",
+    "nsenter --target 1 --mount --net true 2>/dev/null && ls {machine}",
+    "ls /proc/{pid}",
+    "kill -9 {pid}",
+    "chroot /proc/1/root ls {machine}",
+    "date -s 2001-01-01",
+    "modprobe dummy",
+    "cat {machine}",
+)
+"""What the root user of a node tries in vain."""
+
+
+def test_the_root_user_of_a_node_touches_nothing_of_the_machine(nodes: SimulatedNodes, tmp_path: Path) -> None:
+    machine = tmp_path / "of-the-machine"
+    machine.write_text("secret\n")
+    host = subprocess.Popen(["sleep", "600"])
+    before = of_the_machine()
+    try:
+        for command in REFUSED:
+            told = nodes.ssh("gpu1", f"if {command.format(machine=machine, pid=host.pid)}; then echo DONE; fi")
+            assert "DONE" not in told, command
+            assert "secret" not in told
+        # What it may change is its own.
+        forward = "echo 1 > /proc/sys/net/ipv4/ip_forward"
+        own = f"hostname x; {forward}; ip link add v type veth; ip rule add from 10.0.0.9 lookup 9"
+        nodes.ssh("gpu1", f"{own}; rm -rf /etc; kill -9 -1; touch {machine}", status=1)
+        nodes.ssh("gpu1", "mkdir -p /work /etc && touch /work/x /etc/shadow && reboot; true")
+        assert host.poll() is None
+        assert of_the_machine() == before
+        assert machine.read_text() == "secret\n"
+        assert nodes.ssh("gpu2", "hostname; ip rule show from 10.0.0.9") == "gpu2\n"
+    finally:
+        host.kill()
+        host.wait()
+
+
+def of_the_machine() -> tuple[str, ...]:
+    """Return what a program that leaves its node could change of this machine."""
+    commands = (["hostname"], ["ip", "-br", "link"], ["ip", "rule"], ["ip", "route"])
+    shown = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for command in commands]
+    files = ("/proc/self/mountinfo", "/proc/sys/net/ipv4/ip_forward", "/etc/passwd", "/etc/hosts")
+    return (*shown, *(Path(file).read_text() for file in files), *sorted(os.listdir("/")))
+
+
+def test_links_that_a_node_leaves_on_its_disk_lead_nowhere(nodes: SimulatedNodes, tmp_path: Path) -> None:
+    target = tmp_path / "of-the-machine"
+    target.mkdir()
+    before = target.stat()
+    leave = "; ".join(
+        f"rm -rf {name}; ln -s {target} {name}" for name in ("/mnt", "/opt", "/etc", "/home", "/root/.ssh")
+    )
+    nodes.ssh("gpu1", f"{leave}; rm -rf /run/nics; ln -s {target} /run/nics", status=0)
+    nodes.project.run("sim", "fault", "gpu1", "power-cycle")
+    nodes.ssh("gpu1", "true; hostname")
+    assert list(target.iterdir()) == []
+    after = target.stat()
+    assert (after.st_mode, after.st_uid, after.st_mtime) == (before.st_mode, before.st_uid, before.st_mtime)
+
+
+def test_files_pass_by_sftp_and_scp_and_a_stranger_is_not_let_in(nodes: SimulatedNodes, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.write_bytes(bytes(range(256)) * 1000)
+    *scp, place = nodes.words("scp", "gpu1", "-P")
+    subprocess.run([*scp, "-p", str(own), f"{place}:/root/copy"], check=True, timeout=60)
+    subprocess.run([*scp, f"{place}:/root/copy", str(tmp_path / "back")], check=True, timeout=60)
+    assert (tmp_path / "back").read_bytes() == own.read_bytes()
+    assert nodes.ssh("gpu1", "cat > /root/typed; cat /root/typed", stdin="typed\n") == "typed\n"
+    assert "root" in nodes.ssh("gpu1", "stat -c %U /root/copy")
+    nodes.ssh("gpu1", "exit 7", status=7)
+
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    words = nodes.words("ssh", "gpu1", "-p")
+    words[words.index("-i") + 1] = str(key)
+    words[1:1] = ["-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes"]
+    refused = subprocess.run([*words, "true"], capture_output=True, text=True, timeout=60, check=False)
+    assert (refused.returncode, "Permission denied" in refused.stderr) == (255, True)
+
+
+def traces(folder: Path) -> list[str]:
+    """Return the processes of a simulator: those that name its folder, and those whose root is a disk in it."""
+    left = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            # A mount anywhere shows in the table of some process.
+            mounts = (process / "mountinfo").read_text()
+        except OSError:
+            continue
+        if str(folder) in mounts or str(folder).encode() in command:
+            left.append(command.replace(b"\0", b" ").decode(errors="replace"))
+    return left
+
+
+@pytest.mark.parametrize("end", ["down", "killed", "parent killed"])
+def test_nothing_of_a_node_is_left(nodes: SimulatedNodes, end: str) -> None:
+    project = nodes.project
+    folder = nodes.folder
+    nodes.ssh("gpu1", "echo kept > /root/file; nohup sleep 600 > /dev/null 2>&1 &")
+    pid = nodes.endpoints()["pid"]
+    assert len(nodes_of(folder)) == 4
+    if end == "down":
+        project.run("sim", "down")
+    else:
+        victim = pid
+        if end == "parent killed":
+            (victim,) = children(pid, "nodes/machines.py")
+        os.kill(victim, signal.SIGKILL)
+        project.wait_until(lambda: not nodes_of(folder), 10, "the nodes ended")
+        if end == "killed":
+            # The next start has their disks; the one after that begins anew.
+            project.run("sim", "up")
+            assert nodes.ssh("gpu1", "cat /root/file") == "kept\n"
+        project.run("sim", "down")
+    project.wait_until(lambda: not traces(folder), 10, "no process and no mount")
+    assert not folder.exists()
+
+
+def nodes_of(folder: Path) -> list[str]:
+    """Return the first processes of nodes."""
+    return [command for command in traces(folder) if command.startswith("init ")]
+
+
+def children(pid: int, text: str) -> list[int]:
+    """Return the children of a process whose command line has a text."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(one) for one in listed if text in Path(f"/proc/{one}/cmdline").read_text()]
