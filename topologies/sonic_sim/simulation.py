@@ -266,10 +266,7 @@ class Simulation:
     async def fault(self, name: str, kind: str, details: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Let a switch or a node have a fault; return all that it has. Raises SimulatorError."""
         if name in self.network.hosts:
-            if kind == FaultKind.POWER_CYCLE and name in self.cluster.nodes:
-                await self.cluster.reboot(name)
-                return []
-            return self._fault_node(name, kind, details)
+            return await self._fault_node(name, kind, details)
         device = self.device(name)
         if kind in OF_A_NODE and kind not in OF_A_PORT:
             raise SimulatorError(f"{kind} is a fault of a node; {name} is a switch")
@@ -295,16 +292,19 @@ class Simulation:
         self._changed(device)
         return device.faults.to_json()
 
-    def _fault_node(self, name: str, kind: str, details: Mapping[str, Any]) -> list[dict[str, Any]]:
+    async def _fault_node(self, name: str, kind: str, details: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Let a node have a fault; return all that it has. Raises SimulatorError."""
+        faults = self.network.host_faults.setdefault(name, Faults())
+        if kind == FaultKind.POWER_CYCLE and name in self.cluster.nodes:
+            await self.cluster.reboot(name)
+            return faults.to_json()
         if kind not in OF_A_NODE:
-            kinds = ", ".join(sorted(OF_A_NODE))
+            kinds = ", ".join(sorted({*OF_A_NODE, FaultKind.POWER_CYCLE}))
             raise SimulatorError(f"no fault '{kind}' of a node; there are: {kinds}; clear ends them")
         if details.get("port"):
             raise SimulatorError(f"{name} is a node: name a NIC by its number in place of a port")
         if details.get("nic") is not None and kind not in OF_A_NIC:
             raise SimulatorError(f"{kind} is a fault of the whole node: omit the NIC")
-        faults = self.network.host_faults.setdefault(name, Faults())
         _arm(faults, kind, {"since": self.clock.now(), **details})
         self.save_fabric()
         return faults.to_json()
