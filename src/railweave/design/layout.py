@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
+from operator import attrgetter
 from typing import NamedTuple
 
 from railweave.design.leaf_class import LeafClass
@@ -80,18 +81,24 @@ class TierLayout:
         """Return the group of the switch at ``place`` and its index there."""
         if self.rails:
             return place % self.rails, place // self.rails
-        return divmod(place, self.stride) if self.stride else (0, place)
+        if self.stride:
+            return divmod(place, self.stride)
+        return 0, place
 
     def place(self, group: int, index: int) -> int:
         """Return the place of the switch of ``group`` with that index there."""
-        return index * self.rails + group if self.rails else group * self.stride + index
+        if self.rails:
+            return index * self.rails + group
+        return group * self.stride + index
 
     def joins(self, place: int) -> tuple[int, int]:
         """Return the group above that the switch at ``place`` is cabled to, and its index among the switches below
         that group: leaves join the spines of their pod or rail, spine s of every pod joins group s (RFC 7938 section
         3.2)."""
         group, index = self.group_of(place)
-        return (index, group) if self.level else (group, index)
+        if self.level:
+            return index, group
+        return group, index
 
     @property
     def stride_above(self) -> int:
@@ -121,7 +128,9 @@ class TierLayout:
     @property
     def ratio(self) -> Fraction:
         """Return the oversubscription of a switch, 0 where none is above."""
-        return Fraction(self.down_gbps, self.up_gbps) if self.up_gbps else Fraction(0)
+        if not self.up_gbps:
+            return Fraction(0)
+        return Fraction(self.down_gbps, self.up_gbps)
 
     @property
     def tier(self) -> Tier:
@@ -188,12 +197,16 @@ class Layout(NamedTuple):
     @property
     def spines(self) -> TierLayout:
         """Return the tier that joins the switches of the lowest, an empty one where nothing does."""
-        return self.tiers[1] if len(self.tiers) > 1 else NO_TIER
+        if len(self.tiers) == 1:
+            return NO_TIER
+        return self.tiers[1]
 
     @property
     def super_spines(self) -> TierLayout | None:
         """Return the tier that joins pods, None in two tiers."""
-        return self.tiers[2] if len(self.tiers) > 2 else None
+        if len(self.tiers) < 3:
+            return None
+        return self.tiers[2]
 
     @property
     def pods(self) -> tuple[int, ...]:
@@ -258,7 +271,9 @@ class Layout(NamedTuple):
     def connected_ratio(self, group: NodeGroup) -> Fraction:
         """Return the oversubscription of a leaf of a full stripe by the ports that nodes are connected to."""
         leaf = self.classes[group.leaf]
-        return Fraction(self.connected_gbps(group), leaf.up_gbps) if leaf.uplinks else Fraction(0)
+        if not leaf.uplinks:
+            return Fraction(0)
+        return Fraction(self.connected_gbps(group), leaf.up_gbps)
 
     def connected_gbps(self, group: NodeGroup) -> int:
         """Return the bandwidth of the nodes of a stripe on one leaf, of all where they do not fill a stripe."""
@@ -280,7 +295,11 @@ class Layout(NamedTuple):
         """Return what has spines of its own, for a message: pods, rails or planes, empty where all are one group."""
         if self.super_spines:
             return " of a pod"
-        return " of a rail" if self.lowest.rails else " of a plane" if self.planes > 1 else ""
+        if self.lowest.rails:
+            return " of a rail"
+        if self.planes > 1:
+            return " of a plane"
+        return ""
 
     @property
     def spine_room(self) -> int:
@@ -310,8 +329,9 @@ class Layout(NamedTuple):
 
 def owner(groups: Sequence[NodeGroup], stripe: int) -> NodeGroup:
     """Return the one of ``groups`` whose leaves ``stripe`` has, or would have."""
-    groups = [group for group in groups if not group.entry.share_leaves]
-    before = [group for group in groups if group.first_stripe <= stripe]
-    if stripe >= max(group.end_stripe for group in groups):
-        before = [group for group in groups if group.entry.gpus]
-    return max(before or groups, key=lambda group: group.first_stripe)
+    owners = [group for group in groups if not group.entry.share_leaves]
+    if stripe >= max(group.end_stripe for group in owners):
+        possible = [group for group in owners if group.entry.gpus]
+    else:
+        possible = [group for group in owners if group.first_stripe <= stripe]
+    return max(possible or owners, key=attrgetter("first_stripe"))

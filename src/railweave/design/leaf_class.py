@@ -90,7 +90,9 @@ class LeafClass(NamedTuple):
     @property
     def ratio(self) -> Fraction:
         """Return its oversubscription, 0 without uplinks."""
-        return Fraction(self.down_gbps, self.up_gbps) if self.uplinks else Fraction(0)
+        if not self.uplinks:
+            return Fraction(0)
+        return Fraction(self.down_gbps, self.up_gbps)
 
 
 class NodePorts(NamedTuple):
@@ -140,7 +142,9 @@ def choose_leaf_classes(
             classes.append(chosen)
         else:
             diagnostics += chosen
-    return (None if diagnostics else tuple(classes)), tuple(diagnostics)
+    if diagnostics:
+        return None, tuple(diagnostics)
+    return tuple(classes), ()
 
 
 def _leaf_class(
@@ -150,17 +154,15 @@ def _leaf_class(
     keys = entry.leaf or NodeLeaf()
     topology = intent.topology
     spine = model_of(topology.spine, catalog)
-    model = catalog.find_switch(keys.model) if keys.model else model_of(topology.leaf, catalog)
+    model = model_of(topology.leaf, catalog)
+    if keys.model:
+        model = catalog.find_switch(keys.model)
     if model is None or spine is None:
         return None
-    down_key = ""
-    if keys.downlink_gbps:
-        down_key = "downlink_speed"
-    elif keys.model:
-        down_key = "model"
-    down_gbps = keys.downlink_gbps or entry.nics.speed_gbps
-    down, no_down = breakout_of(intent, model, down_gbps, f"{path}.{down_key}".strip("."))
-    up_path = f"{path}.uplink_speed" if keys.uplink_gbps else f"{path}.model"
+    down, no_down = breakout_of(intent, model, keys.downlink_gbps or entry.nics.speed_gbps, _down_path(keys, path))
+    up_path = f"{path}.model"
+    if keys.uplink_gbps:
+        up_path = f"{path}.uplink_speed"
     up_gbps = keys.uplink_gbps or first.up.speed_gbps
     up, no_up = breakout_of(intent, model, up_gbps, up_path)
     far, no_far = breakout_of(intent, spine, up_gbps, up_path, "spines meet these uplinks: ")
@@ -168,6 +170,15 @@ def _leaf_class(
         return *no_down, *no_up, *no_far
     pair = keys.links_per_pair or topology.links_per_pair or 1
     return LeafClass(entry.name, path, hardware_of(first.name, model, down, up), far, pair, keys.reserve)
+
+
+def _down_path(keys: NodeLeaf, path: str) -> str:
+    """Return the intent path that decides on the speed of the ports for nodes: ``path`` where no key below it does."""
+    if keys.downlink_gbps:
+        return f"{path}.downlink_speed"
+    if keys.model:
+        return f"{path}.model"
+    return path
 
 
 def _shared(intent: Intent, catalog: Catalog) -> tuple[tuple[tuple[str, Breakout], ...], Sequence[Diagnostic]]:

@@ -35,7 +35,9 @@ def end_of_growth(layout: Layout, first: str) -> str:
 
     In three tiers spine ports are those of super-spines: the ports of the spines of a pod are all laid out.
     """
-    return ("super-" if first == "spine_ports" and layout.super_spines else "") + ENDS[first]
+    if first == "spine_ports" and layout.super_spines:
+        return f"super-{ENDS[first]}"
+    return ENDS[first]
 
 
 class Growth(NamedTuple):
@@ -60,23 +62,29 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
 
     Leaf uplinks end nothing here: they are laid out before the first node and new leaves bring their own.
     """
+    ports = "leaf_ports"
+    if layout.spines.count:
+        ports = "spine_ports"
     leaf_indexes = {
-        "spine_ports" if layout.spines.count else "leaf_ports": _leaves_by_ports(layout),
+        ports: _leaves_by_ports(layout),
         "reserve": _reserved_leaves(layout),
         "address_pool": min(need.leaves for need in pool_needs(layout, addressing)),
         "asn": asn_leaves(layout, addressing),
     }
     stripes = {name: count // layout.stripe_leaves for name, count in leaf_indexes.items()}
     first = min(stripes, key=lambda name: stripes[name])
-    owners = [layout.owner(stripe) for stripe in range(stripes[first]) if layout.has_spine_ports(stripe)]
-    return Growth(
-        stripes=stripes[first],
-        # Nodes that share leaves are counted as they are: how many more there can be depends on the others.
-        nodes=sum(group.stripe_nodes for group in owners) + sum(group.entry.count for group in layout.sharing),
-        gpus=sum(group.stripe_nodes * group.entry.gpus for group in owners)
-        + sum(group.entry.count * group.entry.gpus for group in layout.sharing),
-        first=first,
-    )
+    nodes = 0
+    gpus = 0
+    for stripe in range(stripes[first]):
+        if layout.has_spine_ports(stripe):
+            group = layout.owner(stripe)
+            nodes += group.stripe_nodes
+            gpus += group.stripe_nodes * group.entry.gpus
+    # Nodes that share leaves are counted as they are: how many more there can be depends on the others.
+    for group in layout.sharing:
+        nodes += group.entry.count
+        gpus += group.entry.count * group.entry.gpus
+    return Growth(stripes[first], nodes, gpus, first)
 
 
 def _reserved_leaves(layout: Layout) -> int:
@@ -91,10 +99,11 @@ def _leaves_by_ports(layout: Layout) -> int:
     without spines those of one switch a rail."""
     if not layout.spines.count:
         return layout.lowest.reserve
-    if not layout.pod:
-        common = layout.spines.ports.down // layout.lowest.links_per_pair * layout.networks
-        return _end_of_ports(layout) * layout.stripe_leaves if layout.spines.ports.blocks else common
-    return layout.most_pods // (layout.spines.links_per_pair or 1) * layout.pod_leaves
+    if layout.pod:
+        return layout.most_pods // (layout.spines.links_per_pair or 1) * layout.pod_leaves
+    if layout.spines.ports.blocks:
+        return _end_of_ports(layout) * layout.stripe_leaves
+    return layout.spines.ports.down // layout.lowest.links_per_pair * layout.networks
 
 
 def _end_of_ports(layout: Layout) -> int:
@@ -132,9 +141,13 @@ def remaining_capacity(designed: Designed, growth: Growth) -> RoomLeft:
     ways = list(_ways_with_room(layout, growth, spines))
     if not stripes:
         ways += _ways_beyond(designed, growth)
-    plane = " a plane" if layout.planes > 1 else ""
+    plane = ""
+    if layout.planes > 1:
+        plane = " a plane"
     room = f"room left: {counted(leaves, 'leaf')}{plane}, {counted(spines, 'spine')}{plane}"
-    return RoomLeft(leaves, spines, f"{room}; next: {', or '.join(ways)}" if ways else room)
+    if ways:
+        room += f"; next: {', or '.join(ways)}"
+    return RoomLeft(leaves, spines, room)
 
 
 def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str]:
@@ -142,39 +155,60 @@ def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str
     places = sum(group.stripes * group.stripe_nodes - group.entry.count for group in layout.groups)
     if places:
         yield f"{counted(places, 'node')} on the leaves of today (no cable moves)"
-    today = set(layout.stripes)
-    waiting = (stripe for stripe in range(growth.stripes) if stripe not in today)
-    free = next((stripe for stripe in waiting if layout.has_spine_ports(stripe)), None)
+    free = _next_stripe(layout, growth)
     if free is not None:
         nodes = layout.owner(free).stripe_nodes
-        leaves = counted(layout.stripe_leaves, "leaf")
-        pod = layout.lowest.group_of(free * layout.stripe_leaves)[0]
-        more = "" if pod in layout.pods else f" and {counted(layout.spines.group_size, 'spine')}, which begin a pod,"
-        if more and layout.super_spines is None:
-            more = f" and {counted(layout.spines.group_size, 'spine')}, which begin a pod, and a third tier"
-        yield f"{leaves}{more} for {counted(nodes, 'node')} (no cable moves)"
+        yield f"{_switches_of_stripe(layout, free)} for {counted(nodes, 'node')} (no cable moves)"
     if spines:
         ratio = layout.worst_ratio * layout.spines.count / (layout.spines.count + spines)
         yield f"{counted(spines, 'spine')} more, which give {ratio_text(ratio)} (no cable moves)"
+
+
+def _next_stripe(layout: Layout, growth: Growth) -> int | None:
+    """Return the first stripe that can be added now."""
+    today = set(layout.stripes)
+    for stripe in range(growth.stripes):
+        if stripe not in today and layout.has_spine_ports(stripe):
+            return stripe
+    return None
+
+
+def _switches_of_stripe(layout: Layout, stripe: int) -> str:
+    """Return the switches that a new stripe brings, with those of its pod if it is the first there."""
+    leaves = counted(layout.stripe_leaves, "leaf")
+    pod, _ = layout.lowest.group_of(stripe * layout.stripe_leaves)
+    if pod in layout.pods:
+        return leaves
+    leaves += f" and {counted(layout.spines.group_size, 'spine')}, which begin a pod,"
+    if layout.super_spines is None:
+        leaves += " and a third tier"
+    return leaves
 
 
 def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
     """Yield what makes room for one stripe more when the resource ``growth.first`` has ended."""
     layout = designed.layout
     leaves = max(growth.stripes * layout.stripe_leaves, layout.lowest.indexes) + layout.stripe_leaves
-    if growth.first == "reserve":
-        in_pods = layout.pod and leaves > layout.spines.groups * layout.pod_leaves
-        yield f"reserve.pods: {layout.spines.groups + 1}" if in_pods else f"reserve.leaves: {leaves}"
+    if growth.first == "reserve" and layout.pod and leaves > layout.spines.groups * layout.pod_leaves:
+        yield f"reserve.pods: {layout.spines.groups + 1}"
+    elif growth.first == "reserve":
+        yield f"reserve.leaves: {leaves}"
+    elif growth.first == "leaf_ports" and layout.lowest.rails:
+        yield "tiers: 2, which moves cables"
     elif growth.first == "leaf_ports":
-        if layout.lowest.rails:
-            yield "tiers: 2, which moves cables"
-        else:
-            yield "spines and more leaves, which moves cables"
+        yield "spines and more leaves, which moves cables"
     elif growth.first == "asn":
         yield "AS numbers of the leaves that lie further from those of other tiers"
     elif growth.first == "address_pool":
         yield " and ".join(_larger_pools(designed, leaves))
-    elif layout.super_spines is not None:
+    else:
+        yield from _more_ports(designed, growth, leaves)
+
+
+def _more_ports(designed: Designed, growth: Growth, leaves: int) -> Iterator[str]:
+    """Yield what gives ports above to ``leaves``, when those of spines or super-spines have ended."""
+    layout = designed.layout
+    if layout.super_spines is not None:
         yield from _more_super_spines(designed, layout.pods[-1] + 2)
         yield f"super-spines with {(layout.pods[-1] + 2) * layout.spines.links_per_pair} ports"
     elif layout.pod:
@@ -207,8 +241,9 @@ def _more_super_spines(designed: Designed, pods: int) -> Iterator[str]:
     topology = intent.topology
     top = topology.super_spine
     reserve = topology.reserve.with_values(pods=pods, leaves=None)
-    unset = None if top is None else top.with_values(count=None)
-    grown = designed.lay_out(replace(intent, topology=topology.with_values(super_spine=unset, reserve=reserve)))
+    if top is not None:
+        top = top.with_values(count=None)
+    grown = designed.lay_out(replace(intent, topology=topology.with_values(super_spine=top, reserve=reserve)))
     if grown is not None and grown.super_spines is not None:
         moved = counted(count_moves(layout, grown), "cable")
         yield f"{counted(grown.super_spines.count, 'super-spine')} ({moved} move)"
@@ -252,9 +287,12 @@ def _third_tier(designed: Designed, leaves: int) -> Iterator[str]:
         return
     pods = -(-leaves // pod.pod_leaves)
     grown = _with_pods(designed, pods)
-    if grown is not None:
-        unset = "" if designed.intent.topology.spine.count is None else " without spine.count"
-        yield f"tiers: 3{unset} with reserve.pods: {pods} ({counted(count_moves(layout, grown), 'cable')} move)"
+    if grown is None:
+        return
+    tiers = "tiers: 3"
+    if designed.intent.topology.spine.count is not None:
+        tiers += " without spine.count"
+    yield f"{tiers} with reserve.pods: {pods} ({counted(count_moves(layout, grown), 'cable')} move)"
 
 
 def _with_pods(designed: Designed, pods: int | None) -> Layout | None:

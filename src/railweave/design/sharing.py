@@ -77,7 +77,9 @@ def attach(sharers: Sequence[Sharer], stated: int | None, leaf: LeafClass) -> tu
     all ports that remain.
     """
     counts = [sharer.entry.count for sharer in sharers]
-    least = 1 if stated is None else -(-counts[0] // stated)
+    least = 1
+    if stated is not None:
+        least = -(-counts[0] // stated)
     for stripes in range(least, max(counts) + 1):
         needed = [sharer.entry.stripe or -(-sharer.entry.count // stripes) for sharer in sharers]
         needed[0] = stated or needed[0]
@@ -109,11 +111,15 @@ def _fits(sharers: Sequence[Sharer], nodes: Sequence[int], leaf: LeafClass) -> b
     if [run.breakout for run in runs] == [down]:
         return runs[0].ports <= leaf.down
     # Where uplinks have the breakout of the first entry's ports, the last of these may share a cage with an uplink.
-    cages = leaf.down // down.per_cage if down == up else -(-leaf.down // down.per_cage)
+    cages = -(-leaf.down // down.per_cage)
+    if down == up:
+        cages = leaf.down // down.per_cage
     gbps = sum(run.ports * run.breakout.speed_gbps for run in runs)
-    one_speed = place_ports(leaf.hardware.cages, down, up, leaf.down, None)
     # A leaf has addresses for nodes on as many ports as it has with one speed.
-    addresses = one_speed.total if one_speed else 0
+    addresses = 0
+    one_speed = place_ports(leaf.hardware.cages, down, up, leaf.down, None)
+    if one_speed:
+        addresses = one_speed.total
     last = sum(run.end for run in runs[:-1]) + runs[-1].ports
     return sum(run.cages for run in runs) <= cages and gbps <= leaf.down_gbps and last <= addresses
 

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import accumulate
+from math import inf
 
 from railweave.design.core_cost import core_diagnostics
 from railweave.design.layout import Layout, NodeGroup
@@ -25,9 +26,14 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
     room = remaining_capacity(designed, growth)
     low = layout.lowest
     spines = layout.spines
-    supers = layout.super_spines
+    super_spines = 0
+    if layout.super_spines:
+        super_spines = layout.super_spines.count
     worst = layout.worst_ratio
-    after_loss = worst * spines.group_size / (spines.group_size - 1) if spines.group_size > 1 else None
+    # Without another spine nothing joins the leaves.
+    after_loss = inf
+    if spines.group_size > 1:
+        after_loss = float(worst * spines.group_size / (spines.group_size - 1))
     return Sizing(
         fabric=layout.fabric,
         tiers=len(layout.tiers),
@@ -38,7 +44,7 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
         gpus=sum(group.entry.count * group.entry.gpus for group in layout.groups),
         leaves=low.count * layout.planes,
         spines=spines.count * layout.planes,
-        super_spines=supers.count * layout.planes if supers else 0,
+        super_spines=super_spines * layout.planes,
         leaf=LeafSplit(low.ports.down, low.uplinks, low.down_gbps, low.up_gbps),
         links=LinkCounts(
             host_leaf=layout.node_ports,
@@ -46,11 +52,7 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
             spine_super_spine=spines.count * spines.uplinks * layout.planes,
             per_leaf_spine_pair=low.links_per_pair,
         ),
-        oversubscription=Oversubscription(
-            target=float(layout.ratio),
-            leaf=float(worst),
-            after_spine_loss=float("inf") if after_loss is None else float(after_loss),
-        ),
+        oversubscription=Oversubscription(target=float(layout.ratio), leaf=float(worst), after_spine_loss=after_loss),
         limits=growth.limits,
         room=room,
         steps=explain(intent, layout, designed.hardware, growth),
@@ -198,7 +200,9 @@ def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
     spines = layout.spines.group_size
     if spines >= ADVISED_SPINES or not layout.spines.count:
         return []
-    lost = f"takes {100 // spines} % of every leaf's uplinks" if spines > 1 else "cuts every leaf off"
+    lost = "cuts every leaf off"
+    if spines > 1:
+        lost = f"takes {100 // spines} % of every leaf's uplinks"
     of = layout.of_spines.removeprefix(" of")
     return [
         info(
@@ -212,7 +216,8 @@ def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 def _growth_faults(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> list[Diagnostic]:
     intended = intent.workload.growth
-    reached = growth.stripes > layout.stripes[-1]  # else the present fabric does not fit, which is reported elsewhere
+    # Else the present fabric does not fit, which is reported elsewhere.
+    reached = growth.stripes > layout.stripes[-1]
     if intended is None or intended.gpus <= growth.gpus or not reached:
         return []
     return [
@@ -239,5 +244,8 @@ def _pods_for(layout: Layout, gpus: int) -> str:
         return ""
     stripes = range(layout.super_spines.ports.total * layout.pod)
     held = accumulate(group.stripe_nodes * group.entry.gpus for group in map(layout.owner, stripes))
-    pods = next((stripe // layout.pod + 1 for stripe, most in enumerate(held) if most >= gpus), 0)
-    return f"state reserve.pods: {pods}, which super-spines, pools and AS numbers are then laid out for" if pods else ""
+    for stripe, most in enumerate(held):
+        if most >= gpus:
+            pods = stripe // layout.pod + 1
+            return f"state reserve.pods: {pods}, which super-spines, pools and AS numbers are then laid out for"
+    return ""

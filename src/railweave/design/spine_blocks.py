@@ -33,19 +33,33 @@ def keep_blocks(
     """Return the ports of a spine with a block for each class that states a reserve of its leaves, or every reason why
     there is none."""
     first, *others = leaves.classes
-    faults = [fault for leaf in others for fault in _unclear(intent, leaf, first)]
+    unclear: list[Diagnostic] = []
+    for leaf in others:
+        unclear += _unclear(intent, leaf, first)
     # Blocks in the order of their stripes: the last one is the first from the front of the panel.
     with_reserve = sorted((leaf for leaf in others if leaf.reserve is not None), key=leaves.first_stripe)
-    if not with_reserve and not faults:
+    if not with_reserve and not unclear:
         return SpineBlocks(leaves.classes, pods.ports), ()
-    faults += _without_place(intent, leaves, pods, with_reserve[:1])
+    unclear += _without_place(intent, leaves, pods, with_reserve[:1])
+    if unclear:
+        return None, tuple(unclear)
+    return _with_blocks(intent, leaves, pods, with_reserve, hardware[1])
+
+
+def _with_blocks(
+    intent: Intent, leaves: Leaves, pods: Pods, with_reserve: Sequence[LeafClass], spine: TierHardware
+) -> tuple[SpineBlocks | None, Faults]:
+    """Return the ports of a spine with the blocks of classes, or why these are too small or too large."""
+    faults: list[Diagnostic] = []
+    blocks = {}
+    for leaf in with_reserve:
+        blocks[leaf.name] = _block(leaf, leaves, pods)
+        faults += _beyond_reserve(intent, leaf, leaves)
+    if sum(block.cages for block in blocks.values()) >= spine.cages:
+        faults.append(_too_many_cages(intent, spine, with_reserve, blocks))
     if faults:
         return None, tuple(faults)
-    blocks = {leaf.name: _block(leaf, leaves, pods) for leaf in with_reserve}
-    faults = [fault for leaf in with_reserve for fault in _beyond_reserve(intent, leaf, leaves)]
-    if sum(block.cages for block in blocks.values()) >= hardware[1].cages:
-        faults.append(_too_many_cages(intent, hardware[1], with_reserve, blocks))
-    return (None, tuple(faults)) if faults else (_placed(leaves.classes, blocks, hardware[1]), ())
+    return _placed(leaves.classes, blocks, spine), ()
 
 
 def _block(leaf: LeafClass, leaves: Leaves, pods: Pods) -> SpineBlock:
@@ -59,7 +73,8 @@ def _block(leaf: LeafClass, leaves: Leaves, pods: Pods) -> SpineBlock:
 def _placed(classes: Sequence[LeafClass], blocks: Mapping[str, SpineBlock], spine: TierHardware) -> SpineBlocks:
     """Return the blocks at the end of the panel; ``blocks`` are in the order of their stripes, the last in front."""
     sharing = spine.cages - sum(block.cages for block in blocks.values())
-    first = down = sharing * spine.down.per_cage
+    down = sharing * spine.down.per_cage
+    first = down
     placed = {}
     for name in reversed(tuple(blocks)):
         placed[name] = blocks[name]._replace(first=first)

@@ -20,41 +20,45 @@ def pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) 
     """Yield why there is a third tier, or ports for one, and what a pod holds."""
     if not layout.pod:
         return
-    spines = layout.spines
-    topology = intent.topology
-    cages = hardware[1]
-    if layout.super_spines is None:
-        why = "reserve.pods keeps the uplinks of spines free"
-    elif topology.tiers == 3:
-        why = "from the intent"
-    elif topology.reserve.pods:
-        why = f"{counted(layout.lowest.indexes, 'leaf')} > {layout.pod_leaves} of one pod (reserve.pods)"
-    elif layout.lowest.indexes > cages.ports:
-        why = f"{layout.lowest.indexes} leaves > {cages.ports} ports of a spine: two tiers are too few"
-    else:
-        why = f"workload.growth needs more leaves than the {cages.ports} ports of a spine: two tiers are too few"
-    yield SizingStep("tiers", why, str(len(layout.tiers)))
-    split = split_formula(cages, spine_ratio(intent))
-    yield SizingStep(
-        "split of a spine", split, f"{spines.ports.down} down + {_spine_uplinks(layout, hardware, intent)} up"
-    )
-    pair = intent.topology.links_per_pair or 1
-    formula = "from the intent" if topology.pod else _pod_formula(layout, pair)
-    leaves = counted(layout.pod_leaves, "leaf")
-    yield SizingStep("stripes of a pod", formula, f"{layout.pod}, {leaves}")
-    plane = " of a plane" if layout.planes > 1 else ""
-    yield SizingStep(
-        f"pods{plane}", f"⌈{counted(len(layout.stripes), 'stripe')} ÷ {layout.pod}⌉", str(len(layout.pods))
-    )
-
-
-def _spine_uplinks(layout: Layout, hardware: Sequence[TierHardware], intent: Intent) -> int:
     spine = hardware[1]
+    yield SizingStep("tiers", _why_pods(intent, layout, spine), str(len(layout.tiers)))
+    ports = f"{layout.spines.ports.down} down + {_spine_uplinks(intent, layout, spine)} up"
+    yield SizingStep("split of a spine", split_formula(spine, spine_ratio(intent)), ports)
+    leaves = counted(layout.pod_leaves, "leaf")
+    yield SizingStep("stripes of a pod", _pod_formula(intent, layout), f"{layout.pod}, {leaves}")
+    what = "pods"
+    if layout.planes > 1:
+        what = "pods of a plane"
+    yield SizingStep(what, f"⌈{counted(len(layout.stripes), 'stripe')} ÷ {layout.pod}⌉", str(len(layout.pods)))
+
+
+def _why_pods(intent: Intent, layout: Layout, spine: TierHardware) -> str:
+    leaves = layout.lowest.indexes
+    if layout.super_spines is None:
+        return "reserve.pods keeps the uplinks of spines free"
+    if intent.topology.tiers == 3:
+        return "from the intent"
+    if intent.topology.reserve.pods:
+        return f"{counted(leaves, 'leaf')} > {layout.pod_leaves} of one pod (reserve.pods)"
+    if leaves > spine.ports:
+        return f"{leaves} leaves > {spine.ports} ports of a spine: two tiers are too few"
+    return f"workload.growth needs more leaves than the {spine.ports} ports of a spine: two tiers are too few"
+
+
+def _spine_uplinks(intent: Intent, layout: Layout, spine: TierHardware) -> int:
+    """Return the uplinks of a spine, in two tiers those that it keeps for a third."""
+    if layout.spines.uplinks:
+        return layout.spines.uplinks
     split = automatic_split(spine.cages, spine.down, spine.up, spine_ratio(intent))
-    return layout.spines.uplinks or (split.up if split else 0)
+    if split is None:
+        return 0
+    return split.up
 
 
-def _pod_formula(layout: Layout, pair: int) -> str:
+def _pod_formula(intent: Intent, layout: Layout) -> str:
+    if intent.topology.pod:
+        return "from the intent"
+    pair = intent.topology.links_per_pair or 1
     leaves = layout.stripe_leaves
     down = layout.spines.ports.down
     most = f"⌊{down} ports down ÷ ({counted(leaves, 'leaf')} × {counted(pair, 'link')})⌋"
@@ -67,37 +71,51 @@ def spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     """Yield the number of spines, and what of their ports the leaves take."""
     low = layout.lowest
     spines = layout.spines
-    ports = spines.ports.down
-    leaves = layout.joined_leaves
-    down = " down" if layout.pod else ""
     yield panel_step("spine ports", spines.ports)
     yield SizingStep(f"spines{layout.of_spines}", _spine_formula(intent, layout), str(spines.group_size))
     if layout.super_spines or low.rails:
-        planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
-        formula = f"{counted(len(layout.pods), 'rail' if low.rails else 'pod')} × {spines.group_size}{planes}"
-        yield SizingStep("spines", formula, str(spines.count * layout.planes))
+        yield _all_spines_step(layout)
+    formula = "from the intent"
     if not low.fixed_pair:
-        yield SizingStep(
-            "links of a leaf-spine pair",
-            f"{low.uplinks} uplinks ÷ {spines.group_size} spines",
-            str(low.links_per_pair),
-        )
-    else:
-        yield SizingStep("links of a leaf-spine pair", "from the intent", str(low.links_per_pair))
-    whole = layout.pod or low.indexes == low.count
-    indexed = "leaves" if whole else "leaf indexes"  # stripes left out cost ports too
-    fewer = _leaves_with_fewer_links(layout)
-    alike = leaves - sum(fewer.values())
-    terms = [f"{alike} {indexed} × {counted(low.links_per_pair, 'link')}"]
-    terms += [f"{count} leaves of {leaf.name} × {counted(leaf.pair, 'link')}" for leaf, count in fewer.items()]
-    used = alike * low.links_per_pair + sum(count * leaf.pair for leaf, count in fewer.items())
-    yield SizingStep(f"ports{down} in use on a spine", " + ".join(terms), f"{used} of {ports}")
+        formula = f"{low.uplinks} uplinks ÷ {spines.group_size} spines"
+    yield SizingStep("links of a leaf-spine pair", formula, str(low.links_per_pair))
+    yield _ports_in_use_step(layout)
     yield from _block_of_spine_steps(layout)
-    yield SizingStep(
-        "leaf-spine cables",
-        " + ".join(f"{one.leaves} leaves × {one.uplinks} uplinks" for one in uplink_kinds(layout)),
-        str(layout.leaf_spine_links * layout.planes),
-    )
+    cables = [f"{kind.leaves} leaves × {kind.uplinks} uplinks" for kind in uplink_kinds(layout)]
+    yield SizingStep("leaf-spine cables", " + ".join(cables), str(layout.leaf_spine_links * layout.planes))
+
+
+def _all_spines_step(layout: Layout) -> SizingStep:
+    group = "pod"
+    if layout.lowest.rails:
+        group = "rail"
+    formula = f"{counted(len(layout.pods), group)} × {layout.spines.group_size}{_times_planes(layout)}"
+    return SizingStep("spines", formula, str(layout.spines.count * layout.planes))
+
+
+def _times_planes(layout: Layout) -> str:
+    if layout.planes == 1:
+        return ""
+    return f" × {layout.planes} planes"
+
+
+def _ports_in_use_step(layout: Layout) -> SizingStep:
+    low = layout.lowest
+    leaves = "leaves"
+    if not layout.pod and low.indexes != low.count:
+        # Stripes left out cost ports too.
+        leaves = "leaf indexes"
+    fewer = _leaves_with_fewer_links(layout)
+    alike = layout.joined_leaves - sum(fewer.values())
+    terms = [f"{alike} {leaves} × {counted(low.links_per_pair, 'link')}"]
+    used = alike * low.links_per_pair
+    for leaf, count in fewer.items():
+        terms.append(f"{count} leaves of {leaf.name} × {counted(leaf.pair, 'link')}")
+        used += count * leaf.pair
+    ports = "ports"
+    if layout.pod:
+        ports = "ports down"
+    return SizingStep(f"{ports} in use on a spine", " + ".join(terms), f"{used} of {layout.spines.ports.down}")
 
 
 def _leaves_with_fewer_links(layout: Layout) -> dict[LeafClass, int]:
@@ -126,25 +144,41 @@ def _block_of_spine_steps(layout: Layout) -> Iterator[SizingStep]:
 def _spine_formula(intent: Intent, layout: Layout) -> str:
     low = layout.lowest
     spines = layout.spines
+    if low.fixed_pair:
+        asked = _uplinks_asked(layout)
+        if intent.topology.spine.count:
+            return f"from the intent; {asked}"
+        return f"the least with {asked}"
+    ports = f"{spines.ports.down} ports"
+    if layout.pod:
+        ports += " down"
     leaves = layout.joined_leaves
-    ports = f"{spines.ports.down} ports{' down' if layout.pod else ''}"
-    least = f"⌈{leaves} leaves × {low.uplinks} uplinks ÷ {ports}⌉"
-    needed = -(-leaves * low.uplinks // spines.ports.down)
+    counting = f"{leaves} leaves"
     # A reserve that no number of spines holds does not change it.
     for_reserve = not layout.pod and leaves < layout.reserved_leaves() <= spines.ports.down // low.links_per_pair
-    if low.fixed_pair:
-        demands = [(low.down_gbps, low.links_per_pair, low.up.speed_gbps)]
-        demands += [(leaf.down_gbps, leaf.pair, leaf.hardware.up.speed_gbps) for leaf in layout.classes if leaf.block]
-        down_gbps, pair, up_gbps = max(demands, key=lambda one: Fraction(one[0], one[1] * one[2]))
-        needed_gbps = Fraction(down_gbps) / layout.ratio
-        asked = f"{pair} × spines × {format_speed(up_gbps)} ≥ {float(needed_gbps):g} Gb/s"
-        return f"from the intent; {asked}" if intent.topology.spine.count else f"the least with {asked}"
+    if for_reserve and intent.topology.reserve.leaves and not intent.topology.spine.count:
+        leaves = layout.reserved_leaves()
+        counting = f"{leaves} leaves of the reserve"
+    needed = -(-leaves * low.uplinks // spines.ports.down)
+    least = f"⌈{counting} × {low.uplinks} uplinks ÷ {ports}⌉ = {needed}"
     if intent.topology.spine.count:
-        return f"from the intent; at least {least} = {needed}, {low.uplinks} mod {spines.group_size} = 0"
-    if for_reserve and intent.topology.reserve.leaves:
-        least = f"⌈{layout.reserved_leaves()} leaves of the reserve × {low.uplinks} uplinks ÷ {ports}⌉"
-        needed = -(-layout.reserved_leaves() * low.uplinks // spines.ports.down)
-    return f"{least} = {needed}; rounded up to a divisor of {low.uplinks}, at least 2"
+        return f"from the intent; at least {least}, {low.uplinks} mod {spines.group_size} = 0"
+    return f"{least}; rounded up to a divisor of {low.uplinks}, at least 2"
+
+
+def _uplinks_asked(layout: Layout) -> str:
+    """Return what the class of leaves that asks for most spines asks for, where the links of a pair are given."""
+    low = layout.lowest
+    # By how many spines it asks for at a ratio of 1.
+    spines = Fraction(low.down_gbps, low.links_per_pair * low.up.speed_gbps)
+    down_gbps = low.down_gbps
+    links = f"{low.links_per_pair} × spines × {format_speed(low.up.speed_gbps)}"
+    for leaf in layout.classes:
+        if leaf.block and Fraction(leaf.down_gbps, leaf.pair_gbps) > spines:
+            spines = Fraction(leaf.down_gbps, leaf.pair_gbps)
+            down_gbps = leaf.down_gbps
+            links = f"{leaf.pair} × spines × {format_speed(leaf.hardware.up.speed_gbps)}"
+    return f"{links} ≥ {float(Fraction(down_gbps) / layout.ratio):g} Gb/s"
 
 
 def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
@@ -156,13 +190,15 @@ def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     ports = top.ports.total
     yield panel_step("super-spine ports", top.ports)
     pods = max(layout.pods[-1] + 1, intent.topology.reserve.pods or 0)
-    kept = "pods of the reserve" if pods == intent.topology.reserve.pods else "pods"
-    least = f"⌈{pods} {kept} × {spines.uplinks} uplinks ÷ {ports} ports⌉ = {-(-pods * spines.uplinks // ports)}"
-    given = intent.topology.super_spine is not None and intent.topology.super_spine.count is not None
-    rule = f"from the intent; at least {least}" if given else f"{least}; rounded up to a divisor of {spines.uplinks}"
+    joined = "pods"
+    if pods == intent.topology.reserve.pods:
+        joined = "pods of the reserve"
+    least = f"⌈{pods} {joined} × {spines.uplinks} uplinks ÷ {ports} ports⌉ = {-(-pods * spines.uplinks // ports)}"
+    rule = f"{least}; rounded up to a divisor of {spines.uplinks}"
+    if intent.topology.super_spine is not None and intent.topology.super_spine.count is not None:
+        rule = f"from the intent; at least {least}"
     yield SizingStep("super-spines of a group", rule, str(top.group_size))
-    planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
-    groups = f"{spines.group_size} groups, one for each spine of a pod, × {top.group_size}{planes}"
+    groups = f"{spines.group_size} groups, one for each spine of a pod, × {top.group_size}{_times_planes(layout)}"
     yield SizingStep("super-spines", groups, str(top.count * layout.planes))
     yield SizingStep(
         "links of a spine-super-spine pair",

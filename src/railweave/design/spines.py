@@ -43,14 +43,18 @@ class SpineRoom(NamedTuple):
     @property
     def each(self) -> str:
         """Return what its numbers are of, for a message."""
-        return f" of each {self.group}" if self.group else ""
+        if not self.group:
+            return ""
+        return f" of each {self.group}"
 
     @property
     def down(self) -> str:
         """Return which ports they are, for a message."""
         if self.group == "pod":
             return " down"
-        return " for them" if self.blocks else ""
+        if self.blocks:
+            return " for them"
+        return ""
 
     def stated(self, spines: int) -> int:
         """Return as many spines as the intent would state them: those of all groups."""
@@ -99,19 +103,27 @@ def divide_uplinks(
     ``shared`` is the greatest common divisor of the uplinks of all leaf classes, which the spines have to divide.
     """
     fitting = fitting_counts(uplinks, shared, room.leaves, room.ports)
-    given = room.given
-    if not fitting and given != 1:
+    if not fitting and room.given != 1:
         most = max(spine_counts(shared), default=0)
         if most:
             return None, (_too_few_spines(intent, most, uplinks // most, room),)
         return None, (_single_uplink(intent, shared),)
-    if given is None:
-        for_reserve = fitting_counts(uplinks, shared, max(room.leaves, room.reserved), room.ports)
-        # A reserve that no number of spines has ports for is reported by reserve_diagnostics.
-        spines = (for_reserve or fitting)[0]
-        return SpineTier(spines, uplinks // spines), ()
+    if room.given is not None:
+        return _among_given(intent, uplinks, shared, room, room.given)
+    for_reserve = fitting_counts(uplinks, shared, max(room.leaves, room.reserved), room.ports)
+    # A reserve that no number of spines has ports for is reported by reserve_diagnostics.
+    spines = (for_reserve or fitting)[0]
+    return SpineTier(spines, uplinks // spines), ()
+
+
+def _among_given(
+    intent: Intent, uplinks: int, shared: int, room: SpineRoom, given: int
+) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
+    fitting = fitting_counts(uplinks, shared, room.leaves, room.ports)
     if shared % given:
-        uneven = uplinks if uplinks % given else shared
+        uneven = shared
+        if uplinks % given:
+            uneven = uplinks
         return None, (_uneven(intent, given, uneven, [room.stated(count) for count in fitting], room),)
     pair = uplinks // given
     if room.leaves * pair > room.ports:
@@ -129,10 +141,13 @@ def multiply_pairs(
     diagnostics = []
     if spines * pair > leaf.room:
         diagnostics.append(_uplinks_exceeded(intent, spines, pair, leaf, room))
-    diagnostics += [_ratio_not_met(intent, spines, one, room) for one in demands if spines < one.least_spines]
+    unmet = [demand for demand in demands if spines < demand.least_spines]
+    diagnostics += [_ratio_not_met(intent, spines, demand, room) for demand in unmet]
     if room.leaves * pair > room.ports:
         diagnostics.append(_pairs_exceed_spine(intent, pair, room))
-    return (None if diagnostics else SpineTier(spines, pair)), tuple(diagnostics)
+    if diagnostics:
+        return None, tuple(diagnostics)
+    return SpineTier(spines, pair), ()
 
 
 def _single_uplink(intent: Intent, uplinks: int) -> Diagnostic:
@@ -185,8 +200,11 @@ def _spines_full(intent: Intent, pair: int, uplinks: int, more: int, room: Spine
 
 def _pairs_exceed_spine(intent: Intent, pair: int, room: SpineRoom) -> Diagnostic:
     most = room.ports // room.leaves
-    ways = [f"use at most {most} links_per_pair with more spines"] if most or not room.blocks else []
-    ways += ["reserve fewer of the leaves that spines keep ports apart for"] if room.blocks else []
+    ways = []
+    if most or not room.blocks:
+        ways.append(f"use at most {most} links_per_pair with more spines")
+    if room.blocks:
+        ways.append("reserve fewer of the leaves that spines keep ports apart for")
     return error(
         "T-3",
         _too_many_links(pair, room),
@@ -206,7 +224,9 @@ def _ratio_not_met(intent: Intent, spines: int, demand: UplinkDemand, room: Spin
     pair = demand.pair
     needed = demand.least_spines
     actual = demand.ratio_with(spines * pair)
-    ways = [f"use {room.stated(needed)} spines"] if needed * pair <= demand.room else []
+    ways = []
+    if needed * pair <= demand.room:
+        ways.append(f"use {room.stated(needed)} spines")
     more = -(-needed * pair // spines)
     if more * spines <= demand.room:
         ways.append(f"use {demand.key}: {more}")
@@ -220,10 +240,13 @@ def _ratio_not_met(intent: Intent, spines: int, demand: UplinkDemand, room: Spin
 
 
 def _uplinks_exceeded(intent: Intent, spines: int, pair: int, leaf: TierPorts, room: SpineRoom) -> Diagnostic:
+    path = "topology.links_per_pair"
+    if room.given:
+        path = "topology.spine.count"
     return error(
         "RW207",
         f"{counted(spines, 'spine')}{room.each} × {counted(pair, 'link')} need {spines * pair} uplinks;"
         f" a leaf with {leaf.down} downlinks has {leaf.room} of its {leaf.total} ports for them",
-        intent.where("topology.spine.count" if room.given else "topology.links_per_pair"),
+        intent.where(path),
         fix=f"use at most {room.stated(leaf.room // pair)} spines, fewer links_per_pair or a smaller stripe",
     )

@@ -52,7 +52,9 @@ NO_PORTS = TierPorts(total=0, down=0, block=0, room=0, groups=())
 
 def split_step(ports: int) -> int:
     """Return the multiple that automatic uplinks come in: 4, on small switches 1."""
-    return 4 if ports >= 16 else 1
+    if ports >= 16:
+        return 4
+    return 1
 
 
 def automatic_split(cages: int, down: Breakout, up: Breakout, ratio: Fraction) -> Split | None:
@@ -86,21 +88,31 @@ def place_ports(
     The block is the top ``reserved_uplinks`` ports of the panel, or everything above the downlinks from a multiple of
     ``whole`` ports on: uplinks that are to share a cage with each other share none with a downlink.
     """
-    if down == up:
-        total = cages * up.per_cage
-        block = -(-downlinks // whole) * whole if reserved_uplinks is None else total - reserved_uplinks
-        groups: tuple[tuple[int, Breakout], ...] = ((cages, up),)
-        if not downlinks <= block <= total:
-            return None
-    else:
-        lower = -(-downlinks // down.per_cage)
-        if reserved_uplinks is not None:
-            lower = cages - -(-reserved_uplinks // up.per_cage)
-        if not 0 <= lower <= cages or lower * down.per_cage < downlinks:
-            return None
-        total = lower * down.per_cage + (cages - lower) * up.per_cage
-        block = lower * down.per_cage if reserved_uplinks is None else total - reserved_uplinks
-        groups = tuple(group for group in ((lower, down), (cages - lower, up)) if group[0])
+    if down != up:
+        return _place_two_breakouts(cages, down, up, downlinks, reserved_uplinks)
+    total = cages * up.per_cage
+    block = -(-downlinks // whole) * whole
+    if reserved_uplinks is not None:
+        block = total - reserved_uplinks
+    if not downlinks <= block <= total:
+        return None
+    return TierPorts(total=total, down=downlinks, block=block, room=total - block, groups=((cages, up),))
+
+
+def _place_two_breakouts(
+    cages: int, down: Breakout, up: Breakout, downlinks: int, reserved_uplinks: int | None
+) -> TierPorts | None:
+    """Return where ports lie whose directions share no cage: the cages of downlinks come first."""
+    lower = -(-downlinks // down.per_cage)
+    if reserved_uplinks is not None:
+        lower = cages - -(-reserved_uplinks // up.per_cage)
+    if not 0 <= lower <= cages or lower * down.per_cage < downlinks:
+        return None
+    total = lower * down.per_cage + (cages - lower) * up.per_cage
+    block = lower * down.per_cage
+    if reserved_uplinks is not None:
+        block = total - reserved_uplinks
+    groups = tuple(group for group in ((lower, down), (cages - lower, up)) if group[0])
     return TierPorts(total=total, down=downlinks, block=block, room=total - block, groups=groups)
 
 

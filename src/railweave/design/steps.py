@@ -3,6 +3,7 @@
 What belongs to leaves and to spines stands in files of their own.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from railweave.design.hardware import TierHardware
@@ -42,43 +43,50 @@ def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], gr
 
 
 def _node_steps(layout: Layout) -> Iterator[SizingStep]:
+    ports_at: Counter[int] = Counter()
     for group in layout.groups:
         nics = group.entry.nics
-        count = group.entry.count
+        nodes = group.entry.count
         of_nic = len(nics.own_ports)
         ports = nics.count * of_nic
         speed = format_speed(nics.speed_gbps)
-        of_node = f"{nics.count} NICs × {of_nic} port{'s' if of_nic > 1 else ''}"
-        name = "" if len(layout.groups) == 1 else f" of {group.entry.name}"
-        yield SizingStep(f"node ports{name}", f"{count} nodes × {of_node}", f"{count * ports} × {speed}")
+        name = ""
+        if len(layout.groups) > 1:
+            name = f" of {group.entry.name}"
+        of_node = f"{nics.count} NICs × {counted(of_nic, 'port')}"
+        yield SizingStep(f"node ports{name}", f"{nodes} nodes × {of_node}", f"{nodes * ports} × {speed}")
         yield SizingStep(f"bandwidth of a node{name}", f"{ports} × {speed}", bandwidth_text(ports * nics.speed_gbps))
-    by_speed: dict[int, int] = {}
-    for group in layout.groups:
-        speed_gbps = group.entry.nics.speed_gbps
-        ports = group.entry.count * group.ports_per_plane * layout.planes
-        by_speed[speed_gbps] = by_speed.get(speed_gbps, 0) + ports
-    yield SizingStep(
-        "bandwidth of all nodes",
-        " + ".join(f"{ports} × {format_speed(speed_gbps)}" for speed_gbps, ports in by_speed.items()),
-        bandwidth_text(total_gbps := sum(ports * speed_gbps for speed_gbps, ports in by_speed.items())),
-    )
+        ports_at[nics.speed_gbps] += nodes * group.ports_per_plane * layout.planes
+    speeds = [f"{ports} × {format_speed(speed_gbps)}" for speed_gbps, ports in ports_at.items()]
+    total_gbps = sum(ports * speed_gbps for speed_gbps, ports in ports_at.items())
+    yield SizingStep("bandwidth of all nodes", " + ".join(speeds), bandwidth_text(total_gbps))
     yield from _rails_step(layout)
-    if (planes := layout.planes) > 1:
-        # Every NIC has as many ports in each plane, so each loses the same part and no node is cut off.
-        left_gbps = total_gbps * (planes - 1) // planes
-        yield SizingStep(
-            "with one plane lost",
-            f"{bandwidth_text(total_gbps)} × {planes - 1} ÷ {planes}",
-            f"{bandwidth_text(left_gbps)}, {100 * (planes - 1) / planes:.3g} % of every NIC",
-        )
-    if (leaves := layout.leaves_per_nic) > 1:
-        ports = planes * leaves
-        left = "of the NICs below it" if planes == 1 else f"of the NICs below it: {leaves - 1} of {leaves} in its plane"
-        yield SizingStep(
-            "with one leaf lost",
-            f"{counted(leaves, 'leaf')} share a NIC{f' in each of {planes} planes' if planes > 1 else ''}",
-            f"{100 * (ports - 1) / ports:.3g} % {left}",
-        )
+    if layout.planes > 1:
+        yield _lost_plane_step(layout, total_gbps)
+    if layout.leaves_per_nic > 1:
+        yield _lost_leaf_step(layout)
+
+
+def _lost_plane_step(layout: Layout, total_gbps: int) -> SizingStep:
+    planes = layout.planes
+    # Every NIC has as many ports in each plane, so each loses the same part and no node is cut off.
+    left_gbps = total_gbps * (planes - 1) // planes
+    return SizingStep(
+        "with one plane lost",
+        f"{bandwidth_text(total_gbps)} × {planes - 1} ÷ {planes}",
+        f"{bandwidth_text(left_gbps)}, {100 * (planes - 1) / planes:.3g} % of every NIC",
+    )
+
+
+def _lost_leaf_step(layout: Layout) -> SizingStep:
+    leaves = layout.leaves_per_nic
+    ports = layout.planes * leaves
+    sharing = f"{counted(leaves, 'leaf')} share a NIC"
+    left = f"{100 * (ports - 1) / ports:.3g} % of the NICs below it"
+    if layout.planes > 1:
+        sharing += f" in each of {layout.planes} planes"
+        left += f": {leaves - 1} of {leaves} in its plane"
+    return SizingStep("with one leaf lost", sharing, left)
 
 
 def _rails_step(layout: Layout) -> Iterator[SizingStep]:
@@ -89,11 +97,13 @@ def _rails_step(layout: Layout) -> Iterator[SizingStep]:
             formula = f"{counted(nics, 'NIC')} of a node on {counted(layout.rails, 'rail')}"
             yield SizingStep(RAILS, formula, str(layout.rails))
         return
-    plane = " of a plane" if layout.planes > 1 else ""
+    ports = "all ports"
+    if layout.planes > 1:
+        ports = "all ports of a plane"
     leaves = "one leaf"
     if layout.leaves_per_nic > 1:
         leaves = f"the {layout.leaves_per_nic} leaves of its rack"
-    yield SizingStep(RAILS, f"rack-aligned: all ports{plane} of a node on {leaves}", NO_RAILS)
+    yield SizingStep(RAILS, f"rack-aligned: {ports} of a node on {leaves}", NO_RAILS)
 
 
 def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
@@ -115,11 +125,9 @@ def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
             ratio_text(lost),
         )
     pairs = intent.policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS
-    found = spread(low.ports.down, pairs, low.uplinks)
-    each = f"{counted(pairs, 'queue pair')} of each of {counted(low.ports.down, 'downlink')}"
-    yield SizingStep(
-        "load of a leaf's busiest uplink", f"{each} hashed onto {low.uplinks} uplinks", f"{found.load:.2f} × mean"
-    )
+    hashed = f"{counted(pairs, 'queue pair')} of each of {counted(low.ports.down, 'downlink')} hashed onto"
+    busiest = spread(low.ports.down, pairs, low.uplinks).load
+    yield SizingStep("load of a leaf's busiest uplink", f"{hashed} {low.uplinks} uplinks", f"{busiest:.2f} × mean")
 
 
 def _class_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
@@ -151,13 +159,13 @@ def _connected_steps(layout: Layout) -> Iterator[SizingStep]:
 
 
 def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[SizingStep]:
-    plane = " of a plane" if layout.planes > 1 else ""
-    pods = f"{counted(layout.spines.groups, 'pod')}, " if layout.pod else ""
-    yield SizingStep(
-        f"reserve{plane}",
-        _reserve_formula(intent, layout),
-        f"{pods}{counted(layout.lowest.reserve, 'leaf')}, {counted(layout.spines.reserve, 'spine')}",
-    )
+    what = "reserve"
+    if layout.planes > 1:
+        what = "reserve of a plane"
+    switches = f"{counted(layout.lowest.reserve, 'leaf')}, {counted(layout.spines.reserve, 'spine')}"
+    if layout.pod:
+        switches = f"{counted(layout.spines.groups, 'pod')}, {switches}"
+    yield SizingStep(what, _reserve_formula(intent, layout), switches)
     yield from _block_steps(intent, layout)
     yield _growth_step(layout, growth)
 
@@ -178,9 +186,10 @@ def _block_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
             f"1 address × {layout.lowest.ports.total} ports, rounded up to a prefix; a /32 announced for each",
             f"/{32 - (size - 1).bit_length()}",
         )
-    if (pool := addressing.hosts_ipv6) is not None:
-        held = pool.size // IPV6_BLOCK_SIZE
-        yield SizingStep("IPv6 block of a leaf", f"one of {held} in {pool}", f"/{IPV6_BLOCK_LENGTH}")
+    pool = addressing.hosts_ipv6
+    if pool is not None:
+        blocks = pool.size // IPV6_BLOCK_SIZE
+        yield SizingStep("IPv6 block of a leaf", f"one of {blocks} in {pool}", f"/{IPV6_BLOCK_LENGTH}")
 
 
 def _growth_step(layout: Layout, growth: Growth) -> SizingStep:
@@ -196,21 +205,28 @@ def _reserve_formula(intent: Intent, layout: Layout) -> str:
     top = layout.spines
     reserve = intent.topology.reserve
     pair = counted(low.links_per_pair, "link")
-    if layout.pod:
-        leaves = "from the intent" if reserve.leaves else f"{counted(top.groups, 'pod')} × {layout.pod_leaves}"
+    rails = ""
+    if low.rails:
+        rails = f"{counted(layout.rails, 'rail')} × "
+    parts = []
+    if layout.super_spines is not None and not reserve.pods:
+        parts.append(f"pods ⌊{layout.super_spines.ports.total} super-spine ports ÷ {_links_above(layout)}⌋")
+    elif layout.pod:
+        parts.append("pods from the intent")
+    if reserve.leaves:
+        parts.append("leaves from the intent")
+    elif layout.pod:
+        parts.append(f"leaves {counted(top.groups, 'pod')} × {layout.pod_leaves}")
     else:
-        rails = f"{counted(layout.rails, 'rail')} × " if low.rails else ""
-        leaves = "from the intent" if reserve.leaves else f"{rails}⌊{top.ports.down} spine ports ÷ {pair}⌋"
+        parts.append(f"leaves {rails}⌊{top.ports.down} spine ports ÷ {pair}⌋")
     if reserve.spines:
-        spines = "spines from the intent"
+        parts.append("spines from the intent")
     elif low.fixed_pair:
-        rails = f"{counted(layout.rails, 'rail')} × " if low.rails else ""
-        spines = f"spines {rails}⌊{low.ports.room} uplink ports ÷ {pair}⌋"
+        parts.append(f"spines {rails}⌊{low.ports.room} uplink ports ÷ {pair}⌋")
     else:
-        spines = "no free uplinks for more spines"
-    if layout.super_spines is None or reserve.pods:
-        pods = "pods from the intent; " if layout.pod else ""
-    else:
-        link = counted(top.links_per_pair, "link")
-        pods = f"pods ⌊{layout.super_spines.ports.total} super-spine ports ÷ {link}⌋; "
-    return f"{pods}leaves {leaves}; {spines}"
+        parts.append("no free uplinks for more spines")
+    return "; ".join(parts)
+
+
+def _links_above(layout: Layout) -> str:
+    return counted(layout.spines.links_per_pair, "link")

@@ -53,8 +53,10 @@ def _in_one_stripe(
 ) -> tuple[Intent, Sequence[NodePorts]]:
     """Return the intent with as many rails as it gives leaves, where these hold all nodes in one stripe."""
     fewer = with_fewer_rails(intent)
-    ports = None if fewer is None else distribute_ports(fewer)
-    if fewer is None or ports is None:
+    if fewer is None:
+        return intent, node_ports
+    ports = distribute_ports(fewer)
+    if ports is None:
         return intent, node_ports
     leaves, _ = count_leaves(fewer, ports, classes)
     if leaves is None or len(leaves.stripes) > 1:
@@ -72,6 +74,9 @@ def _lay_out(
     classes, diagnostics = place_classes(intent, leaves, tiers[0])
     if diagnostics:
         return None, diagnostics
+    most_pods = 0
+    if pods.size:
+        most_pods = hardware[2].ports
     layout = Layout(
         fabric=intent.fabric,
         shape=intent.topology.shape,
@@ -84,7 +89,7 @@ def _lay_out(
         ratio=asked_ratio(intent),
         tiers=tiers,
         pod=pods.size,
-        most_pods=hardware[2].ports if pods.size else 0,
+        most_pods=most_pods,
         leaves_per_nic=intent.topology.leaves_per_nic,
     )
     return layout, reserve_diagnostics(intent, layout)
@@ -108,7 +113,9 @@ def _lay_out_tiers(
     if pods.tiers == 2:
         return _tiers(intent, leaves, ports, pods, spines, None, hardware), ()
     group, diagnostics = join_pods(intent, pods, spines.spines, hardware[2])
-    return (() if diagnostics else _tiers(intent, leaves, ports, pods, spines, group, hardware)), diagnostics
+    if diagnostics:
+        return (), diagnostics
+    return _tiers(intent, leaves, ports, pods, spines, group, hardware), ()
 
 
 def _count_spines(
@@ -118,16 +125,17 @@ def _count_spines(
     given, diagnostics = share_out(intent, "spine.count", intent.topology.spine.count, len(pods.indexes), pods.each)
     if diagnostics:
         return None, diagnostics
+    joined = pods.size * leaves.per_stripe
+    # A pod has as many leaves as its spines have ports for, so a reserve of leaves asks for no more of them.
+    reserved = 0
+    if not pods.size:
+        joined = leaves.indexes // pods.rails
+        reserved = -(-(intent.topology.reserve.leaves or 0) // pods.rails)
+    panel_uplinks = 1
+    if intent.stripe_caps_split:
+        panel_uplinks = leaves.panel.up
     room = SpineRoom(
-        pods.size * leaves.per_stripe or leaves.indexes // pods.rails,
-        pods.ports.down,
-        given,
-        len(pods.indexes),
-        pods.each,
-        pods.ports.blocks,
-        # A pod has as many leaves as its spines have ports for.
-        0 if pods.size else -(-(intent.topology.reserve.leaves or 0) // pods.rails),
-        leaves.panel.up if intent.stripe_caps_split else 1,
+        joined, pods.ports.down, given, len(pods.indexes), pods.each, pods.ports.blocks, reserved, panel_uplinks
     )
     if leaves.uplinks is not None:
         return divide_uplinks(intent, leaves.uplinks, leaves.shared_uplinks, room)
@@ -189,8 +197,10 @@ def _leaf_tier(
     pod_leaves = pods.size * leaves.per_stripe
     # Without pods as many leaves as a spine has ports for.
     group_leaves = pod_leaves or pods.ports.down // spines.links_per_pair
-    ends = (leaf.block.base + leaf.block.leaves for leaf in leaves.classes if leaf.block)
-    most_leaves = max(groups * group_leaves, *(end * pods.rails for end in ends), 0)
+    most_leaves = groups * group_leaves
+    for leaf in leaves.classes:
+        if leaf.block:
+            most_leaves = max(most_leaves, (leaf.block.base + leaf.block.leaves) * pods.rails)
     return TierLayout(
         name=hardware.name,
         level=0,
@@ -216,21 +226,23 @@ def _spine_tier(
 ) -> TierLayout:
     """Return the spines without links to a tier above."""
     reserved = intent.topology.reserve.spines
-    spare = spines.spines
+    of_group = spines.spines
     if lowest.fixed_pair:
-        spare = lowest.ports.room // spines.links_per_pair
+        of_group = lowest.ports.room // spines.links_per_pair
+    if reserved:
+        of_group = reserved // groups
     tier = TierLayout(
         name=hardware.name,
         level=1,
         places=(),
         ports=pods.ports,
         down=hardware.down,
-        reserve=reserved or spare * groups,
+        reserve=reserved or of_group * groups,
         stride=lowest.stride_above,
         rails=pods.apart,
         group_size=spines.spines,
         groups=groups,
-        group_reserve=reserved // groups if reserved else spare,
+        group_reserve=of_group,
     )
     places = (tier.place(pod, spine) for pod, spine in product(pods.indexes, range(spines.spines)))
     return replace(tier, places=tuple(sorted(places)))
