@@ -19,7 +19,7 @@ from railweave.design.lengths import with_racks
 from railweave.design.management import with_management
 from railweave.design.media import Media, choose_media
 from railweave.design.nodes import distribute_ports
-from railweave.design.room import Designed
+from railweave.design.room import CountedDesign
 from railweave.design.sizing import size
 from railweave.design.split import TierPorts
 from railweave.design.tiers import lay_out
@@ -141,7 +141,7 @@ def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]
     media, media_diagnostics = choose_media(intent, built, classes, node_ports, catalog, crosswise(layout))
     panels, panel_diagnostics = _panels(intent, layout, built)
     before = in_order((*media_diagnostics, *layout_diagnostics, *panel_diagnostics))
-    sizing = size(Designed(intent, node_ports, classes, hardware, layout), before)
+    sizing = size(CountedDesign(intent, node_ports, classes, hardware, layout), before)
     diagnostics = in_order(sizing.diagnostics)
     sizing = sizing._replace(diagnostics=diagnostics)
     outcome = Design(None, sizing, diagnostics)

@@ -285,7 +285,7 @@ class _AccessLinks:
                 )
 
 
-class _Run(NamedTuple):
+class _UplinkRun(NamedTuple):
     """The uplinks of a leaf of one kind, or of a switch of another tier: they lie ``further`` on than the ports by
     which they have their addresses; their speed in Gb/s and their medium."""
 
@@ -312,7 +312,7 @@ class _Uplinks:
         self._length_m = (*intent.cabling.by_level.values(),)[self._level].length_m
         self._layout = layout
         lower = self._lower
-        self._runs = [_Run(wire(*tiers), 0, lower.up.speed_gbps, media.uplinks[lower.level][0])]
+        self._runs = [_UplinkRun(wire(*tiers), 0, lower.up.speed_gbps, media.uplinks[lower.level][0])]
         if lower.level == 0:
             media_of_classes = zip(layout.classes, media.uplinks[0], strict=True)
             self._runs = [_run_of_class(leaf, tiers, medium) for leaf, medium in media_of_classes]
@@ -347,14 +347,14 @@ class _Uplinks:
             for uplink in wires
         ]
 
-    def _run(self, switch: Switch) -> _Run:
+    def _run(self, switch: Switch) -> _UplinkRun:
         if len(self._runs) == 1:
             return self._runs[0]
         return self._runs[self._layout.owner(switch.stripe or 0).leaf]
 
 
-def _run_of_class(leaf: LeafClass, tiers: tuple[TierLayout, TierLayout], medium: str) -> _Run:
+def _run_of_class(leaf: LeafClass, tiers: tuple[TierLayout, TierLayout], medium: str) -> _UplinkRun:
     further = leaf.ports.block
     if leaf.block is None:
         further -= tiers[0].ports.block
-    return _Run(wire_class(leaf, *tiers), further, leaf.hardware.up.speed_gbps, medium)
+    return _UplinkRun(wire_class(leaf, *tiers), further, leaf.hardware.up.speed_gbps, medium)

@@ -1,4 +1,4 @@
-"""Growth that changes what an intent leaves automatic: the lines that keep the cables and addresses in place.
+"""StripeGrowth that changes what an intent leaves automatic: the lines that keep the cables and addresses in place.
 
 The stripes of nodes that share leaves follow from the numbers of all of them, and rails below the NICs of a node from
 ``leaf.count``. Where a later value would move nodes that run, stating the value in place keeps them.
@@ -21,7 +21,7 @@ _Cable = tuple[str, str, str, str, int]
 """Both devices with their ports by SONiC's names, and the address of the link."""
 
 
-class Kept(NamedTuple):
+class KeptFabric(NamedTuple):
     """The fabric of an intent that states what runs: ``changes`` are the automatic values that would differ from it,
     ``lines`` what to write. ``whole`` tells whether all cables of what runs stay; else those of nodes do."""
 
@@ -38,7 +38,7 @@ class _Moved(NamedTuple):
     in_all: int
 
 
-def keep_what_runs(intent: Intent, before: Fabric, after: Fabric, catalog: Catalog) -> Kept | None:
+def keep_what_runs(intent: Intent, before: Fabric, after: Fabric, catalog: Catalog) -> KeptFabric | None:
     """Return how the intent of ``after`` keeps the cables of ``before``, which runs, by stating automatic values.
 
     None where none of these differs, where no cable moves, or where stating them keeps none.
@@ -53,7 +53,7 @@ def keep_what_runs(intent: Intent, before: Fabric, after: Fabric, catalog: Catal
     # Leaves of another split for new nodes on them are a change that phases make.
     if not fewest.of_nodes and (not fewest.in_all or (rails is None and not stripes)):
         return None
-    best: Kept | None = None
+    best: KeptFabric | None = None
     for kept in _candidates(intent, after, rails, stripes, newcomers, catalog):
         moved = _moved(before, running, kept.fabric)
         if moved < fewest:
@@ -69,7 +69,7 @@ def _moved(before: Fabric, running: Set[_Cable], fabric: Fabric) -> _Moved:
     return _Moved(sum(cable[0] in before.host_of for cable in lost), len(lost))
 
 
-def kept_diagnostics(kept: Kept | None) -> Iterator[Diagnostic]:
+def kept_diagnostics(kept: KeptFabric | None) -> Iterator[Diagnostic]:
     """Yield the refusal of automatic values that growth changes, with the lines that keep what runs."""
     if kept is None:
         return
@@ -100,7 +100,7 @@ def _candidates(
     stripes: Mapping[str, int],
     newcomers: Collection[Nodes],
     catalog: Catalog,
-) -> Iterator[Kept]:
+) -> Iterator[KeptFabric]:
     """Yield the fabrics of the intent with values stated, the one that states least first."""
     stated = intent
     changes: list[str] = []
@@ -124,18 +124,18 @@ def _candidates(
         yield from _designed(_with_own_leaves(stated, newcomers), changes, lines, catalog)
 
 
-def _designed(intent: Intent, changes: list[str], lines: list[str], catalog: Catalog) -> Iterator[Kept]:
+def _designed(intent: Intent, changes: list[str], lines: list[str], catalog: Catalog) -> Iterator[KeptFabric]:
     """Yield the fabric of an intent, and that with the split of all ports of a leaf: stripes that are stated cap it."""
     whole = replace(intent, topology=intent.topology.with_values(split=SplitRule.PANEL))
     for variant, more in ((intent, ()), (whole, ("state split: panel under topology",))):
         fabric = design(variant, catalog).fabric
         if fabric is not None:
-            yield Kept(fabric, tuple(changes), (*lines, *more))
+            yield KeptFabric(fabric, tuple(changes), (*lines, *more))
             continue
         fabric = design(_with_needed_leaves(variant), catalog).fabric
         if fabric is not None:
             count = f"state leaf.count: {fabric.lowest.count} under topology"
-            yield Kept(fabric, tuple(changes), (*lines, *more, count))
+            yield KeptFabric(fabric, tuple(changes), (*lines, *more, count))
 
 
 def _with_needed_leaves(intent: Intent) -> Intent:

@@ -26,7 +26,7 @@ from railweave.wording import counted
 _Ends = frozenset[tuple[LaneEnd, LaneEnd]]
 
 
-class _Run(NamedTuple):
+class _TrayRun(NamedTuple):
     """A link on its way through the trays: its ends and how long it has to be."""
 
     link: Link
@@ -48,7 +48,7 @@ def with_racks(intent: Intent, racks: Racks, fabric: Fabric, catalog: Catalog) -
     for link in fabric.links:
         lower = ports[link.lower][link.lower_port]
         upper = ports[link.upper][link.upper_port]
-        runs.append(_Run(link, lower, upper, placed.run_mm(link.lower, link.upper)))
+        runs.append(_TrayRun(link, lower, upper, placed.run_mm(link.lower, link.upper)))
     choice = _Choice(intent, racks, catalog)
     media = choice.of_all(runs)
     if len(media) < len(runs):
@@ -91,7 +91,7 @@ class _Group(NamedTuple):
     length_mm: int
 
 
-def _group(runs: Sequence[_Run], longest: _Run) -> _Group:
+def _group(runs: Sequence[_TrayRun], longest: _TrayRun) -> _Group:
     ends = frozenset((run.lower.end, run.upper.end) for run in runs)
     lower_cages = {run.lower.cage for run in runs}
     upper_cages = {run.upper.cage for run in runs}
@@ -109,9 +109,9 @@ class _Choice:
         self._media = catalog.media()
         # Many groups are alike, and a choice compares all media.
         self._medium_of: dict[_Group, Medium | None] = {}
-        self._failed: dict[int, list[tuple[_Group, _Run]]] = {}
+        self._failed: dict[int, list[tuple[_Group, _TrayRun]]] = {}
 
-    def of_all(self, runs: Sequence[_Run]) -> Mapping[int, Medium]:
+    def of_all(self, runs: Sequence[_TrayRun]) -> Mapping[int, Medium]:
         """Return the medium of each link by its number, without those that no medium spans."""
         media: dict[int, Medium] = {}
         for numbers in joined([(run.lower.cage, run.upper.cage) for run in runs]):
@@ -149,7 +149,7 @@ class _Choice:
         """Return an error for each layer of links of which some have no medium, about the longest of them."""
         return [self._blocker(level, failed, placed) for level, failed in sorted(self._failed.items())]
 
-    def _blocker(self, level: int, failed: Sequence[tuple[_Group, _Run]], placed: RackLayout) -> Diagnostic:
+    def _blocker(self, level: int, failed: Sequence[tuple[_Group, _TrayRun]], placed: RackLayout) -> Diagnostic:
         group, run = max(failed, key=lambda failure: failure[1].length_mm)
         link = run.link
         layer, cable = self._layers[level]

@@ -20,7 +20,7 @@ NO_ROOM = "RW302"
 Places = Callable[[str], Where]
 
 
-class _Entry(NamedTuple):
+class _RackEntry(NamedTuple):
     """An entry with those of its devices and racks that there are."""
 
     keys: Placed
@@ -94,7 +94,7 @@ def _size(keys: Placed, housing: Housing | None) -> _Size:
     return _Size(height, power_w)
 
 
-def _unsized(intent: RacksIntent, entry: _Entry, sizes: Mapping[str, _Size], where: Places) -> Iterator[Diagnostic]:
+def _unsized(intent: RacksIntent, entry: _RackEntry, sizes: Mapping[str, _Size], where: Places) -> Iterator[Diagnostic]:
     """Yield what an entry has to state: the height of its devices, and what they draw where racks may only so much."""
     flat = [name for name in entry.devices if sizes[name].height is None]
     if flat:
@@ -154,13 +154,13 @@ def _entries(
     devices: Collection[str],
     where: Places,
     is_beside: Callable[[str], bool],
-) -> tuple[list[_Entry], list[Diagnostic]]:
+) -> tuple[list[_RackEntry], list[Diagnostic]]:
     """Return the entries, and what is wrong with the names in them."""
     entries = []
     diagnostics: list[Diagnostic] = []
     placed: dict[str, str] = {}
     for index, keys in enumerate(intent.devices):
-        entry = _Entry(keys, f"racks.devices[{index}]", [], [])
+        entry = _RackEntry(keys, f"racks.devices[{index}]", [], [])
         entries.append(entry)
         diagnostics += _add_devices(entry, placed, devices, where, is_beside)
         diagnostics += _add_racks(entry, racks, where)
@@ -173,7 +173,7 @@ def _entries(
 
 
 def _add_devices(
-    entry: _Entry,
+    entry: _RackEntry,
     placed: dict[str, str],
     devices: Collection[str],
     where: Places,
@@ -197,7 +197,7 @@ def _add_devices(
         yield _placed_twice(names, where(path), where(placed[names[0]]))
 
 
-def _add_racks(entry: _Entry, racks: Collection[str], where: Places) -> Iterator[Diagnostic]:
+def _add_racks(entry: _RackEntry, racks: Collection[str], where: Places) -> Iterator[Diagnostic]:
     """Add the racks that an entry names, and yield the names of none."""
     for name, path in _named(entry.keys.racks, racks, f"{entry.path}.racks"):
         if name in racks:
@@ -225,7 +225,7 @@ def _placed_twice(names: Sequence[str], where: Where, before: Where) -> Diagnost
 
 
 def _fill(
-    intent: RacksIntent, entries: Sequence[_Entry], sizes: Mapping[str, _Size], where: Places
+    intent: RacksIntent, entries: Sequence[_RackEntry], sizes: Mapping[str, _Size], where: Places
 ) -> tuple[dict[str, RackPlace], list[Diagnostic]]:
     """Return the places of all devices, or the entries for which there is no room."""
     places: dict[str, RackPlace] = {}
@@ -311,7 +311,7 @@ def _why_none_is_free(units: int, taken: Mapping[int, str], height: int) -> str:
     return f"no {height} adjacent rack units are free, {free} of {units} in all"
 
 
-def _no_room(entry: _Entry, full: Sequence[_Full], where: Places) -> Diagnostic:
+def _no_room(entry: _RackEntry, full: Sequence[_Full], where: Places) -> Diagnostic:
     first, *others = full
     message = f"there is no room for {first.device} in rack {first.rack}: {first.why}"
     if len(others) == 1:

@@ -14,7 +14,7 @@ from railweave.design.leaves import Faults, Leaves
 from railweave.design.nodes import place_groups, rail_count
 from railweave.design.ratios import asked_ratio
 from railweave.design.sharing import parts_of_first, with_speeds
-from railweave.design.split import all_down
+from railweave.design.split import TierPorts, all_down
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent, Shape
 from railweave.wording import counted
@@ -31,7 +31,6 @@ def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: S
     """Return the layout of one switch, or one for each rail, in each plane, or why it is refused; neither where the
     intent leaves the tiers open and asks for more than one switch holds."""
     topology = intent.topology
-    rails = rail_count(intent)
     rail_only = topology.shape is Shape.RAIL_ONLY
     if not rail_only and (topology.shape is not Shape.RACK_ALIGNED or topology.tiers != 1):
         return OneTier(None, tuple(_not_one_switch(intent)))
@@ -40,10 +39,8 @@ def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: S
     if faults or topology.tiers not in (None, 1) or topology.leaves_per_nic > 1:
         return OneTier(None, faults)
     switches = 1
-    tier_rails = 0
     if rail_only:
-        switches = rails
-        tier_rails = rails
+        switches = rail_count(intent)
     hardware = classes[0].hardware
     ports = all_down(hardware.cages, hardware.down)
     one_switch = tuple(leaf._replace(down=ports.total, ports=ports) for leaf in classes)
@@ -55,6 +52,17 @@ def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: S
     if faults or (topology.tiers is None and not _holds_growth(intent, groups)):
         return OneTier(None, ())
     first = one_switch[0]._replace(ports=with_speeds(ports, parts_of_first(groups)))
+    return OneTier(_layout(intent, groups, (first, *one_switch[1:]), ports, switches), ())
+
+
+def _layout(
+    intent: Intent, groups: tuple[NodeGroup, ...], classes: tuple[LeafClass, ...], ports: TierPorts, switches: int
+) -> Layout:
+    """Return the layout of one tier of ``switches`` in each plane, in a rail-only fabric one a rail."""
+    hardware = classes[0].hardware
+    rails = 0
+    if intent.topology.shape is Shape.RAIL_ONLY:
+        rails = switches
     lowest = TierLayout(
         name=hardware.name,
         level=0,
@@ -62,24 +70,23 @@ def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: S
         ports=ports,
         down=hardware.down,
         reserve=switches,
-        rails=tier_rails,
+        rails=rails,
         group_size=1,
         groups=switches,
         group_reserve=1,
     )
-    layout = Layout(
+    return Layout(
         fabric=intent.fabric,
-        shape=topology.shape,
-        planes=topology.planes,
-        rails=rails,
+        shape=intent.topology.shape,
+        planes=intent.topology.planes,
+        rails=rail_count(intent),
         stripe_leaves=switches,
         groups=groups,
-        classes=(first, *one_switch[1:]),
+        classes=classes,
         stripes=(0,),
         ratio=asked_ratio(intent),
         tiers=(lowest,),
     )
-    return OneTier(layout, ())
 
 
 def rails_exceed_spines(intent: Intent, leaves: Leaves, spine: TierHardware) -> Faults:

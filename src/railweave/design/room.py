@@ -40,7 +40,7 @@ def end_of_growth(layout: Layout, first: str) -> str:
     return ENDS[first]
 
 
-class Growth(NamedTuple):
+class StripeGrowth(NamedTuple):
     """The largest growth without moving a cable: ``stripes`` indexes, with ``nodes`` and ``gpus`` when all are full.
 
     ``first`` is the resource that ends there.
@@ -57,7 +57,7 @@ class Growth(NamedTuple):
         return Limits(self.nodes, self.first)
 
 
-def find_growth(layout: Layout, addressing: Addressing) -> Growth:
+def find_growth(layout: Layout, addressing: Addressing) -> StripeGrowth:
     """Return the largest growth by new stripes; on a tie the resource named first ends it.
 
     Leaf uplinks end nothing here: they are laid out before the first node and new leaves bring their own.
@@ -84,7 +84,7 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
     for group in layout.sharing:
         nodes += group.entry.count
         gpus += group.entry.count * group.entry.gpus
-    return Growth(stripes[first], nodes, gpus, first)
+    return StripeGrowth(stripes[first], nodes, gpus, first)
 
 
 def _reserved_leaves(layout: Layout) -> int:
@@ -112,7 +112,7 @@ def _end_of_ports(layout: Layout) -> int:
     return next(stripe for stripe in numbers(layout.stripes[-1] + 1) if not layout.has_spine_ports(stripe))
 
 
-class Designed(NamedTuple):
+class CountedDesign(NamedTuple):
     """A layout together with what it came from, so that a grown one can be designed the same way."""
 
     intent: Intent
@@ -127,7 +127,7 @@ class Designed(NamedTuple):
         return layout
 
 
-def remaining_capacity(designed: Designed, growth: Growth) -> RoomLeft:
+def remaining_capacity(designed: CountedDesign, growth: StripeGrowth) -> RoomLeft:
     """Return what fits without moving a cable, per plane, and the sentence that names the next step."""
     layout = designed.layout
     stripes = max(0, sum(map(layout.has_spine_ports, range(growth.stripes))) - len(layout.stripes))
@@ -150,7 +150,7 @@ def remaining_capacity(designed: Designed, growth: Growth) -> RoomLeft:
     return RoomLeft(leaves, spines, room)
 
 
-def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str]:
+def _ways_with_room(layout: Layout, growth: StripeGrowth, spines: int) -> Iterator[str]:
     """Yield what can be added now; no cable moves."""
     places = sum(group.stripes * group.stripe_nodes - group.entry.count for group in layout.groups)
     if places:
@@ -164,7 +164,7 @@ def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str
         yield f"{counted(spines, 'spine')} more, which give {ratio_text(ratio)} (no cable moves)"
 
 
-def _next_stripe(layout: Layout, growth: Growth) -> int | None:
+def _next_stripe(layout: Layout, growth: StripeGrowth) -> int | None:
     """Return the first stripe that can be added now."""
     today = set(layout.stripes)
     for stripe in range(growth.stripes):
@@ -185,7 +185,7 @@ def _switches_of_stripe(layout: Layout, stripe: int) -> str:
     return leaves
 
 
-def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
+def _ways_beyond(designed: CountedDesign, growth: StripeGrowth) -> Iterator[str]:
     """Yield what makes room for one stripe more when the resource ``growth.first`` has ended."""
     layout = designed.layout
     leaves = max(growth.stripes * layout.stripe_leaves, layout.lowest.indexes) + layout.stripe_leaves
@@ -205,7 +205,7 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
         yield from _more_ports(designed, growth, leaves)
 
 
-def _more_ports(designed: Designed, growth: Growth, leaves: int) -> Iterator[str]:
+def _more_ports(designed: CountedDesign, growth: StripeGrowth, leaves: int) -> Iterator[str]:
     """Yield what gives ports above to ``leaves``, when those of spines or super-spines have ended."""
     layout = designed.layout
     if layout.super_spines is not None:
@@ -222,7 +222,7 @@ def _more_ports(designed: Designed, growth: Growth, leaves: int) -> Iterator[str
         yield f"spines with {leaves // layout.networks * layout.lowest.links_per_pair} ports"
 
 
-def _larger_pools(designed: Designed, leaves: int) -> Iterator[str]:
+def _larger_pools(designed: CountedDesign, leaves: int) -> Iterator[str]:
     layout = designed.layout
     lowest, *above = layout.tiers
     if layout.pod:
@@ -234,7 +234,7 @@ def _larger_pools(designed: Designed, leaves: int) -> Iterator[str]:
             yield f"addressing.{need.key} of a /{need.pool.bits - (need.addresses - 1).bit_length()}"
 
 
-def _more_super_spines(designed: Designed, pods: int) -> Iterator[str]:
+def _more_super_spines(designed: CountedDesign, pods: int) -> Iterator[str]:
     """Yield the least number of super-spines that joins ``pods``, with the cables of today that move."""
     layout = designed.layout
     intent = designed.intent
@@ -249,7 +249,7 @@ def _more_super_spines(designed: Designed, pods: int) -> Iterator[str]:
         yield f"{counted(grown.super_spines.count, 'super-spine')} ({moved} move)"
 
 
-def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
+def _fewer_links(designed: CountedDesign, leaves: int) -> Iterator[str]:
     """Yield the least change that gives each leaf fewer links to a spine, with the cables of today that move."""
     layout = designed.layout
     intent = designed.intent
@@ -279,7 +279,7 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
         yield f"{words} ({counted(count_moves(layout, grown), 'cable')} move)"
 
 
-def _third_tier(designed: Designed, leaves: int) -> Iterator[str]:
+def _third_tier(designed: CountedDesign, leaves: int) -> Iterator[str]:
     """Yield a third tier with a pod for ``leaves``, with the cables of today that move."""
     layout = designed.layout
     pod = _with_pods(designed, None)
@@ -295,7 +295,7 @@ def _third_tier(designed: Designed, leaves: int) -> Iterator[str]:
     yield f"{tiers} with reserve.pods: {pods} ({counted(count_moves(layout, grown), 'cable')} move)"
 
 
-def _with_pods(designed: Designed, pods: int | None) -> Layout | None:
+def _with_pods(designed: CountedDesign, pods: int | None) -> Layout | None:
     """Return the layout in three tiers with as many spines as that takes, None where there is none."""
     topology = designed.intent.topology
     three = topology.with_values(

@@ -32,7 +32,7 @@ class Sharer(NamedTuple):
     breakout: Breakout
 
 
-class _Run(NamedTuple):
+class _PortRun(NamedTuple):
     """Neighboring ports of one breakout, in cages of their own."""
 
     breakout: Breakout
@@ -132,30 +132,30 @@ def _rounded(nodes: int) -> int:
     return 1 << (nodes - 1).bit_length()
 
 
-def _runs_of(sharers: Sequence[Sharer], nodes: Sequence[int]) -> list[_Run]:
+def _runs_of(sharers: Sequence[Sharer], nodes: Sequence[int]) -> list[_PortRun]:
     return _runs((sharer.breakout, sharer.per_leaf * count) for sharer, count in zip(sharers, nodes, strict=True))
 
 
-def _runs(parts: Iterable[tuple[Breakout, int]]) -> list[_Run]:
-    runs: list[_Run] = []
+def _runs(parts: Iterable[tuple[Breakout, int]]) -> list[_PortRun]:
+    runs: list[_PortRun] = []
     for breakout, ports in parts:
         if runs and runs[-1].breakout == breakout:
-            runs[-1] = _Run(breakout, runs[-1].ports + ports)
+            runs[-1] = _PortRun(breakout, runs[-1].ports + ports)
         else:
-            runs.append(_Run(breakout, ports))
+            runs.append(_PortRun(breakout, ports))
     return runs
 
 
 def _places(sharers: Sequence[Sharer], nodes: Sequence[int]) -> tuple[Attached, ...]:
     places: list[Attached] = []
-    runs: list[_Run] = []
+    runs: list[_PortRun] = []
     for sharer, count in zip(sharers, nodes, strict=True):
         before = _runs((run.breakout, run.ports) for run in runs)
         first_port = sum(run.end for run in before)
         if before and before[-1].breakout == sharer.breakout:
             first_port += before[-1].ports - before[-1].end
         places.append(Attached(count, sum(place.nodes for place in places), first_port, sharer.breakout))
-        runs.append(_Run(sharer.breakout, sharer.per_leaf * count))
+        runs.append(_PortRun(sharer.breakout, sharer.per_leaf * count))
     return tuple(places)
 
 

@@ -7,7 +7,7 @@ from math import inf
 from railweave.design.core_cost import core_diagnostics
 from railweave.design.layout import Layout, NodeGroup
 from railweave.design.ratios import RECOMMENDED_RATIO, bandwidth_text, exact_ratio_text, ratio_text
-from railweave.design.room import Designed, Growth, end_of_growth, find_growth, remaining_capacity
+from railweave.design.room import CountedDesign, StripeGrowth, end_of_growth, find_growth, remaining_capacity
 from railweave.design.steps import explain
 from railweave.diagnostics import Diagnostic, error, info, warning
 from railweave.fabric.sizing import LeafSplit, LinkCounts, Oversubscription, RoomLeft, Sizing
@@ -18,7 +18,7 @@ ADVISED_SPINES = 4
 """Spines of a fabric from which on losing one is mild (Juniper's validated AI design)."""
 
 
-def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
+def size(designed: CountedDesign, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
     """Return the sizing of a layout; ``diagnostics`` were found on the way to it."""
     layout = designed.layout
     intent = designed.intent
@@ -60,7 +60,7 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
     )
 
 
-def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tuple[Diagnostic, ...]:
+def judge(intent: Intent, layout: Layout, growth: StripeGrowth, room: RoomLeft) -> tuple[Diagnostic, ...]:
     """Return what an experienced reviewer would say about a layout that stands."""
     return (
         *_unused_tier(intent, layout),
@@ -214,7 +214,7 @@ def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
     ]
 
 
-def _growth_faults(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> list[Diagnostic]:
+def _growth_faults(intent: Intent, layout: Layout, growth: StripeGrowth, room: RoomLeft) -> list[Diagnostic]:
     intended = intent.workload.growth
     # Else the present fabric does not fit, which is reported elsewhere.
     reached = growth.stripes > layout.stripes[-1]

@@ -11,7 +11,7 @@ from railweave.design.identity import IPV6_BLOCK_SIZE, host_block_size, nic_bloc
 from railweave.design.layout import Layout
 from railweave.design.leaf_steps import leaf_steps, stripe_steps, switch_steps
 from railweave.design.ratios import bandwidth_text, exact_ratio_text, ratio_text
-from railweave.design.room import Growth, end_of_growth
+from railweave.design.room import StripeGrowth, end_of_growth
 from railweave.design.spine_steps import pod_steps, spine_steps, super_spine_steps
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.model import IPV6_BLOCK_LENGTH
@@ -21,7 +21,9 @@ from railweave.units import format_speed
 from railweave.wording import counted
 
 
-def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], growth: Growth) -> tuple[SizingStep, ...]:
+def explain(
+    intent: Intent, layout: Layout, hardware: Sequence[TierHardware], growth: StripeGrowth
+) -> tuple[SizingStep, ...]:
     """Return the steps of a design in the order in which an engineer would take them."""
     if not layout.spines.count:
         return (
@@ -158,7 +160,7 @@ def _connected_steps(layout: Layout) -> Iterator[SizingStep]:
         yield SizingStep(CONNECTED_RATIO, formula, exact_ratio_text(ratio))
 
 
-def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[SizingStep]:
+def _reserve_steps(intent: Intent, layout: Layout, growth: StripeGrowth) -> Iterator[SizingStep]:
     what = "reserve"
     if layout.planes > 1:
         what = "reserve of a plane"
@@ -192,7 +194,7 @@ def _block_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
         yield SizingStep("IPv6 block of a leaf", f"one of {blocks} in {pool}", f"/{IPV6_BLOCK_LENGTH}")
 
 
-def _growth_step(layout: Layout, growth: Growth) -> SizingStep:
+def _growth_step(layout: Layout, growth: StripeGrowth) -> SizingStep:
     return SizingStep(
         "max. nodes without recabling",
         f"{counted(growth.stripes, 'stripe')}; {end_of_growth(layout, growth.first)} first",

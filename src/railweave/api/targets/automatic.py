@@ -10,7 +10,7 @@ from collections.abc import Set
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.design.growth import has_automatic_ports, of_nodes
-from railweave.design.keeping import Kept, cables_and_addresses, keep_what_runs
+from railweave.design.keeping import KeptFabric, cables_and_addresses, keep_what_runs
 from railweave.fabric.model import Fabric
 from railweave.fabric.moves import End, Ends
 from railweave.intent.model import Intent
@@ -18,7 +18,7 @@ from railweave.plan.cables import node_cables
 from railweave.plan.model import Plan
 
 
-def kept_on_switches(plan: Plan, intent: Intent, fabric: Fabric) -> Kept | None:
+def kept_on_switches(plan: Plan, intent: Intent, fabric: Fabric) -> KeptFabric | None:
     """Return how ``intent``, of ``fabric``, keeps the cables of nodes that ``plan`` would move; None where it moves
     none, or where no automatic value is the reason."""
     if not has_automatic_ports(intent):
