@@ -127,7 +127,7 @@ def _refuse_other_intent(read: ReadPlan, live: LiveFabric, folder: Path) -> None
         return
     message = f"the plan of {read.plan.fabric} was made from another intent than {intent.path}"
     fix = f"make the plan again: `{command_line('acceptance', 'plan', '--out', 'DIR')}`"
-    raise RefusedError([error("RW951", message, Where(str(folder / PLAN_FILE)), fix=fix)])
+    raise RefusedError([error("RW961", message, Where(str(folder / PLAN_FILE)), fix=fix)])
 
 
 def _limited_hosts(read: ReadPlan, live: LiveFabric, limit: str) -> tuple[Host, ...]:
@@ -147,7 +147,7 @@ def _access(live: LiveFabric, hosts: Sequence[Host], *, idle: bool) -> HostAcces
     if target.source is Source.ADDRESSES and not access.hooks.drain and not access.hooks.drained and not idle:
         message = f"nothing says that no job uses {first_few([host.name for host in hosts], 3)}"
         fix = "add `hosts.hooks` with `drain` or `drained` to the target, or give --idle if you have drained the nodes"
-        raise RefusedError([error("RW953", message, Where(f"inventory/{target.name}.yml"), fix=fix)])
+        raise RefusedError([error("RW963", message, Where(f"inventory/{target.name}.yml"), fix=fix)])
     return with_secrets(access, target)
 
 
@@ -156,7 +156,7 @@ def _refuse_earlier_run(runner: AcceptanceRunner, request: RunRequest, *, resume
     if why:
         journal = request.folder / JOURNAL_FILE
         fix = f"continue with --resume and the same --limit, or remove {journal} to begin anew"
-        raise RefusedError([error("RW952", why, Where(str(journal)), fix=fix)])
+        raise RefusedError([error("RW962", why, Where(str(journal)), fix=fix)])
 
 
 def _refuse_unverified(result: VerifyResult) -> None:
@@ -168,7 +168,7 @@ def _refuse_unverified(result: VerifyResult) -> None:
     diagnostics = []
     for failure in failed[:_MOST_CHECKS]:
         message = f"{failure.device} {failure.kind.value} {failure.subject}: {failure.actual}, not {failure.expected}"
-        diagnostics.append(error("RW954", message, devices=(failure.device,), fix=fix))
+        diagnostics.append(error("RW964", message, devices=(failure.device,), fix=fix))
     raise RefusedError(diagnostics)
 
 
@@ -219,7 +219,7 @@ def _drained(project: Project, live: LiveFabric, access: HostAccess, hosts: Sequ
 def _in_use(errors: Mapping[str, str]) -> list[Diagnostic]:
     fix = "wait for its jobs, or leave it out with --limit"
     return [
-        error("RW955", f"{name} is not drained: {why}", devices=(name,), fix=fix) for name, why in errors.items() if why
+        error("RW965", f"{name} is not drained: {why}", devices=(name,), fix=fix) for name, why in errors.items() if why
     ]
 
 
