@@ -123,6 +123,15 @@ class PlanIndex:
             if link is not None and link.upper.device in self.devices:
                 yield self.devices[link.upper.device]
 
+    def is_between_pods(self, link: CoveredLink) -> bool:
+        """Tell whether only flows between pods use a link: its lower end attaches no node."""
+        return link.nic_port is None and link.lower.device not in self.leaves
+
+    @cached_property
+    def leaves(self) -> frozenset[str]:
+        """Return the switches that attach nodes."""
+        return frozenset(link.upper.device for link in self.host_link.values())
+
     def may_cross(self, test: PlannedTest, link: CoveredLink) -> bool:
         """Tell whether flows of a test may use a link."""
         if link.nic_port is not None:

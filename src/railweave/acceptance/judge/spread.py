@@ -1,15 +1,16 @@
 """Links that carried nothing or far less than their peers, although the plan gives them traffic.
 
-A hash spreads flows at random, so that an unused link may be chance: each test counts as one flow here, whatever its
-queue pairs, because a switch may hash all of them alike.
+A hash spreads flows at random, so that an unused link may be chance: a link is at fault where the flows of its bundle
+make that improbable.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from math import comb, sqrt
+from collections.abc import Iterator, Mapping
+from math import sqrt
 from statistics import NormalDist
 
 from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.judge.bundles import LinkBundle, link_bundles
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import (
     Culprit,
@@ -25,6 +26,10 @@ from railweave.acceptance.model import CoveredLink, PortEnd, RoundKind
 from railweave.diagnostics import Severity
 
 _REPLUG = "check that it is plugged as its label says, and that both ports are up"
+# A flow may get less than the share that covers a link; what is below a 50th of it is control traffic.
+_UNUSED_SHARE = 1 / 50
+# Flows of one test get as much as they find: the squared coefficient of variation of their bytes is below 1.
+_UNEQUAL_FLOWS = 2.0
 
 
 def unloaded_links(case: Case) -> tuple[CoveredLink, ...]:
@@ -42,40 +47,75 @@ def _was_read(case: Case, link: CoveredLink) -> bool:
     return bool(tallies)
 
 
+def _unused_ends(case: Case) -> frozenset[PortEnd]:
+    """Return the ends from which a link that both ends counted carried nothing but control traffic in all rounds."""
+    used: set[PortEnd] = set()
+    for counts in case.rounds():
+        seconds = case.index.rounds[counts.round].seconds
+        least_per_gbps = seconds * 1e9 / 8 * case.index.plan.settings.covered_share * _UNUSED_SHARE
+        for end, link in case.index.link_at.items():
+            if counts.port(end).get(CounterMeaning.SENT_BYTES, 0) > least_per_gbps * link.speed_gbps:
+                used.add(end)
+    read = [link for link in case.index.plan.links if _was_read(case, link)]
+    return frozenset(end for link in read for end in (link.lower, link.upper)) - used
+
+
 def dead_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield planes, switches and cables that carried nothing where chance does not explain it."""
-    unloaded = unloaded_links(case)
-    dead = [link for link in unloaded if _is_dead(case, link, unloaded)]
+    unused = _unused_ends(case)
+    dead = _dead_links(case, unused)
     planes = _dead_planes(case, dead)
     for plane in planes:
         devices = tuple(device.name for device in case.index.plan.devices if device.plane == plane)
         fix = "find out why nothing of this plane forwards: power, cabling, BGP (`railweave verify`)"
         culprit = Culprit((setting_element(f"plane {plane}"),), "carries nothing", fix, devices=devices)
         yield Symptom("A-7", Severity.ERROR, f"no link of plane {plane} carried traffic in any round", fix, culprit)
-    dead = [link for link in dead if link.plane not in planes]
-    for device, links in _dead_devices(case, dead).items():
+    rest = [link for link in dead if link.plane not in planes]
+    for device, links in _dead_devices(case, rest).items():
         fix = "find out why it does not forward: power, BGP, maintenance mode (`railweave verify`)"
         culprit = Culprit((Element(ElementKind.DEVICE, device),), "carries nothing", fix, devices=(device,))
         yield Symptom(
             "A-6", Severity.ERROR, f"none of the {len(links)} links of {device} carried traffic", fix, culprit
         )
-        dead = [link for link in dead if link not in links]
-    yield from _dead_cables(case, dead)
+        rest = [link for link in rest if link not in links]
+    yield from _dead_cables(case, rest)
+    yield from _one_way_symptoms(case, unused, dead)
 
 
-def _is_dead(case: Case, link: CoveredLink, unloaded: Sequence[CoveredLink]) -> bool:
-    """Tell whether a link without load had to carry some."""
-    if link.nic_port is not None:
-        return any(test.round in case.tallies for test in case.crossings[link.nic_port])
-    device = link.lower.device
-    choices = sum(peer.lower.device == device for peer in case.index.links_of[device])
-    unused = sum(peer.lower.device == device for peer in unloaded)
-    flows = 0
-    for counts in case.rounds():
-        flows += sum(case.index.may_cross(test, link) for test in case.index.tests_of[counts.round])
-    # That all flows miss these links, whichever of the device's links they are.
-    odds = (1 - unused / choices) ** flows * comb(choices, unused)
-    return odds * len(case.index.plan.devices) < FALSE_FINDING_ODDS
+def _dead_links(case: Case, unused: frozenset[PortEnd]) -> list[CoveredLink]:
+    """Return the links without traffic that had to carry some, in the order of the plan."""
+    dead: set[PortEnd] = set()
+    for port, link in case.index.host_link.items():
+        is_tested = any(test.round in case.tallies for test in case.crossings[port])
+        if is_tested and {link.lower, link.upper} <= unused:
+            dead.add(link.lower)
+    bundles = link_bundles(case, ran=False)
+    for bundle in bundles:
+        silent = [link for link in bundle.links if {link.lower, link.upper} <= unused]
+        if _is_improbable(bundle, silent, bundles):
+            dead |= {link.lower for link in silent}
+    return [link for link in case.index.plan.links if link.lower in dead]
+
+
+def _is_improbable(bundle: LinkBundle, unused: list[CoveredLink], bundles: list[LinkBundle]) -> bool:
+    return bool(unused) and bundle.odds_unused(unused) * len(bundles) < FALSE_FINDING_ODDS
+
+
+def _one_way_symptoms(case: Case, unused: frozenset[PortEnd], dead: list[CoveredLink]) -> Iterator[Symptom]:
+    """Yield links that carried traffic in one direction alone."""
+    bundles = link_bundles(case, ran=True)
+    for bundle in bundles:
+        silent = [link for link in bundle.links if bundle.sender(link) in unused and link not in dead]
+        if not _is_improbable(bundle, silent, bundles):
+            continue
+        for link in silent:
+            end = bundle.sender(link)
+            fix = f"find out why {end.device} does not use it: its routes and next hops (`show ip route`), and the port"
+            culprit = Culprit(
+                (cable_element(link),), "carries traffic in one direction alone", fix, (), (), (link.cable,)
+            )
+            message = f"{end_text(end)} sent nothing, {bundle.share(link):.1%} of {bundle.flows:,} flows are its share"
+            yield Symptom("A-6", Severity.ERROR, message, fix, culprit)
 
 
 def _dead_planes(case: Case, dead: list[CoveredLink]) -> tuple[int, ...]:
@@ -113,33 +153,24 @@ def _dead_cables(case: Case, dead: list[CoveredLink]) -> Iterator[Symptom]:
 
 
 def uneven_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield uplinks that carried less in the loaded rounds than a random choice of links explains."""
+    """Yield links that carried less in the loaded rounds than a random choice of links explains."""
     carried: dict[PortEnd, int] = defaultdict(int)
     for flow in case.flows:
         if case.index.rounds[flow.round].kind is RoundKind.LOADED:
             carried[flow.sender] += flow.sent
-    flows: dict[str, int] = defaultdict(int)
-    for counts in case.rounds(RoundKind.LOADED):
-        for test in case.index.tests_of[counts.round]:
-            leaves = list(case.index.access_switches(test))
-            if len(set(leaves)) > 1:
-                flows[leaves[0].name] += 1
-    for device, count in flows.items():
-        uplinks = [link for link in case.index.links_of[device] if link.lower.device == device]
-        yield from _uneven(case, uplinks, carried, count)
+    for bundle in link_bundles(case, RoundKind.LOADED, ran=True):
+        if bundle.flows:
+            yield from _uneven(case, bundle, carried)
 
 
-def _uneven(case: Case, uplinks: list[CoveredLink], carried: Mapping[PortEnd, int], flows: int) -> Iterator[Symptom]:
-    total = sum(carried[link.lower] for link in uplinks)
-    rate = sum(link.speed_gbps for link in uplinks)
-    deviations = NormalDist().inv_cdf(1 - FALSE_FINDING_ODDS / len(case.index.plan.links))
-    for link in uplinks:
-        share = link.speed_gbps / rate
-        scatter = sqrt(flows * share * (1 - share)) * total / flows
-        if 0 < carried[link.lower] < share * total - deviations * scatter:
+def _uneven(case: Case, bundle: LinkBundle, carried: Mapping[PortEnd, int]) -> Iterator[Symptom]:
+    total = sum(carried[bundle.sender(link)] for link in bundle.links)
+    deviations = NormalDist().inv_cdf(1 - FALSE_FINDING_ODDS / (2 * len(case.index.plan.links)))
+    for link in bundle.links:
+        end = bundle.sender(link)
+        share = bundle.share(link)
+        scatter = sqrt(_UNEQUAL_FLOWS * bundle.flows * share * (1 - share)) * total / bundle.flows
+        if 0 < carried[end] < share * total - deviations * scatter:
             culprit = Culprit((cable_element(link),), "carries too little", _REPLUG, cables=(link.cable,))
-            message = (
-                f"{end_text(link.lower)} carried {carried[link.lower] / total:.1%} of what its switch"
-                f" sent up, {share:.1%} are its share"
-            )
+            message = f"{end_text(end)} sent {carried[end] / total:.1%} of its bundle, {share:.1%} are its share"
             yield Symptom("A-6", Severity.ERROR, message, _REPLUG, culprit)
