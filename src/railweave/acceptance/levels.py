@@ -47,8 +47,9 @@ def sizes_of(level: Level, policy: AcceptancePolicy) -> LevelSizes:
     """Return the rounds of a level; those of quick follow the intent, full has all that its budget of tests allows."""
     tests = _MOST_TESTS[level]
     if level is Level.SMOKE:
-        # A loaded round of each kind: that within a leaf gives every NIC a path of its own in both directions.
-        return LevelSizes(isolated=2, loaded=3, tests=tests, incast=1, latency=1, collectives=1, soak=0)
+        # Of each kind: a round within the leaves gives every NIC a path of its own in both directions, and three rounds
+        # between them show two uplinks that carry nothing.
+        return LevelSizes(isolated=2, loaded=4, tests=tests, incast=1, latency=1, collectives=1, soak=0)
     if level is Level.FULL:
         rounds = 4 * policy.isolated_rounds
         return LevelSizes(isolated=rounds, loaded=10_000, tests=tests, incast=4, latency=4, collectives=3, soak=0)
@@ -105,5 +106,9 @@ def rotations(lanes: Sequence[Lane], level: Level, seed: int) -> list[Rotation]:
     by_kind = []
     for kind, count in counts.items():
         by_kind.append([Rotation(kind, step) for step in steps(kind, count, seed)])
-    turns = zip_longest(*by_kind)
-    return [rotation for turn in turns for rotation in turn if rotation is not None]
+    turns = [rotation for turn in zip_longest(*by_kind) for rotation in turn if rotation is not None]
+    if level is not Level.SMOKE:
+        return turns
+    # Few rounds: after one of each kind, those that load uplinks.
+    first, later = turns[: len(by_kind)], turns[len(by_kind) :]
+    return first + sorted(later, key=lambda rotation: rotation.kind is RotationKind.WITHIN)
