@@ -16,7 +16,7 @@ from railweave.acceptance.judge.statistics import HealthySpread
 from railweave.acceptance.judge.tally import Counts, RoundTally
 from railweave.acceptance.model import CoveredLink, PortEnd
 
-_CONTROL_BYTES = 64 * 1024
+CONTROL_BYTES = 64 * 1024
 """LLDP, BGP and ARP of the seconds between the readings of both ends: a few hundred frames."""
 
 
@@ -70,7 +70,7 @@ def imbalances(index: PlanIndex, flows: Iterable[Flow]) -> dict[tuple[PortEnd, P
     for alike in kinds.values():
         healthy = HealthySpread([flow.share for flow in alike])
         for flow in alike:
-            control = _CONTROL_BYTES / max(flow.sent, flow.received)
+            control = CONTROL_BYTES / max(flow.sent, flow.received)
             if abs(flow.share - healthy.middle) > healthy.tolerance + control:
                 unequal[flow.sender, flow.receiver].append(flow)
     return unequal

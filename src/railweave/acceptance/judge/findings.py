@@ -16,6 +16,8 @@ from railweave.wording import counted, either, first_few, listed
 UNEXPLAINED = "unexplained"
 """The code of a finding that nothing explains."""
 
+_OF_PARTS = "A-7"
+
 # As many as a person looks at one by one.
 _MOST_SUSPECTS = 16
 
@@ -39,10 +41,13 @@ def findings(case: Case, symptoms: Iterable[Symptom]) -> tuple[AcceptanceFinding
     blamed: list[tuple[Symptom, Culprit | None, str]] = []
     of_tests: list[Symptom] = []
     culprits: list[Culprit] = []
-    for symptom in symptoms:
-        if symptom.culprit is not None:
+    given = tuple(symptoms)
+    for symptom in given:
+        if symptom.culprit is not None and not _is_of_its_switches(symptom, given):
             culprits.append(symptom.culprit)
             blamed.append((symptom, symptom.culprit, symptom.message))
+        elif symptom.culprit is not None:
+            continue
         elif symptom.tests:
             of_tests.append(symptom)
         else:
@@ -56,6 +61,18 @@ def findings(case: Case, symptoms: Iterable[Symptom]) -> tuple[AcceptanceFinding
             if culprit is not None and culprit not in culprits:
                 culprits.append(culprit)
     return _merged(blamed)
+
+
+def _is_of_its_switches(slow: Symptom, symptoms: Iterable[Symptom]) -> bool:
+    """Tell whether a part of the design, such as a rail, is slow because all of its switches are at fault."""
+    if slow.code != _OF_PARTS or slow.culprit is None or not slow.culprit.devices:
+        return False
+    at_fault: set[str] = set()
+    for symptom in symptoms:
+        other = symptom.culprit
+        if other is not None and RoundKind.ISOLATED in other.slows:
+            at_fault |= {element.name for element in other.elements if element.kind is ElementKind.DEVICE}
+    return at_fault.issuperset(slow.culprit.devices)
 
 
 def _order(case: Case, symptom: Symptom) -> tuple[bool, int]:
