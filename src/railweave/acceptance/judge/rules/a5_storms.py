@@ -1,22 +1,29 @@
 """A-5: no PFC storms, and no work for the PFC watchdog."""
 
+from collections import defaultdict
 from collections.abc import Iterator
+from statistics import median
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import CONGESTED, Culprit, Symptom, end_text, port_element
 from railweave.acceptance.judge.registry import judge_rule
-from railweave.acceptance.model import PortEnd
+from railweave.acceptance.judge.tally import RoundTally
+from railweave.acceptance.model import CoveredLink, PortEnd
 from railweave.diagnostics import Severity
 
 # IEEE 802.1Qbb: a PFC frame pauses for at most 65,535 quanta of 512 bit.
 _LONGEST_PAUSE_BITS = 65_535 * 512
+_IDLE_SHARE = 0.5
+# A NIC that pauses a tenth of a round, and ten times as much as its peers, has another cause than they.
+_BUSY_SHARE = 0.1
+_BEYOND_PEERS = 10
 _FIX = "find out why it does not take its traffic: host, PCIe, driver; a NIC that hangs pauses for ever"
 
 
 @judge_rule("A-5", "No PFC storms", needs=frozenset({CounterMeaning.PFC_SENT}))
 def storms(case: Case) -> Iterator[Symptom]:
-    """Yield ports whose neighbor stormed, and NICs that paused half of a round in which nobody sent to them."""
+    """Yield ports whose neighbor stormed, and NICs that pause without traffic, or far more than their peers."""
     stormed: dict[PortEnd, int] = {}
     for counts in case.rounds():
         for end, row in counts.ports.items():
@@ -29,6 +36,7 @@ def storms(case: Case) -> Iterator[Symptom]:
     for end, count in stormed.items():
         yield _symptom(case, end, f"{end_text(end)} counted {count} PFC storms")
     yield from _idle_pausers(case)
+    yield from _busy_pausers(case)
 
 
 def _idle_pausers(case: Case) -> Iterator[Symptom]:
@@ -37,11 +45,29 @@ def _idle_pausers(case: Case) -> Iterator[Symptom]:
         if None in busy:
             continue
         for port, link in case.index.host_link.items():
-            frames = counts.port(link.lower).get(CounterMeaning.PFC_SENT, 0)
-            seconds = case.index.rounds[counts.round].seconds
-            if port not in busy and frames * _LONGEST_PAUSE_BITS > link.speed_gbps * 1e9 * seconds / 2:
+            if port not in busy and _paused_share(case, counts, link) > _IDLE_SHARE:
+                frames = counts.port(link.lower).get(CounterMeaning.PFC_SENT, 0)
                 message = f"{end_text(link.lower)} sent {frames:,} PFC frames in round {counts.round}"
                 yield _symptom(case, link.lower, f"{message}, in which nobody sent to it")
+
+
+def _busy_pausers(case: Case) -> Iterator[Symptom]:
+    """Yield NICs that pause their switch far more than their peers: they cannot take what arrives at their rate."""
+    kinds: dict[tuple[str, int], dict[PortEnd, float]] = defaultdict(dict)
+    for link in case.index.host_link.values():
+        shares = [_paused_share(case, counts, link) for counts in case.rounds()]
+        kinds[case.index.nodes[link.lower.device].kind, link.speed_gbps][link.lower] = max(shares, default=0.0)
+    for shares_of in kinds.values():
+        usual = median(shares_of.values())
+        for end, share in shares_of.items():
+            if share > _BUSY_SHARE and share > _BEYOND_PEERS * usual:
+                yield _symptom(case, end, f"{end_text(end)} paused up to {share:.0%} of a round, its peers {usual:.0%}")
+
+
+def _paused_share(case: Case, counts: RoundTally, link: CoveredLink) -> float:
+    """Return the share of a round that the PFC frames of a NIC can have paused at most."""
+    frames = counts.port(link.lower).get(CounterMeaning.PFC_SENT, 0)
+    return min(1.0, frames * _LONGEST_PAUSE_BITS / (link.speed_gbps * 1e9 * case.index.rounds[counts.round].seconds))
 
 
 def _symptom(case: Case, end: PortEnd, message: str) -> Symptom:
