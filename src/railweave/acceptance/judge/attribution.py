@@ -13,7 +13,7 @@ from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import Culprit, ElementKind, Symptom
 from railweave.acceptance.judge.outcomes import OutcomeStatus
 from railweave.acceptance.judge.paths import ends_of
-from railweave.acceptance.model import CoveredLink, Metric, PlannedTest, RoundKind
+from railweave.acceptance.model import CoveredLink, Metric, PlannedDevice, PlannedTest, RoundKind
 
 # Rounds in which flows of several tests share links.
 _SHARED = frozenset({RoundKind.LOADED, RoundKind.INCAST, RoundKind.SOAK})
@@ -132,12 +132,24 @@ def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
     leaves = list(case.index.access_switches(test))
     if any(leaf.name in culprit.devices for leaf in leaves):
         return True
-    if len(set(leaves)) > 1 and culprit.devices and test.kind is not RoundKind.ISOLATED:
+    if test.kind is not RoundKind.ISOLATED and _may_pass(case, culprit, leaves):
         return True
     links: list[CoveredLink] = []
     for cable in culprit.cables:
         links += case.index.links_of_cable[cable]
     return any(_carried(case, link, test) for link in links)
+
+
+def _may_pass(case: Case, culprit: Culprit, leaves: Sequence[PlannedDevice]) -> bool:
+    """Tell whether flows between leaves may pass a switch of a culprit that attaches no node."""
+    if len(set(leaves)) < 2:
+        return False
+    for name in culprit.devices:
+        device = case.index.devices[name]
+        in_pods = device.pod is None or device.pod in {leaf.pod for leaf in leaves}
+        if name not in case.index.leaves and in_pods and device.plane in {leaf.plane for leaf in leaves}:
+            return True
+    return False
 
 
 def _carried(case: Case, link: CoveredLink, test: PlannedTest) -> bool:
