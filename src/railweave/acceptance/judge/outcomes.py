@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from railweave.acceptance.measured import measured_value
-from railweave.acceptance.model import HIGHER_IS_WORSE, AcceptancePlan, Metric, MetricLimit, PlannedTest
+from railweave.acceptance.model import HIGHER_IS_WORSE, AcceptancePlan, Metric, MetricLimit, PlannedTest, Tool
 from railweave.acceptance.readings import Answer, NodeResult, Scalar, ToolReading
 
 
@@ -71,6 +71,9 @@ def _outcome(test: PlannedTest, readings: Mapping[str, ToolReading]) -> Measured
     if number(reading.values.get("wrong")) > 0:
         # Wrong data outrank every bandwidth.
         return MeasuredTest(OutcomeStatus.FAILED, (), reading, "delivered wrong data")
+    other = _other_test(reading, test)
+    if other:
+        return MeasuredTest(OutcomeStatus.NOT_RUN, (), reading, other)
     measures: list[Measure] = []
     for limit in test.limits:
         value = measured_value(reading, limit.metric, test)
@@ -85,6 +88,27 @@ def _outcome(test: PlannedTest, readings: Mapping[str, ToolReading]) -> Measured
     if any(measure.failed for measure in measures):
         status = OutcomeStatus.FAILED
     return MeasuredTest(status, tuple(measures), reading)
+
+
+def _other_test(reading: ToolReading, test: PlannedTest) -> str:
+    """Return why a result is that of another test than the planned one, empty if it is not."""
+    values = reading.values
+    if values.get("link") == "IB":
+        return (
+            f"{test.id} ran over InfiniBand, not over RoCE: name the RDMA device of the fabric (`rdma` in the intent)"
+        )
+    mtu = number(values.get("mtu"))
+    planned = max((number(limit.inputs.get("packet_bytes")) for limit in test.limits), default=0.0)
+    if test.tool is Tool.PERFTEST and mtu and planned and mtu != planned:
+        return (
+            f"{test.id} ran with path MTU {mtu:.0f} instead of {planned:.0f}: check the MTU of both NICs and the path"
+        )
+    queue_pairs = number(values.get("qps"))
+    if test.tool is Tool.PERFTEST and queue_pairs and queue_pairs != test.queue_pairs:
+        return (
+            f"{test.id} ran with {queue_pairs:.0f} queue pairs instead of {test.queue_pairs}: use the planned command"
+        )
+    return ""
 
 
 def number(scalar: Scalar | None) -> float:
