@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.acceptance.counters import read_counters
 from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
 from railweave.acceptance.folder import read_results
+from railweave.acceptance.jobs import read_job
 from railweave.acceptance.judge.document import VERDICT_FILE, verdict_json
 from railweave.acceptance.judge.verdict import AcceptanceVerdict
 from railweave.acceptance.judge.verdict import judge as judge_results
@@ -69,8 +70,9 @@ def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:
     read = read_plan(folder)
     results, diagnostics = read_results(folder, read.plan)
     counters, more = read_counters(folder, read.plan)
+    job, unsound = read_job(folder)
     changed = tuple(_changed_intents(read, folder, intent))
-    verdict = judge_results(read.plan, results, counters, (*diagnostics, *more, *changed))
+    verdict = judge_results(read.plan, results, counters, (*diagnostics, *more, *unsound, *changed), job=job)
     _store(verdict, read, folder)
     return verdict
 
@@ -88,7 +90,8 @@ def judgement(folder: Path, intent_sha256: str) -> Judgement:
     read = read_plan(folder)
     results, diagnostics = read_results(folder, read.plan)
     counters, more = read_counters(folder, read.plan)
-    verdict = judge_results(read.plan, results, counters, (*diagnostics, *more))
+    job, unsound = read_job(folder)
+    verdict = judge_results(read.plan, results, counters, (*diagnostics, *more, *unsound), job=job)
     stored = _stored(folder / VERDICT_FILE, "judged", intent_sha256)
     return Judgement(verdict, link_loads(read.plan, counters), stored)
 

@@ -45,7 +45,7 @@ def test_a_healthy_fabric_passes_without_findings(shape: Shape) -> None:
 
     assert verdict.findings == ()
     assert verdict.verdict is VerdictKind.PASSED
-    assert {status.state for status in verdict.rules} == {RuleState.JUDGED}
+    assert {status.state for status in verdict.rules if status.code != "A-10"} == {RuleState.JUDGED}
 
 
 def test_a_nic_at_half_width_is_named_and_its_cable_cleared_by_its_counters() -> None:
@@ -290,7 +290,7 @@ def test_a_test_that_did_not_run_is_never_a_pass() -> None:
 def test_rules_that_are_not_run_for_the_same_reason_share_a_warning_with_its_own_fix() -> None:
     remarks = [remark for remark in judge(plan(), (), ()).diagnostics if remark.code == "RW942"]
 
-    assert remarks[0].message == "A-1, A-2, A-7, A-9 and A-10 are not-run: results of tests are missing"
+    assert remarks[0].message == "A-1, A-2, A-7 and A-9 are not-run: results of tests are missing"
     assert remarks[0].fix.startswith("run its rounds and put what the tools write into `results/`")
     assert all(remark.fix.startswith("read the counters") for remark in remarks[1:])
     assert len(remarks) <= 3

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.jobs import JobResult
 from railweave.acceptance.judge.accounting import Flow, imbalances, loaded_flows, swapped_links
 from railweave.acceptance.judge.outcomes import Measure, MeasuredTest
 from railweave.acceptance.judge.paths import PlanIndex, ends_of
@@ -22,6 +23,7 @@ class Case:
     index: PlanIndex
     outcomes: Mapping[str, MeasuredTest]
     tallies: Mapping[str, RoundTally]
+    job: JobResult | None = None
 
     @cached_property
     def flows(self) -> tuple[Flow, ...]:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.jobs import JobResult
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.disturbance import disturbed_rounds
 from railweave.acceptance.judge.elements import Symptom
@@ -13,6 +14,7 @@ from railweave.acceptance.judge.findings import AcceptanceFinding, findings
 from railweave.acceptance.judge.outcomes import MeasuredTest, OutcomeStatus, outcomes
 from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.registry import JudgeRule, judge_rules
+from railweave.acceptance.judge.rules.a10_job import JOB_RULE
 from railweave.acceptance.judge.spread import unloaded_links
 from railweave.acceptance.judge.tally import RoundTally, tally
 from railweave.acceptance.model import AcceptancePlan, CoveredLink
@@ -69,6 +71,8 @@ class AcceptanceVerdict:
     pairs: Shares
     links: Shares
     diagnostics: tuple[Diagnostic, ...]
+    # The programs that measured, with their releases.
+    tools: tuple[str, ...]
 
 
 def judge(
@@ -77,10 +81,12 @@ def judge(
     counters: Iterable[RoundCounters],
     diagnostics: Iterable[Diagnostic] = (),
     *,
+    job: JobResult | None = None,
     without: Collection[str] = (),
 ) -> AcceptanceVerdict:
     """Return the verdict; ``diagnostics`` are those of the readers, ``without`` are codes of rules to leave out."""
-    case = case_of(plan, results, counters)
+    results = tuple(results)
+    case = case_of(plan, results, counters, job)
     tallies = case.tallies
     remarks = list(diagnostics)
     disturbed = disturbed_rounds(case)
@@ -114,14 +120,20 @@ def judge(
         Shares(len(pairs), measured),
         Shares(len(plan.links), loaded),
         tuple(dict.fromkeys(remarks)),
+        tuple(sorted({result.meta.tool_version for result in results if result.meta} - {""})),
     )
 
 
-def case_of(plan: AcceptancePlan, results: Iterable[NodeResult], counters: Iterable[RoundCounters]) -> Case:
+def case_of(
+    plan: AcceptancePlan,
+    results: Iterable[NodeResult],
+    counters: Iterable[RoundCounters],
+    job: JobResult | None = None,
+) -> Case:
     """Return results and counters as the rules see them, disturbed rounds included."""
     lossless = frozenset(planned.priority for planned in plan.classes if planned.lossless)
     tallies = {read.round: tally(read, lossless) for read in counters}
-    return Case(PlanIndex(plan), outcomes(plan, results), tallies)
+    return Case(PlanIndex(plan), outcomes(plan, results), tallies, job)
 
 
 def _undisturbed(case: Case, disturbed: Mapping[str, str]) -> Case:
@@ -130,7 +142,8 @@ def _undisturbed(case: Case, disturbed: Mapping[str, str]) -> Case:
     for name, reason in disturbed.items():
         for test in case.index.tests_of[name]:
             kept[test.id] = MeasuredTest(OutcomeStatus.NOT_RUN, (), None, f"round {name} was disturbed: {reason}")
-    return Case(case.index, kept, {name: counts for name, counts in case.tallies.items() if name not in disturbed})
+    tallies = {name: counts for name, counts in case.tallies.items() if name not in disturbed}
+    return Case(case.index, kept, tallies, case.job)
 
 
 def _disturbed_remark(name: str, reason: str) -> Diagnostic:
@@ -139,6 +152,8 @@ def _disturbed_remark(name: str, reason: str) -> Diagnostic:
 
 
 def _state(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally]) -> RuleStatus:
+    if rule.code == JOB_RULE and case.job is None:
+        return RuleStatus(rule.code, RuleState.NOT_PLANNED, "no job.json says what a job reached")
     rounds = [planned.id for planned in case.index.plan.rounds if planned.kind in rule.kinds and planned.tests]
     if not rounds:
         return RuleStatus(rule.code, RuleState.NOT_PLANNED, "the plan has no round that it looks at")
@@ -196,9 +211,19 @@ def _remarks(case: Case, states: Iterable[RuleStatus]) -> Iterator[Diagnostic]:
 def _fix(status: RuleStatus) -> str:
     if status.reason == _NO_RESULT:
         return "run its rounds and put what the tools write into `results/` (docs/reference/acceptance-results.md)"
-    if status.state is RuleState.NOT_JUDGEABLE:
-        return "nothing to do, or update the software of the devices (docs/reference/acceptance-rules.md)"
-    return "read the counters before and after each round (docs/reference/acceptance-rules.md)"
+    for meaning, fix in _TURN_ON.items():
+        if f"no device counts {meaning}" in status.reason:
+            return fix
+    return (
+        "read the counters of all switches and nodes before and after each round (docs/reference/acceptance-results.md)"
+    )
+
+
+_TURN_ON = {
+    CounterMeaning.MARKS: "SONiC counts them from 202505 on (`counterpoll wredqueue enable`); before, watch PFC frames",
+    CounterMeaning.DROPS: "turn them on (`counterpoll queue enable`, `counterpoll pg-drop enable`) and repeat them",
+    CounterMeaning.PFC_SENT: "turn them on (`counterpoll port enable`; on nodes `ethtool -S`) and repeat them",
+}
 
 
 def _coverage(case: Case) -> tuple[int, list[CoveredLink]]:

@@ -1,28 +1,23 @@
-"""A-10: a job runs at one pace: repeated steps of a collective differ little."""
+"""A-10: a job reaches the number of its user, such as a GPU utilisation or the seconds of a step (``job.json``)."""
 
 from collections.abc import Iterator
 
 from railweave.acceptance.judge.case import Case
-from railweave.acceptance.judge.elements import Symptom
-from railweave.acceptance.judge.outcomes import number
+from railweave.acceptance.judge.elements import Culprit, Symptom, setting_element
 from railweave.acceptance.judge.registry import judge_rule
-from railweave.acceptance.model import RoundKind
 from railweave.diagnostics import Severity
 
-KINDS = frozenset({RoundKind.COLLECTIVE})
+JOB_RULE = "A-10"
+_FIX = "mend the other findings first; then profile its steps (data loading, stragglers, exposed communication)"
 
 
-@judge_rule("A-10", "The steps of a job differ little", kinds=KINDS)
+@judge_rule(JOB_RULE, "A job reaches the number of its user")
 def job(case: Case) -> Iterator[Symptom]:
-    """Yield collectives whose iterations vary by more than `acceptance.variation`: a job waits for the slowest."""
-    uneven: set[str] = set()
-    for test in case.index.plan.tests:
-        reading = case.outcomes[test.id].reading
-        if reading is None:
-            continue
-        shares = [number(value) / 100 for name, value in reading.values.items() if "cv_pct" in name]
-        if max(shares, default=0) > case.index.plan.settings.variation:
-            uneven.add(test.id)
-    if uneven:
-        fix = "look for congestion, storms and thermal throttling during the slow iterations"
-        yield Symptom("A-10", Severity.ERROR, "iterations that vary", fix, tests=frozenset(uneven))
+    """Yield the job if it is beyond the number of its user."""
+    result = case.job
+    if result is None or not result.failed:
+        return
+    bound = "at least" if result.higher_is_better else "at most"
+    message = f"{result.metric} {result.value:,.4g} {result.unit}, {bound} {result.limit:,.4g} expected"
+    culprit = Culprit((setting_element(f"job {result.name}"),), "misses its number", _FIX, slows=frozenset())
+    yield Symptom(JOB_RULE, Severity.ERROR, message, _FIX, culprit)
