@@ -8,7 +8,7 @@ import typer
 from railweave import api
 from railweave.acceptance.model import Level
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOption, group
-from railweave.cli.show import print_diagnostics, print_document, print_result, print_text, print_view
+from railweave.cli.show import print_diagnostics, print_document, print_result, print_text, print_view, write_output
 from railweave.cli.status import EXIT_INTERRUPTED, EXIT_OK, exit_status
 from railweave.cli.terminal import Terminal
 from railweave.errors import UsageError
@@ -92,6 +92,9 @@ def judge(
     option: IntentOption = None,
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")] = False,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML, for a CI system.")
+    ] = None,
 ) -> int:
     """Judge the results of a plan: what failed, and what is to blame.
 
@@ -102,6 +105,10 @@ def judge(
     from railweave.report.acceptance import acceptance_markdown, acceptance_view
 
     verdict = api.acceptance.judge(folder, option)
+    if junit is not None:
+        from railweave.report.acceptance_junit import acceptance_junit
+
+        write_output(junit, acceptance_junit(verdict).encode() + b"\n")
     if json:
         print_document(verdict_json(verdict))
     elif markdown:

@@ -103,10 +103,15 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write ``value`` as indented JSON to a file that only its owner can read; raises RailweaveError."""
     import orjson
 
+    write_output(path, orjson.dumps(masked(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write ``data`` to a file that only its owner can read; raises RailweaveError."""
     from railweave.files import write_private
 
     try:
-        write_private(path, orjson.dumps(masked(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        write_private(path, data)
     except OSError as exc:
         message = f"{path}: {exc.strerror}"
         if path.is_dir():

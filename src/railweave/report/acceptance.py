@@ -11,6 +11,7 @@ from railweave.acceptance.judge.outcomes import OutcomeStatus
 from railweave.acceptance.judge.verdict import AcceptanceVerdict, VerdictKind
 from railweave.acceptance.model import AcceptancePlan, MetricLimit, RoundKind
 from railweave.diagnostics import Severity, in_order
+from railweave.report.acceptance_sections import repeatability_section, setup_sections
 from railweave.report.layout import cell, code, markdown_list, markdown_table, paragraphs, table, verdict
 from railweave.wording import compact, counted
 
@@ -128,19 +129,31 @@ def _limits_table(plan: AcceptancePlan) -> RenderableType:
 
 
 def acceptance_markdown(judged: AcceptanceVerdict) -> str:
-    """Return the verdict as Markdown, for a pull request."""
+    """Return the verdict as Markdown, for a pull request: the sections of draft-calabria-bmwg-ai-fabric."""
     parts = [f"## Acceptance of {judged.plan.fabric}\n", f"**{judged.verdict}**: {cell(verdict_sentence(judged))}\n"]
+    parts += setup_sections(judged)
+    parts.append("### Results\n")
+    parts.append(markdown_table(_KIND_COLUMNS, ((kind, *map(str, counts)) for kind, *counts in by_kind(judged))))
+    limits = ((*row[:-1], code(row[-1])) for row in limit_rows(judged.plan)[:_MOST_SHOWN])
+    parts.append(markdown_table(LIMIT_COLUMNS, limits))
+    parts.append("### Anomalies\n")
+    parts += _anomalies(judged)
+    parts.append(repeatability_section(judged))
+    return "\n".join(parts)
+
+
+def _anomalies(judged: AcceptanceVerdict) -> Iterator[str]:
+    """Yield the findings, and what did not run or was not covered."""
     rows = [
         (code(finding.code), cell(elements_text(finding)), cell(finding.message), cell(finding.fix))
         for finding in judged.findings[:_MOST_SHOWN]
     ]
     if rows:
-        parts.append(markdown_table(_FINDING_COLUMNS, rows))
+        yield markdown_table(_FINDING_COLUMNS, rows)
     if len(judged.findings) > _MOST_SHOWN:
-        parts.append(f"and {len(judged.findings) - _MOST_SHOWN:,} more\n")
-    parts.append(markdown_table(_KIND_COLUMNS, ((kind, *map(str, counts)) for kind, *counts in by_kind(judged))))
-    if sentences := gaps(judged):
-        parts.append("\n".join(markdown_list([cell(sentence) for sentence in sentences], _MOST_SHOWN)) + "\n")
-    limits = ((*row[:-1], code(row[-1])) for row in limit_rows(judged.plan)[:_MOST_SHOWN])
-    parts.append(markdown_table(LIMIT_COLUMNS, limits))
-    return "\n".join(parts)
+        yield f"and {len(judged.findings) - _MOST_SHOWN:,} more\n"
+    sentences = gaps(judged)
+    if sentences:
+        yield "\n".join(markdown_list([cell(sentence) for sentence in sentences], _MOST_SHOWN)) + "\n"
+    if not rows and not sentences:
+        yield "None.\n"

@@ -1,0 +1,57 @@
+"""The verdict of an acceptance as JUnit XML for CI systems: a suite of rules, and one for each kind of tests."""
+
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from railweave.acceptance.judge.outcomes import OutcomeStatus
+from railweave.acceptance.judge.verdict import AcceptanceVerdict, RuleState
+from railweave.acceptance.model import PlannedTest
+from railweave.diagnostics import Severity
+
+
+def acceptance_junit(judged: AcceptanceVerdict) -> str:
+    """Return the document; a test that did not run and a rule that could not be judged are skipped, never passed."""
+    root = Element("testsuites", name=f"acceptance of {judged.plan.fabric}, level {judged.plan.level}")
+    _add_suite(root, "rules", _rule_cases(judged))
+    for kind in dict.fromkeys(test.kind for test in judged.plan.tests):
+        tests = [test for test in judged.plan.tests if test.kind is kind]
+        _add_suite(root, kind.value, (_test_case(judged, test) for test in tests))
+    indent(root)
+    return tostring(root, encoding="unicode", xml_declaration=True)
+
+
+def _add_suite(root: Element, name: str, cases: Iterator[Element]) -> None:
+    suite = SubElement(root, "testsuite", name=name)
+    suite.extend(cases)
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
+
+
+def _rule_cases(judged: AcceptanceVerdict) -> Iterator[Element]:
+    states = {status.code: status for status in judged.rules}
+    errors = [finding for finding in judged.findings if finding.severity is Severity.ERROR]
+    for code in dict.fromkeys([*states, *(finding.code for finding in errors)]):
+        case = Element("testcase", classname="rules", name=code)
+        for finding in errors:
+            if finding.code == code:
+                SubElement(case, "failure", message=finding.message).text = finding.fix
+        state = states.get(code)
+        if not len(case) and state is not None and state.state is not RuleState.JUDGED:
+            SubElement(case, "skipped", message=f"{state.state}: {state.reason}")
+        yield case
+
+
+def _test_case(judged: AcceptanceVerdict, test: PlannedTest) -> Element:
+    outcome = judged.outcomes[test.id]
+    case = Element("testcase", classname=test.kind.value, name=test.id)
+    for measure in outcome.measures:
+        if measure.failed:
+            limit = measure.limit
+            message = f"{limit.metric} {measure.value:,.5g} {limit.unit}, limit {limit.fail:,.5g}"
+            SubElement(case, "failure", message=message)
+    if outcome.status is OutcomeStatus.FAILED and not len(case):
+        SubElement(case, "failure", message=outcome.remark)
+    if outcome.status is OutcomeStatus.NOT_RUN:
+        SubElement(case, "skipped", message=outcome.remark)
+    return case

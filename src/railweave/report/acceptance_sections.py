@@ -1,0 +1,65 @@
+"""Sections of an acceptance report by draft-calabria-bmwg-ai-fabric: what was tested, how, and how repeatable it is.
+
+The draft says that its numbers are no criteria of acceptance, so that none is judged here; `acceptance.variation` is
+the coefficient of variation that it recommends.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from statistics import mean, stdev
+
+from railweave.acceptance.judge.verdict import AcceptanceVerdict
+from railweave.acceptance.model import AcceptancePlan
+from railweave.report.layout import cell, markdown_table
+from railweave.wording import counted, listed
+
+
+def setup_sections(judged: AcceptanceVerdict) -> Iterator[str]:
+    """Yield the device under test, the topology, the configuration of switches, and that of nodes as Markdown."""
+    plan = judged.plan
+    yield "### Device under test\n"
+    tiers = Counter(device.tier for device in plan.devices)
+    switches = listed([f"{count:,} of tier {tier}" for tier, count in tiers.items()])
+    yield f"Fabric {cell(plan.fabric)}, switches: {switches}; intent {plan.intent_sha256[:12]}, seed {plan.seed}.\n"
+    yield "### Topology\n"
+    links = Counter((link.kind.replace("_", "–"), f"{link.speed_gbps}G", str(link.plane)) for link in plan.links)
+    rows = ((*key, f"{count:,}") for key, count in sorted(links.items()))
+    yield markdown_table(("links", "speed", "plane", "number"), rows)
+    yield "### Configuration of switches\n"
+    yield markdown_table(("class", "priority", "queue", "lossless", "ECN", "DSCP"), _class_rows(plan))
+    yield "### Configuration of nodes\n"
+    kinds = Counter(node.kind for node in plan.nodes)
+    nodes = listed([f"{count:,} {cell(kind)}" for kind, count in kinds.items()])
+    queue_pairs = listed([str(number) for number in sorted({test.queue_pairs for test in plan.tests})])
+    tools = cell(listed(list(judged.tools))) if judged.tools else "not stated beside the results"
+    yield f"Nodes: {nodes}. Queue pairs of a test: {queue_pairs}. Programs: {tools}.\n"
+
+
+def _class_rows(plan: AcceptancePlan) -> Iterator[tuple[str, ...]]:
+    for planned in plan.classes:
+        answers = ("yes" if planned.lossless else "no", "yes" if planned.ecn else "no")
+        dscp = ", ".join(map(str, planned.dscp)) or "all others"
+        yield cell(planned.name), str(planned.priority), str(planned.queue), *answers, dscp
+
+
+def repeatability_section(judged: AcceptanceVerdict) -> str:
+    """Return how far the primary metrics scatter: values as shares of what is expected, over the tests of a kind."""
+    shares: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for test in judged.plan.tests:
+        for measure in judged.outcomes[test.id].measures:
+            if measure.limit.expect:
+                shares[test.kind.value, measure.limit.metric.value].append(measure.value / measure.limit.expect)
+    rows = [(*key, f"{len(values):,}", *_scatter(values)) for key, values in shares.items()]
+    recommended = judged.plan.settings.variation
+    table = markdown_table(("tests", "metric", "values", "mean of expected", "CV"), rows)
+    text = f"CV is the coefficient of variation; {recommended:.0%} is recommended for repeated measurements"
+    return f"### Repeatability\n\n{table}\n{text} ({counted(len(rows), 'metric')}).\n"
+
+
+def _scatter(values: Iterable[float]) -> tuple[str, str]:
+    numbers = list(values)
+    middle = mean(numbers)
+    variation = "–"
+    if len(numbers) > 1 and middle:
+        variation = f"{stdev(numbers) / middle:.1%}"
+    return f"{middle:.1%}", variation
