@@ -1,7 +1,7 @@
 """Trials of the judge: a plan, a modelled fabric with faults, and whether the verdict names them exactly.
 
-``python tests/support/acceptance_trials.py FABRIC,… KIND,… SEEDS LEVEL`` prints the trials that are wrong, and sums; ``all``
-stands for all, no kind for healthy fabrics, ``KIND+KIND`` for two faults.
+``python tests/support/acceptance_trials.py FABRIC,… KIND,… SEEDS LEVEL`` prints the trials that are wrong, and sums;
+``all`` stands for all, no kind for healthy fabrics, ``KIND+KIND`` for two faults.
 """
 
 import hashlib
@@ -19,12 +19,13 @@ from typing import NamedTuple
 from acceptance_fabrics import FABRICS
 from acceptance_faults.carry_out import carry_out
 from acceptance_faults.fabric import Plan
-from acceptance_faults.faults import FAULTS, RULE_FAULTS, Truth
+from acceptance_faults.faults import FAULTS, OTHER_FAULTS, RULE_FAULTS, Truth
 from acceptance_faults.nature import Conditions, Constants
 
 from railweave.acceptance.counters import read_counters
 from railweave.acceptance.document import PLAN_FILE, plan_blocks, read_plan
 from railweave.acceptance.folder import read_results
+from railweave.acceptance.jobs import read_job
 from railweave.acceptance.judge.findings import UNEXPLAINED
 from railweave.acceptance.judge.verdict import AcceptanceVerdict, judge
 from railweave.acceptance.model import Level
@@ -114,7 +115,7 @@ def try_faults(
     plan = document(fabric, level)
     truths: list[Truth] = []
     for kind in kinds:
-        truth = {**FAULTS, **RULE_FAULTS}[kind](plan, conditions, rng)
+        truth = {**FAULTS, **RULE_FAULTS, **OTHER_FAULTS}[kind](plan, conditions, rng)
         if truth is None or any(meet(plan, truth, other) for other in truths):
             return None
         truths.append(truth)
@@ -130,7 +131,8 @@ def judged(folder: Path, without: Collection[str] = ()) -> AcceptanceVerdict:
     plan = read_plan(folder).plan
     results, diagnostics = read_results(folder, plan)
     counters, more = read_counters(folder, plan)
-    return judge(plan, results, counters, (*diagnostics, *more), without=without)
+    job, unsound = read_job(folder)
+    return judge(plan, results, counters, (*diagnostics, *more, *unsound), job=job, without=without)
 
 
 def meet(plan: Plan, first: Truth, second: Truth) -> bool:
@@ -156,12 +158,11 @@ class Sums(NamedTuple):
 def main(fabrics: str, kinds: str = "all", seeds: str = "1", level: str = "quick") -> None:
     """Print what the judge has wrong in trials, and sums by fabric and kind."""
     names = list(FABRICS) if fabrics == "all" else fabrics.split(",")
-    chosen = ["", *FAULTS, *RULE_FAULTS] if kinds == "all" else kinds.split(",")
+    chosen = ["", *FAULTS, *RULE_FAULTS, *OTHER_FAULTS] if kinds == "all" else kinds.split(",")
     sums: list[Sums] = []
     with tempfile.TemporaryDirectory() as folder:
         for fabric in names:
-            for kind in chosen:
-                sums.append(_series(Path(folder), fabric, kind, int(seeds), Level(level)))
+            sums += [_series(Path(folder), fabric, kind, int(seeds), Level(level)) for kind in chosen]
     trials, wrong, judge_s, model_s = map(sum, zip(*sums, strict=True))
     print(f"{trials} trials, {wrong} wrong, {judge_s:.1f} s of CPU for the judge, {model_s:.1f} s for the model")
 

@@ -31,6 +31,9 @@ def carry_out(folder: Path, conditions: Conditions, seed: int) -> None:
     run = _Run(plan, folder, conditions, Random(f"{seed}/{plan.sha256}"))
     for number, round_ in enumerate(plan.document["rounds"]):
         run.round(number, round_)
+    if conditions.job is not None:
+        job = {"name": "pretraining", "metric": "GPU utilisation", "unit": "%", "better": "higher", "limit": 90.0}
+        (folder / "job.json").write_bytes(orjson.dumps({**job, "value": round(90.0 * conditions.job, 1)}))
 
 
 class _Run:

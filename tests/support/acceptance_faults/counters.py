@@ -37,6 +37,9 @@ NIC_NAMES = (
 NARROW = frozenset({"out_of_sequence", "packet_seq_err", "local_ack_timeout_err"})
 
 
+# The other priority that vendors and guides choose for RoCE.
+OTHER_PRIORITY = 4
+
 Lies = dict[tuple[str, str, str], int]
 """What counters that lie had at the start of a round, by device, port and name."""
 
@@ -52,18 +55,19 @@ class Counters:
         self.when = when
         self.nodes = nodes
         self.documents: dict[str, Any] = {}
+        paused = sorted({*priorities, OTHER_PRIORITY})
         for device, port in ports:
             document = self.documents.setdefault(device, self._empty(device))
             if device in nodes:
                 names = list(NIC_NAMES)
                 for priority in range(8):
                     names += [f"tx_prio{priority}_bytes", f"rx_prio{priority}_bytes"]
-                for priority in priorities:
+                for priority in paused:
                     names += [f"rx_prio{priority}_pause", f"tx_prio{priority}_pause"]
                 document["nics"][port] = {name: self._history(name) for name in names}
                 continue
             names = [*PORT_NAMES]
-            for priority in priorities:
+            for priority in paused:
                 names += [f"{SAI}PFC_{priority}_RX_PKTS", f"{SAI}PFC_{priority}_TX_PKTS"]
             document["ports"][port] = {name: self._history(name) for name in names}
             for queue in queues:

@@ -69,6 +69,7 @@ class Fabric:
             if wire.lower.device in self.nodes or not wire.routed or wire.plane in conditions.missing_planes:
                 continue
             self.graph.add_edge(wire.lower.device, wire.upper.device, key=place)
+        self.unpopular = {Hop(*hop): share for hop, share in conditions.unpopular.items()}
         self._next_hops: dict[str, dict[str, list[Hop]]] = {}
 
     def leaf_of(self, nic: tuple[str, int, int]) -> str | None:
@@ -104,11 +105,16 @@ class Fabric:
             choices = table.get(device)
             if not choices:
                 return None
-            hop = rng.choice(choices)
+            hop = self._chosen(choices, rng)
             hops.append(hop)
             wire = self.wires[hop.wire]
             device = wire.upper.device if hop.up else wire.lower.device
         return [*hops, Hop(self.access[receiver], False)]
+
+    def _chosen(self, choices: list[Hop], rng: Random) -> Hop:
+        if not any(hop in self.unpopular for hop in choices):
+            return rng.choice(choices)
+        return rng.choices(choices, [self.unpopular.get(hop, 1.0) for hop in choices])[0]
 
     def sending_end(self, hop: Hop) -> End:
         wire = self.wires[hop.wire]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from acceptance_faults.counters import OTHER_PRIORITY
 from acceptance_faults.fabric import Plan, nic_key
 from acceptance_faults.nature import Conditions, Loss
 
@@ -55,13 +56,17 @@ def bad_lane(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
 
 def half_nic(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
     """A NIC whose slot came up with half of its lanes."""
-    node, nic, _ = nic_key(rng.choice(_access(plan))["nic_port"])
+    return _half(plan, conditions, nic_key(rng.choice(_access(plan))["nic_port"]), "half-nic")
+
+
+def _half(plan: Plan, conditions: Conditions, port: tuple[str, int, int], kind: str) -> Truth:
+    node, nic, _ = port
     conditions.slow_nic[node, nic] = 0.5
     links = [link for link in _access(plan) if nic_key(link["nic_port"])[:2] == (node, nic)]
     names = {f"nic {link['a']['device']} {link['a']['port']}" for link in links}
     # From outside a NIC and its only cable took part in the same tests.
     cables = {f"cable {link['cable']}" for link in links}
-    return Truth("half-nic", (frozenset(names),), frozenset(names | cables), frozenset({node}))
+    return Truth(kind, (frozenset(names),), frozenset(names | cables), frozenset({node}))
 
 
 def wrong_dscp(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
@@ -78,6 +83,18 @@ def wrong_dscp(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
 
 def no_pfc(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
     """A switch port that neither sends nor honors pauses: one by which an incast arrives."""
+    return _deaf_port(plan, conditions, rng, "no-pfc")
+
+
+def other_priority(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A switch port whose PFC is on for another priority than that of the lossless class."""
+    truth = _deaf_port(plan, conditions, rng, "other-priority")
+    if truth is not None:
+        conditions.other_priority = dict.fromkeys(conditions.no_pfc, OTHER_PRIORITY)
+    return truth
+
+
+def _deaf_port(plan: Plan, conditions: Conditions, rng: Random, kind: str) -> Truth | None:
     incasts = [test for test in plan.document["tests"] if test["kind"] == "incast"]
     if not incasts:
         return None
@@ -86,11 +103,11 @@ def no_pfc(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
     end = link["b"]
     conditions.no_pfc.add((end["device"], end["port"]))
     # Deep buffers take all that comes before DCQCN acts: PFC is needed where they are shallower and it is slower.
-    nature = conditions.constants.scaled("buffer_bytes", 0.25)
+    nature = conditions.constants.scaled("buffer_bytes", 0.25 * (link["speed_gbps"] / 400) ** 2)
     conditions.constants = nature.scaled("reaction_us", 4.0)
     name = f"{end['device']} {end['port']}"
     names = frozenset({f"port {name}", f"setting PFC of {name}"})
-    return Truth("no-pfc", (names,), names)
+    return Truth(kind, (names,), names)
 
 
 def small_buffer(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
@@ -200,20 +217,121 @@ def slow_gpu(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
     members = sorted({member["node"] for test in plan.document["tests"] for member in test.get("group", ())})
     if not members:
         return None
-    conditions.slow_gpu[rng.choice(members)] = 0.6
+    conditions.slow_gpu[rng.choice(members)] = 0.15
     return Truth("slow-gpu", (), frozenset(), unexplained=True)
 
 
 def storms(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
     """A NIC whose pauses the watchdog has to end."""
     link = rng.choice(_access(plan))
-    conditions.storms[nic_key(link["nic_port"])[:2]] = 2
-    name = f"nic {link['a']['device']} {link['a']['port']}"
-    return Truth("storms", (), frozenset({name}))
+    nic = nic_key(link["nic_port"])[:2]
+    conditions.storms[nic] = 2
+    ports = [other["a"]["port"] for other in _access(plan) if nic_key(other["nic_port"])[:2] == nic]
+    names = frozenset(f"nic {nic[0]} {port}" for port in ports)
+    return Truth("storms", (names,), names)
 
 
-RULE_FAULTS: dict[str, Fault] = {"tail": long_tail, "slow-gpu": slow_gpu, "storms": storms}
-"""Faults beside the twelve, for rules that none of these needs."""
+def slow_host(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A node that is slow from the memory of its host (NUMA, IOMMU), which no collective of GPUs shows."""
+    node = rng.choice(_nodes(plan))
+    conditions.slow_host[node] = rng.uniform(0.5, 0.8)
+    return Truth("slow-host", (frozenset({f"node {node}"}),), frozenset({f"node {node}"}), frozenset({node}))
+
+
+def unused_uplink(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """An uplink that its leaf never chooses, although what comes down uses it."""
+    ups: dict[str, list[int]] = {}
+    for place, link in enumerate(plan.links):
+        if not link.get("nic_port") and link["kind"].startswith("leaf"):
+            ups.setdefault(link["a"]["device"], []).append(place)
+    choices = [places for _, places in sorted(ups.items()) if len(places) > 1]
+    if not choices:
+        return None
+    place = rng.choice(rng.choice(choices))
+    conditions.unpopular[place, True] = 0.0
+    return _cable(plan, place, "unused-uplink")
+
+
+def slower_rail(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A rail that is slower than its peers, within the bounds of every pair."""
+    truth = slow_rail(plan, conditions, rng)
+    conditions.slow_rail = dict.fromkeys(conditions.slow_rail, 0.925)
+    return truth
+
+
+def aging_optics(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A cable whose errors FEC still corrects, a decade above what is sound."""
+    place = rng.randrange(len(plan.links))
+    conditions.aging[place, rng.random() < 0.5] = 10 ** rng.uniform(-4.4, -4.0)
+    return _cable(plan, place, "aging")
+
+
+def slow_job(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A job below the number that its user expects."""
+    conditions.job = rng.uniform(0.7, 0.95)
+    names = frozenset({"setting job pretraining"})
+    return Truth("job", (names,), names)
+
+
+def leaky_switch(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A switch that loses packets inside, which nothing counts."""
+    device = rng.choice(plan.document["devices"])["name"]
+    conditions.leaky[device] = 10 ** rng.uniform(-3, -1.5)
+    names = frozenset({f"device {device}"})
+    return Truth("leaky-switch", (names,), names)
+
+
+def small_receiver(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """The receiver of an incast whose buffer is so small that it pauses its leaf all the time."""
+    incasts = [test for test in plan.document["tests"] if test["kind"] == "incast"]
+    if not incasts:
+        return None
+    node, nic, _ = nic_key(rng.choice(incasts)["to"])
+    conditions.small_receiver[node, nic] = rng.uniform(2000, 20000)
+    links = [link for link in _access(plan) if nic_key(link["nic_port"])[:2] == (node, nic)]
+    names = frozenset(f"nic {node} {link['a']['port']}" for link in links)
+    return Truth("small-receiver", (names,), names)
+
+
+def two_on_a_cable(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A cable that loses packets in one direction and has a bad lane in the other."""
+    place = rng.randrange(len(plan.links))
+    conditions.loss[place, False] = Loss(10 ** rng.uniform(-3, -1), counted=rng.random() < 0.5)
+    conditions.bad_lane[place, True] = (10 ** rng.uniform(-5.5, -4), rng.randrange(4))
+    return _cable(plan, place, "two-on-a-cable")
+
+
+def storage_node(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
+    """A NIC at half width in a node of the smallest entry, such as storage."""
+    kinds = [node["kind"] for node in plan.document["nodes"]]
+    fewest = min(sorted(set(kinds)), key=kinds.count)
+    if len(set(kinds)) < 2:
+        return None
+    names = {node["name"] for node in plan.document["nodes"] if node["kind"] == fewest}
+    links = [link for link in _access(plan) if nic_key(link["nic_port"])[0] in names]
+    return _half(plan, conditions, nic_key(rng.choice(links)["nic_port"]), "storage-node")
+
+
+RULE_FAULTS: dict[str, Fault] = {
+    "slow-host": slow_host,
+    "tail": long_tail,
+    "storms": storms,
+    "unused-uplink": unused_uplink,
+    "slower-rail": slower_rail,
+    "aging": aging_optics,
+    "slow-gpu": slow_gpu,
+    "job": slow_job,
+}
+"""Faults beside the twelve, each of which one rule alone sees."""
+
+OTHER_FAULTS: dict[str, Fault] = {
+    "other-priority": other_priority,
+    "leaky-switch": leaky_switch,
+    "small-receiver": small_receiver,
+    "two-on-a-cable": two_on_a_cable,
+    "storage-node": storage_node,
+}
+"""Faults that the judge was not made for."""
 
 FAULTS: dict[str, Fault] = {
     "lossy": lossy,

@@ -62,6 +62,20 @@ class Conditions:
     slow_rail: dict[int, float] = field(default_factory=dict)
     # Pairs of nodes that are slow with each other and with nobody else.
     slow_pair: dict[tuple[str, str], float] = field(default_factory=dict)
+    # Share of the rate that a node reaches from the memory of its host, which collectives of GPUs do not use.
+    slow_host: dict[str, float] = field(default_factory=dict)
+    # Share of its part that the hash of a switch gives to a direction of a link: 0 where it never chooses it.
+    unpopular: dict[tuple[int, bool], float] = field(default_factory=dict)
+    # Bit error rate of a direction of which FEC still corrects all.
+    aging: dict[tuple[int, bool], float] = field(default_factory=dict)
+    # Share of the packets that a switch loses inside, uncounted.
+    leaky: dict[str, float] = field(default_factory=dict)
+    # PFC frames a second of a NIC whose receive buffer is too small, while several senders send to it.
+    small_receiver: dict[tuple[str, int], float] = field(default_factory=dict)
+    # The priority whose pauses a port sends, instead of that of the lossless class.
+    other_priority: dict[tuple[str, str], int] = field(default_factory=dict)
+    # Share of the user's number that a job reaches; None without a job.
+    job: float | None = None
     # Share of its bus bandwidth that the GPUs of a node reach in collectives.
     slow_gpu: dict[str, float] = field(default_factory=dict)
     # Microseconds that the slowest packets of a node take longer.

@@ -82,6 +82,8 @@ class Flow:
     # Packets lost on the way as a share, and what go-back-N sends for each that arrives.
     lost: float
     repeats: float
+    # The way of acknowledgments and CNPs, which switches hash for themselves.
+    back: list[Hop]
     rate: float = 0.0
     marks: float = 0.0
 
@@ -175,7 +177,7 @@ class Model:
                 return
             arrives = 1.0
             for hop in hops:
-                arrives *= 1 - self._lost_at(hop)
+                arrives *= (1 - self._lost_at(hop)) * (1 - self._lost_behind(hop))
             lost = 1 - arrives
             window = line * conditions.constants.round_trip_us * 125 / PACKET_BYTES
             goodput = 1 / (1 + lost * window)
@@ -183,6 +185,8 @@ class Model:
             if lost > 1e-7:
                 cap = line / queue_pairs * goodput
             factor = conditions.slow_pair.get((sender[0], receiver[0]), 1.0)
+            if test.get("to"):
+                factor *= conditions.slow_host.get(sender[0], 1.0)
             if factor < 1:
                 cap = min(cap, line / queue_pairs * factor)
             classes = self.classes
@@ -199,6 +203,7 @@ class Model:
                     lost,
                     # Timeouts leave the wire idle for half of what go-back-N would send again.
                     min(1 / goodput, 1 + lost * window * 0.5),
+                    self.fabric.path(receiver, sender, self.rng) or [],
                 )
             )
 
@@ -210,6 +215,10 @@ class Model:
         if key in self.conditions.bad_lane:
             return _uncorrectable_share(self.conditions.bad_lane[key][0])
         return 0.0
+
+    def _lost_behind(self, hop: Hop) -> float:
+        """Return the share of packets that the switch at the end of a hop loses inside."""
+        return self.conditions.leaky.get(self.fabric.receiving_end(hop).device, 0.0)
 
     def _strangers(self, round_id: str, seconds: float) -> dict[int, float]:
         """Let somebody else's traffic pass, and return what it takes from each direction of a wire."""
@@ -243,6 +252,8 @@ class Model:
                 self._congested(hop, queue, served, ways, through[hop, queue], seconds)
         for (node, nic), share in self.conditions.slow_nic.items():
             self._nic_pauses(node, nic, share, flows, seconds)
+        for nic, frames in self.conditions.small_receiver.items():
+            self._receiver_pauses(nic, frames, flows, seconds)
         for key, place in self.fabric.access.items():
             if key[:2] in self.conditions.storms:
                 self._storm(place, self.conditions.storms[key[:2]])
@@ -279,7 +290,7 @@ class Model:
         for number, (_, here, there) in enumerate(ends):
             pauses = (result.pauses[number] + result.pauses_per_s[number] * seconds) * chance
             drops = (result.drops[number] + result.drops_per_s[number] * seconds) * chance
-            if lossless and here not in conditions.no_pfc:
+            if lossless and (here not in conditions.no_pfc or here in conditions.other_priority):
                 if not works[number]:
                     pauses = drops * 0.05
                 self._pause(here, there, queue, pauses)
@@ -320,6 +331,7 @@ class Model:
     def _pause(self, here: End, there: End, queue: int, frames: float) -> None:
         """Send pauses from a port, and count them at the other end of its cable if it listens."""
         count = self.counters
+        queue = self.conditions.other_priority.get(here, queue)
         if here.device in self.fabric.nodes:
             count.grow(here.device, "nics", here.port, f"tx_prio{queue}_pause", frames)
         else:
@@ -343,6 +355,15 @@ class Model:
                 frames = (1 - share) * seconds * 4000 * self.rng.uniform(0.7, 1.3)
                 self._pause(self.fabric.receiving_end(hop), self.fabric.sending_end(hop), arriving[0].queue, frames)
 
+    def _receiver_pauses(self, nic: tuple[str, int], frames: float, flows: list[Flow], seconds: float) -> None:
+        """Let a NIC pause its leaf again and again while several nodes send to it; its rate stays what it is."""
+        for key, place in self.fabric.access.items():
+            arriving = [flow for flow in flows if flow.receiver == key and flow.queue in self.classes.lossless]
+            if key[:2] == nic and len({flow.sender for flow in arriving}) > 1:
+                hop = Hop(place, False)
+                here, there = self.fabric.receiving_end(hop), self.fabric.sending_end(hop)
+                self._pause(here, there, arriving[0].queue, frames * seconds * self.rng.uniform(0.7, 1.3))
+
     def _storm(self, place: int, storms: int) -> None:
         """Let a NIC pause for so long that the watchdog of its leaf drops what waits for it, for a moment."""
         wire = self.fabric.wires[place]
@@ -359,11 +380,10 @@ class Model:
             for hop in flow.hops:
                 lost = self._lost_at(hop)
                 carried[hop, flow.queue, PACKET_BYTES, lost] += sent * arrives
-                arrives *= 1 - lost
+                arrives *= (1 - lost) * (1 - self._lost_behind(hop))
             packets = flow.rate * BYTES_PER_GBPS_S * seconds / (PACKET_BYTES + GAP_BYTES)
             cnps = min(flow.marks, seconds * 2.0e4)
-            for hop in flow.hops:
-                back = Hop(hop.wire, not hop.up)
+            for back in flow.back:
                 lost = self._lost_at(back)
                 carried[back, flow.ack_queue, ACK_BYTES, lost] += packets / PACKETS_PER_ACK * ACK_BYTES
                 if cnps:
@@ -473,7 +493,7 @@ class Model:
                 ber, lane = self.conditions.bad_lane.get((place, up), (0.0, 0))
                 bits = wire.gbps * 1e9 * seconds
                 good = bits * nature.healthy_ber * self.rng.uniform(0.1, 1.0)
-                bad = bits / LANES * ber
+                bad = bits / LANES * ber + bits * self.conditions.aging.get((place, up), 0.0)
                 row = self._rows(hop)[1]
                 if "rx_bytes_phy" in row:
                     add(row, "rx_corrected_bits_phy", good + bad)
