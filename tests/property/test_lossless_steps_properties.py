@@ -295,7 +295,8 @@ def test_a_lossless_class_comes_without_any_window(device: str, base: Classes, d
     used = {one.priority for one in base}
     dscp = next(one for one in (11, 12) if one not in {point for each in base for point in each.dscp})
     free = next(one for one in (3, 4, 2, 5, 1) if one not in used)
-    extra = base[0]._replace(name="more", dscp=(dscp,), priority=free, share_percent=1)
+    lossless = base[0]._replace(lossless=True, transport=None)
+    extra = lossless._replace(name="more", dscp=(dscp,), priority=free, share_percent=1)
     delta = there_and_back(Switch(configured(base, device).config_db(), daemons), base, (*base, extra), device)
     assert delta.disruptions == {Disruption.NONE}
 

@@ -275,6 +275,7 @@ PAIRS: Mapping[str, Pair] = {
         True, both=_DISK_FIRST, head={"traffic_classes[].share": 0, "traffic_classes[].role": "control"}
     ),
     "traffic_classes[].share": Pair(70, both=_WITH_CLASSES),
+    "traffic_classes[].transport": Pair("roce-lossy", both=_WITH_CLASSES, head={"traffic_classes[].lossless": False}),
     "traffic_classes[].ecn.min_kb": Pair(90, both=_ECN),
     "traffic_classes[].ecn.max_kb": Pair(300, both=_ECN),
     "traffic_classes[].ecn.probability": Pair(50, both=_ECN),

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 
+class TrimmingSupport(NamedTuple):
+    """Packet trimming of a chip: the first SONiC release whose orchagent and SAI have it, by ``source``."""
+
+    release: str
+    source: str
+
+
 class Asic(NamedTuple):
     """The switching chip. A limit is None if no source states it."""
 
@@ -40,6 +47,15 @@ class Asic(NamedTuple):
     # Whether SONiC sets the fields of its ECMP hash. Broadcom's SAI has hashes by IP version alone, which orchagent
     # does not set (sonic-swss issue 3986).
     hash_fields: bool = False
+    # None where no release of the community trims on it.
+    trimming: TrimmingSupport | None = None
+
+    @property
+    def trims_from(self) -> str:
+        """Return the first SONiC release that trims packets on it; empty if none does."""
+        if self.trimming is None:
+            return ""
+        return self.trimming.release
 
     def __str__(self) -> str:
         """Return vendor and family in one phrase: ``NVIDIA Spectrum-4``."""

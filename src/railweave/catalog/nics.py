@@ -155,6 +155,11 @@ class VendorPack(NamedTuple):
     # By the start of a read's name: what another value of it means for the fabric.
     effects: Mapping[str, str] = {}
 
+    @property
+    def sets_lossy_rdma(self) -> bool:
+        """Tell whether it sets retransmission and rates of RDMA without PFC."""
+        return any(step.get("needs") == "lossy_rdma" for step in self.steps)
+
 
 class PcieSlot(NamedTuple):
     """A slot: ``raw_gbps`` is the rate after line coding, to which ports are compared.

@@ -121,6 +121,7 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker
         breakout=tuple((cage.name, use.mode.text) for cage, use in plan if use.mode is not None),
         buffers=hwsku_buffers(model, hwsku.name),
         hash_fields=model.asic.hash_fields,
+        trims_from=model.asic.trims_from,
         ecmp_limit=hwsku.ecmp_members or model.asic.ecmp_limit,
         card_cages=model.card_cages,
     )

@@ -4,19 +4,19 @@ A kind is a panel in a tier: its switches have the same buffer, ports and cables
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
+from railweave.checks.lossy_buffers import lossy_findings
 from railweave.checks.registry import rule
 from railweave.checks.rules.e1_thresholds import SEVERITY, broken_thresholds
+from railweave.checks.switch_kind import SwitchKind
 from railweave.diagnostics import Diagnostic, Severity, Where, error, has_errors, warning
 from railweave.fabric.buffers import BufferSlices, Division
 from railweave.fabric.devices import Switch, Tier
 from railweave.fabric.links import LINK_KINDS
 from railweave.fabric.model import Fabric
-from railweave.fabric.panel import Panel
 from railweave.fabric.policy import BufferModel, Marking, Policies, TrafficClass
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
@@ -66,16 +66,6 @@ Places = Callable[[str], Where]
 _POOL_SHARED_WIDELY = 2
 
 
-class SwitchKind(NamedTuple):
-    """Switches of one panel and tier."""
-
-    panel: Panel
-    tier: Tier
-    devices: tuple[str, ...]
-    # Ports by (speed in Gb/s, length in m, level of the link), of the switch with the most cables.
-    cables: Mapping[tuple[int, int, int], int]
-
-
 def buffer_findings(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
     """Return what does not fit in the buffers of the fabric's switches; nothing if no class is lossless.
 
@@ -88,7 +78,11 @@ def buffer_findings(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
 
 
 def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
-    if not any(traffic_class.lossless for traffic_class in fabric.policies.classes):
+    classes = fabric.policies.classes
+    if any(traffic_class.is_lossy_rdma for traffic_class in classes):
+        for kind in _kinds(fabric):
+            yield from lossy_findings(kind, fabric.policies, where)
+    if not any(traffic_class.lossless for traffic_class in classes):
         return
     for kind in _kinds(fabric):
         # RW126 says already that a chassis is not configured.
@@ -99,7 +93,7 @@ def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
 
 def kind_findings(kind: SwitchKind, policies: Policies, where: Places) -> Iterator[Diagnostic]:
     """Yield what does not fit in the buffers of one kind of switches."""
-    plan = plan_buffers(kind.panel, kind.tier, policies, {length_m for _, length_m, _ in kind.cables})
+    plan = plan_buffers(kind.panel, kind.tier, policies, kind.lengths_m)
     if plan is None:
         return
     yield from _headroom(kind, plan, where)
@@ -258,7 +252,6 @@ _MEANING = {
 
 def _marking(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
     """Check E-1 to E-6 for every lossless class and port speed in use."""
-    speeds = sorted({speed_gbps for speed_gbps, _, _ in kind.cables})
     for index, traffic_class in enumerate(policies.classes):
         if not traffic_class.lossless:
             continue
@@ -266,7 +259,7 @@ def _marking(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Plac
         # Thresholds that do not rise are a diagnostic of the intent itself.
         if ecn is None or ecn.minimum_bytes < ecn.maximum_bytes:
             place = where(_place(policies, index, traffic_class))
-            for speed_gbps in speeds:
+            for speed_gbps in kind.speeds_gbps:
                 yield from _class_marking(policies, traffic_class, speed_gbps, kind, plan, place)
 
 

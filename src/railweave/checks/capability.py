@@ -11,7 +11,8 @@ from railweave.catalog.model import SwitchModel
 from railweave.catalog.nics import NicModel, PcieSlot
 from railweave.catalog.panel import CageUse, PortGroup, boot_speed_gbps, build_panel, cage_use, cages_with, speeds
 from railweave.checks.buffer_facts import missing_buffers
-from railweave.checks.buffers import SwitchKind, kind_findings
+from railweave.checks.buffers import kind_findings
+from railweave.checks.switch_kind import SwitchKind
 from railweave.diagnostics import Blocker, Diagnostic, Severity, Where
 from railweave.fabric.devices import Tier
 from railweave.fabric.panel import Panel

@@ -68,6 +68,11 @@ class LinkEnds(NamedTuple):
         """Return the classes that are to be lossless on it."""
         return tuple(traffic_class for traffic_class in self.policies.classes if traffic_class.lossless)
 
+    @property
+    def marked_classes(self) -> tuple[TrafficClass, ...]:
+        """Return the classes whose packets ECN marks on it."""
+        return tuple(traffic_class for traffic_class in self.policies.classes if traffic_class.marks)
+
     def design(self, end: "PortSettings") -> "PortSettings":
         """Return an end as it is designed."""
         if end is self.lower:

@@ -40,6 +40,8 @@ class Panel(NamedTuple):
     buffers: Buffers | None = None
     # SONiC sets the fields of the ASIC's ECMP hash.
     hash_fields: bool = False
+    # The first SONiC release that trims packets on the ASIC; empty if none does.
+    trims_from: str = ""
     # The most next hops of a route; None if no source states it.
     ecmp_limit: int | None = None
     # The number of cages of a line card; 0 for a switch without.

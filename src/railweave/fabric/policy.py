@@ -24,6 +24,13 @@ class ClassRole(StrEnum):
     BULK = "bulk"
 
 
+class Transport(StrEnum):
+    """How a class of RDMA survives congestion: switches pause its senders (PFC), or NICs send lost packets again."""
+
+    ROCE_LOSSLESS = "roce-lossless"
+    ROCE_LOSSY = "roce-lossy"
+
+
 class Marking(NamedTuple):
     """ECN marking of a queue: it starts at a depth of ``minimum_bytes`` and reaches ``probability_percent`` at
     ``maximum_bytes``; above that every packet is marked. ``probability_percent`` None is railweave's default."""
@@ -50,6 +57,18 @@ class TrafficClass(NamedTuple):
     share_percent: int
     # The thresholds that the intent states for its queue; None if they follow from the port.
     ecn: Marking | None = None
+    # As the intent states it; None is roce-lossless where the class is lossless.
+    transport: Transport | None = None
+
+    @property
+    def is_lossy_rdma(self) -> bool:
+        """Tell whether it carries RDMA that does without PFC."""
+        return self.transport is Transport.ROCE_LOSSY and not self.lossless
+
+    @property
+    def marks(self) -> bool:
+        """Tell whether ECN marks its packets: all of them have to be capable of it, or the queue drops them."""
+        return self.lossless or self.is_lossy_rdma
 
 
 class Mtu(NamedTuple):

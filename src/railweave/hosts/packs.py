@@ -25,21 +25,22 @@ _WRITES = frozenset({"writes", "restore", "removes"})
 def filled_steps(pack: VendorPack, mark: NicMarking, receive: NicReceive | None = None) -> list[dict[str, Any]]:
     """Return the steps of ``pack`` for a marking, as in the node's document; ``receive`` is None without a cable."""
     values = _marking_values(mark)
-    if receive:
+    # Receive buffers differ by what is lossless.
+    if receive and (mark.lossless or not mark.is_lossy):
         values |= _receive_values(mark, receive)
     steps = []
     for step in pack.steps:
         if not _has_needed(step, values):
             continue
-        if step.get("for") == "lossless":
-            steps += [_filled_step(step, {**values, "priority": priority}) for priority in values["lossless"]]
+        if "for" in step:
+            steps += [_filled_step(step, {**values, "priority": priority}) for priority in values[step["for"]]]
         else:
             steps.append(_filled_step(step, values))
     return steps
 
 
 def _filled_step(step: Step, values: Mapping[str, Any]) -> dict[str, Any]:
-    filled = {key: value for key, value in step.items() if key not in {"needs", "for"}}
+    filled = {key: value for key, value in step.items() if key not in {"needs", "for", "source"}}
     filled["reads"] = [_filled_read(read, values) for read in step["reads"] if _has_needed(read, values)]
     for key in _WRITES & step.keys():
         filled[key] = [_filled_write(write, values) for write in step[key]]
@@ -90,17 +91,28 @@ def _marking_values(mark: NicMarking) -> dict[str, Any]:
         "tos_without_ecn": str(mark.dscp * 4),
         # bnxt_setupcc.sh accepts less than the whole port only.
         "share": str(min(max(mark.share_percent, 1), 99)),
-        "lossless_mask": str(sum(1 << priority for priority in mark.lossless)),
+        "marked_mask": str(sum(1 << priority for priority in mark.marked)),
         "pfc_words": " ".join(_by_priority(mark, "1", "0").values()),
         "pfc_map": _by_priority(mark, "on", "off"),
         "no_drop_map": _by_priority(mark, "enable", "disable"),
         **_schedule(mark.shares),
         "lossless": [str(priority) for priority in mark.lossless],
+        "marked": [str(priority) for priority in mark.marked],
+        # bnxt_setupcc.sh: 2 is congestion control alone, 3 is PFC too.
+        "bnxt_mode": "3" if mark.lossless else "2",
         "rest": str(mark.rest_priority),
         "class_map": classes,
         "class_map_of_eighths": of_eighths | classes,
         "cnp_words": [],
     }
+    return values | _optional_values(mark)
+
+
+def _optional_values(mark: NicMarking) -> dict[str, Any]:
+    """Return the values of the ``$names`` that only some markings have."""
+    values: dict[str, Any] = {}
+    if mark.is_lossy:
+        values["lossy_rdma"] = "1"
     if mark.cnp_dscp is not None:
         values |= {
             "cnp_dscp": str(mark.cnp_dscp),

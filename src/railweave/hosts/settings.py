@@ -62,8 +62,15 @@ def _effect(node: NodeSettings, name: str) -> str:
         return ""
     for start, effect in load_catalog().vendor_pack(node.vendor).effects.items():
         if name.startswith(start):
-            return effect
+            return effect.replace("$relief", _relief(node))
     return ""
+
+
+def _relief(node: NodeSettings) -> str:
+    """Return what happens in place of ECN: packets of lossy RDMA are dropped, others paused."""
+    if node.marking is not None and node.marking.is_lossy:
+        return "switches drop packets"
+    return "PFC pauses"
 
 
 def _compared(node: NodeSettings) -> Iterator[Read]:

@@ -62,6 +62,10 @@ class NicMarking(NamedTuple):
     share_percent: int
     # (priority, percent) of every class; None for a strict one.
     shares: tuple[tuple[int, int | None], ...] = ()
+    # Priorities whose packets ECN marks.
+    marked: tuple[int, ...] = ()
+    # RDMA does without PFC (roce-lossy).
+    is_lossy: bool = False
 
     @property
     def tos(self) -> int:
@@ -89,6 +93,8 @@ def marking(classes: Sequence[TrafficClass]) -> NicMarking | None:
         rest_priority=next((traffic.priority for traffic in classes if traffic.is_default), 0),
         share_percent=rdma.share_percent,
         shares=tuple(map(_share, classes)),
+        marked=tuple(sorted({traffic.priority for traffic in classes if traffic.marks})),
+        is_lossy=rdma.is_lossy_rdma,
     )
     cnp = _class_with_dscp(classes, ClassRole.CNP)
     if cnp is None:

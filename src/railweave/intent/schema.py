@@ -30,6 +30,7 @@ from railweave.fabric.policy import (
     Pool,
     SonicPolicy,
     TrafficClass,
+    Transport,
     WatchdogAction,
     WatchdogPolicy,
 )
@@ -153,7 +154,7 @@ class BgpKeys(Keys):
 
 
 class EcnKeys(Keys):
-    """ECN marking of a lossless class's queue; 1 KB is 1000 bytes."""
+    """ECN marking of the queue of a lossless class, or of lossy RDMA; 1 KB is 1000 bytes."""
 
     min_kb: Annotated[int, Whole(least=1, most=2_000_000)] = key(
         "queue depth at which marking starts, in KB (1000 bytes)"
@@ -184,7 +185,13 @@ class ClassKeys(Keys):
         False, "served before all classes that have a share; of role cnp and control up to 10 % of the port"
     )
     share: Annotated[int, Whole(least=0, most=100)] = default(0, "percent of the bandwidth that strict classes leave")
-    ecn: EcnKeys | None = unset("ECN thresholds of a lossless class; by default they follow from preset or port speed")
+    ecn: EcnKeys | None = unset(
+        "ECN thresholds of a lossless class, or of lossy RDMA; by default they follow from preset or port speed"
+    )
+    transport: Annotated[Transport | None, Word(words=Transport, what="transport", auto=True)] = default(
+        "auto",
+        "of role rdma: roce-lossless with PFC, roce-lossy without; auto is roce-lossless where the class is lossless",
+    )
 
     def policy(self) -> TrafficClass:
         """Return the traffic class."""
@@ -202,6 +209,7 @@ class ClassKeys(Keys):
             strict=self.strict,
             share_percent=self.share,
             ecn=ecn,
+            transport=self.transport,
         )
 
 

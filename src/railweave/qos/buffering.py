@@ -12,7 +12,8 @@ from typing import NamedTuple
 from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, Division, buffers_of_role
 from railweave.fabric.devices import Tier
 from railweave.fabric.panel import Panel, SwitchPort
-from railweave.fabric.policy import BufferModel, Policies
+from railweave.fabric.policy import BufferModel, ClassRole, Policies, TrafficClass
+from railweave.qos.mmu.dropping import DropLimits, drop_limits
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom, PortMedium, buffer_model, headroom
 from railweave.qos.mmu.pause import PauseLimits
 from railweave.qos.mmu.pools import EGRESS_LOSSLESS, INGRESS_LOSSLESS, PortUse, Queues, divide
@@ -42,6 +43,8 @@ class BufferPlan(NamedTuple):
     full: Division
     # Derived from `full`.
     limits: PauseLimits
+    # Of lossy RDMA; None without such a class, or where a pool has no size.
+    drops: DropLimits | None = None
 
     def divided(self, cables: Mapping[tuple[int, int], int]) -> Division:
         """Return the division with the given number of ports in use by (speed in Gb/s, cable in meters)."""
@@ -82,8 +85,18 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
 
     None if no class is lossless, or if the HWSKU ships no buffers to start from.
     """
+    if not _lossless_priorities(policies):
+        return None
+    return plan_own_buffers(panel, tier, policies, lengths_m)
+
+
+def plan_own_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> BufferPlan | None:
+    """Return the buffer as it is configured: also where no class is lossless and RDMA is lossy.
+
+    Its limits of pauses then mean nothing. None if a class needs neither, or if the HWSKU ships no buffers.
+    """
     lossless = _lossless_priorities(policies)
-    if panel.buffers is None or not lossless:
+    if panel.buffers is None or not any(traffic_class.marks for traffic_class in policies.classes):
         return None
     # SONiC's template of a tier (buffers_config.j2: ToRRouter and LeafRouter).
     template = "t0" if tier.attaches_nodes else "t1"
@@ -108,7 +121,23 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
         uses=uses,
         full=full,
         limits=_limits(buffers, full, uses, ports=len(panel.ports), lossless_classes=len(lossless)),
+        drops=_drops(buffers, full, policies, len(panel.ports)),
     )
+
+
+def _drops(buffers: Buffers, full: Division, policies: Policies, ports: int) -> DropLimits | None:
+    """Return where queues of lossy RDMA drop while the buffer is divided as ``full``; None without such a class."""
+    lossy = sum(traffic_class.is_lossy_rdma for traffic_class in policies.classes)
+    if not lossy:
+        return None
+    others = sum(_fills_queues(traffic_class) for traffic_class in policies.classes)
+    return drop_limits(buffers, full.pools, ports=ports, classes=lossy, others=others)
+
+
+def _fills_queues(traffic_class: TrafficClass) -> bool:
+    """Tell whether a class fills lossy queues beside RDMA: notifications and control traffic are too little."""
+    light = traffic_class.role in (ClassRole.CNP, ClassRole.CONTROL)
+    return not (traffic_class.lossless or traffic_class.is_lossy_rdma or light)
 
 
 def _lossless_priorities(policies: Policies) -> list[int]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from railweave.fabric.policy import Marking, MarkingPreset, TrafficClass
 from railweave.qos.buffering import BufferPlan
+from railweave.qos.mmu.dropping import DropLimits
 from railweave.qos.mmu.pause import PauseLimits
 
 ROUND_TRIP_US = 8
@@ -64,6 +65,8 @@ def choose_marking(
         return ChosenMarking(_filled(traffic_class.ecn), f"thresholds as the intent states ({path})")
     if preset is not None:
         return ChosenMarking(_filled(preset.at(speed_gbps)), f"preset {preset.name} ({preset.source})")
+    if traffic_class.is_lossy_rdma:
+        return _before_drops(speed_gbps, plan.drops if plan else None)
     if plan is not None and (shipped := plan.buffers.marking.get(speed_gbps)):
         return ChosenMarking(
             _filled(shipped),
@@ -73,11 +76,39 @@ def choose_marking(
     limits = None
     if plan is not None:
         limits = plan.limits
+    return _before_pauses(speed_gbps, limits)
+
+
+def _before_pauses(speed_gbps: int, limits: PauseLimits | None) -> ChosenMarking:
+    """Return the thresholds of a lossless queue: those of the rule, lowered so that queues mark before PFC pauses."""
     thresholds = ecn_thresholds(speed_gbps, limits)
-    rule = f"100 KB for each 25 Gb/s of a {speed_gbps}G port, four times that for full marking (HPCC scaling of DCQCN)"
+    rule = _rule_text(speed_gbps)
     if limits is not None and thresholds != ecn_thresholds(speed_gbps):
         rule += f", {_lowered(thresholds, limits)}"
     return ChosenMarking(thresholds, rule)
+
+
+def _rule_text(speed_gbps: int) -> str:
+    return f"100 KB for each 25 Gb/s of a {speed_gbps}G port, four times that for full marking (HPCC scaling of DCQCN)"
+
+
+def _before_drops(speed_gbps: int, drops: DropLimits | None) -> ChosenMarking:
+    """Return the thresholds of lossy RDMA: those of the rule, lowered so that queues mark before they drop."""
+    thresholds = ecn_thresholds(speed_gbps)
+    rule = _rule_text(speed_gbps)
+    if drops is None:
+        return ChosenMarking(thresholds, rule)
+    # The margin that a lossless queue has to the pause: half of the depth with all ports congested, and full marking at
+    # half of the depth with one.
+    bounds = drops.all_bytes // 2, drops.beside_bytes // 2, drops.alone_bytes // (2 * _FULL_TO_START)
+    start_bytes = max(_KB, min(thresholds.minimum_bytes, *bounds) // _KB * _KB)
+    if start_bytes < thresholds.minimum_bytes:
+        rule += (
+            f", lowered to {start_bytes // _KB} KB: at most half of the {drops.all_bytes} bytes at which a queue drops"
+            f" while those of all {drops.ports} ports are full, and of the {drops.beside_bytes} beside full queues of"
+            f" other classes ({drops.queue})"
+        )
+    return ChosenMarking(Marking(start_bytes, start_bytes * _FULL_TO_START, _PROBABILITY_PERCENT), rule)
 
 
 def _lowered(thresholds: Marking, limits: PauseLimits) -> str:

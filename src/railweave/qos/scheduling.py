@@ -20,8 +20,8 @@ def is_light(traffic_class: TrafficClass) -> bool:
 
 class QueueShare(NamedTuple):
     """The egress queue of the class ``name``. ``weight`` is the percentage of the bandwidth that strict queues leave, 0
-    for a strict queue; ``lossless`` queues have ECN marking; ``limit_percent`` is its limit in percent of the port's
-    rate, 0 without a limit."""
+    for a strict queue; ``marks``: ECN marks its packets; ``limit_percent`` is its limit in percent of the port's rate,
+    0 without a limit."""
 
     queue: int
     name: str
@@ -29,6 +29,7 @@ class QueueShare(NamedTuple):
     weight: int
     lossless: bool
     limit_percent: int
+    marks: bool = False
 
     def limit_bytes_per_second(self, speed_gbps: int) -> int:
         """Return its limit on a port of a speed, in bytes per second."""
@@ -56,4 +57,5 @@ def _share(traffic_class: TrafficClass) -> QueueShare:
         weight,
         traffic_class.lossless,
         limit_percent,
+        traffic_class.marks,
     )

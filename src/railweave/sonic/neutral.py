@@ -9,7 +9,8 @@ default, or the daemon's own. A field with this value is as good as none.
 202305 to 202605 by their sources, sonic-swss orchagent/pfcwdorch.cpp). A ``config reload`` may leave the row out: swss
 does not run while CONFIG_DB is written. ``SWITCH_HASH|GLOBAL`` stays as it is: orchagent refuses the removal of the
 row and of its fields, and the ASIC's earlier value is unknown, so a removal would only hide the hash that stays in
-force (202311 to 202605, sonic-swss orchagent/switchorch.cpp setSwitchHash, doCfgSwitchHashTableTask).
+force (202311 to 202605, sonic-swss orchagent/switchorch.cpp setSwitchHash, doCfgSwitchHashTableTask); so does
+``SWITCH_TRIMMING|GLOBAL`` (202505 to 202605, doCfgSwitchTrimmingTableTask).
 """
 
 from collections.abc import Mapping
@@ -18,9 +19,11 @@ from railweave.sonic.document import same_fields, same_value
 from railweave.sonic.rows import Fields, Value
 
 SWITCH_HASH = "SWITCH_HASH"
+SWITCH_TRIMMING = "SWITCH_TRIMMING"
 WITHOUT_ROW: Mapping[tuple[str, str], Fields] = {
     ("PFC_WD", "GLOBAL"): {"POLL_INTERVAL": "100", "BIG_RED_SWITCH": "disable"},
     (SWITCH_HASH, "GLOBAL"): {},
+    (SWITCH_TRIMMING, "GLOBAL"): {},
 }
 """Rows that must not be deleted, with the values in force without them (sonic-swss, orchagent/orchdaemon.cpp
 PFC_WD_POLL_MSECS); other fields keep their value."""
@@ -82,7 +85,7 @@ def neutral_fields(table: str, key: str = "") -> Fields:
 
 def instead_of_field(table: str, key: str, field: str, present: Value) -> Value | None:
     """Return the value that a field gets in place of its removal, None where it is really removed."""
-    if table == SWITCH_HASH:
+    if table in (SWITCH_HASH, SWITCH_TRIMMING):
         return present
     return neutral_fields(table, key).get(field)
 

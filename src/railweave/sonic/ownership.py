@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.sonic.neutral import SWITCH_HASH, is_permanent
+from railweave.sonic.neutral import SWITCH_HASH, SWITCH_TRIMMING, is_permanent
 from railweave.sonic.rows import ConfigDb, Fields
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class OwnedTable(NamedTuple):
 OWNED: Mapping[str, OwnedTable] = {
     "DEVICE_METADATA": OwnedTable(by_field=True),
     SWITCH_HASH: OwnedTable(by_field=True),
+    SWITCH_TRIMMING: OwnedTable(by_field=True),
     "PORT": OwnedTable(by_port=True, by_field=True),
     "BREAKOUT_CFG": OwnedTable(by_port=True),
     "INTERFACE": OwnedTable(by_port=True),

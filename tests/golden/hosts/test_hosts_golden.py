@@ -21,6 +21,7 @@ CASES = (
     (REFERENCE / "lab-4.yml", "gpu1"),
     (HERE.parent / "sonic_config" / "intents" / "lab-rails.yml", "gpu1"),
     (HERE.parent / "sonic_config" / "intents" / "dual-tor.yml", "gpu2"),
+    (HERE.parent / "sonic_config" / "intents" / "lossy-planes.yml", "gpu2"),
     (REFERENCE / "pod-32.yml", "gpu32"),
     (HERE / "intents" / "broadcom.yml", "gpu2"),
     (HERE / "intents" / "rack.yml", "gpu8"),

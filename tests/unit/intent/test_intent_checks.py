@@ -303,3 +303,18 @@ def test_overrides_that_may_lock_people_out_are_warned_of_and_core_features_stay
         ("error", "RW111", "overrides.leaf.FEATURE.bgp"),
         ("error", "RW111", "overrides.leaf.FEATURE.swss"),
     ]
+
+
+LOSSY = """traffic_classes:
+  - {name: roce, role: rdma, dscp: [26], transport: roce-lossy, priority: 3, share: 90}
+  - {name: cnp, dscp: [48], priority: 6, strict: true}
+  - {name: best-effort, dscp: default, priority: 0, share: 10}
+"""
+
+
+def test_nics_without_published_settings_for_losses_are_named() -> None:
+    assert not any(code in ("RW133", "RW114") for _, code, _ in findings(f"{BASE}{LOSSY}"))
+    text = f"{BASE}{LOSSY}hosts: {{vendor: broadcom}}\n"
+    (finding,) = (each for each in check_intent(load_intent_text(text, "i.yml")) if each.code == "RW133")
+    assert finding.severity is Severity.INFO
+    assert "no setting of retransmission is published" in finding.message

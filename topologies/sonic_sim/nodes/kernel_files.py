@@ -10,7 +10,7 @@ from sonic_sim.spec import SimNic
 
 PROGRAMS = Path(__file__).with_name("programs")
 TOOLS = {
-    "nvidia": ("mlnx_qos", "ethtool", "cma_roce_mode", "cma_roce_tos", "mlxconfig"),
+    "nvidia": ("mlnx_qos", "ethtool", "cma_roce_mode", "cma_roce_tos", "mlxconfig", "mlxreg"),
     "broadcom": ("ethtool", "bnxt_setupcc.sh", "dcb"),
     "amd": ("ethtool", "nicctl"),
     "intel": ("ethtool", "dcb", "devlink"),

@@ -30,7 +30,7 @@ def intended(intent: Intent) -> Breaches:
     """Look for thresholds that do not rise."""
     for index, traffic_class in enumerate(intent.policies.classes):
         ecn = traffic_class.ecn
-        if not traffic_class.lossless or ecn is None or ecn.minimum_bytes < ecn.maximum_bytes:
+        if not traffic_class.marks or ecn is None or ecn.minimum_bytes < ecn.maximum_bytes:
             continue
         low_kb = ecn.minimum_bytes // 1000
         high_kb = ecn.maximum_bytes // 1000
@@ -60,9 +60,9 @@ def set_ends(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def as_designed(link: LinkEnds) -> LinkBreaches:
-    """Compare the marking of each lossless queue with the design's."""
+    """Compare the marking of each marked queue with the design's."""
     for end in link.switches:
-        for traffic_class in link.lossless_classes:
+        for traffic_class in link.marked_classes:
             wred = wred_of(end, traffic_class.priority)
             design = wred_of(link.design(end), traffic_class.priority)
             if wred is None or design is None or not wred.is_marking:

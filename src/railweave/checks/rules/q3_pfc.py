@@ -1,6 +1,8 @@
 """Priority flow control works where both ends pause the same priorities: what one drops or ignores, the other relies
 on. A pause of the whole port stops every class."""
 
+from typing import TYPE_CHECKING
+
 from railweave.checks.registry import (
     Breach,
     Breaches,
@@ -11,7 +13,11 @@ from railweave.checks.registry import (
     priorities_text,
     rule,
 )
+from railweave.fabric.policy import TrafficClass
 from railweave.wording import command_line
+
+if TYPE_CHECKING:
+    from railweave.sonic.port_settings import PortSettings
 
 RULE = rule(
     "Q-3",
@@ -30,7 +36,15 @@ def priorities(link: LinkEnds) -> LinkBreaches:
         if end.is_asymmetric:
             message = f"{end} obeys pauses of {far} and sends none (pfc_asym): what {far} sends on is lost"
             yield LinkBreach(end, "asymmetric", message, f"set PORT|{end.port}|pfc_asym to off")
-        if end.pfc is not None and end.pfc != link.lossless:
+        # PFC of one end alone takes lossy RDMA for lossless, whatever the other end does.
+        lossy = _paused_lossy(link, end)
+        for traffic_class in lossy:
+            message = (
+                f"{end} pauses priority {traffic_class.priority} of {traffic_class.name} towards {far}: its transport"
+                " is roce-lossy, and no port has headroom for it"
+            )
+            yield LinkBreach(end, f"lossy {traffic_class.name}", message, _without_pfc(end, traffic_class))
+        if end.pfc is not None and end.pfc - {each.priority for each in lossy} != link.lossless:
             message = (
                 f"{end} pauses {priorities_text(end.pfc)} and {far} {priorities_text(far.pfc)}: {right} is lossless,"
                 " and what one end drops or ignores the other relies on"
@@ -39,6 +53,18 @@ def priorities(link: LinkEnds) -> LinkBreaches:
             if not end.is_host:
                 fix += f" (PORT_QOS_MAP|{end.port}|pfc_enable)"
             yield LinkBreach(end, f"pfc {sorted(end.pfc)}", message, fix)
+
+
+def _paused_lossy(link: LinkEnds, end: "PortSettings") -> tuple[TrafficClass, ...]:
+    """Return the classes of lossy RDMA whose priority an end pauses."""
+    paused = end.pfc or ()
+    return tuple(each for each in link.policies.classes if each.is_lossy_rdma and each.priority in paused)
+
+
+def _without_pfc(end: "PortSettings", traffic_class: TrafficClass) -> str:
+    if end.is_host:
+        return f"turn PFC of priority {traffic_class.priority} off on {end}: `{command_line('hosts', 'apply')}`"
+    return f"take {traffic_class.priority} out of PORT_QOS_MAP|{end.port}|pfc_enable of {end.device}"
 
 
 @RULE.on_node

@@ -1,12 +1,21 @@
 """ECN marks packets of RDMA before their queue fills; a queue of other traffic would drop packets there instead,
 because they cannot be marked."""
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, not_exactly, rule
+from railweave.checks.registry import (
+    Breach,
+    Breaches,
+    LinkBreach,
+    LinkBreaches,
+    LinkEnds,
+    not_exactly,
+    priorities_text,
+    rule,
+)
 from railweave.intent.model import Intent
 
 RULE = rule(
     "Q-5",
-    "ECN marks every lossless queue and no other",
+    "ECN marks every queue of a lossless class or of lossy RDMA, and no other",
     __doc__,
     "traffic_classes: [{name: roce, dscp: [26], lossless: true, priority: 3, share: 90},"
     " {name: rest, role: bulk, dscp: default, priority: 0, share: 10, ecn: {min_kb: 200, max_kb: 800}}]",
@@ -15,9 +24,9 @@ RULE = rule(
 
 @RULE.on_intent
 def intended(intent: Intent) -> Breaches:
-    """Look for thresholds of classes that are not lossless."""
+    """Look for thresholds of classes that ECN does not mark."""
     for index, traffic_class in enumerate(intent.policies.classes):
-        if traffic_class.ecn is not None and not traffic_class.lossless:
+        if traffic_class.ecn is not None and not traffic_class.marks:
             message = (
                 f"class `{traffic_class.name}` is not lossless and has ECN thresholds: packets without ECT would be"
                 " dropped there"
@@ -27,10 +36,26 @@ def intended(intent: Intent) -> Breaches:
 
 @RULE.on_link
 def queues(link: LinkEnds) -> LinkBreaches:
-    """Compare the marking queues with the lossless ones."""
+    """Compare the marking queues with the designed ones."""
+    marked = frozenset(traffic_class.priority for traffic_class in link.marked_classes)
     for end in link.switches:
-        yield from not_exactly(link, end, "marks with ECN", "WRED profiles", (end.marked, link.lossless))
-        for traffic_class in link.lossless_classes:
+        if marked == link.lossless:
+            yield from not_exactly(link, end, "marks with ECN", "WRED profiles", (end.marked, link.lossless))
+        elif end.marked is not None and end.marked != marked:
+            right = priorities_text(marked)
+            message = (
+                f"{end} marks with ECN {priorities_text(end.marked)}, while {right} is to be marked between it and"
+                f" {link.far(end)}"
+            )
+            fix = f"put WRED profiles of {end} on {right} and nothing else"
+            yield LinkBreach(end, "marks with ECN", message, fix)
+
+
+@RULE.on_link
+def dropping(link: LinkEnds) -> LinkBreaches:
+    """Look for WRED profiles of marked queues that drop instead."""
+    for end in link.switches:
+        for traffic_class in link.marked_classes:
             wred = (end.wreds or {}).get(traffic_class.priority)
             if wred is not None and not wred.is_marking:
                 message = (

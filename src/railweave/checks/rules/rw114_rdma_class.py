@@ -1,4 +1,5 @@
-"""NICs that resend whole windows for one lost packet (go-back-N) need a class that drops none."""
+"""NICs that resend whole windows for one lost packet (go-back-N) need a class that drops none. RDMA without PFC has a
+transport of its own (roce-lossy), with which NICs and switches are set for losses."""
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
@@ -7,7 +8,7 @@ from railweave.intent.model import Intent
 
 RULE = rule(
     "RW114",
-    "RDMA has a class, and it is lossless",
+    "RDMA has a class, which is lossless or has transport roce-lossy",
     __doc__,
     "traffic_classes: [{name: roce, dscp: [26], priority: 3, share: 90},"
     " {name: rest, role: bulk, dscp: default, priority: 0, share: 10}]",
@@ -22,10 +23,11 @@ def rdma(intent: Intent) -> Breaches:
         fix = "give the class of the GPU traffic role: rdma"
         yield Breach("traffic_classes", "no traffic class carries RDMA", fix, Severity.WARNING)
     for index, traffic_class in classes:
-        if not traffic_class.lossless:
+        # A transport that contradicts the class is an error of its own (RW133).
+        if not traffic_class.lossless and traffic_class.transport is None:
             message = (
                 f"class `{traffic_class.name}` carries RDMA and is not lossless: go-back-N NICs resend whole windows"
                 " for one drop"
             )
-            fix = "write lossless: true, unless every NIC can do with losses"
+            fix = "write lossless: true, or transport: roce-lossy if every NIC can do with losses"
             yield Breach(f"traffic_classes[{index}]", message, fix, Severity.WARNING)

@@ -75,6 +75,8 @@ def _class_row(traffic_class: TrafficClass) -> tuple[Cell, ...]:
     lossless_by = ""
     if traffic_class.lossless:
         lossless_by = "PFC and ECN"
+    elif traffic_class.is_lossy_rdma:
+        lossless_by = "nothing: ECN, and NICs that send again"
     priority = str(traffic_class.priority)
     return traffic_class.name, traffic_class.role.value, dscp, priority, bandwidth, lossless_by
 
@@ -91,13 +93,13 @@ def _class_path(
         sends = "sends any DSCP that no class names"
     else:
         sends = f"sends DSCP {_dscp_text(traffic_class)}"
+    paused = "not paused"
+    receives = "receives"
     if traffic_class.lossless:
         paused = f"pauses priority {traffic_class.priority} when told (PFC)"
+    if traffic_class.marks:
         # RoCEv2's notification point: the NIC reports marked packets to the sender, whose rate goes down.
         receives = "answers ECN with a CNP"
-    else:
-        paused = "not paused"
-        receives = "receives"
     stations = [_station(sender.name, f"{sender.name} {sending_port.name}", sends, paused)]
     stations += [
         _station(hop.switch.name, hop.switch.name, *_hop_lines(traffic_class, hop))

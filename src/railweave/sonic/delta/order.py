@@ -7,7 +7,7 @@ from itertools import chain
 from railweave.sonic.delta.change import Edit, Method, Op
 from railweave.sonic.delta.lossless import LosslessChange, narrows, widened
 from railweave.sonic.delta.rules import MEMBERSHIPS, PROFILE_LISTS
-from railweave.sonic.neutral import SWITCH_HASH
+from railweave.sonic.neutral import SWITCH_HASH, SWITCH_TRIMMING
 from railweave.sonic.qos_maps import CLASS_MAPS
 
 
@@ -32,6 +32,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
         "DEVICE_METADATA",
         "SYSTEM_DEFAULTS",
         SWITCH_HASH,
+        SWITCH_TRIMMING,
         "DEVICE_NEIGHBOR_METADATA",
         *CLASS_MAPS,
         "SCHEDULER",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from railweave.sonic.delta.change import Disruption, Edit, Method, Op
-from railweave.sonic.neutral import SWITCH_HASH, is_permanent
+from railweave.sonic.neutral import SWITCH_HASH, SWITCH_TRIMMING, is_permanent
 from railweave.sonic.ownership import FEATURES_NEEDED
 from railweave.sonic.qos_maps import QOS_MAPS
 
@@ -165,10 +165,12 @@ RULES: tuple[TreatmentRule, ...] = (
          "orchagent refuses the removal of the row and of its fields (SW orchagent/switchorch.cpp"
          " doCfgSwitchHashTableTask, setSwitchHash)",
          keeps="orchagent refuses its removal: the ASIC hashes by these fields until a reload without the row"),
-    TreatmentRule(("SWITCH_TRIMMING",), (), _GOES, _NONE, _WRITE,
+    TreatmentRule((SWITCH_TRIMMING,), (), _GOES, _NONE, _WRITE,
          "orchagent refuses the removal of the row and of its fields (SW orchagent/switchorch.cpp"
          " doCfgSwitchTrimmingTableTask, setSwitchTrimming)",
          keeps="orchagent refuses its removal: packets are trimmed as before until a reload without the row"),
+    TreatmentRule((SWITCH_TRIMMING,), (), _ANY, _NONE, _WRITE,
+         "the ASIC trims by it from then on what would be dropped (SW orchagent/switchorch.cpp setSwitchTrimming)"),
     TreatmentRule((SWITCH_HASH,), (), _ANY, _NONE, _WRITE,
          "the ASIC hashes by other fields at once: flows take other paths, packets on their way may arrive out of order"
          " (SW orchagent/switchorch.cpp setSwitchHash)"),

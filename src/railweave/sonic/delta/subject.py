@@ -128,7 +128,9 @@ def _classes_of_port(key: str, _: str | None) -> Subject:
 
 
 _READERS: Mapping[str, Callable[[str, str | None], Subject]] = {
-    **dict.fromkeys(("DEVICE_METADATA", "SWITCH_HASH", "SYSTEM_DEFAULTS"), lambda _key, _field: _DEVICE),
+    **dict.fromkeys(
+        ("DEVICE_METADATA", "SWITCH_HASH", "SWITCH_TRIMMING", "SYSTEM_DEFAULTS"), lambda _key, _field: _DEVICE
+    ),
     "DEVICE_NEIGHBOR": lambda key, _field: Subject(SubjectKind.LINK, port=key),
     "DEVICE_NEIGHBOR_METADATA": lambda key, _field: Subject(SubjectKind.NEIGHBOR, key),
     **dict.fromkeys(("PORT", "BREAKOUT_CFG"), lambda key, _field: Subject(SubjectKind.PORT, port=key)),

@@ -9,7 +9,7 @@ Every group and every queue has a row of its own. A row of several, such as ``3-
 changes, and takes the buffer of all of them with it (swss, orchagent/bufferorch.cpp processPriorityGroup).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from railweave.fabric.buffers import BufferPool, BufferProfile, Division
@@ -20,6 +20,7 @@ from railweave.qos.buffering import BufferPlan
 from railweave.qos.mmu.headroom import LOSSLESS_MTU_BYTES, Headroom
 from railweave.qos.mmu.pause import PauseLimits
 from railweave.qos.mmu.pools import EGRESS_LOSSLESS, INGRESS_LOSSLESS
+from railweave.sonic.render.trimming import TRIM_PROFILE
 from railweave.sonic.resolved import COMPUTED
 from railweave.sonic.rows import Row
 from railweave.wording import natural_key
@@ -57,7 +58,7 @@ def _pool_fields(pool: BufferPool, model: BufferModel) -> dict[str, str]:
 
 def _pool_reason(plan: BufferPlan, pool: BufferPool) -> str:
     reason = f"As {plan.buffers.hwsku} ships it for this tier ({plan.buffers.source}; check H-budget)."
-    if pool.name != INGRESS_LOSSLESS:
+    if pool.name != INGRESS_LOSSLESS or not plan.groups:
         return reason
     full = plan.full
     headroom = f"{full.headroom_bytes} of {full.budget_bytes} bytes of headroom"
@@ -111,7 +112,7 @@ def lossless_row(plan: BufferPlan, port: SwitchPort, length_m: int) -> Row | Non
     """Return the BUFFER_PROFILE row of the lossless groups of a used port with a cable of ``length_m``; None where the
     switch computes headroom, and where none is known."""
     room = plan.headroom.get((port.speed_gbps, length_m))
-    if plan.model is BufferModel.DYNAMIC or not isinstance(room, Headroom):
+    if not plan.groups or plan.model is BufferModel.DYNAMIC or not isinstance(room, Headroom):
         return None
     fields = {
         "dynamic_th": str(room.dynamic_th),
@@ -176,12 +177,16 @@ def group_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> tuple[Row, 
     return (lossy, *(Row("BUFFER_PG", f"{port.name}|{group}", {"profile": profile}, reason) for group in plan.groups))
 
 
-def queue_rows(plan: BufferPlan, port: str) -> tuple[Row, ...]:
-    """Return the BUFFER_QUEUE rows of a used port, one for each queue."""
+def queue_rows(plan: BufferPlan, port: str, trimmed: Collection[int] = ()) -> tuple[Row, ...]:
+    """Return the BUFFER_QUEUE rows of a used port, one for each queue; ``trimmed`` are those that trim packets."""
     lossless_reason = _lossless_queue(plan)
     # A lossless class has the same number as priority group and as queue.
     rows = [_queue_row(port, queue, plan.buffers.lossless_queue, lossless_reason) for queue in plan.groups]
-    rows += [_queue_row(port, queue, plan.buffers.lossy_queue, _LOSSY_QUEUE) for queue in plan.lossy_queues]
+    for queue in plan.lossy_queues:
+        if queue in trimmed:
+            rows.append(_queue_row(port, queue, TRIM_PROFILE, _TRIMMED_QUEUE))
+        else:
+            rows.append(_queue_row(port, queue, plan.buffers.lossy_queue, _LOSSY_QUEUE))
     return tuple(sorted(rows, key=lambda row: natural_key(row.key)))
 
 
@@ -196,6 +201,7 @@ def _lossless_queue(plan: BufferPlan) -> str:
     )
 
 
+_TRIMMED_QUEUE = "Lossy RDMA: the queue trims what finds no room in its part of the egress pool (traffic_classes)."
 _LOSSY_QUEUE = "Not lossless: the queue takes its part of the egress pool, and drops beyond it (traffic_classes)."
 
 
@@ -220,9 +226,9 @@ def profile_list_rows(plan: BufferPlan, port: str) -> tuple[Row, ...]:
 
 
 def cable_text(plan: BufferPlan, port: SwitchPort, length_m: int) -> str | None:
-    """Return the cable length configured for buffermgrd, None where no headroom is known."""
+    """Return the cable length configured for buffermgrd, None where no headroom is known or none is needed."""
     room = plan.headroom.get((port.speed_gbps, length_m))
-    if not isinstance(room, Headroom):
+    if not plan.groups or not isinstance(room, Headroom):
         return None
     # The traditional buffermgrd finds only lengths of published rows; the dynamic one computes with the real length.
     if room.row_m is not None:

@@ -15,7 +15,7 @@ from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.panel import Panel, SwitchPort
 from railweave.fabric.policy import BufferModel, Policies, WatchdogPolicy
 from railweave.fabric.releases import RELEASES, nearest
-from railweave.qos.buffering import BufferPlan, plan_buffers
+from railweave.qos.buffering import BufferPlan, plan_own_buffers
 from railweave.qos.mapping import MapChain, map_chain, notification_dscp
 from railweave.qos.scheduling import QueueShare, queue_shares
 from railweave.qos.watchdog import detection_rule, watchdog
@@ -45,6 +45,7 @@ from railweave.sonic.render.qos_tables import (
     watchdog_poll_row,
     watchdog_row,
 )
+from railweave.sonic.render.trimming import trimming_of, trimming_rows
 from railweave.sonic.rows import Fields, Row, TableRows
 from railweave.wording import natural_key
 
@@ -100,7 +101,7 @@ class PortRows:
         if plan is None:
             return without_buffers
         return without_buffers._replace(
-            buffer_queues=buffer_queue_rows(plan, port.name),
+            buffer_queues=buffer_queue_rows(plan, port.name, settings.trimmed),
             profile_lists=profile_list_rows(plan, port.name),
             cabled={length_m: _cabled_rows(plan, port, length_m) for length_m in settings.lengths_m},
         )
@@ -149,7 +150,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     group_map = takes_group_map(panel.asic)
     shares = queue_shares(policies.classes)
     times = _watchdog_times(panel, policies, chain)
-    plan = plan_buffers(panel, tier, policies, lengths_m)
+    plan = plan_own_buffers(panel, tier, policies, lengths_m)
     buffer_model = plan.model if plan else None
     speeds_gbps = {port.speed_gbps for port in panel.ports}
     release = RELEASES[nearest(policies.sonic.release)]
@@ -158,12 +159,15 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
         *scheduler_rows(shares, speeds_gbps),
         *ecn_rows(policies, speeds_gbps, plan),
     ]
+    trimming = trimming_of(panel, policies)
     if plan:
-        qos += shared_rows(plan, release)
+        qos += (*shared_rows(plan, release), *trimming_rows(trimming, panel, plan))
     if panel.hash_fields and release.hash_fields:
         qos.append(_hash_row(panel, tier, policies))
     rule = detection_rule(len(panel.ports), policies.watchdog)
-    settings = _Settings(policies.mtu.fabric_bytes, group_map, chain, shares, times, rule, plan, tuple(lengths_m))
+    settings = _Settings(
+        policies.mtu.fabric_bytes, group_map, chain, shares, times, rule, plan, tuple(lengths_m), trimming.queues
+    )
     return PanelRows(
         ports=tuple(PortRows(port, settings) for port in panel.ports),
         breakout=breakout_rows(panel),
@@ -232,6 +236,8 @@ class _Settings(NamedTuple):
     rule: str
     plan: BufferPlan | None
     lengths_m: tuple[int, ...]
+    # Queues that trim packets.
+    trimmed: tuple[int, ...]
 
 
 def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows, ...]:

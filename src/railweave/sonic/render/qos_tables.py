@@ -89,7 +89,7 @@ def _scheduler_reason(share: QueueShare, speed_gbps: int) -> str:
 
 
 def ecn_profile(name: str, speed_gbps: int) -> str:
-    """Return the name of a lossless class's WRED_PROFILE on ports of one speed."""
+    """Return the name of a marked class's WRED_PROFILE on ports of one speed."""
     return _by_speed(name, speed_gbps)
 
 
@@ -98,15 +98,15 @@ def _by_speed(name: str, speed_gbps: int) -> str:
 
 
 def ecn_rows(policies: Policies, speeds_gbps: Iterable[int], plan: BufferPlan | None) -> tuple[Row, ...]:
-    """Return the WRED_PROFILE rows: one for each lossless queue and port speed, the three colors alike.
+    """Return the WRED_PROFILE rows: one for each marked queue and port speed, the three colors alike.
 
     ``plan`` is that of the switch's buffer, None where it is not known.
     """
-    lossless = [traffic_class for traffic_class in policies.classes if traffic_class.lossless]
-    lossless.sort(key=lambda traffic_class: natural_key(traffic_class.name))
+    marked = [traffic_class for traffic_class in policies.classes if traffic_class.marks]
+    marked.sort(key=lambda traffic_class: natural_key(traffic_class.name))
     return tuple(
         _ecn_row(traffic_class, speed_gbps, policies.marking, plan)
-        for traffic_class, speed_gbps in product(lossless, sorted(set(speeds_gbps)))
+        for traffic_class, speed_gbps in product(marked, sorted(set(speeds_gbps)))
     )
 
 
@@ -120,6 +120,11 @@ def _ecn_row(
         fields[f"{color}_max_threshold"] = str(chosen.thresholds.maximum_bytes)
         fields[f"{color}_min_threshold"] = str(chosen.thresholds.minimum_bytes)
         fields[f"wred_{color}_enable"] = "true"
+    name = traffic_class.name
+    key = ecn_profile(name, speed_gbps)
+    fields = dict(sorted(fields.items()))
+    if traffic_class.is_lossy_rdma:
+        return Row("WRED_PROFILE", key, fields, _lossy_marking(name, chosen.reason, plan))
     pause = ""
     if plan is not None:
         limits = plan.limits
@@ -129,12 +134,23 @@ def _ecn_row(
             f" {bandwidth_delay_bytes(speed_gbps)} on its way in {ROUND_TRIP_US} us;"
             f" {marks_text(chosen.thresholds, limits)} (checks E-1 to E-6)."
         )
-    name = traffic_class.name
     return Row(
         "WRED_PROFILE",
-        ecn_profile(name, speed_gbps),
-        dict(sorted(fields.items())),
+        key,
+        fields,
         f"{name} is lossless (traffic_classes[{name}].lossless): mark before pausing, {chosen.reason}.{pause}",
+    )
+
+
+def _lossy_marking(name: str, rule: str, plan: BufferPlan | None) -> str:
+    text = f"{name} is RDMA without PFC (traffic_classes[{name}].transport): mark before dropping, {rule}."
+    if plan is None or plan.drops is None:
+        return text
+    drops = plan.drops
+    return (
+        f"{text} The queue drops at {drops.alone_bytes} bytes where it alone is full, at {drops.beside_bytes} beside"
+        f" full queues of other classes, at {drops.all_bytes} with those of all {drops.ports} ports full (queue:"
+        f" {drops.queue}; group: {drops.group}; check E-7)."
     )
 
 
@@ -181,9 +197,11 @@ def queue_rows(port: str, speed_gbps: int, shares: Sequence[QueueShare]) -> tupl
 def _queue_row(port: str, speed_gbps: int, share: QueueShare) -> Row:
     fields = {"scheduler": scheduler_name(share, speed_gbps)}
     marking = "no marking: it is lossy"
-    if share.lossless:
+    if share.marks:
         fields["wred_profile"] = ecn_profile(share.name, speed_gbps)
         marking = "ECN marking: it is lossless"
+        if not share.lossless:
+            marking = "ECN marking: it is RDMA, and not lossless"
     return Row(
         "QUEUE",
         f"{port}|{share.queue}",

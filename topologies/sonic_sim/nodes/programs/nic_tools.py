@@ -217,13 +217,14 @@ def bnxt_setupcc(words: list[str], nics: "Nics") -> None:
     """Broadcom: DCQCN, PFC and marking of an interface."""
     names = ("-d", "-i", "-m", "-r", "-s", "-c", "-p", "-b", "-u")
     given = {name: needed(words, name) for name in names}
-    if words or (given["-m"], given["-u"]) != ("3", "4") or not 0 < int(given["-b"]) < 100:
-        refuse("needs -d -i -m 3 -r -s -c -p -b -u 4")
+    if words or (given["-m"], given["-u"]) not in (("3", "4"), ("2", "4")) or not 0 < int(given["-b"]) < 100:
+        refuse("needs -d -i -m 2|3 -r -s -c -p -b -u 4")
     port = nics.port(given["-i"])
     # PFC and global pause exclude each other.
     port["pause"] = "off"
     port["app"] = {given["-s"]: given["-r"]}
-    port["pfc"] = [int(str(priority) == given["-r"]) for priority in range(8)]
+    # Mode 2 sets congestion control alone.
+    port["pfc"] = [int(str(priority) == given["-r"] and given["-m"] == "3") for priority in range(8)]
     kernel = HOME / "sys/kernel/config"
     values = {"roce_dscp": given["-s"], "roce_prio": given["-r"], "cnp_dscp": given["-p"], "cnp_prio": given["-c"]}
     values |= {"ecn_marking": "1", "ecn_enable": "1", "disable_prio_vlan_tx": "1", "cc_mode": "1"}
@@ -292,6 +293,27 @@ FIRMWARE = {
     "CNP_DSCP_P1": ["0", "0"],
     "CNP_802P_PRIO_P1": ["6", "6"],
 }
+
+
+ACCELERATIONS = ("roce_adp_retrans", "roce_tx_window", "roce_slow_restart")
+
+
+def mlxreg(words: list[str], nics: "Nics") -> None:
+    """NVIDIA: the register of what makes RoCE do with losses."""
+    device, register, wanted = option(words, "-d"), option(words, "--reg_name"), option(words, "--set")
+    known = register == "ROCE_ACCL" and (HOME / "sys/devices" / (device or "-")).is_dir()
+    if not known or words != ["--yes"] + ["--get"] * (wanted is None):
+        refuse("needs -d DEVICE --yes --reg_name ROCE_ACCL and --get or --set")
+    held = nics.ports.setdefault(f"accelerations {device}", {f"{name}_en": 0 for name in ACCELERATIONS})
+    if wanted is not None:
+        name, _, value = wanted.partition("=")
+        held[name] = int(value, 16) if name in held else refuse("unknown field")
+        nics.changed()
+    print("Sending access register...\n\nField Name | Data\n============================")
+    for name in ACCELERATIONS:
+        print(f"{name}_field_select                          | 0x00000001")
+    for name, value in held.items():
+        print(f"{name:<46} | {value:#010x}")
 
 
 def mlxconfig(words: list[str], nics: "Nics") -> None:
@@ -464,7 +486,7 @@ def main() -> None:
         cma(words, nics, "tos", "0", "-t", str)
     else:
         tools = {"mlnx_qos": mlnx_qos, "ethtool": ethtool, "bnxt_setupcc.sh": bnxt_setupcc, "dcb": dcb}
-        tools |= {"mlxconfig": mlxconfig, "nicctl": nicctl, "devlink": devlink}
+        tools |= {"mlxconfig": mlxconfig, "mlxreg": mlxreg, "nicctl": nicctl, "devlink": devlink}
         tools[tool](words, nics)
 
 

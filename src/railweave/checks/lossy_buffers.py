@@ -1,0 +1,94 @@
+"""ECN before losses: where queues of lossy RDMA mark, and where they drop, alone and beside the queues of others."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from railweave.checks.registry import rule
+from railweave.checks.switch_kind import SwitchKind
+from railweave.diagnostics import Diagnostic, Severity, Where
+from railweave.fabric.policy import Marking, Policies
+from railweave.qos.buffering import plan_own_buffers
+from railweave.qos.marking import choose_marking
+from railweave.qos.mmu.dropping import DropLimits
+from railweave.units import format_speed
+
+Places = Callable[[str], Where]
+
+RULE = rule(
+    "E-7",
+    "ECN marks lossy RDMA before its queue drops, also beside full queues of other classes",
+    "Senders that are marked slow down; where a queue drops first, NICs send packets again into the same congestion.",
+    "traffic_classes: [{name: roce, dscp: [26], transport: roce-lossy, priority: 3, share: 90,"
+    " ecn: {min_kb: 90_000, max_kb: 190_000}}, {name: cnp, dscp: [48], priority: 6, strict: true},"
+    " {name: rest, role: bulk, dscp: default, priority: 0, share: 10}]",
+)
+
+
+def lossy_findings(kind: SwitchKind, policies: Policies, where: Places) -> Iterator[Diagnostic]:
+    """Yield the classes of lossy RDMA whose queues may drop before ECN marks; nothing where no buffer is known."""
+    plan = plan_own_buffers(kind.panel, kind.tier, policies, kind.lengths_m)
+    if plan is None or plan.drops is None:
+        return
+    for index, traffic_class in enumerate(policies.classes):
+        if traffic_class.is_lossy_rdma and not _falls(traffic_class.ecn):
+            path = f"traffic_classes[{index}]"
+            if traffic_class.ecn is not None:
+                path += ".ecn"
+            for speed_gbps in kind.speeds_gbps:
+                marking = choose_marking(traffic_class, speed_gbps, policies.marking, plan).thresholds
+                subject = f"{traffic_class.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
+                yield from _findings(marking, subject, where(path), kind, plan.drops)
+
+
+def _findings(
+    marking: Marking, subject: str, place: Where, kind: SwitchKind, drops: DropLimits
+) -> Iterator[Diagnostic]:
+    late = _late(marking, drops)
+    if late is None:
+        return
+    most_kb = max(1, (late.limit_bytes - 1) // 1000)
+    message = f"{subject}: {late.message} (queue: {drops.queue}; group: {drops.group})"
+    fix = f"lower ecn.{late.key} to at most {most_kb}, or leave `ecn` and `preset` out"
+    yield Diagnostic(RULE.code, late.severity, message, place, kind.devices, fix)
+
+
+def _falls(marking: Marking | None) -> bool:
+    """Tell whether stated thresholds do not rise, which is a finding of its own (E-1)."""
+    return marking is not None and marking.minimum_bytes >= marking.maximum_bytes
+
+
+class _Late(NamedTuple):
+    severity: Severity
+    message: str
+    # Marking has to start below, or be complete by then.
+    limit_bytes: int
+    # The key that has to be lower.
+    key: str
+
+
+def _late(marking: Marking, drops: DropLimits) -> _Late | None:
+    """Return the worst case in which a queue drops before its marking, with the numbers; None if there is none."""
+    low = marking.minimum_bytes
+    starts = f"marking starts at {low} bytes"
+    if low >= drops.alone_bytes:
+        message = f"the queue drops before ECN marks: {starts}, it drops at {drops.alone_bytes}"
+        return _Late(Severity.ERROR, message, drops.alone_bytes, "min_kb")
+    if low >= drops.beside_bytes:
+        message = (
+            f"bursts of {drops.others} other lossy classes make the queue drop before ECN marks: {starts}, it drops at"
+            f" {drops.beside_bytes} while their queues on the port are full"
+        )
+        return _Late(Severity.WARNING, message, drops.beside_bytes, "min_kb")
+    if low >= drops.all_bytes:
+        message = (
+            f"the queue drops before ECN marks while all ports are congested: {starts}, it drops at"
+            f" {drops.all_bytes} while those of all {drops.ports} ports are full"
+        )
+        return _Late(Severity.WARNING, message, drops.all_bytes, "min_kb")
+    if marking.maximum_bytes > drops.alone_bytes:
+        message = (
+            f"the queue drops before ECN marks every packet: all is marked from {marking.maximum_bytes} bytes, it drops"
+            f" at {drops.alone_bytes}"
+        )
+        return _Late(Severity.WARNING, message, drops.alone_bytes, "max_kb")
+    return None
