@@ -13,13 +13,16 @@ from typing import Any
 from sonic_sim.errors import SimulatorError
 from sonic_sim.nodes import machines
 from sonic_sim.nodes.login import NodeListener
+from sonic_sim.nodes.nic import NodeNic
 from sonic_sim.nodes.node import BOOT, Node
 from sonic_sim.nodes.session import environment, inside
-from sonic_sim.nodes.tools import Answer
+from sonic_sim.nodes.tools import Answer, ToolRequest, Write, not_available
 from sonic_sim.spec import SimHost
 
 # Units that nodes start take CPU; the namespaces of one are made in a few hundredths of a second.
 _BOOTS_AT_ONCE = 4
+# Files show counters this late at most; `ethtool -S` shows those of now.
+_PUBLISH_S = 1.0
 _NEEDED = ("nsenter", "ip")
 # What the programs of a node are run by.
 _ON_A_NODE = ("/usr/bin/python3", "/usr/bin/sleep", "/usr/bin/setsid", "/usr/local")
@@ -39,13 +42,18 @@ def why_not() -> str:
 class Cluster:
     """All nodes of a fabric that are machines; those without NICs are only the far ends of cables."""
 
-    def __init__(self, folder: Path, answer: Answer) -> None:
-        """``folder`` keeps their disks; ``answer`` answers the tools that ask for the fabric."""
+    def __init__(self, folder: Path) -> None:
+        """``folder`` keeps their disks."""
         self.folder = folder
+        # Answers the network tests of nodes.
+        self.answer: Answer = not_available
+        # Called before counters are shown, for who counts only when asked.
+        self.count: Callable[[], None] = lambda: None
         self.nodes: dict[str, Node] = {}
         # Which nodes do not run that should, and why.
         self.problem = ""
-        self._answer = answer
+        self._tools_running = 0
+        self._publishing: asyncio.Task[None] | None = None
         self._machines: asyncio.subprocess.Process | None = None
         self._asking = asyncio.Lock()
         self._boots = asyncio.Semaphore(_BOOTS_AT_ONCE)
@@ -60,7 +68,7 @@ class Cluster:
             self.problem = f"the GPU nodes are not started: {reason}; the switches run alone"
             return
         for host in new:
-            self.nodes[host.name] = Node(host, self.folder / host.name, listener(host.name), self._answer)
+            self.nodes[host.name] = Node(host, self.folder / host.name, listener(host.name), self._answer_tool)
         powers = (self.power(host.name, on=host.powered) for host in new)
         outcomes = await asyncio.gather(*powers, return_exceptions=True)
         failures = {host.name: outcome for host, outcome in zip(new, outcomes, strict=True) if outcome is not None}
@@ -102,8 +110,42 @@ class Cluster:
         if states:
             await self._ask({"cables": states})
 
+    def current_nics(self) -> dict[str, tuple[NodeNic, ...]]:
+        """Return the NICs of the nodes that run, with the values in force."""
+        return {name: node.current_nics() for name, node in self.nodes.items() if node.listener.pid}
+
+    async def _answer_tool(self, request: ToolRequest, write: Write) -> int:
+        """Answer a tool; counters that it asks for are those of now."""
+        node = self.nodes[request.node]
+        if request.argv[0] == "ethtool":
+            self.count()
+            node.publish()
+            write(json.dumps({"stdout": node.statistics(request.argv[-1])}).encode() + b"\n")
+            return 0
+        node.forget_settings()
+        self._tools_running += 1
+        if self._publishing is None:
+            self._publishing = asyncio.create_task(self._publish())
+        try:
+            return await self.answer(request, write)
+        finally:
+            self._tools_running -= 1
+
+    async def _publish(self) -> None:
+        """Show counters in the files of the nodes while tools run, and once more after that."""
+        running = True
+        while running:
+            running = self._tools_running > 0
+            await asyncio.sleep(_PUBLISH_S)
+            self.count()
+            for node in self.nodes.values():
+                node.publish()
+        self._publishing = None
+
     async def stop(self) -> None:
         """End all nodes; nothing of them is left but their disks."""
+        if self._publishing is not None:
+            self._publishing.cancel()
         await asyncio.gather(*(node.lose_power() for node in self.nodes.values()))
         self.nodes.clear()
         if self._machines is not None and self._machines.stdin is not None:

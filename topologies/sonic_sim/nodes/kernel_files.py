@@ -17,6 +17,7 @@ TOOLS = {
 }
 """The tools of each vendor's NICs, beside iproute2."""
 OTHER_TOOLS = ("ethtool",)
+_FIRMWARE = {"nvidia": "28.43.2026", "broadcom": "233.1.135.5", "amd": "1.117.1", "intel": "1.71"}
 _DCQCN_OFF = {"ecn_marking": "0x0", "ecn_enable": "0x0", "disable_prio_vlan_tx": "0x0", "cc_mode": "0x0"}
 _DCQCN_MARKING = {"roce_dscp": "0x18", "roce_prio": "0x2", "cnp_dscp": "0x8", "cnp_prio": "0x7"}
 _BUFFER_BYTES = (130944, 16384, 0, 0, 0, 0, 0, 0)
@@ -28,8 +29,10 @@ def kernel_files(nic: SimNic) -> dict[str, str]:
     files = {f"/sys/devices/{nic.pci}/infiniband/{nic.rdma}/node_type": "1: CA"}
     files[f"/sys/class/infiniband/{nic.rdma}/ports/1/link_layer"] = "Ethernet"
     files[f"/sys/class/net/{nic.name}/speed"] = str(nic.speed_gbps * 1000)
+    files[f"/sys/class/infiniband/{nic.rdma}/fw_ver"] = _FIRMWARE.get(nic.vendor, "1.0.0")
     for name, value in zip(("speed", "width"), nic.pcie, strict=False):
-        files[f"/sys/devices/{nic.pci}/current_link_{name}"] = value
+        for which in ("current", "max"):
+            files[f"/sys/devices/{nic.pci}/{which}_link_{name}"] = value
     cm = f"/sys/kernel/config/rdma_cm/{nic.rdma}/ports/1"
     if nic.vendor == "nvidia":
         files |= _mlx5_files(nic)
@@ -67,7 +70,10 @@ def kernel_links(nic: SimNic) -> dict[str, str]:
     links = {f"/sys/class/net/{nic.name}/device": f"../../../devices/{nic.pci}"}
     if nic.rdma:
         port = f"/sys/class/infiniband/{nic.rdma}/ports/1"
-        links |= {f"{port}/{name}": f"{SHARED}/rdma/{nic.rdma}/{name}" for name in ("gids", "gid_attrs", "hw_counters")}
+        links |= {
+            f"{port}/{name}": f"{SHARED}/rdma/{nic.rdma}/{name}"
+            for name in ("gids", "gid_attrs", "counters", "hw_counters")
+        }
     return links
 
 

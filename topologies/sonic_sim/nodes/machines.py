@@ -247,6 +247,8 @@ def mount_root(disk: str, shared: str) -> None:
     make_links({**links, **DEVICE_LINKS})
     for name in ("pts", "shm"):
         make_folder(f"/dev/{name}")
+    # Of the machine it would be the same after the node has started again.
+    bind(f"{SHARED}/boot_id", "/proc/sys/kernel/random/boot_id", READ_ONLY)
     mount("devpts", "/dev/pts", "devpts", NO_SETUID, "newinstance,ptmxmode=0666,mode=620")
     checked(libc.umount2(b".", DETACH), "umount")
     os.chdir("/")

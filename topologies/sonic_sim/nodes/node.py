@@ -6,6 +6,8 @@ import json
 import os
 import re
 import shutil
+import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ _NIC_TOOLS = f"{LIBRARY}/nic_tools.py"
 _TOOL = f"{LIBRARY}/tool.py"
 FACTORY = "/run/nics/factory.json"
 STATE = "run/nics/state.json"
+# Settings that programs of a node change show this late at most.
+_SETTINGS_S = 0.25
 # Counters of the driver of the interface; those of the RDMA device have files of their own.
 _OF_ETHTOOL = re.compile(r"_phy$|prio\d|_pri\d+$|_blocks$|octets|discard|^[rt]x_(bytes|packets|pause)|storm")
 
@@ -46,6 +50,8 @@ class Node:
         self._network: NodeNetwork | None = None
         self._files: NodeFiles | None = None
         self._published: dict[Path, str] = {}
+        # When the settings of the NICs were read, on the monotonic clock.
+        self._settings_at = float("-inf")
 
     @property
     def disk(self) -> Path:
@@ -65,6 +71,7 @@ class Node:
         # Counters and the socket are of one boot.
         shutil.rmtree(self.shared, ignore_errors=True)
         self.shared.mkdir(mode=0o755)
+        (self.shared / "boot_id").write_text(f"{uuid.uuid4()}\n", encoding="ascii")
         self._published.clear()
 
     def boot_request(self) -> dict[str, Any]:
@@ -134,6 +141,9 @@ class Node:
             return ()
         if self._network.has_changed():
             self._take_network()
+        if time.monotonic() - self._settings_at < _SETTINGS_S:
+            return self.nics
+        self._settings_at = time.monotonic()
         try:
             state = json.loads(self._files.text(STATE) or "{}")
             for nic in self.nics:
@@ -142,6 +152,10 @@ class Node:
             # The node's root user may write anything there; its NICs then stay as they were.
             return self.nics
         return self.nics
+
+    def forget_settings(self) -> None:
+        """Read the settings of its NICs again: a program that runs now may have set them just before."""
+        self._settings_at = float("-inf")
 
     def _take_network(self) -> None:
         """Take over links and addresses, and show the GIDs that follow from them."""
@@ -152,19 +166,36 @@ class Node:
         for nic in self.nics:
             nic.take_link(links.get(nic.name))
             if nic.rdma:
-                for path, text in gid_files(nic).items():
-                    self._publish(self.shared / "rdma" / nic.rdma / path, text)
+                self._publish_gids(nic)
+
+    def _publish_gids(self, nic: NodeNic) -> None:
+        folder = self.shared / "rdma" / nic.rdma
+        files = {folder / path: text for path, text in gid_files(nic).items()}
+        for path, text in files.items():
+            self._publish(path, text)
+        gone = [path for path in self._published if path not in files and path.is_relative_to(folder)]
+        for path in gone:
+            if "hw_counters" not in path.parts:
+                path.unlink()
+                del self._published[path]
 
     def publish(self) -> None:
         """Write the counters that have changed to where the node reads them."""
+        if self._files is None:
+            return
         for nic in self.nics:
-            statistics = []
             for name, value in nic.counters.items():
-                if _OF_ETHTOOL.search(name):
-                    statistics.append(f"     {name}: {value}\n")
-                elif nic.rdma:
+                if nic.rdma and not _OF_ETHTOOL.search(name):
                     self._publish(self.shared / "rdma" / nic.rdma / "hw_counters" / name, f"{value}\n")
-            self._publish(self.shared / "net" / nic.name / "statistics", "".join(statistics))
+
+    def statistics(self, interface: str) -> str:
+        """Return the counters of an interface's driver as ethtool prints them; empty for one that has none."""
+        lines = []
+        for nic in self.nics:
+            if nic.name == interface:
+                named = [name for name in nic.counters if _OF_ETHTOOL.search(name)]
+                lines += [f"     {name}: {nic.counters[name]}\n" for name in named]
+        return "".join(lines)
 
     def _publish(self, path: Path, text: str) -> None:
         if self._published.get(path) != text:
