@@ -31,6 +31,8 @@ _REMOVE_POLL_S = 0.1
 _END_S = 5.0
 _END_POLL_S = 0.02
 _LONGEST_ERROR = 600
+# A path of a socket holds 108 bytes (unix(7)); ssh adds a name of 17 characters to Ansible's of 14.
+_LONGEST_SOCKET_FOLDER = 70
 _WRONG_HOST_KEY = "Host Key checking is enabled"
 _PASSED_ON = frozenset({"HOME", "LANG", "LC_ALL", "LOGNAME", "SSH_AUTH_SOCK", "TERM", "TMPDIR", "USER"})
 _CHANGING = frozenset({"change", "confirm", "rollback"})
@@ -304,13 +306,24 @@ def _environment(folder: Path, access: HostAccess, program: Path) -> dict[str, s
         "ANSIBLE_ROLES_PATH": str(ROLES),
         "ANSIBLE_HOST_KEY_CHECKING": str(access.login.strict),
         "ANSIBLE_PIPELINING": "True",
-        # One session serves all tasks of a node, and ends soon after them.
-        "ANSIBLE_SSH_ARGS": "-C -o ControlMaster=auto -o ControlPersist=5s",
+        "ANSIBLE_SSH_ARGS": _ssh_arguments(folder),
+        # That below the user's home may be too long for a socket.
+        "ANSIBLE_SSH_CONTROL_PATH_DIR": str(folder / "cp"),
         "ANSIBLE_RETRY_FILES_ENABLED": "False",
         "ANSIBLE_NOCOWS": "1",
         "ANSIBLE_FORCE_COLOR": "False",
         "ANSIBLE_DEPRECATION_WARNINGS": "False",
     }
+
+
+def _ssh_arguments(folder: Path) -> str:
+    """Return the options of ssh: one session serves all tasks of a node, where the path of its socket is short enough.
+
+    The session ends soon after the last task.
+    """
+    if len(str(folder)) > _LONGEST_SOCKET_FOLDER:
+        return "-C -o ControlMaster=no"
+    return "-C -o ControlMaster=auto -o ControlPersist=5s"
 
 
 def _take(event: Mapping[str, Any], nodes: Mapping[str, _NodeEvents], report: Report | None) -> bool:

@@ -30,7 +30,6 @@ from pathlib import Path
 
 import pytest
 from in_process import run_here
-from namespace_nodes import Node, write_target
 
 from nornir_railweave.lab.laboratory import ensure_image
 from railweave.api.lab import image_sources
@@ -41,7 +40,7 @@ NEEDS = {
     "clone": "clone of",
     "lab clone": "Docker",
     "installed": "railweave installed",
-    "node clone": "reaches the node `gpu1`",
+    "root clone": "as root on Linux",
     "YANG clone": "/usr/local/yang-models",
     "switch": "scp switch/sudoers-railweave",
 }
@@ -50,7 +49,7 @@ NEEDS = {
 SETTINGS = {
     "clone": "a fresh clone of this repository, with its environment in .venv",
     "lab clone": "the same; runs with the tests of the lab",
-    "node clone": "a clone with a target production whose node gpu1 is a network namespace",
+    "root clone": "a clone; runs where the simulator may run GPU nodes",
     "YANG clone": "a clone with SONiC's models in yang/, a folder for each release",
     "installed": "an empty folder, and railweave is on the PATH",
     "switch": "the home of a switch's account, with what `railweave init` makes for it; runs with the tests of the lab",
@@ -240,7 +239,6 @@ class Session:
     """A clone that `deployed_clone` made."""
     environ: dict[str, str] = field(init=False)
     folder: Path = field(init=False)
-    nodes: list[Node] = field(init=False, default_factory=list)
     container: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -275,10 +273,9 @@ class Session:
             self.folder.mkdir()
             if "clone" in self.setting:
                 self._clone()
-        if self.setting == "node clone":
-            self.nodes = [Node(self.work / "nodes", "gpu1", "mlx5_")]
-            write_target(self.folder / "inventory" / "production.yml", self.nodes)
-        elif self.setting == "YANG clone":
+        if self.setting == "root clone" and os.geteuid() != 0:
+            pytest.skip("GPU nodes of the simulator need root")
+        if self.setting == "YANG clone":
             if not YANG_MODELS.is_dir() or find_spec("libyang") is None:
                 pytest.skip("needs libyang, and SONiC's YANG models in ../shared/sonic-yang")
             (self.folder / "yang").mkdir()
@@ -320,8 +317,6 @@ class Session:
 
     def close(self) -> None:
         """Stop what the session started."""
-        for node in self.nodes:
-            node.remove()
         if self.container:
             _docker("rm", "-f", self.container)
         for project in {path.parent for path in self.work.rglob(".railweave") if (path / "sim").is_dir()}:

@@ -393,6 +393,13 @@ class Simulation:
         for name in names:
             await self.cluster.power(name, on=powered)
 
+    def _node_status(self) -> dict[str, dict[str, Any]]:
+        """Return the nodes that are machines, with their addresses."""
+        return {
+            name: {"address": self.addresses[name], "port": self.port, "powered": self.network.hosts[name].powered}
+            for name in self.cluster.nodes
+        }
+
     def status(self) -> dict[str, Any]:
         """Return the devices with their addresses and faults."""
         devices = {
@@ -410,6 +417,7 @@ class Simulation:
             "running": True,
             "time_scale": self.clock.scale,
             "devices": devices,
+            "nodes": self._node_status(),
             "node_faults": {
                 name: faults.to_json() for name, faults in self.network.host_faults.items() if faults.armed
             },

@@ -86,6 +86,11 @@ def nodes(ctx: typer.Context) -> Sequence[str]:
     return [host.name for host in fabric.hosts]
 
 
+def devices(ctx: typer.Context) -> Sequence[str]:
+    """Return the switches and GPU nodes of the intent that the line names, or of the only one."""
+    return [*switches(ctx), *nodes(ctx)]
+
+
 def parts(ctx: typer.Context) -> Sequence[str]:
     """Return what can be drawn: the fabric, its pods and stripes, its switches and GPU nodes."""
     from railweave.drawing.views import FABRIC, part_keys

@@ -21,6 +21,13 @@ Device = Annotated[
     str, typer.Argument(metavar="DEVICE", help="A switch, such as pod1-leaf1.", autocompletion=completion.switches)
 ]
 
+SwitchOrNode = Annotated[
+    str,
+    typer.Argument(
+        metavar="DEVICE", help="A switch or node, such as pod1-leaf1 or gpu3.", autocompletion=completion.devices
+    ),
+]
+
 Nodes = Annotated[
     list[str], typer.Argument(metavar="NODE", help="GPU nodes, such as gpu29.", autocompletion=completion.nodes)
 ]
@@ -97,7 +104,7 @@ def down(
 
 
 def status(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
-    """Show the simulated switches and their injected faults."""
+    """Show the simulated switches and nodes, and their injected faults."""
     print_result(api.sim.status(api.open_project(intent or option)), dict, _status_view, as_json=json)
 
 
@@ -112,17 +119,23 @@ def _status_view(status: Mapping[str, Any]) -> "RenderableType":
     for name, device in status["devices"].items():
         faults = ", ".join(fault["kind"] for fault in device.get("faults", ())) or "-"
         table.add_row(name, f"{device['address']}:{device['port']}", faults)
+    node_faults = status.get("node_faults", {})
+    for name, node in status.get("nodes", {}).items():
+        faults = ", ".join(fault["kind"] for fault in node_faults.get(name, ())) or "-"
+        if not node["powered"]:
+            faults = "powered off"
+        table.add_row(name, f"{node['address']}:{node['port']}", faults)
     return table
 
 
 def ssh(
-    device: Device,
+    device: SwitchOrNode,
     command: Annotated[
         list[str] | None, typer.Argument(metavar="COMMAND", help="A command; default: an interactive session.")
     ] = None,
     option: IntentOption = None,
 ) -> int:
-    """Log in to a simulated switch with OpenSSH."""
+    """Log in to a simulated switch or node with OpenSSH."""
     import subprocess
 
     # The status is that of the remote command, for scripts.
@@ -203,7 +216,7 @@ def replace(device: Device, option: IntentOption = None, json: AsJson = False) -
 
 
 def fault(
-    device: Device,
+    device: SwitchOrNode,
     kind: Annotated[
         str,
         typer.Argument(metavar="KIND", help="The fault, such as slow, or `clear`.", autocompletion=completion.faults),

@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _FOLDER = STATE / "sim"
+_NODE_USER = "root"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +195,13 @@ def fault(project: Project, device: str, kind: str, **details: Any) -> None:
 
 @simulator_errors()
 def ssh_command(project: Project, device: str, command: Sequence[str] = ()) -> list[str]:
-    """Return the OpenSSH command that logs in to a simulated switch; raises UsageError for an unknown one."""
+    """Return the OpenSSH command that logs in to a simulated switch or node; raises UsageError for an unknown one."""
     endpoints = control.endpoints(state(project))
+    username = endpoints.username
     endpoint = endpoints.devices.get(device)
+    if endpoint is None and device in endpoints.nodes:
+        endpoint = endpoints.nodes[device]
+        username = _NODE_USER
     if endpoint is None:
         raise UsageError(f"no simulated switch {device!r}; known are {', '.join(endpoints.devices)}")
     if command and command[0].startswith("-"):
@@ -208,7 +213,7 @@ def ssh_command(project: Project, device: str, command: Sequence[str] = ()) -> l
     return [
         "ssh",
         *(word for name, value in options.items() for word in ("-o", f"{name}={value}")),
-        *("-i", endpoints.key_file, "-p", str(endpoint.port), f"{endpoints.username}@{endpoint.address}"),
+        *("-i", endpoints.key_file, "-p", str(endpoint.port), f"{username}@{endpoint.address}"),
         *command,
     ]
 
