@@ -1,6 +1,6 @@
 """`railweave sim`: start, stop and inspect the simulated fabric, log in, move cables, inject faults."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -104,7 +104,7 @@ def down(
 
 
 def status(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
-    """Show the simulated switches and nodes, and their injected faults."""
+    """Show simulated switches and nodes, and injected faults."""
     print_result(api.sim.status(api.open_project(intent or option)), dict, _status_view, as_json=json)
 
 
@@ -117,15 +117,18 @@ def _status_view(status: Mapping[str, Any]) -> "RenderableType":
     for column in ("switch", "address", "faults"):
         table.add_column(column)
     for name, device in status["devices"].items():
-        faults = ", ".join(fault["kind"] for fault in device.get("faults", ())) or "-"
-        table.add_row(name, f"{device['address']}:{device['port']}", faults)
+        table.add_row(name, f"{device['address']}:{device['port']}", _fault_kinds(device.get("faults", ())))
     node_faults = status.get("node_faults", {})
     for name, node in status.get("nodes", {}).items():
-        faults = ", ".join(fault["kind"] for fault in node_faults.get(name, ())) or "-"
+        faults = _fault_kinds(node_faults.get(name, ()))
         if not node["powered"]:
             faults = "powered off"
         table.add_row(name, f"{node['address']}:{node['port']}", faults)
     return table
+
+
+def _fault_kinds(faults: Iterable[Mapping[str, Any]]) -> str:
+    return ", ".join(fault["kind"] for fault in faults) or "-"
 
 
 def ssh(
