@@ -20,6 +20,7 @@ from sonic_sim.line_editor import use_frugal_line_editor
 from sonic_sim.network import end_of
 from sonic_sim.nodes.cluster import Cluster
 from sonic_sim.nodes.login import NodeListener
+from sonic_sim.nodes.tools import not_available
 from sonic_sim.server import DeviceListener
 from sonic_sim.sftp import USER
 from sonic_sim.spec import ConfigDbDocument, SimCable, SimDevice, SimSpec, SimState
@@ -71,7 +72,7 @@ class Simulation:
         self.network = Fabric()
         self.watch = Watch(self.network)
         self.listeners: dict[str, DeviceListener] = {}
-        self.cluster = Cluster(folder / "nodes")
+        self.cluster = Cluster(folder / "nodes", not_available)
         self.addresses: dict[str, str] = {}
         self.fabric = ""
         self.port = 0

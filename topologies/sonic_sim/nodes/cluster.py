@@ -16,13 +16,11 @@ from sonic_sim.nodes.login import NodeListener
 from sonic_sim.nodes.nic import NodeNic
 from sonic_sim.nodes.node import BOOT, Node
 from sonic_sim.nodes.session import environment, inside
-from sonic_sim.nodes.tools import Answer, ToolRequest, Write, not_available
+from sonic_sim.nodes.tools import Answer, ToolRequest, Write
 from sonic_sim.spec import SimHost
 
 # Units that nodes start take CPU; the namespaces of one are made in a few hundredths of a second.
 _BOOTS_AT_ONCE = 4
-# Files show counters this late at most; `ethtool -S` shows those of now.
-_PUBLISH_S = 1.0
 _NEEDED = ("nsenter", "ip")
 # What the programs of a node are run by.
 _ON_A_NODE = ("/usr/bin/python3", "/usr/bin/sleep", "/usr/bin/setsid", "/usr/local")
@@ -42,18 +40,15 @@ def why_not() -> str:
 class Cluster:
     """All nodes of a fabric that are machines; those without NICs are only the far ends of cables."""
 
-    def __init__(self, folder: Path) -> None:
-        """``folder`` keeps their disks."""
+    def __init__(self, folder: Path, answer: Answer) -> None:
+        """``folder`` keeps their disks; ``answer`` answers the tools that ask for the fabric."""
         self.folder = folder
-        # Answers the network tests of nodes.
-        self.answer: Answer = not_available
-        # Called before counters are shown, for who counts only when asked.
-        self.count: Callable[[], None] = lambda: None
+        self._answer = answer
+        # Brings the counters of a node's NICs up to date, for who counts only when asked.
+        self.count: Callable[[str], None] = lambda name: None
         self.nodes: dict[str, Node] = {}
         # Which nodes do not run that should, and why.
         self.problem = ""
-        self._tools_running = 0
-        self._publishing: asyncio.Task[None] | None = None
         self._machines: asyncio.subprocess.Process | None = None
         self._asking = asyncio.Lock()
         self._boots = asyncio.Semaphore(_BOOTS_AT_ONCE)
@@ -118,34 +113,15 @@ class Cluster:
         """Answer a tool; counters that it asks for are those of now."""
         node = self.nodes[request.node]
         if request.argv[0] == "ethtool":
-            self.count()
+            self.count(request.node)
             node.publish()
             write(json.dumps({"stdout": node.statistics(request.argv[-1])}).encode() + b"\n")
             return 0
         node.forget_settings()
-        self._tools_running += 1
-        if self._publishing is None:
-            self._publishing = asyncio.create_task(self._publish())
-        try:
-            return await self.answer(request, write)
-        finally:
-            self._tools_running -= 1
-
-    async def _publish(self) -> None:
-        """Show counters in the files of the nodes while tools run, and once more after that."""
-        running = True
-        while running:
-            running = self._tools_running > 0
-            await asyncio.sleep(_PUBLISH_S)
-            self.count()
-            for node in self.nodes.values():
-                node.publish()
-        self._publishing = None
+        return await self._answer(request, write)
 
     async def stop(self) -> None:
         """End all nodes; nothing of them is left but their disks."""
-        if self._publishing is not None:
-            self._publishing.cancel()
         await asyncio.gather(*(node.lose_power() for node in self.nodes.values()))
         self.nodes.clear()
         if self._machines is not None and self._machines.stdin is not None:
