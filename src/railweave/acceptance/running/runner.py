@@ -357,7 +357,7 @@ class AcceptanceRunner:
         before = self.prepared[node].document.get("boot")
         if before and answer.document.get("boot") != before:
             return "it was rebooted while tests ran"
-        return "its tests ended before this round"
+        return "somebody ended its tests before this round"
 
     def _repeat_disturbed(self, rounds: Sequence[AcceptanceRound]) -> None:
         """Note the rounds of a block in which somebody else used the fabric."""

@@ -517,10 +517,10 @@ def lines_of(path: str) -> Any:
 
 
 def boot_id() -> str:
-    """Return the kernel's id of this boot."""
+    """Return the kernel's id of this boot, with the start of the first process: a container has its own."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
+            return f"{file.read().strip()} {started_at(1)}"
     except OSError:
         return ""
 
