@@ -75,6 +75,13 @@ class Pair:
     head: Mapping[str, Any] = field(default_factory=dict)
     beside: Mapping[str, bytes] = field(default_factory=dict)
     entry: int = 0
+    # One of the document's fabrics, if it has several.
+    fabric: str = ""
+
+    @property
+    def file(self) -> str:
+        """Return the name of the file, with that of the fabric."""
+        return f"lab.yml#{self.fabric}".rstrip("#")
 
     def texts(self, leaf: str) -> tuple[str, str]:
         """Return both intents."""
@@ -170,6 +177,17 @@ _TWO_OF_A_STRIPE = {
     "topology.leaf.count": "auto",
     "topology.reserve.leaves": 8,
     "topology.oversubscription": "8:1",
+}
+_FABRICS: Document = {
+    **{key: LAB[key] for key in ("fabric", "workload")},
+    "nodes": [
+        {"name": "gpu", "count": 4, "gpus": 2, "nics": [{"fabric": name, **_NICS} for name in ("backend", "storage")]}
+    ],
+    "fabrics": {name: {"topology": LAB["topology"]} for name in ("backend", "storage")},
+}
+_TENANTS = {
+    "tenants": [{"name": "first", "nodes": ["gpu1-2"]}, {"name": "second", "nodes": ["gpu3-4"]}],
+    "sonic.acl_rules": 64,
 }
 _OWN_UPLINKS = {**_TWO_LEAVES, "nodes.1.leaf": {"model": "sonic-vs", "links_per_pair": 2, "reserve": 2}}
 
@@ -292,6 +310,12 @@ PAIRS: Mapping[str, Pair] = {
         both={"topology.leaf.model": "nvidia-sn4700", "topology.spine.model": "nvidia-sn4700"},
         was="traditional",
     ),
+    "sonic.acl_rules": Pair(512, was=256),
+    "tenants[].name": Pair("other", both=_TENANTS),
+    "tenants[].nodes": Pair(["gpu1"], both=_TENANTS),
+    "tenants[].fabrics": Pair(["storage"], document=_FABRICS, both=_TENANTS, fabric="backend"),
+    "tenants[].isolation": Pair("filtered", both=_TENANTS),
+    "tenants[].reaches": Pair(["second"], both=_TENANTS),
     "mtu.fabric": Pair(9216),
     "mtu.hosts": Pair(8000),
     "cabling.host.length_m": Pair(45),

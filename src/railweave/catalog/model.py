@@ -49,6 +49,8 @@ class Asic(NamedTuple):
     hash_fields: bool = False
     # None where no release of the community trims on it.
     trimming: TrimmingSupport | None = None
+    # The rules that an ingress ACL table of its own holds in SONiC.
+    acl_rules: int | None = None
 
     @property
     def trims_from(self) -> str:

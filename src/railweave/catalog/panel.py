@@ -124,6 +124,7 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker
         trims_from=model.asic.trims_from,
         ecmp_limit=hwsku.ecmp_members or model.asic.ecmp_limit,
         card_cages=model.card_cages,
+        acl_rules=model.asic.acl_rules,
     )
 
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from railweave.catalog.model import Housing
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.racks import Rack, RackLayout, RackPlace, Trunks, top_mm
-from railweave.intent.racks import Placed, names_in_range
+from railweave.fabric.ranges import expanded
+from railweave.intent.racks import Placed
 from railweave.intent.racks import Racks as RacksIntent
 from railweave.wording import compact, counted, natural_key, suggestion
 
@@ -143,9 +144,7 @@ def _names_of(text: str, existing: Collection[str]) -> Sequence[str]:
         stem = text[:-1]
         numbered = (name for name in existing if name.startswith(stem) and name[len(stem) :].isdecimal())
         return tuple(sorted(numbered, key=natural_key)) or (text,)
-    if text in existing:
-        return (text,)
-    return names_in_range(text)
+    return expanded(text, existing)
 
 
 def _entries(

@@ -46,6 +46,8 @@ class Panel(NamedTuple):
     ecmp_limit: int | None = None
     # The number of cages of a line card; 0 for a switch without.
     card_cages: int = 0
+    # The rules that an ingress ACL table holds; None if no source states it.
+    acl_rules: int | None = None
 
     @property
     def is_model(self) -> bool:

@@ -262,11 +262,12 @@ class BufferModel(StrEnum):
 
 
 class SonicPolicy(NamedTuple):
-    """The SONiC release that the switches run, by its name as written, and the buffer model; None is the platform's
-    default."""
+    """The SONiC release that the switches run, by its name as written, the buffer model (None is the platform's
+    default) and the rules that an ACL table of the leaves holds (None is what the catalog states)."""
 
     release: str = DEFAULT_RELEASE
     buffer_model: BufferModel | None = None
+    acl_rules: int | None = None
 
 
 class MarkingPreset(NamedTuple):
@@ -300,6 +301,16 @@ class FailureFloors(NamedTuple):
     pair: FailureFloor = FailureFloor()
 
 
+class Tenant(NamedTuple):
+    """A tenant as the intent states it: its nodes (names and ranges), the fabrics that it is in (empty: all), and the
+    tenants whose nodes its own reach and are reached by."""
+
+    name: str
+    nodes: tuple[str, ...]
+    fabrics: tuple[str, ...] = ()
+    reaches: tuple[str, ...] = ()
+
+
 class Policies(NamedTuple):
     """Everything in the intent that devices' configurations depend on besides their links."""
 
@@ -319,3 +330,5 @@ class Policies(NamedTuple):
     # What `check` demands of the failure analysis (T-13).
     floors: FailureFloors = FailureFloors()
     acceptance: AcceptancePolicy = AcceptancePolicy()
+    # Empty: every node reaches every other.
+    tenants: tuple[Tenant, ...] = ()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-_KEYS_OF_FILE = ("fabrics", "nodes")
+_KEYS_OF_FILE = ("fabrics", "nodes", "tenants")
 _SECTION = (
     "The keys of one of several fabrics; those at the top level hold where it does not state them. Pools and AS numbers"
     " that it does not state are free beside those of the fabrics above."

@@ -18,6 +18,8 @@ from railweave.wording import counted, either, nearest
 MOST_LETTERS = 11
 _NAME = re.compile(rf"[a-z]{{1,{MOST_LETTERS}}}")
 _KEYS_OF_FABRIC = ("topology", "addressing")
+# Keys that a section of `fabrics` cannot have, and what of theirs names fabrics instead.
+_KEYS_OF_ALL_FABRICS = {"nodes": "its `nics`", "tenants": "their `fabrics`"}
 # The place of a node in a fabric: keys of an entry of nodes in a file with one fabric, of a group of NICs here.
 _KEYS_OF_GROUP = ("first_stripe", "stripe", "share_leaves", "leaf")
 
@@ -149,9 +151,10 @@ def _section_structure(document: Document, name: str, section: Value) -> Iterato
     if "topology" not in section:
         fix = "add `topology`: the shape of the fabric"
         yield error("RW011", f"key `topology` is missing in `{path}`", where, fix=fix)
-    if "nodes" in section:
-        fix = "`nodes` belongs in the top level; its `nics` name the fabrics"
-        yield error("RW010", f"unknown key `nodes` in `{path}`", document.keys[f"{path}.nodes"], fix=fix)
+    for key, names_fabrics in _KEYS_OF_ALL_FABRICS.items():
+        if key in section:
+            fix = f"`{key}` belongs in the top level; {names_fabrics} name the fabrics"
+            yield error("RW010", f"unknown key `{key}` in `{path}`", document.keys[f"{path}.{key}"], fix=fix)
 
 
 def _entry_structure(

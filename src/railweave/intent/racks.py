@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from railweave.fabric.ranges import RANGE
 from railweave.intent.keys import Keys, default, key, unset
 from railweave.intent.kinds import Kind, Text, Whole, refuse, shown
 
-RANGE = re.compile(r"(?P<stem>.*?)(?P<first>[0-9]{1,6})-(?P<last>[0-9]{1,6})")
 _METERS = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,3})?")
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62})"
 # As many as one entry of nodes may have.
@@ -75,16 +75,6 @@ class Names(Kind):
         """Return text, or a list of text."""
         text = {"type": "string", "pattern": f"^{self.pattern}$", "examples": [self.example]}
         return {"anyOf": [text, {"type": "array", "minItems": 1, "items": text}]}
-
-
-def names_in_range(text: str) -> tuple[str, ...]:
-    """Return the names of a range in its order; the text itself if it is not a range, or runs backwards."""
-    match = RANGE.fullmatch(text)
-    if match is None or int(match["last"]) < int(match["first"]):
-        return (text,)
-    numbers = range(int(match["first"]), int(match["last"]) + 1)
-    width = len(match["first"])
-    return tuple(f"{match['stem']}{number:0{width}}" for number in numbers)
 
 
 RowName = Annotated[str, Text(what="a name of a row", pattern=_NAME, example="a")]

@@ -46,6 +46,7 @@ from railweave.intent.model import ClassName, FabricName, Intent, Nodes, Topolog
 from railweave.intent.notations import Ipv6Prefix, Prefix, Release
 from railweave.intent.presets import PresetName, marking_of, preset_classes
 from railweave.intent.racks import Racks
+from railweave.intent.tenants import TenantKeys
 
 SCHEMA_ID = "urn:railweave:intent:1"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -240,6 +241,9 @@ class SonicKeys(Keys):
     buffer_model: Annotated[BufferModel | None, Word(words=BufferModel, what="buffer model", auto=True)] = default(
         "auto", "traditional: headroom from a table; dynamic: the switch computes it; auto is what the platform ships"
     )
+    acl_rules: Annotated[int | None, Whole(least=16, most=65_536, auto=True)] = default(
+        "auto", "rules that an ingress ACL table of the leaves holds; auto is what the catalog states of their ASIC"
+    )
 
 
 class MtuKeys(Keys):
@@ -311,6 +315,9 @@ class IntentKeys(Keys):
     racks: Racks | None = unset("where nodes and switches stand; gives each cable a length of its own")
     management: ManagementKeys | None = unset("the out-of-band management network: addresses and cables of its ports")
     hosts: HostsKeys = section(HostsKeys, "how the GPU nodes are set up")
+    tenants: tuple[TenantKeys, ...] = default(
+        [], "the teams that share the fabric: leaves let each node reach its tenant and those that this one reaches"
+    )
     overrides: Mapping[str, ScopeRows] = Field(
         default={}, description="CONFIG_DB rows that railweave does not know, by role (leaf, spine) or device name"
     )
@@ -341,6 +348,7 @@ class IntentKeys(Keys):
             edge_guard=self.edge_guard,
             floors=self.failures.floors(),
             acceptance=self.acceptance.policy(),
+            tenants=tuple(tenant.policy() for tenant in self.tenants),
         )
 
     def intent(self, places: Mapping[str, Where], file: str, sha256: str) -> Intent:

@@ -32,7 +32,7 @@ OTHERS = sorted(PAIRS.keys() - {*SAMPLE, *MODELS})
 
 def fabrics_of(leaf: str) -> tuple[Fabric, Fabric]:
     pair = PAIRS[leaf]
-    base, head = (design_text(text, "lab.yml", lambda name: (name, pair.beside[name])) for text in pair.texts(leaf))
+    base, head = (design_text(text, pair.file, lambda name: (name, pair.beside[name])) for text in pair.texts(leaf))
     return base.fabric, head.fabric
 
 

@@ -23,7 +23,7 @@ from railweave.templates import Templates, find_templates
 
 def fabrics_of(leaf: str) -> tuple[Fabric, Fabric]:
     pair = PAIRS[leaf]
-    base, head = (design_text(text, "lab.yml", lambda name: (name, pair.beside[name])) for text in pair.texts(leaf))
+    base, head = (design_text(text, pair.file, lambda name: (name, pair.beside[name])) for text in pair.texts(leaf))
     return base.fabric, head.fabric
 
 

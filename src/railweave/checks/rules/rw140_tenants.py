@@ -1,0 +1,121 @@
+"""Tenants are apart only if every node is in one of them at most, and every name in them exists: a node in two would
+join what has to be kept apart."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.diagnostics import Severity
+from railweave.fabric.policy import Tenant
+from railweave.fabric.ranges import expanded
+from railweave.fabric.tenants import tenants_in
+from railweave.intent.model import Intent
+from railweave.wording import compact, either, suggestion
+
+RULE = rule(
+    "RW140",
+    "tenants name nodes and tenants of the intent, and a node is in one of them",
+    __doc__,
+    "tenants: [{name: research, nodes: gpu1-16}, {name: product, nodes: gpu16-32, reaches: [stroage]}]",
+)
+
+
+@RULE.on_intent
+def named(intent: Intent) -> Breaches:
+    """Look for names that the intent does not have, or has twice."""
+    tenants = intent.policies.tenants
+    nodes = _node_names((intent, *intent.others))
+    names = [tenant.name for tenant in tenants]
+    for index, tenant in enumerate(tenants):
+        path = f"tenants[{index}]"
+        if tenant.name in names[:index]:
+            yield Breach(f"{path}.name", f"two tenants are named `{tenant.name}`", "give each a name of its own")
+        yield from _unknown_nodes(tenant, path, nodes)
+        yield from _unknown_tenants(tenant, path, names)
+        yield from _unknown_fabrics(intent, tenant, path)
+
+
+@RULE.on_intent
+def apart(intent: Intent) -> Breaches:
+    """Look for nodes in two tenants of this fabric, and for nodes in none."""
+    part = ""
+    if intent.part is not None:
+        part = intent.part.name
+    tenants = tenants_in(intent.policies.tenants, part)
+    if not tenants:
+        return
+    nodes = _node_names([intent])
+    owner_of: dict[str, str] = {}
+    for tenant in tenants:
+        path = f"tenants[{intent.policies.tenants.index(tenant)}].nodes"
+        for other, names in _shared(tenant, nodes, owner_of).items():
+            message = f"{_are(names)} in tenant `{other}` and in `{tenant.name}`"
+            yield Breach(path, message, f"leave {compact(names)} in one of them; `reaches` lets tenants meet")
+    alone = [node for node in nodes if node not in owner_of]
+    if alone:
+        message = f"{_are(alone)} in no tenant, and cut off from all other nodes"
+        yield Breach("tenants", message, "add them to a tenant, unless they wait for one", Severity.WARNING)
+
+
+def _shared(tenant: Tenant, nodes: Mapping[str, None], owner_of: dict[str, str]) -> dict[str, list[str]]:
+    """Return the nodes of a tenant that others have too, by these; the rest is added to ``owner_of``."""
+    shared: dict[str, list[str]] = {}
+    for node in chain.from_iterable(expanded(text, nodes) for text in tenant.nodes):
+        owner = owner_of.setdefault(node, tenant.name)
+        if owner != tenant.name:
+            shared.setdefault(owner, []).append(node)
+    return shared
+
+
+def _node_names(intents: Iterable[Intent]) -> Mapping[str, None]:
+    """Return the names of all nodes of some fabrics, in the order of the intent."""
+    return {
+        f"{entry.name}{number + 1}": None
+        for intent in intents
+        for entry in intent.nodes
+        for number in range(entry.count)
+    }
+
+
+def _unknown_nodes(tenant: Tenant, path: str, nodes: Mapping[str, None]) -> Iterator[Breach]:
+    for index, text in enumerate(tenant.nodes):
+        unknown = [name for name in expanded(text, nodes) if name not in nodes]
+        if not unknown:
+            continue
+        message = f"tenant `{tenant.name}`: {_are(unknown)} not among the nodes of the intent"
+        fix = f"{suggestion(unknown[0], list(nodes))}the intent has {compact(nodes)}"
+        place = f"{path}.nodes[{index}]"
+        yield Breach(place, message, fix)
+
+
+def _unknown_tenants(tenant: Tenant, path: str, names: list[str]) -> Iterator[Breach]:
+    for index, other in enumerate(tenant.reaches):
+        place = f"{path}.reaches[{index}]"
+        if other == tenant.name:
+            yield Breach(place, f"tenant `{other}` reaches itself", "leave it out: its nodes reach each other anyway")
+        elif other not in names:
+            choices = either([f"`{name}`" for name in names if name != tenant.name])
+            fix = f"{suggestion(other, names)}write {choices or 'the name of another tenant'}"
+            yield Breach(place, f"tenant `{tenant.name}` reaches `{other}`, which is no tenant", fix)
+
+
+def _unknown_fabrics(intent: Intent, tenant: Tenant, path: str) -> Iterator[Breach]:
+    if intent.part is None:
+        if tenant.fabrics:
+            message = f"tenant `{tenant.name}` names fabrics, and the intent has one"
+            yield Breach(f"{path}.fabrics", message, "leave out `fabrics`")
+        return
+    parts = [fabric.part.name for fabric in (intent, *intent.others) if fabric.part is not None]
+    for index, name in enumerate(tenant.fabrics):
+        if name not in parts:
+            fix = f"{suggestion(name, parts)}write {either([f'`{part}`' for part in sorted(parts)])}"
+            message = f"tenant `{tenant.name}` is in `{name}`, which is no fabric of the intent"
+            yield Breach(f"{path}.fabrics[{index}]", message, fix)
+
+
+def _are(names: list[str]) -> str:
+    """Return names with their verb: ``gpu1 is``, ``gpu1 to gpu4 are``."""
+    verb = "are"
+    if len(names) == 1:
+        verb = "is"
+    return f"{compact(names)} {verb}"
