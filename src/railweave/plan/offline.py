@@ -98,7 +98,7 @@ class _Differences:
         if old is None:
             return self._diff(RunningConfig({}, ""), after.device(switch))
         frr = self._frr(old, switch)
-        if not self._same_own and before.own(old) != after.own(switch):
+        if self._own_differs(old, switch):
             return self._compared(old, switch, frr)
         shared_before = before.shared(old)
         shared_after = after.shared(switch)
@@ -124,6 +124,18 @@ class _Differences:
         if kind not in self._cached:
             self._cached[kind] = self._compared(old, switch, None)
         return self._cached[kind]
+
+    def _own_differs(self, old: Switch, switch: Switch) -> bool:
+        """Tell whether a switch has other values of its own, or lets other packets pass on its node ports."""
+        before = self._before
+        after = self._after
+        if not self._same_own and before.own(old) != after.own(switch):
+            return True
+        if not before.tenancy and not after.tenancy:
+            return False
+        filter_before = before.node_filter(old, before.shared(old), before.own(old))
+        filter_after = after.node_filter(switch, after.shared(switch), after.own(switch))
+        return filter_before != filter_after
 
     def _frr(self, old: Switch, switch: Switch) -> _Texts | None:
         """Return the FRR files, None where they are the same; without sessions that both have, where the lines of these

@@ -6,9 +6,10 @@ addresses, is left out: it may match or not.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from railweave.sonic.ownership import TENANT_DENY, TENANT_FILTERS
 from railweave.sonic.resolved import ResolvedTables, text
 from railweave.sonic.rows import Fields, Value, number
 
@@ -93,10 +94,7 @@ class Rewritten(NamedTuple):
 def dropping(read: ResolvedTables, packet: Packet) -> Iterator[Dropped]:
     """Yield the rules of data-plane ACLs that drop ``packet`` or redirect it."""
     for table, rules in _tables(read):
-        first = next(((key, row) for key, row in rules if _matches(row, packet)), None)
-        if first is None:
-            continue
-        key, row = first
+        key, row = _deciding(rules, packet)
         action = text(row.get("PACKET_ACTION")) or ""
         elsewhere = _redirected(action, row)
         if action.upper() == "DROP" or elsewhere:
@@ -104,6 +102,22 @@ def dropping(read: ResolvedTables, packet: Packet) -> Iterator[Dropped]:
             if isinstance(ports, str):
                 ports = tuple(ports.split(","))
             yield Dropped(key, frozenset(ports), elsewhere)
+
+
+def _deciding(rules: Iterable[tuple[str, Fields]], packet: Packet) -> tuple[str, Fields]:
+    """Return the key and the fields of the first rule that matches every packet of the kind, empty ones without it.
+
+    The last rule of the tenants' filter does not decide over packets that rules before it may let pass.
+    """
+    may_pass = False
+    for key, row in rules:
+        table, _, name = key.partition("|")
+        if _matches(row, packet):
+            if may_pass and table in TENANT_FILTERS and name == TENANT_DENY:
+                return "", {}
+            return key, row
+        may_pass |= row.get("PACKET_ACTION") == "FORWARD" and _may_match(row, packet)
+    return "", {}
 
 
 def _redirected(action: str, rule: Fields) -> str:

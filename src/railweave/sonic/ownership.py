@@ -1,8 +1,8 @@
 """Which tables, rows and fields of a switch are ours: we own tables, not devices.
 
 Everything else is unmanaged: kept, counted and shown. Of any other table only the rows that the intent states
-(overrides) are ours. Management addresses, AAA, SNMP, syslog, NTP and features are never ours; of the ACLs only the
-edge guard is.
+(overrides) are ours. Management addresses, AAA, SNMP, syslog, NTP and features are never ours; of the ACLs only that
+of node ports is: the edge guard, or the filters of tenants with it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -75,7 +75,26 @@ EDGE_GUARD = "RAILWEAVE_EDGE"
 EDGE_GUARD_V4V6 = "RAILWEAVE_EDGE_V4V6"
 """The same where nodes send IPv6. It needs another type: orchagent does not follow a type's row that changes
 (sonic-swss orchagent/aclorch.cpp addAclTableType)."""
-EDGE_GUARDS = frozenset({EDGE_GUARD, EDGE_GUARD_V4V6})
+TENANT_FILTER = "RAILWEAVE_TENANTS"
+"""The ACL of node ports where the intent has tenants; it holds the edge guard's rules too."""
+TENANT_DENY = "deny"
+"""The rule of that ACL that drops what no other rule lets pass."""
+
+
+def tenant_filter(*, guards: bool, has_ipv6: bool) -> str:
+    """Return the name of the tenants' ACL, another one for each set of matches that its type has."""
+    name = TENANT_FILTER
+    if guards:
+        name += "_EDGE"
+    if has_ipv6:
+        name += "_V4V6"
+    return name
+
+
+TENANT_FILTERS = frozenset(
+    tenant_filter(guards=guards, has_ipv6=ipv6) for guards in (False, True) for ipv6 in (False, True)
+)
+EDGE_GUARDS = frozenset({EDGE_GUARD, EDGE_GUARD_V4V6}) | TENANT_FILTERS
 EDGE_TABLES = frozenset({"ACL_RULE", "ACL_TABLE", "ACL_TABLE_TYPE"})
 SYSTEM_DEFAULTS = "SYSTEM_DEFAULTS"
 """On-off settings of SONiC, of which BFD needs one; it stays where the intent no longer has BFD, as others may use

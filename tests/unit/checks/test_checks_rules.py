@@ -106,6 +106,11 @@ ADVICE = {
         " ends joins these",
         "cabling.leaf_spine.media",
     ),
+    "RW141": (
+        "error: the tenants need 69 rules on pod1-leaf1, of 16 that an ACL table holds (4 leaves over it:"
+        " pod1-leaf1…4)",
+        "tenants",
+    ),
     "L-4": (
         "info: leaves spread flows over 15 uplinks, an odd count: the load stays uneven",
         "topology.spine.count",

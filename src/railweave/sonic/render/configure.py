@@ -7,7 +7,7 @@ fabric changes only the switches and ports that the new cables meet.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, groupby
 from operator import attrgetter
 
@@ -15,6 +15,7 @@ from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.fabric.devices import Switch
 from railweave.fabric.model import Fabric
+from railweave.fabric.tenants import Tenancy
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
 from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.render.edge_guard import edge_guard_rows
@@ -25,6 +26,7 @@ from railweave.sonic.render.own import Own, Owner, Use, use_of
 from railweave.sonic.render.panel_rows import PanelRows, panel_rows, use_blocks
 from railweave.sonic.render.ports import Attachment, link_rows, loopback_rows, used_port_row
 from railweave.sonic.render.secret_rows import resolved
+from railweave.sonic.render.tenant_filters import tenant_filter_rows
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Row, TableRows
 from railweave.templates import Templates
 
@@ -115,8 +117,27 @@ class Configurator:
             *self._of_use(switch, shared, own.used),
             self._owner.neighbors(own.used),
             *_blocks_of_one(shared, own),
+            *_by_table(self.node_filter(switch, shared, own)),
         ]
         return tuple(sorted((block for block in blocks if block.rows), key=lambda block: block.table))
+
+    @cached_property
+    def tenancy(self) -> Tenancy:
+        """Return the tenants of the fabric."""
+        return Tenancy(self.fabric)
+
+    def node_filter(self, switch: Switch, shared: PanelRows, own: Own) -> tuple[Row, ...]:
+        """Return the rows of the ACL on the node ports of ``switch``, none without one."""
+        if not switch.tier.attaches_nodes:
+            return ()
+        if not shared.guarded and not self.tenancy:
+            return ()
+        ports = [attachment.port.name for attachment in own.used if attachment.is_host]
+        if not self.tenancy:
+            return tuple(edge_guard_rows(ports, shared.guarded, has_ipv6=shared.nodes_have_ipv6))
+        return tuple(
+            tenant_filter_rows(self.tenancy, switch, shared.guarded, has_ipv6=shared.nodes_have_ipv6, ports=ports)
+        )
 
     def _of_use(self, switch: Switch, shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows, ...]:
         """Return the tables that follow from the ports in use and the lengths of their cables."""
@@ -169,11 +190,13 @@ def _blocks_of_one(shared: PanelRows, own: Own) -> Iterator[TableRows]:
         "LOOPBACK_INTERFACE": loopback_rows(own.loopback),
         "PORT": _port_table(shared, used),
     }
-    if shared.guarded:
-        ports = [attachment.port.name for attachment in used if attachment.is_host]
-        guard_rows = edge_guard_rows(ports, shared.guarded, has_ipv6=shared.guards_ipv6)
-        tables |= {table: tuple(rows) for table, rows in groupby(guard_rows, key=attrgetter("table"))}
     yield from (TableRows(table, tuple(rows), False) for table, rows in tables.items())
+
+
+def _by_table(rows: Iterable[Row]) -> Iterator[TableRows]:
+    """Yield rows that come table by table as tables that no other switch has."""
+    for table, table_rows in groupby(rows, key=attrgetter("table")):
+        yield TableRows(table, tuple(table_rows), False)
 
 
 _latest: Configurator | None = None

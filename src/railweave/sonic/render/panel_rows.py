@@ -138,7 +138,7 @@ class PanelRows(NamedTuple):
     settings: Fields
     # Code points against which the edge guard protects the ports of nodes, and whether nodes send IPv6.
     guarded: tuple[int, ...]
-    guards_ipv6: bool
+    nodes_have_ipv6: bool
 
 
 def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> PanelRows:
@@ -178,7 +178,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
         daemons=(BFD_ROW,) if policies.bgp.bfd else (),
         settings=shared_settings(panel, tier, buffer_model),
         guarded=_guarded(tier, policies),
-        guards_ipv6=policies.addressing.hosts_ipv6 is not None,
+        nodes_have_ipv6=policies.addressing.hosts_ipv6 is not None,
     )
 
 

@@ -1,0 +1,142 @@
+"""The ACL that keeps tenants apart: on the ports of nodes, what a node may send, and nothing else.
+
+One table is bound to all node ports of a leaf, so that a node that changes its tenant changes rules and no binding: a
+port is never without a filter, and orchagent removes a table before it binds it anew (sonic-swss orchagent/aclorch.cpp
+updateAclTable). A rule matches the ports of a tenant's nodes, the prefix of their own addresses and a prefix that they
+reach; IN_PORTS keeps a node from sending in the name of another tenant. Whatever no rule matches is dropped, also
+towards the addresses of switches: of these a node reaches the leaf's end of its tenant's links alone. Every packet
+enters the fabric through a node port, so no filter at egress is needed.
+
+The key of a rule follows from what it matches: orchagent replaces a rule whose fields change by removing it first, so a
+changed rule is another rule, which is added before the old one goes. ``acl-loader`` counts priorities down from 10,000
+and gives its default rule 1 (sonic-utilities acl_loader/main.py, deny_rule); orchagent tries the highest first.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+
+from railweave.fabric.devices import Switch
+from railweave.fabric.policy import Pool
+from railweave.fabric.tenants import IPV4_BITS, Source, Tenancy
+from railweave.sonic.acl import ICMP, NEEDED_ICMP6, ROCE_PORT, UDP
+from railweave.sonic.ownership import TENANT_DENY, tenant_filter
+from railweave.sonic.rows import Fields, Row
+
+_WHY = "Nodes reach their own tenant and those that it reaches, and nothing else (tenants; check RW140)."
+_WHY_RULE = "{} (tenants)."
+
+_LINK_PRIORITY = 50
+_MARKED_PRIORITY = 40
+_GUARD_PRIORITY = 30
+_REACH_PRIORITY = 20
+_DENY_PRIORITY = 1
+
+# Neighbor discovery: link-local and multicast addresses of the link, which are never routed (RFC 4291).
+_LINK_SCOPES = (("link-local", "fe80::/10"), ("link-multicast", "ff02::/16"))
+_KEYS = {IPV4_BITS: ("SRC_IP", "DST_IP", "IPV4ANY")}
+_KEYS_IPV6 = ("SRC_IPV6", "DST_IPV6", "IPV6ANY")
+# What nodes may send with the notifications' code point (``edge_guard``); they have no BGP sessions across tenants.
+_MARKED = (
+    ("icmp", {"IP_PROTOCOL": str(ICMP)}),
+    ("roce", {"IP_PROTOCOL": str(UDP), "L4_DST_PORT": str(ROCE_PORT)}),
+)
+_MARKED_IPV6 = (
+    *((f"icmp6-{kind}", {"ICMPV6_TYPE": str(kind)}) for kind in NEEDED_ICMP6),
+    ("roce", {"L4_DST_PORT": str(ROCE_PORT)}),
+)
+_REACH_MATCHES = ("DST_IP", "IN_PORTS", "IP_TYPE", "SRC_IP")
+_REACH_MATCHES_IPV6 = ("DST_IPV6", "SRC_IPV6")
+_GUARD_MATCHES = ("DSCP", "IP_PROTOCOL", "L4_DST_PORT")
+
+
+def tenant_filter_rows(
+    tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ipv6: bool, ports: Sequence[str]
+) -> Iterator[Row]:
+    """Yield the rows of a leaf's filter; none without node ports.
+
+    ``guarded`` are the code points of the edge guard, ``ports`` the leaf's node ports.
+    """
+    if not ports:
+        return
+    name = tenant_filter(guards=bool(guarded), has_ipv6=has_ipv6)
+    matches = [*_REACH_MATCHES]
+    if has_ipv6:
+        matches += _REACH_MATCHES_IPV6
+    if guarded:
+        matches += _GUARD_MATCHES
+    if guarded and has_ipv6:
+        matches.append("ICMPV6_TYPE")
+    kind = {"ACTIONS": ("PACKET_ACTION",), "BIND_POINTS": ("PORT",), "MATCHES": tuple(sorted(matches))}
+    yield Row("ACL_TABLE_TYPE", name, kind, _WHY)
+    table: Fields = {"policy_desc": "tenants", "ports": tuple(ports), "stage": "ingress", "type": name}
+    yield Row("ACL_TABLE", name, table, _WHY)
+    # In the order of their names, the last one drops: nothing is dropped before all else is allowed.
+    for key, fields, about in sorted(_rules(tenancy, leaf, guarded, has_ipv6=has_ipv6), key=lambda rule: rule[0]):
+        yield Row("ACL_RULE", f"{name}|{key}", fields, _WHY_RULE, about)
+
+
+def rule_count(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ipv6: bool) -> int:
+    """Return how many rules a leaf's filter has, without making them."""
+    count = 1 + len(guarded)
+    if has_ipv6:
+        count += len(_LINK_SCOPES)
+    for tenant, sources in tenancy.sources(leaf).items():
+        prefixes = [prefix.bits for reached in tenancy.reach[tenant] for prefix in tenancy.prefixes[reached]]
+        for source in sources:
+            bits = source.prefix.bits
+            count += prefixes.count(bits) * (1 + len(guarded) * len(_marked_packets(bits)))
+    return count
+
+
+_NamedRule = tuple[str, Fields, str]
+"""The name of a rule, its fields, and what it does."""
+
+
+def _rules(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ipv6: bool) -> Iterator[_NamedRule]:
+    for tenant, sources in tenancy.sources(leaf).items():
+        for reached in tenancy.reach[tenant]:
+            about = f"Nodes of {tenant} at this leaf reach those of {reached}"
+            for source, prefix in product(sources, tenancy.prefixes[reached]):
+                if source.prefix.bits == prefix.bits:
+                    name = f"allow.{tenant}.{reached}.{_word(source.prefix)}.{_word(prefix)}"
+                    match = _match(leaf, source, prefix)
+                    yield name, {**match, **_forward(_REACH_PRIORITY)}, about
+                    yield from _marked(name, match, prefix, guarded, about)
+    for dscp in guarded:
+        drop = {"DSCP": str(dscp), "PACKET_ACTION": "DROP", "PRIORITY": str(_GUARD_PRIORITY)}
+        yield f"{TENANT_DENY}-{dscp}", drop, "Only notifications and ICMP may use the strict queue from node ports"
+    if has_ipv6:
+        for scope, prefix_text in _LINK_SCOPES:
+            fields = {"DST_IPV6": prefix_text, "IP_TYPE": "IPV6ANY", **_forward(_LINK_PRIORITY)}
+            yield f"allow-{scope}", fields, "Neighbor discovery stays on the link"
+    # ARP and LLDP are no IP.
+    deny = {"IP_TYPE": "IP", "PACKET_ACTION": "DROP", "PRIORITY": str(_DENY_PRIORITY)}
+    yield TENANT_DENY, deny, "Whatever no rule lets pass is dropped"
+
+
+def _marked(name: str, match: Fields, prefix: Pool, guarded: Iterable[int], about: str) -> Iterator[_NamedRule]:
+    """Yield the rules that let notifications of a tenant pass the edge guard."""
+    for dscp, (packet, fields) in product(guarded, _marked_packets(prefix.bits)):
+        marked = {**match, "DSCP": str(dscp), **fields, **_forward(_MARKED_PRIORITY)}
+        yield f"{name}.{dscp}-{packet}", marked, about
+
+
+def _marked_packets(bits: int) -> tuple[tuple[str, dict[str, str]], ...]:
+    if bits == IPV4_BITS:
+        return _MARKED
+    return _MARKED_IPV6
+
+
+def _match(leaf: Switch, source: Source, prefix: Pool) -> dict[str, str]:
+    source_key, destination_key, kind = _KEYS.get(prefix.bits, _KEYS_IPV6)
+    ports = ",".join(leaf.panel.ports[port].name for port in source.ports)
+    return {source_key: str(source.prefix), destination_key: str(prefix), "IN_PORTS": ports, "IP_TYPE": kind}
+
+
+def _forward(priority: int) -> dict[str, str]:
+    return {"PACKET_ACTION": "FORWARD", "PRIORITY": str(priority)}
+
+
+def _word(prefix: Pool) -> str:
+    """Return a prefix as part of a key, which has neither slashes nor colons."""
+    return str(prefix).replace("/", "_").replace(":", "-")
