@@ -81,6 +81,7 @@ def drift(project: Project, target: str, *, ignore: Path | None = None, today: d
     # Imported late: a verification makes no plan.
     from railweave.api.plans import as_warnings
     from railweave.plan.drift import judge, load_rules
+    from railweave.plan.leaks import leak_warnings, leaks_before
 
     rules = load_rules(ignore) if ignore else ()
     fabric = live_fabric(project, target)
@@ -88,4 +89,6 @@ def drift(project: Project, target: str, *, ignore: Path | None = None, today: d
     with fabric.progress():
         made = fabric.plan()
     # In UTC, so that a pipeline and a workstation agree on the last day of an exception.
-    return judge(made, rules, today or datetime.now(UTC).date())
+    drift = judge(made, rules, today or datetime.now(UTC).date())
+    leaks = leaks_before(fabric.designed.fabric, made.deltas, lambda name: fabric.intended(name).config_db())
+    return replace(drift, leaks=tuple(leak_warnings(leaks, fabric.designed.intent.where("tenants"))))

@@ -74,10 +74,14 @@ class Drift:
     ignored: tuple[Ignored, ...] = ()
     expired: tuple[IgnoreRule, ...] = ()
     idle: tuple[IgnoreRule, ...] = ()
+    # Paths between tenants that no rule can ignore.
+    leaks: tuple[Diagnostic, ...] = ()
 
     @property
     def found(self) -> bool:
         """Tell whether any device that was read runs otherwise than intended."""
+        if self.leaks:
+            return True
         return bool(self.plan.deltas) or any(
             device.difference.conflicts or device.reading.unapplied for device in self.plan.devices.values()
         )
@@ -175,7 +179,8 @@ def _without_changes(device: DevicePlan) -> DevicePlan:
 
 
 def remarks(drift: Drift) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics for rules: an error for each expired one, a warning for each idle one."""
+    """Return the diagnostics for rules, an error for each expired one and a warning for each idle one, and those of
+    paths between tenants."""
     expired = (
         error(
             "RW511",
@@ -189,7 +194,7 @@ def remarks(drift: Drift) -> tuple[Diagnostic, ...]:
         warning("RW512", f"no drift matches this rule: {rule}", rule.where, fix="remove the rule")
         for rule in drift.idle
     )
-    return (*expired, *idle)
+    return (*drift.leaks, *expired, *idle)
 
 
 Pattern = Annotated[str, Field(min_length=1)]

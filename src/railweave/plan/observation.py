@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from railweave.plan.unapplied import Unapplied
+from railweave.sonic.rows import ConfigDb
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +95,5 @@ class Observation:
     broken: str = ""
     # The switch's own program answered, which reports all of this: what is missing is reported as unknown.
     is_whole: bool = False
+    # The running tables, where the checks need them; else None.
+    tables: ConfigDb | None = field(default=None, repr=False)

@@ -82,6 +82,7 @@ class CheckKind(StrEnum):
     BFD = "bfd"
     IPV6 = "ipv6"
     APPLIED = "applied"
+    TENANTS = "tenants"
     PREFIXES = "prefixes"
     ERRORS = "errors"
     DISCARDS = "discards"

@@ -26,6 +26,7 @@ _MEANING = {
     CheckKind.BFD: "BFD up on BGP sessions",
     CheckKind.IPV6: "BGP sessions with routes of IPv6",
     CheckKind.APPLIED: "ports, buffers and PFC watchdog as configured",
+    CheckKind.TENANTS: "node ports that keep tenants apart",
     CheckKind.PREFIXES: "prefixes of each session, no fewer than before",
     CheckKind.ERRORS: "errors of used ports, rising no faster than before",
     CheckKind.DISCARDS: "discards of used ports, rising no faster than before",

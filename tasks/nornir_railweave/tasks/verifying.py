@@ -1,7 +1,7 @@
 """Verification of a fabric: read every device and compare it with what the fabric needs."""
 
 from collections.abc import Callable, Collection, Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -9,6 +9,7 @@ from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.observing import observe
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
@@ -16,6 +17,7 @@ from nornir_railweave.target.connect import run_on
 from railweave.fabric.model import Fabric
 from railweave.fabric.releases import other_release, release_warnings
 from railweave.plan.expectation import WHOLE_FABRIC, Expectation, VerificationScope, expect
+from railweave.plan.leaks import filter_checks
 from railweave.plan.misplugged import misplugged_cables, with_port_names
 from railweave.plan.observation import Observation
 from railweave.plan.outcome import VerifyCheck, VerifyResult
@@ -23,6 +25,7 @@ from railweave.plan.repairs import repairs_of
 from railweave.plan.routes import WAIT_S, SessionRoutes, missing_routes, session_routes
 from railweave.plan.shared_nics import half_linked
 from railweave.plan.verification import EVERYONE, check_device, missing_bfdd, unreachable, unseen_warnings, unsettled
+from railweave.sonic.isolation import Isolation, isolation_of
 
 
 def verify(
@@ -89,7 +92,16 @@ class FabricJudge:
     fabric: Fabric = field(repr=False)
     settled: Container[str] = EVERYONE
     scope: VerificationScope = WHOLE_FABRIC
+    isolation: Isolation | None = field(default=None, repr=False)
     _expectations: dict[str, Expectation] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Compute who may reach whom, if the fabric has tenants."""
+        object.__setattr__(self, "isolation", isolation_of(self.fabric))
+
+    def reads_filters(self, name: str) -> bool:
+        """Tell whether the checks of a device need its running tables: it keeps tenants apart."""
+        return self.isolation is not None and bool(self.fabric.nodes_on(name))
 
     def __call__(self, name: str, seen: Observation) -> Judgment:
         """Return what ``seen`` of device ``name`` says."""
@@ -101,6 +113,8 @@ class FabricJudge:
         routes = session_routes(expected, seen, self.settled)
         lacking = tuple(session for session in routes if not session.ok)
         checks = (*unsettled(expected, seen), *check_device(expected, seen, self.settled))
+        if self.isolation is not None and seen.tables is not None:
+            checks += (*filter_checks(self.isolation, self.fabric.switch_of[name], seen.tables),)
         return Judgment(checks, lacking, missing_bfdd(expected, seen), seen.release, seen.unseen)
 
 
@@ -123,7 +137,7 @@ def verify_device(
     with session(task) as opened:
         while True:
             try:
-                judged = judge(task.host.name, observe(opened.driver))
+                judged = judge(task.host.name, _seen(opened.driver, task.host.name, judge))
                 silent_reads = 0
             except DEVICE_ERRORS as fault:
                 opened.close()
@@ -138,6 +152,14 @@ def verify_device(
                 announce(_end(task.host.name, wrong, len(judged.checks), silent=bool(silent_reads)))
                 return Result(host=task.host, result=judged)
             clock.sleep(interval_s)
+
+
+def _seen(driver: CheckedDriver, name: str, judge: Callable[[str, Observation], Judgment]) -> Observation:
+    """Return what a device shows, with its running tables where its filters are judged."""
+    seen = observe(driver)
+    if isinstance(judge, FabricJudge) and judge.reads_filters(name):
+        return replace(seen, tables=driver.read().running.config_db)
+    return seen
 
 
 def _end(device: str, wrong: int, checks: int, *, silent: bool) -> Event:

@@ -1,0 +1,67 @@
+"""Tenants that are not apart on switches: as checks of a verification, and before and after the changes of a plan."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from railweave.diagnostics import Diagnostic, Where, warning
+from railweave.fabric.devices import Switch
+from railweave.fabric.model import Fabric
+from railweave.plan.outcome import CheckKind, VerifyCheck
+from railweave.sonic.delta.change import Delta, Edit
+from railweave.sonic.delta.tables import tables_after
+from railweave.sonic.isolation import Isolation, Leak, isolation_of
+from railweave.sonic.ownership import EDGE_TABLES
+from railweave.sonic.rows import ConfigDb
+
+APART = "no path to other tenants"
+LEAK = "RW142"
+
+
+def filter_checks(isolation: Isolation, switch: Switch, tables: ConfigDb) -> Iterator[VerifyCheck]:
+    """Yield for each node port of a switch whether its tenants are apart there, by the tables that were read."""
+    first: dict[str, Leak] = {}
+    for leak in isolation.leaks(switch, tables):
+        first.setdefault(leak.port, leak)
+    for port in isolation.ports(switch):
+        actual = APART
+        if port in first:
+            actual = f"{first[port].path} ({first[port].cause})"
+        yield VerifyCheck(switch.name, CheckKind.TENANTS, port, APART, actual, port not in first)
+
+
+def leaks_before(fabric: Fabric, deltas: Mapping[str, Delta], intended: Callable[[str], ConfigDb]) -> tuple[Leak, ...]:
+    """Return the paths between tenants that exist on switches before changes; ``intended`` returns their tables after.
+
+    Switches without changes of their filters are as intended, which `check` proves to be apart.
+    """
+    isolation = isolation_of(fabric)
+    if isolation is None:
+        return ()
+    leaks: list[Leak] = []
+    for name, delta in deltas.items():
+        switch = fabric.switch_of.get(name)
+        if switch is not None and any(change.table in EDGE_TABLES for change in delta):
+            leaks += isolation.leaks(switch, _before(delta, intended(name)))
+    return tuple(leaks)
+
+
+def _before(delta: Delta, tables: ConfigDb) -> ConfigDb:
+    """Return the filters that a switch has before ``delta``, which leads to ``tables``."""
+    edits = [
+        Edit(change.op.inverse, change.table, change.key, change.field, change.after, change.before)
+        for change in reversed(delta.changes)
+        if change.table in EDGE_TABLES
+    ]
+    return tables_after(edits, {name: rows for name, rows in tables.items() if name in EDGE_TABLES})
+
+
+def leak_warnings(leaks: Iterable[Leak], where: Where) -> Iterator[Diagnostic]:
+    """Yield a warning for each path and switch, at the tenants of the intent."""
+    by_path: dict[tuple[str, str], list[Leak]] = {}
+    for leak in leaks:
+        by_path.setdefault((leak.device, leak.path), []).append(leak)
+    for (device, path), alike in by_path.items():
+        more = ""
+        if len(alike) > 1:
+            more = f", and {len(alike) - 1} more"
+        message = f"on {device} {path}: {alike[0].cause}{more}"
+        yield warning(LEAK, message, where, devices=(device,), fix="deploy the intent, which closes this path")
