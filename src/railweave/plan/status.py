@@ -1,6 +1,6 @@
 """The state of a fabric between deployments: what its switches run, what is open on them, and what to do next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from railweave.plan.lineage import generation_of
@@ -58,6 +58,14 @@ class LastAcceptance:
     verdict: str
     # The intent has changed since its tests were planned.
     outdated: bool = False
+    # The digest of what each switch ran while it was tested, empty if nobody recorded them.
+    running: Mapping[str, str] = field(default_factory=dict)
+
+    def is_of(self, device: str, generation: Generation) -> bool:
+        """Tell whether a switch runs what was accepted: by its digest, else by its commit; unknown states are taken."""
+        if device in self.running:
+            return generation.digest == self.running[device]
+        return not self.commit or generation.revision in ("", self.commit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +107,11 @@ class FabricStatus:
 
     @property
     def deployed_since(self) -> tuple[str, ...]:
-        """Return the switches that run another commit than the one that was accepted last."""
-        if self.accepted is None or not self.accepted.commit:
+        """Return the switches that run something else than what was accepted last."""
+        accepted = self.accepted
+        if accepted is None:
             return ()
-        return tuple(
-            switch.device for switch in self.read if switch.generation.revision not in ("", self.accepted.commit)
-        )
+        return tuple(switch.device for switch in self.read if not accepted.is_of(switch.device, switch.generation))
 
     @property
     def generations(self) -> dict[Generation, tuple[str, ...]]:

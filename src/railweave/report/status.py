@@ -40,6 +40,8 @@ def _accepted_json(status: FabricStatus) -> dict[str, Any] | None:
     if status.accepted is None:
         return None
     document: dict[str, Any] = as_json(status.accepted)
+    # What differs of it is in `deployed_since`.
+    del document["running"]
     return {**document, "commit": status.accepted.commit or None, "deployed_since": list(status.deployed_since)}
 
 
@@ -92,7 +94,7 @@ def _accepted(status: FabricStatus) -> Iterator[tuple[Text, str]]:
         return
     text = acceptance_text(accepted)
     if status.deployed_since:
-        text += f"; another commit runs since on {compact(status.deployed_since)}"
+        text += f"; something else runs since on {compact(status.deployed_since)}"
     style = "green"
     if accepted.verdict != "passed" or accepted.outdated or status.deployed_since:
         style = "yellow"

@@ -102,7 +102,7 @@ def test_an_acceptance_is_shown_with_what_has_changed_since() -> None:
     }
     assert shown(status)[4:6] == [
         "acceptance passed at level quick, judged 2026-11-21T10:15:00+00:00 at commit ffffffffffff; the intent has",
-        "changed since; another commit runs since on leaf1",
+        "changed since; something else runs since on leaf1",
     ]
 
 
