@@ -15,6 +15,7 @@ from railweave.acceptance.counter_names import WATERMARKS, CounterMeaning, count
 from railweave.acceptance.model import AcceptancePlan
 from railweave.acceptance.readings import Answer, CounterDelta, CounterRow, RoundCounters
 from railweave.diagnostics import Diagnostic, Where, error, warning
+from railweave.wording import counted
 
 TABLES = ("ports", "queues", "groups", "nics")
 UNREADABLE = 2**64 - 1
@@ -255,7 +256,9 @@ class _RoundReading:
 
     def _report_unread(self, unread: Mapping[str, str]) -> None:
         first = next(iter(unread))
-        message = f"counters of {len(unread)} devices are missing in round {self.round_id}: {_few(list(unread))}"
+        message = (
+            f"counters of {counted(len(unread), 'device')} are missing in round {self.round_id}: {_few(list(unread))}"
+        )
         self.diagnostics.append(
             warning(
                 "RW927",

@@ -171,7 +171,7 @@ class _FolderReader:
                 self._add(_Complaint("RW924", f"the output of {version[:60]!r} is unknown", fix), where, path)
                 return None
         reading = _own_part(reading, node)
-        message = "; ".join(reading.remarks)
+        message = "; ".join(reading.remarks) or f"the result is {reading.answer}: its file was cut short"
         if not reading.format:
             self._add(_Complaint("RW924", message, "leave what the tool printed, unchanged"), where, path)
         elif _is_unusable(reading):

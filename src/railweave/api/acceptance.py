@@ -20,7 +20,7 @@ from railweave.acceptance.summary import PlanSummary
 from railweave.api.acceptance_plans import plan
 from railweave.api.design.intent import commit_at
 from railweave.api.project import STATE, Project
-from railweave.diagnostics import Diagnostic, Where, warning
+from railweave.diagnostics import Diagnostic, Severity, Where
 from railweave.errors import RailweaveError, UsageError
 from railweave.files import cannot_write, write_private
 from railweave.intent.load import load_intent
@@ -29,6 +29,9 @@ from railweave.wording import command_line
 
 if TYPE_CHECKING:
     from railweave.acceptance.running.runner import RunSummary
+
+RUNNING_FILE = "running.json"
+"""The digests of what the switches ran, in the directory of a plan (`railweave status --json`, `digest`)."""
 
 __all__ = [
     "AcceptanceVerdict",
@@ -64,7 +67,8 @@ def write_forms(folder: Path) -> tuple[Path, ...]:
 def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:
     """Return the verdict on the results and counters in ``folder``, and store it there and in the project.
 
-    A warning says so if ``intent``, by default any intent of the project, describes the fabric of the plan otherwise.
+    If ``intent`` describes the fabric of the plan otherwise, the verdict is incomplete; without it, a warning says so
+    for any intent of the project.
     Raises UsageError without a plan, RefusedError if the plan cannot be read, RailweaveError if nothing can be written.
     """
     read = read_plan(folder)
@@ -108,7 +112,7 @@ def _stored(path: Path, member: str, intent_sha256: str) -> LastAcceptance | Non
         summary = document[member] if member else document
         at, commit, level, verdict = (str(summary[name]) for name in ("at", "commit", "level", "verdict"))
         outdated = summary["intent_sha256"] != intent_sha256
-        return LastAcceptance(at, commit, level, verdict, outdated=outdated)
+        return LastAcceptance(at, commit, level, verdict, outdated=outdated, running=dict(summary.get("running", {})))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -140,6 +144,7 @@ def _store(verdict: AcceptanceVerdict, read: ReadPlan, folder: Path) -> None:
         "intent_sha256": verdict.plan.intent_sha256,
         "plan_sha256": read.sha256,
         "directory": str(folder.resolve()),
+        "running": _running(folder),
     }
     document = {"version": 1, **verdict_json(verdict), "judged": summary}
     state = last_verdict_file(verdict.plan.fabric)
@@ -155,6 +160,15 @@ def _store(verdict: AcceptanceVerdict, read: ReadPlan, folder: Path) -> None:
             raise RailweaveError(cannot_write(path, fault)) from fault
 
 
+def _running(folder: Path) -> dict[str, str]:
+    """Return the digests of what the switches ran while they were tested, by name; empty where nobody wrote them."""
+    try:
+        switches = json.loads((folder / RUNNING_FILE).read_bytes())["switches"]
+        return {str(name): str(digest) for name, digest in switches.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
 def _commit() -> str:
     """Return the commit of the project, empty without git."""
     try:
@@ -164,7 +178,7 @@ def _commit() -> str:
 
 
 def _changed_intents(read: ReadPlan, folder: Path, intent_file: Path | None) -> Iterator[Diagnostic]:
-    """Yield a warning for an intent of the project that describes the fabric of the plan otherwise."""
+    """Yield what describes the fabric of the plan otherwise: an error for ``intent_file``, else warnings."""
     paths = sorted((*Path("intent").glob("*.yml"), *Path("intent").glob("*.yaml")))
     if intent_file is not None:
         paths = [intent_file]
@@ -176,4 +190,6 @@ def _changed_intents(read: ReadPlan, folder: Path, intent_file: Path | None) -> 
         if intent.fabric == read.plan.fabric and intent.sha256 != read.plan.intent_sha256:
             message = f"the plan was made from another intent than {path}, which has the same fabric name"
             fix = f"make the plan again: `{command_line('acceptance', 'plan', '--out', 'DIR')}`"
-            yield warning("RW940", message, Where(str(folder / PLAN_FILE)), fix=fix)
+            # An intent that the user names has to be that of the plan; others of the project may be older or newer.
+            severity = Severity.WARNING if intent_file is None else Severity.ERROR
+            yield Diagnostic("RW940", severity, message, Where(str(folder / PLAN_FILE)), fix=fix)
