@@ -1,6 +1,7 @@
 """Spoil what a run has written, as crashes, mixed shells, other runs and cleared counters do."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -53,6 +54,22 @@ def of_an_unknown_version(folder: Path, rng: Random) -> None:
     _edit(path.with_suffix("").with_suffix(".meta.json"), {"tool_version": "perftest 99.7"})
 
 
+def of_another_mtu(folder: Path, rng: Random) -> None:
+    """Let a test run with the MTU of a NIC that nobody configured."""
+    _replace(_client_file(folder, rng), r"(Mtu\"?\s*:\s*)4096", r"\g<1>1024")
+
+
+def of_another_link(folder: Path, rng: Random) -> None:
+    """Let a test run over the InfiniBand port of its node."""
+    _replace(_client_file(folder, rng), r"(Link[ _]type\"?\s*:\s*\"?)Ethernet", r"\g<1>IB")
+
+
+def _replace(path: Path, pattern: str, text: str) -> None:
+    changed, count = re.subn(pattern, text, path.read_text())
+    assert count == 1, path
+    path.write_text(changed)
+
+
 def counters_backwards(folder: Path, rng: Random) -> None:
     """Let one counter of a port fall for no reason."""
     path = _switch_reading(folder, rng)
@@ -91,6 +108,8 @@ SPOILERS: dict[str, Spoiler] = {
     "another plan": of_another_plan,
     "missing node": without_a_node,
     "unknown version": of_an_unknown_version,
+    "another MTU": of_another_mtu,
+    "another link": of_another_link,
     "counters backwards": counters_backwards,
     "counters cleared": counters_cleared,
     "clocks": other_clock,

@@ -181,7 +181,7 @@ def test_missing_devices_rows_and_wrong_clocks_are_reported(tmp_path: Path) -> N
         "error RW926 leaf1 was read after round r001 at an earlier time than before it",
         "error RW926 the clock of leaf1 differs by -5,000 s from that of most devices, or its counters were read at"
         " another time (round r001)",
-        "warning RW927 counters of 1 devices are missing in round r001: gpu1 (after/gpu1.json cannot be read:"
+        "warning RW927 counters of 1 device are missing in round r001: gpu1 (after/gpu1.json cannot be read:"
         " No such file or directory)",
     ]
     (counters,), _ = read_counters(tmp_path, PLAN)

@@ -1,5 +1,6 @@
 """The judge on a modelled fabric: healthy ones pass, each fault is named, and spoiled results never pass."""
 
+import json
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -7,7 +8,7 @@ from random import Random
 import pytest
 from acceptance_fabrics import FABRICS
 from acceptance_faults.carry_out import carry_out
-from acceptance_faults.faults import FAULTS
+from acceptance_faults.faults import FAULTS, OTHER_FAULTS
 from acceptance_faults.nature import Conditions, Constants
 from acceptance_faults.spoil import SPOILERS
 from acceptance_trials import judged, prepared, try_faults
@@ -18,8 +19,19 @@ SMALLEST = "rail-only"
 QUICK = ("", "half-nic")
 """What `make test` tries, on the smallest fabric."""
 PAIRS = ("lossy+half-nic", "dscp+slow-node", "lossy-counted+dscp", "ber+slow-node", "half-nic+dscp")
-ONLY_RULE = {"A-2": "tail", "A-3": "dscp", "A-4": "small-buffer", "A-5": "storms", "A-9": "slow-gpu"}
-"""A fault for each rule that no other rule sees."""
+ONLY_RULE = {
+    "A-1": ("rail-only", "slow-host"),
+    "A-2": ("rail-only", "tail"),
+    "A-3": ("rail-only", "dscp"),
+    "A-4": ("rail-only", "small-buffer"),
+    "A-5": ("rail-only", "storms"),
+    "A-6": ("three-tiers", "unused-uplink"),
+    "A-7": ("rail-only", "slower-rail"),
+    "A-8": ("rail-only", "aging"),
+    "A-9": ("rail-only", "slow-gpu"),
+    "A-10": ("rail-only", "job"),
+}
+"""A fault for each rule that no other rule sees, and a fabric that has it."""
 TWICE = [(name, factor) for name in Constants.__dataclass_fields__ for factor in (0.5, 2.0)]
 
 
@@ -39,25 +51,50 @@ def test_a_culprit_takes_no_slow_test_that_it_does_not_touch(tmp_path: Path) -> 
     assert wrong(tmp_path, SMALLEST, "lossy+half-nic", 0, Level.SMOKE) == ""
 
 
-@pytest.mark.parametrize("name", ["truncated"])
-def test_spoiled_results_are_incomplete(tmp_path: Path, name: str) -> None:
-    check_spoiled(tmp_path, name, 1)
+SPOILED = {
+    "truncated": "error RW923 the result is incomplete: its file was cut short: r002-0026 of gpu3",
+    "interleaved": "error RW923 the file ends within the table: rows are missing: r002-0026 of gpu3",
+    "mixed": "error RW924 no known format in gpu3.json: r002-0026 of gpu3",
+    "another plan": "error RW922 results of another plan (plan_sha256 ffffffffffff…): r000-0000 of gpu1,"
+    " r000-0000 of gpu10, r000-0001 of gpu1, r000-0001 of gpu10, r000-0002 of gpu1, r000-0002 of gpu10 and 427 more",
+    "missing node": "error RW925 tests without a result of the node that measures: r002-0010, r002-0022, r002-0034,"
+    " r002-0046, r003-0010, r003-0022 and 10 more",
+    "unknown version": "error RW924 the output of 'perftest 99.7' is unknown: r002-0026 of gpu3",
+    "counters backwards": "error RW928 counters of rails-leaf1 went backwards in round r002:"
+    " Ethernet8 SAI_PORT_STAT_IF_OUT_OCTETS",
+    "counters cleared": "error RW928 counters of rails-leaf1 restarted in round r002"
+    " (all: boot was '4122c412', is 'restarted')",
+    "clocks": "error RW926 the clocks of its nodes differ, or went backwards: no time is common to all of them:"
+    " r002-0002, r002-0005, r002-0014, r002-0017, r002-0026, r002-0029 and 30 more",
+    "another MTU": "warning RW943 1 test did not run: r002-0026 ran with path MTU 1024 instead of 4096:"
+    " check the MTU of both NICs and the path",
+    "another link": "warning RW943 1 test did not run: r002-0026 ran over InfiniBand, not over RoCE:"
+    " name the RDMA device of the fabric (`rdma` in the intent)",
+}
+"""The first diagnostic of each spoiled folder."""
+
+
+@pytest.mark.parametrize("name", ["truncated", "another MTU"])
+def test_spoiled_results_are_incomplete_and_say_why(tmp_path: Path, name: str) -> None:
+    check_spoiled(tmp_path, name, 1, SPOILED[name])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPOILERS)
 def test_results_spoiled_in_any_way_never_pass(tmp_path: Path, name: str) -> None:
-    for seed in range(3):
-        check_spoiled(tmp_path, name, seed)
+    check_spoiled(tmp_path, name, 1, SPOILED[name])
+    check_spoiled(tmp_path, name, 2)
 
 
-def check_spoiled(folder: Path, name: str, seed: int) -> None:
+def check_spoiled(folder: Path, name: str, seed: int, first: str = "") -> None:
     plan = prepared(folder / "plan", SMALLEST)
     carry_out(plan, Conditions(), seed)
     SPOILERS[name](plan, Random(seed))
     verdict = judged(plan)
     assert (verdict.verdict, verdict.findings) == ("incomplete", ())
-    assert verdict.diagnostics
+    remark = verdict.diagnostics[0]
+    assert remark.fix
+    assert not first or f"{remark.severity} {remark.code} {remark.message}" == first
 
 
 @pytest.mark.slow
@@ -84,12 +121,33 @@ def test_two_faults_that_share_no_test_are_both_named(tmp_path: Path, fabric: st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rule", "kind"), ONLY_RULE.items())
-def test_a_rule_that_is_switched_off_lets_its_fault_pass(tmp_path: Path, rule: str, kind: str) -> None:
-    trial = try_faults(tmp_path / "trial", SMALLEST, [kind], 0)
+@pytest.mark.parametrize("rule", ONLY_RULE)
+def test_a_rule_that_is_switched_off_lets_its_fault_pass(tmp_path: Path, rule: str) -> None:
+    fabric, kind = ONLY_RULE[rule]
+    trial = try_faults(tmp_path / "trial", fabric, [kind], 0)
     assert trial is not None
     assert trial.verdict.verdict == "failed"
+    assert all(finding.fix for finding in trial.verdict.findings)
     assert judged(tmp_path / "trial", [rule]).verdict == "passed"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", OTHER_FAULTS)
+def test_a_fault_that_the_judge_was_not_made_for_is_named(tmp_path: Path, kind: str) -> None:
+    fabrics = {"storage-node": "mixed", "leaky-switch": "three-tiers"}
+    assert wrong(tmp_path, fabrics.get(kind, SMALLEST), kind, 0, Level.SMOKE) == ""
+
+
+def test_traffic_by_ports_outside_the_plan_disturbs_a_round(tmp_path: Path) -> None:
+    plan = prepared(tmp_path / "plan", "two-planes")
+    links = json.loads((plan / "plan.json").read_bytes())["links"]
+    uplink = next(place for place, link in enumerate(links) if not link["nic_port"])
+    carry_out(plan, Conditions(strangers={("r002", uplink, True): 20.0}), 1)
+    verdict = judged(plan)
+    assert (verdict.verdict, verdict.findings) == ("incomplete", ())
+    remark = verdict.diagnostics[0].message
+    assert remark.startswith("round r002 is not judged, other traffic disturbed it: planes-leaf1 sent 25,")
+    assert remark.endswith("bytes that it received by no port of the plan")
 
 
 @pytest.mark.slow
