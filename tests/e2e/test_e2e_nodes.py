@@ -234,6 +234,19 @@ def test_nothing_of_a_node_is_left(nodes: SimulatedNodes, end: str) -> None:
     assert not folder.exists()
 
 
+def test_an_interrupted_start_leaves_no_node(new_project: Any) -> None:
+    project = new_project("pod-32.yml")
+    with project.intent.open("a") as intent:
+        intent.write("hosts: {manage: true}\n")
+    folder = project.folder / ".railweave/sim/pod1"
+    starting = project.start("sim", "up")
+    project.wait_until(lambda: nodes_of(folder), 60, "a node starts")
+    starting.send_signal(signal.SIGINT)
+    said = starting.communicate(timeout=60)[0]
+    assert starting.returncode == 130, said
+    project.wait_until(lambda: not traces(folder), 20, "no process and no mount")
+
+
 def nodes_of(folder: Path) -> list[str]:
     """Return the first processes of nodes."""
     return [command for command in traces(folder) if command.startswith("init ")]

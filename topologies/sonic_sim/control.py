@@ -99,8 +99,8 @@ def _reconcile(folder: Path, spec: SimSpec, options: SimOptions) -> dict[str, An
         wanted = folder / "spec.json"
         write_whole(wanted, spec.to_json().encode())
         return _must_ask(folder, {"verb": "up", "spec": str(wanted)})
-    except (OSError, SimulatorError):
-        # One without switches would look like a fabric that runs.
+    except (OSError, SimulatorError, KeyboardInterrupt):
+        # One without switches, or without some of its nodes, would look like a fabric that runs.
         if is_new:
             _goes_down(folder)
         raise
