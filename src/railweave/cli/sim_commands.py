@@ -64,6 +64,7 @@ def up(
                 "pid": pid,
                 "devices": count,
                 "nodes": nodes,
+                "without_nodes": running.endpoints.without_nodes,
                 "state": str(running.state),
                 "unplugged": [list(ends) for ends in running.endpoints.unplugged],
             }
