@@ -13,7 +13,7 @@ from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, Divisio
 from railweave.fabric.devices import Tier
 from railweave.fabric.panel import Panel, SwitchPort
 from railweave.fabric.policy import BufferModel, ClassRole, Policies, TrafficClass
-from railweave.qos.mmu.dropping import DropLimits, drop_limits
+from railweave.qos.mmu.dropping import DropLimits, Rivals, drop_limits
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom, PortMedium, buffer_model, headroom
 from railweave.qos.mmu.pause import PauseLimits
 from railweave.qos.mmu.pools import EGRESS_LOSSLESS, INGRESS_LOSSLESS, PortUse, Queues, divide
@@ -121,17 +121,29 @@ def plan_own_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Co
         uses=uses,
         full=full,
         limits=_limits(buffers, full, uses, ports=len(panel.ports), lossless_classes=len(lossless)),
-        drops=_drops(buffers, full, policies, len(panel.ports)),
+        drops=_drops(buffers, full, policies, uses, len(panel.ports)),
     )
 
 
-def _drops(buffers: Buffers, full: Division, policies: Policies, ports: int) -> DropLimits | None:
+def _drops(
+    buffers: Buffers, full: Division, policies: Policies, uses: Iterable[PortUse], ports: int
+) -> DropLimits | None:
     """Return where queues of lossy RDMA drop while the buffer is divided as ``full``; None without such a class."""
     lossy = sum(traffic_class.is_lossy_rdma for traffic_class in policies.classes)
     if not lossy:
         return None
     others = sum(_fills_queues(traffic_class) for traffic_class in policies.classes)
-    return drop_limits(buffers, full.pools, ports=ports, classes=lossy, others=others)
+    in_slice = buffers.slices.feeding(ports) * len(_lossless_priorities(policies))
+    rivals = Rivals(others, in_slice * 2.0 ** _smallest_alpha(uses))
+    # The pool of lossless groups holds their headroom too, which no other group takes.
+    pools = [_shared(pool, full.shared_bytes) for pool in full.pools]
+    return drop_limits(buffers, pools, ports=ports, classes=lossy, rivals=rivals)
+
+
+def _shared(pool: BufferPool, lossless_bytes: int) -> BufferPool:
+    if pool.name != INGRESS_LOSSLESS:
+        return pool
+    return pool._replace(size_bytes=lossless_bytes)
 
 
 def _fills_queues(traffic_class: TrafficClass) -> bool:

@@ -36,6 +36,43 @@ class QueueShare(NamedTuple):
         return speed_gbps * 1_000_000_000 // 8 * self.limit_percent // 100
 
 
+class KeptShare(NamedTuple):
+    """What a queue with a share keeps of a port while all other classes burst."""
+
+    # Strict queues take their limits first, in percent of the port.
+    strict_percent: int
+    weight: int
+    # Of all queues with a share.
+    total_weight: int
+
+    @property
+    def percent(self) -> float:
+        """Return its part of the port in percent."""
+        return (100 - self.strict_percent) * self.weight / self.total_weight
+
+    def __str__(self) -> str:
+        """Return the formula with its result."""
+        return f"(100 - {self.strict_percent}) x {self.weight} / {self.total_weight} = {self.percent:.3g} %"
+
+
+def kept_share(shares: Iterable[QueueShare], queue: int) -> KeptShare | None:
+    """Return what a queue keeps while the others burst; None for a strict queue, and behind strict queues without a
+    limit, which may take all (check Q-6)."""
+    own: QueueShare | None = None
+    strict_percent = 0
+    total_weight = 0
+    for share in shares:
+        if share.strict and not share.limit_percent:
+            return None
+        if share.queue == queue:
+            own = share
+        strict_percent += share.limit_percent
+        total_weight += share.weight
+    if own is None or own.strict:
+        return None
+    return KeptShare(strict_percent, own.weight, total_weight)
+
+
 def queue_shares(classes: Iterable[TrafficClass]) -> tuple[QueueShare, ...]:
     """Return the queues in use, ascending; every class has a queue of its own (check Q-1)."""
     shares = [_share(traffic_class) for traffic_class in classes]

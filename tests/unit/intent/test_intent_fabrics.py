@@ -128,6 +128,22 @@ def test_keys_of_the_top_level_hold_where_a_fabric_does_not_state_them() -> None
     assert mtus == [9000, 4200]
 
 
+def test_each_fabric_has_classes_of_its_own() -> None:
+    lossy = "{name: roce, role: rdma, dscp: [26], transport: roce-lossy, priority: 3, share: 90}"
+    others = """
+      - {name: cnp, role: cnp, dscp: [48], priority: 6, strict: true}
+      - {name: rest, role: bulk, dscp: default, priority: 0, share: 10}
+"""
+    text = TEXT.replace("  backend:\n", f"  backend:\n    traffic_classes:\n      - {lossy}{others}")
+    backend, storage = (design_text(text, f"f.yml#{name}").fabric for name in ("backend", "storage"))
+    assert [traffic.is_lossy_rdma for traffic in backend.policies.classes] == [True, False, False]
+    assert [traffic.lossless for traffic in storage.policies.classes] == [True, False, False]
+    contradiction = text.replace("transport: roce-lossy", "lossless: true, transport: roce-lossy")
+    found = check_intent(load_intent_text(contradiction, "f.yml#backend"))
+    (finding,) = [one for one in found if one.code == "RW133"]
+    assert finding.where.path == "fabrics.backend.traffic_classes[0].transport"
+
+
 def test_the_gpus_of_the_cluster_are_checked_in_fabrics_with_all_nodes_only() -> None:
     apart = TEXT.replace("      - {fabric: storage, count: 2, speed: 400G, model: connectx-7}\n", "")
     assert load_intent_text(TEXT, "f.yml#storage").workload.gpus == 64

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, BufferSlices
+from railweave.qos.mmu.pools import INGRESS_LOSSLESS
 
 
 class Room(NamedTuple):
@@ -20,13 +21,16 @@ class Room(NamedTuple):
     pool_bytes: int
     slices: BufferSlices
 
-    def with_full(self, users: int) -> int:
-        """Return the bytes that each of ``users`` full ones holds, all of them in one slice."""
+    def with_full(self, users: int, rival_alpha: float = 0) -> int:
+        """Return the bytes that each of ``users`` full ones holds, all of them in one slice.
+
+        ``rival_alpha`` is the sum of the alphas of other full users of the pool.
+        """
         share_bytes = self.slices.share(self.pool_bytes)
         if not self.profile.is_dynamic:
             return min(self.profile.threshold, share_bytes // users)
         alpha = 2.0**self.profile.threshold
-        return int(alpha * share_bytes / (1 + alpha * users))
+        return int(alpha * share_bytes / (1 + alpha * users + rival_alpha))
 
     def __str__(self) -> str:
         """Return the pool and its rule in words."""
@@ -48,6 +52,8 @@ class DropLimits(NamedTuple):
     classes: int
     # Other classes without PFC, whose queues share the pool.
     others: int
+    # The sum of the alphas of the lossless groups of all ports in the pool of lossy groups; 0 where they have another.
+    lossless_alpha: float = 0
 
     @property
     def alone_bytes(self) -> int:
@@ -61,15 +67,25 @@ class DropLimits(NamedTuple):
 
     @property
     def all_bytes(self) -> int:
-        """Return the depth at which it drops while every queue of lossy RDMA on every port is full."""
-        return self._depth(self.queue.slices.feeding(self.ports) * self.classes)
+        """Return the depth at which it drops while every queue of lossy RDMA and every lossless group of all ports is
+        full."""
+        queue_bytes = self._depth(self.queue.slices.feeding(self.ports) * self.classes)
+        return min(queue_bytes, self.group.with_full(1, self.lossless_alpha))
 
     def _depth(self, queues: int) -> int:
         return min(self.alone_bytes, self.queue.with_full(queues))
 
 
+class Rivals(NamedTuple):
+    """What else fills the buffer beside lossy RDMA: other lossy classes, and the lossless groups of all ports with the
+    sum of their alphas."""
+
+    lossy_classes: int
+    lossless_alpha: float
+
+
 def drop_limits(
-    buffers: Buffers, pools: Iterable[BufferPool], *, ports: int, classes: int, others: int
+    buffers: Buffers, pools: Iterable[BufferPool], *, ports: int, classes: int, rivals: Rivals
 ) -> DropLimits | None:
     """Return where queues of lossy RDMA drop with ``pools``; None where a pool has no size."""
     sizes = {pool.name: pool.size_bytes for pool in pools}
@@ -77,7 +93,8 @@ def drop_limits(
     group = _room(buffers, buffers.lossy_group, sizes)
     if queue is None or group is None:
         return None
-    return DropLimits(queue, group, ports, classes, others)
+    lossless_alpha = rivals.lossless_alpha if group.profile.pool == INGRESS_LOSSLESS else 0
+    return DropLimits(queue, group, ports, classes, rivals.lossy_classes, lossless_alpha)
 
 
 def _room(buffers: Buffers, name: str, sizes: Mapping[str, int | None]) -> Room | None:

@@ -12,7 +12,7 @@ from railweave.qos.buffering import BufferPlan
 from railweave.qos.mapping import MapChain
 from railweave.qos.marking import ROUND_TRIP_US, bandwidth_delay_bytes, choose_marking
 from railweave.qos.mmu.pause import marks_text
-from railweave.qos.scheduling import QueueShare
+from railweave.qos.scheduling import QueueShare, kept_share
 from railweave.sonic.rows import Row
 from railweave.wording import natural_key
 
@@ -54,8 +54,21 @@ def scheduler_rows(shares: Sequence[QueueShare], speeds_gbps: Iterable[int]) -> 
     for share, speed_gbps in product(shares, speeds_gbps):
         name = scheduler_name(share, speed_gbps)
         reason = _scheduler_reason(share, speed_gbps)
-        rows[name] = Row("SCHEDULER", name, _scheduler_fields(share, speed_gbps), reason)
+        rows[name] = Row("SCHEDULER", name, _scheduler_fields(share, speed_gbps), f"{reason}{_kept(shares, share)}")
     return tuple(rows[name] for name in sorted(rows, key=natural_key))
+
+
+# With two queues their shares tell it: that of RDMA and that of all else.
+_OF_SHARED_FABRIC = 3
+
+
+def _kept(shares: Sequence[QueueShare], own: QueueShare) -> str:
+    """Return in words what a queue keeps of a port that several classes share."""
+    weighted = sum(not share.strict for share in shares)
+    kept = kept_share(shares, own.queue)
+    if kept is None or weighted < _OF_SHARED_FABRIC:
+        return ""
+    return f" While all others burst it keeps {kept} of a port: strict queues take their limits first (check Q-10)."
 
 
 def scheduler_name(share: QueueShare, speed_gbps: int) -> str:
