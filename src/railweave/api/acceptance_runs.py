@@ -21,19 +21,21 @@ from railweave.api.design.analysis import check
 from railweave.api.design.intent import project_templates
 from railweave.api.facts import node_reading, switch_readings, write_readings
 from railweave.api.hosts import node_log, selected, with_secrets
+from railweave.api.operator import Operator
 from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.api.verification import verify
 from railweave.diagnostics import Diagnostic, Severity, Where, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.devices import Host
+from railweave.fabric.model import Fabric
 from railweave.files import cannot_write
 from railweave.hosts.render import HostRenderer
 from railweave.plan.outcome import VerifyResult
 from railweave.wording import command_line, first_few
 from railweave_hosts.acceptance import AnsibleNodes
 from railweave_hosts.access import HostAccess
-from railweave_hosts.hooks import HookRunner
+from railweave_hosts.hooks import HookLog, HookRunner
 
 __all__ = ["run", "write_forms"]
 
@@ -66,13 +68,14 @@ def run(
     runner = AcceptanceRunner(request, nodes, _Switches(live), _Clock(), project.operator.round_started)
     _refuse_earlier_run(runner, request, resume=resume)
     _refuse_unverified(verify(project, target))
-    with live.progress(), node_log(fabric.name, live.target.name).held("acceptance run"):
+    log = node_log(fabric.name, live.target.name)
+    with live.progress(), log.held("acceptance run"):
         answers = runner.prepare()
         _refuse_settings(project, live, request, answers)
         for remark in state_remarks(answers, read.plan.tests):
             project.operator.tell(remark)
         reached = [host for host in hosts if not answers[host.name].error]
-        with _drained(project, live, access, reached):
+        with drained(project.operator, fabric, access, reached, log):
             return runner.run()
 
 
@@ -193,13 +196,13 @@ def _refuse_settings(
 
 
 @contextmanager
-def _drained(project: Project, live: LiveFabric, access: HostAccess, hosts: Sequence[Host]) -> Iterator[None]:
+def drained(
+    operator: Operator, fabric: Fabric, access: HostAccess, hosts: Sequence[Host], log: HookLog
+) -> Iterator[None]:
     """Drain nodes by the target's hooks, and give them back whatever happens; raises RefusedError if one stays in use.
 
     Nodes that a killed run left drained are given back as well.
     """
-    fabric = live.designed.fabric
-    log = node_log(fabric.name, live.target.name)
     hooks = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
     left = hooks.left_drained()
     try:
@@ -213,7 +216,7 @@ def _drained(project: Project, live: LiveFabric, access: HostAccess, hosts: Sequ
         resuming = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
         for name, why in resuming.resume([host for host in fabric.hosts if host.name in taken]).items():
             if why:
-                project.operator.tell(f"{name} stays drained: {why}")
+                operator.tell(f"{name} stays drained: {why}")
 
 
 def _in_use(errors: Mapping[str, str]) -> list[Diagnostic]:
