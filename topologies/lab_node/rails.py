@@ -17,6 +17,8 @@ from typing import Any
 _FAMILIES = ("-4", "-6")
 # A line of `ip -o monitor link`: "7: rail0@if8: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9000 ...", or "Deleted 7: ...".
 _LINK = re.compile(r"(?P<deleted>Deleted )?\d+: (?P<name>[^:@]+)[^:]*: <(?P<flags>[^>]*)>")
+# An address that somebody removed; an interface that only goes down keeps those of global scope (`main`).
+_ADDRESS_REMOVED = re.compile(r"Deleted \d+: (?P<name>\S+)\s+inet6? \S+ .*scope global")
 # An event is one of several: what they did together is looked at once there were none for a while.
 _SETTLE_S = 0.3
 _ENOUGH_BYTES = 1 << 16
@@ -97,25 +99,38 @@ class Watch:
         """Begin with the rails as they are."""
         self.rails = read_rails()
         self.down: set[str] = set()
+        # Since the last look.
+        self._removed: set[str] = set()
+        self._without_address: set[str] = set()
 
     def hear(self, lines: Sequence[str]) -> None:
-        """Note the interfaces that went down or away, from lines of ``ip -o monitor link``."""
+        """Note the interfaces that went down or away or lost an address, from lines of ``ip -o monitor``."""
         for line in lines:
-            match = _LINK.search(line)
-            if match is None:
-                continue
-            if match["deleted"] or "UP" not in match["flags"].split(","):
-                self.down.add(match["name"])
+            link = _LINK.search(line)
+            address = _ADDRESS_REMOVED.search(line)
+            if address is not None:
+                self._without_address.add(address["name"])
+            elif link is not None and link["deleted"]:
+                self._removed.add(link["name"])
+                self.down.add(link["name"])
+            elif link is not None and "UP" not in link["flags"].split(","):
+                self.down.add(link["name"])
 
     def look(self) -> None:
         """Restore what came up again, and take note of how everything that is up is now."""
+        # Addresses go with an interface that is removed; else somebody configures it anew, from nothing.
+        for name in self._without_address - self._removed:
+            self.rails.pop(name, None)
+            self.down.discard(name)
+        self._without_address.clear()
+        self._removed.clear()
         now = read_rails()
         for name in self.down & self.rails.keys() & now.keys():
             is_new = now[name].index != self.rails[name].index
             if not now[name].is_up and not is_new:
                 continue
             restoring = commands(name, self.rails[name], now[name])
-            failed = [words for words in restoring if subprocess.run(words, check=False).returncode]
+            failed = [words for words in restoring if not succeeds(words)]
             # Without a carrier the kernel takes no IPv6 route; the next event is the carrier's.
             if not failed:
                 self.down.discard(name)
@@ -126,10 +141,7 @@ class Watch:
 
 def main() -> None:
     """Watch until the node ends."""
-    for name in read_rails():
-        keep = Path(f"/proc/sys/net/ipv6/conf/{name}/keep_addr_on_down")
-        if keep.exists():
-            keep.write_text("1")
+    keep_ipv6_addresses()
     output, written = os.pipe()
     monitor = ["ip", "-o", "monitor", "link", "address", "route"]
     process = subprocess.Popen(monitor, stdout=written)
@@ -144,6 +156,17 @@ def main() -> None:
         watch.hear([line.decode(errors="replace") for line in lines])
         if not select.select([output], [], [], _SETTLE_S)[0]:
             watch.look()
+
+
+def keep_ipv6_addresses() -> None:
+    """Let interfaces keep IPv6 addresses while they are down, also those that are made later."""
+    for setting in Path("/proc/sys/net/ipv6/conf").glob("*/keep_addr_on_down"):
+        setting.write_text("1")
+
+
+def succeeds(words: Sequence[str]) -> bool:
+    """Run a command, and tell whether it succeeded."""
+    return subprocess.run(words, check=False).returncode == 0
 
 
 def _run(*words: str) -> str:

@@ -51,13 +51,14 @@ def test_a_node_changed_by_hand_is_found_and_fixed(managed: Any, proves: Any) ->
 
 
 def test_a_node_comes_back_from_a_flap_of_its_nic(managed: Any, proves: Any) -> None:
-    before = managed.on("gpu1", "ip route show table 100; ip addr show rail0 | grep inet")
-    assert "10.32.0.0/11" in before
+    shown = "ip route show table 100; ip route show dev rail0; ip addr show rail0 | grep 'scope global'"
+    before = managed.on("gpu1", shown)
+    assert "default via 10.32.0.0" in before
     managed.on("gpu1", "ip link set rail0 down")
     assert not managed.pings("gpu1", "-I 10.32.0.1 10.32.0.3")
     managed.on("gpu1", "ip link set rail0 up")
     ping = partial(managed.pings, "gpu1", f"-M do -s {DATA} -I 10.32.0.1 10.32.0.3")
     managed.wait_until(ping, 30, "gpu1 on rail0")
-    assert managed.on("gpu1", "ip route show table 100; ip addr show rail0 | grep inet") == before
+    managed.wait_until(lambda: managed.on("gpu1", shown) == before, 30, "the routes of gpu1")
     managed.as_intended()
     proves("a NIC of a node down and up: addresses and routes are back by themselves")

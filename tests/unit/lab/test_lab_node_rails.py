@@ -1,5 +1,6 @@
 """A flap of a lab node's NIC: which interfaces went down, and what is restored when they are up again."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -62,3 +63,27 @@ def test_what_the_kernel_says_of_an_interface_that_went_down(
     watch = Watch()
     watch.hear([line])
     assert watch.down == down
+
+
+DOWN = "7: rail0@if8: <BROADCAST,MULTICAST> mtu 9000 qdisc noqueue state DOWN group default"
+GONE = "Deleted 7: rail0@NONE: <BROADCAST,MULTICAST> mtu 9000 qdisc noop state DOWN group default"
+UNADDRESSED = "Deleted 7: rail0    inet 10.32.0.1/31 scope global rail0\\       valid_lft forever preferred_lft forever"
+
+
+@pytest.mark.parametrize(("lines", "restored"), [([DOWN], 2), ([UNADDRESSED, DOWN], 0), ([UNADDRESSED, GONE], 2)])
+def test_an_interface_that_is_configured_anew_is_left_alone(
+    lines: list[str], restored: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rails, "read_rails", lambda: {"rail0": BEFORE})
+    watch = Watch()
+    watch.hear(lines)
+    ran: list[Sequence[str]] = []
+
+    def run(words: Sequence[str]) -> bool:
+        ran.append(words)
+        return True
+
+    monkeypatch.setattr(rails, "read_rails", lambda: {"rail0": replace(BEFORE, routes=())})
+    monkeypatch.setattr(rails, "succeeds", run)
+    watch.look()
+    assert len(ran) == restored
