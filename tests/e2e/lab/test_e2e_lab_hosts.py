@@ -59,6 +59,7 @@ def test_a_node_comes_back_from_a_flap_of_its_nic(managed: Any, proves: Any) -> 
     managed.on("gpu1", "ip link set rail0 up")
     ping = partial(managed.pings, "gpu1", f"-M do -s {DATA} -I 10.32.0.1 10.32.0.3")
     managed.wait_until(ping, 30, "gpu1 on rail0")
-    managed.wait_until(lambda: managed.on("gpu1", shown) == before, 30, "the routes of gpu1")
+    now = partial(managed.on, "gpu1", shown)
+    managed.wait_until(lambda: now() == before, 30, lambda: f"{before}\n{now()}")
     managed.as_intended()
     proves("a NIC of a node down and up: addresses and routes are back by themselves")
