@@ -3,15 +3,19 @@
 import json
 from functools import cache
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
 import pytest
 from json_schemas import Draft202012Validator
 from small_acceptance import Shape, Yield, healthy, host_port, small_plan, write_folder
 
+from railweave.acceptance.jobs import JobResult, read_job
 from railweave.acceptance.judge.registry import judge_rules
 from railweave.acceptance.judge.verdict import AcceptanceVerdict, RuleState, VerdictKind, judge
 from railweave.acceptance.model import AcceptancePlan, NicPort, PlannedTest, PortEnd, RoundKind
 from railweave.cli.main import main
+from railweave.report.acceptance import acceptance_markdown
+from railweave.report.acceptance_junit import acceptance_junit
 from railweave.report.documents import schema
 
 PAIRS = (RoundKind.ISOLATED, RoundKind.LOADED)
@@ -319,3 +323,70 @@ def test_the_command_prints_and_stores_the_document_of_its_schema(
 
 def test_without_a_plan_the_command_is_used_wrongly(tmp_path: Path) -> None:
     assert main(["acceptance", "judge", str(tmp_path)]) == 64
+
+
+JOB = JobResult("pretraining", "GPU utilisation", "%", 81.5, 90.0, higher_is_better=True)
+
+
+def test_a_job_below_the_number_of_its_user_is_a_finding() -> None:
+    made = healthy(plan())
+
+    verdict = judge(plan(), made.results(), made.counters(), job=JOB)
+
+    assert [finding.message for finding in verdict.findings] == [
+        "job pretraining misses its number: GPU utilisation 81.5 %, at least 90 expected"
+    ]
+    faster = JOB._replace(metric="step time", unit="s", value=1.9, limit=2.0, higher_is_better=False)
+    assert judge(plan(), made.results(), made.counters(), job=faster).verdict is VerdictKind.PASSED
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"name": "a"}', '{"name": 1}'])
+def test_a_job_file_without_a_result_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "job.json").write_text(text)
+    job, diagnostics = read_job(tmp_path)
+    assert job is None
+    assert [f"{remark.severity} {remark.code} {remark.message}" for remark in diagnostics] == [
+        "error RW929 job.json has no result: expected `name`, `metric`, `unit`, `value`, `limit`, `better`"
+    ]
+
+
+def test_a_job_file_is_read(tmp_path: Path) -> None:
+    assert read_job(tmp_path) == (None, ())
+    document = {"name": "pretraining", "metric": "GPU utilisation", "unit": "%", "value": 81.5, "limit": 90}
+    (tmp_path / "job.json").write_text(json.dumps({**document, "better": "higher"}))
+    assert read_job(tmp_path) == (JOB, ())
+
+
+def test_a_nic_that_pauses_far_more_than_its_peers_is_named() -> None:
+    made = healthy(plan())
+    made.add("r000", PortEnd("gpu3", "rail0"), "tx_prio3_pause", 60_000)
+    made.add("r000", PortEnd("p0-leaf1", "Ethernet2"), "SAI_PORT_STAT_PFC_3_RX_PKTS", 60_000)
+
+    assert named(verdict_of(made)) == {("A-5", "gpu3 rail0")}
+
+
+def test_junit_has_a_suite_of_rules_and_one_for_each_kind_of_tests() -> None:
+    made = healthy(plan(), slow=slow(0.5, NicPort("gpu3", 0, 0)))
+    del made.values["r001-0000"]
+
+    root = fromstring(acceptance_junit(verdict_of(made)))
+
+    suites = {suite.get("name"): suite for suite in root}
+    assert list(suites) == ["rules", *dict.fromkeys(test.kind.value for test in plan().tests)]
+    failed = suites["rules"].find("testcase/failure/..")
+    assert failed is not None
+    assert failed.get("name") == "A-1"
+    assert [case.get("name") for case in suites["rules"].iterfind("testcase/skipped/..")] == ["A-10"]
+    pairs = [suites[kind] for kind in ("isolated", "loaded")]
+    assert sum(int(suite.get("failures", 0)) for suite in pairs) == 4
+    assert sum(int(suite.get("skipped", 0)) for suite in pairs) == 1
+
+
+def test_the_markdown_has_the_seven_sections_of_the_draft() -> None:
+    text = acceptance_markdown(verdict_of(healthy(plan())))
+
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        f"## Acceptance of {plan().fabric}",
+        *("### Device under test", "### Topology", "### Configuration of switches", "### Configuration of nodes"),
+        *("### Results", "### Anomalies", "### Repeatability"),
+    ]

@@ -106,6 +106,13 @@ def test_an_acceptance_is_shown_with_what_has_changed_since() -> None:
     ]
 
 
+def test_digests_that_were_recorded_say_what_runs_something_else_since() -> None:
+    recorded = {"leaf1": RUNNING.digest, "leaf2": "b" * 64}
+    accepted = LastAcceptance("2026-11-21T10:15:00+00:00", "f" * 40, "quick", "passed", running=recorded)
+    switches = tuple(SwitchStatus(name, commit=QUIET) for name in ("leaf1", "leaf2"))
+    assert FabricStatus("pod1", "sim", switches, accepted=accepted).deployed_since == ("leaf2",)
+
+
 def test_what_is_damaged_comes_first() -> None:
     damaged = CommitStatus(pending=False, damage="its file is cut off")
     switches = (SwitchStatus("leaf1", commit=damaged), SwitchStatus("leaf2", drained=("10.0.0.1",)))
