@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from node_stand_in import PROGRAMS, load
+from node_stand_in import load
 
 from sonic_sim.nodes import cluster
-from sonic_sim.nodes.kernel_files import gid_files, kernel_files
+from sonic_sim.nodes.kernel_files import PROGRAMS, gid_files, kernel_files
 from sonic_sim.nodes.netlink import Link
 from sonic_sim.nodes.nic import NodeNic
 from sonic_sim.nodes.node_files import NodeFiles

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +54,16 @@ class Cluster:
         self._boots = asyncio.Semaphore(_BOOTS_AT_ONCE)
 
     async def reconcile(self, hosts: Iterable[SimHost], listener: Callable[[str], NodeListener]) -> None:
-        """Start the nodes that do not run yet; ``listener`` returns the SSH server of each."""
-        new = [host for host in hosts if host.nics and host.name not in self.nodes]
+        """Start the nodes that do not run yet; ``listener`` returns the SSH server of each.
+
+        Those that run become what is said of them now when they start again.
+        """
+        new = []
+        for host in hosts:
+            if host.name in self.nodes:
+                self.nodes[host.name].next_host = host
+            elif host.nics:
+                new.append(host)
         if not new:
             return
         self.problem = ""
@@ -83,7 +91,7 @@ class Cluster:
             await self._ask({"end": await node.lose_power()})
             return
         async with self._boots:
-            node.make_folders()
+            node.prepare()
             answer = await self._ask({"boot": node.boot_request()})
             await node.begin(answer["pid"])
             if node.has_boot_work():
@@ -94,16 +102,6 @@ class Cluster:
         """Let a node lose power and start again. Raises SimulatorError."""
         await self.power(name, on=False)
         await self.power(name, on=True)
-
-    async def plug(self, cables: Mapping[tuple[str, str], bool]) -> None:
-        """Bring the cables of NICs, each by node and interface, up or down at their far ends."""
-        states = {}
-        for (name, interface), up in cables.items():
-            node = self.nodes.get(name)
-            if node is not None and interface in node.cables:
-                states[node.cables[interface]] = "up" if up else "down"
-        if states:
-            await self._ask({"cables": states})
 
     def current_nics(self) -> dict[str, tuple[NodeNic, ...]]:
         """Return the NICs of the nodes that run, with the values in force."""

@@ -6,7 +6,6 @@ input, its answer a line on standard output:
     {"boot": {"disk": FOLDER, "shared": FOLDER, "hostname": …, "files": {PATH: TEXT}, "links": {PATH: TARGET},
               "nics": [{"name": …, "mac": …, "cable": …}]}}   → {"pid": N}, the first process of the node
     {"end": N}                                                → {}
-    {"cables": {NAME: "up" or "down"}}                        → {}, the far ends of NICs
 
 or ``{"error": text}``. A node is a mount, pid, network, host name, IPC and user namespace. Its root user is a user
 without rights on the machine; mounts belong to the machine, so that it can change none. All namespaces are anonymous:
@@ -321,10 +320,8 @@ def main() -> None:
         try:
             if "boot" in request:
                 answer["pid"] = machines.boot(request["boot"])
-            elif "end" in request:
-                end(request["end"])
             else:
-                ip([f"link set {cable} {state}" for cable, state in request["cables"].items()])
+                end(request["end"])
         except OSError as error:
             answer["error"] = error.strerror or str(error)
         print(json.dumps(answer), flush=True)

@@ -39,13 +39,11 @@ class Node:
     def __init__(self, host: SimHost, folder: Path, listener: NodeListener, answer: Answer) -> None:
         """``folder`` is its own in the simulator's; ``answer`` answers its network tests."""
         self.host = host
+        # What it is from its next start on.
+        self.next_host = host
         self.folder = folder
         self.listener = listener
-        self.nics = tuple(map(NodeNic, host.nics))
-        digest = hashlib.sha256(host.name.encode()).hexdigest()[:8]
-        names = dict.fromkeys([*(nic.name for nic in host.nics), *filter(None, [host.frontend])])
-        # The far end of each interface.
-        self.cables = {name: f"n{digest}{index}" for index, name in enumerate(names)}
+        self.nics: tuple[NodeNic, ...] = ()
         self._tools = ToolSocket(self.shared, answer, host.name)
         self._network: NodeNetwork | None = None
         self._files: NodeFiles | None = None
@@ -63,8 +61,10 @@ class Node:
         """The folder that the node sees as /run/railweave-sim, and cannot change."""
         return self.folder / "shared"
 
-    def make_folders(self) -> None:
+    def prepare(self) -> None:
         """Make what the node needs of this machine before it boots."""
+        self.host = self.next_host
+        self.nics = tuple(map(NodeNic, self.host.nics))
         if not self.disk.exists():
             self.disk.mkdir(parents=True)
             os.chown(self.disk, FIRST_ID, FIRST_ID)
@@ -89,6 +89,10 @@ class Node:
         links |= {f"/usr/local/bin/{name}": _NIC_TOOLS for name in tools}
         links |= {f"/usr/local/bin/{name}": _TOOL for name in NETWORK_TESTS}
         macs = {nic.name: nic.mac for nic in self.host.nics}
+        if self.host.frontend:
+            macs.setdefault(self.host.frontend, self.host.mac)
+        # Names of the far ends in the simulator's own namespace: at most 15 characters.
+        digest = hashlib.sha256(self.host.name.encode()).hexdigest()[:8]
         return {
             "disk": str(self.disk),
             "shared": str(self.shared),
@@ -96,8 +100,8 @@ class Node:
             "files": files,
             "links": links,
             "nics": [
-                {"name": name, "mac": macs.get(name, self.host.mac), "cable": cable}
-                for name, cable in self.cables.items()
+                {"name": name, "mac": mac, "cable": f"n{digest}{index}"}
+                for index, (name, mac) in enumerate(macs.items())
             ],
         }
 
