@@ -272,13 +272,22 @@ def test_a_directory_with_results_is_resumed_only_on_request(cluster: Cluster) -
     assert refused_progress(progress, "sha", "", resume=True) == ""
 
 
-def test_blocks_are_three_at_most_and_at_least_ten_minutes(plan: AcceptancePlan) -> None:
+def test_a_node_that_did_not_start_a_block_is_named_and_its_rounds_are_repeated(cluster: Cluster) -> None:
+    cluster.nodes.lost["start"] = ["gpu2"]
+    summary = cluster.run()
+    assert summary.ok
+    assert summary.problems == {"gpu2": "no route to host"}
+    assert set(summary.repeated.values()) == {"gpu2: no route to host"}
+    assert [part for part, _ in cluster.nodes.asked] == ["prepare", "start", "fetch", "start", "fetch"]
+
+
+def test_blocks_are_two_at_most_and_at_least_twenty_minutes(plan: AcceptancePlan) -> None:
     rounds = tuple(plan.rounds[0]._replace(id=f"r{number}", seconds=15) for number in range(300))
-    for count_of_rounds, blocks in ((1, 1), (25, 1), (60, 2), (300, 3)):
+    for count_of_rounds, blocks in ((1, 1), (60, 1), (90, 2), (300, 2)):
         split = split_rounds(rounds[:count_of_rounds], Pace())
         assert (len(split), sum(map(len, split))) == (blocks, count_of_rounds)
     hours = [planned._replace(seconds=3600) for planned in rounds[:24]]
-    assert len(split_rounds(hours, Pace())) == 3
+    assert len(split_rounds(hours, Pace())) == 2
 
 
 def test_rounds_follow_each_other_and_servers_start_before_clients_by_the_spread_of_clocks(

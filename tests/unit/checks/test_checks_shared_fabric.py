@@ -1,6 +1,5 @@
 """Storage, management and training on the same leaves: what a burst of one leaves the others, with the arithmetic."""
 
-
 import pytest
 from config_checks import check_config
 

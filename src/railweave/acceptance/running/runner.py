@@ -220,11 +220,32 @@ class AcceptanceRunner:
         started = self.nodes.ask("start", requests)
         self._follow(block, timed)
         answers = self._fetched(nodes)
+        idle = self._not_started(block, started, answers)
+        self.problems.update(idle)
         self._keep(block, answers)
-        failed = {node: answer.error for node, answer in {**started, **answers}.items() if answer.error}
         # A node that does not answer would delay the start of all others.
-        self._leave_out(failed)
+        self._leave_out({node: answer.error for node, answer in answers.items() if answer.error})
+        self._repeat_without(rounds, idle)
         self._repeat_disturbed(rounds)
+
+    @staticmethod
+    def _not_started(
+        block: str, started: Mapping[str, NodeAnswer], answers: Mapping[str, NodeAnswer]
+    ) -> dict[str, str]:
+        """Return why nodes did not start a block; one whose answer was lost may have started all the same."""
+        idle = {}
+        for node, answer in started.items():
+            if answer.error and stored_block(answers[node], block) is None:
+                idle[node] = answer.error
+        return idle
+
+    def _repeat_without(self, rounds: Sequence[AcceptanceRound], idle: Mapping[str, str]) -> None:
+        """Note the rounds of a block whose tests lacked a node that did not start it."""
+        for planned in rounds:
+            members = {node for test in planned.tests for node in members_of(self.tests[test])}
+            lacking = sorted(members & idle.keys())
+            if lacking and planned.id not in self.progress.repeated:
+                self._note("repeat", round=planned.id, why=f"{lacking[0]}: {idle[lacking[0]]}")
 
     def _follow(self, block: str, timed: Sequence[tuple[AcceptanceRound, RoundTimes]]) -> None:
         """Read the switches between the rounds of a block, and note each round that was read in time."""

@@ -8,11 +8,11 @@ from railweave.acceptance.model import AcceptanceRound
 CLOCK_LIMIT_S = 30.0
 """How far a node's clock may differ: less than the minute that the judge allows between devices."""
 
-BLOCK_S = 600.0
+BLOCK_S = 1200.0
 """The least length of a block. A node whose controller is gone ends with its block at the latest."""
 
 # Blocks of a level at most: starting one and fetching its results costs each node one task of Ansible.
-_BLOCKS = 3
+_BLOCKS = 2
 
 
 class Pace(NamedTuple):
@@ -43,14 +43,14 @@ class RoundTimes(NamedTuple):
 
 
 def split_rounds(rounds: Sequence[AcceptanceRound], pace: Pace) -> list[tuple[AcceptanceRound, ...]]:
-    """Return the rounds in blocks of about the same length, at most three unless a round is longer than a block."""
+    """Return the rounds in blocks of about the same length, at most two unless a round is longer than a block."""
     total_s = sum(_length_s(planned, pace) for planned in rounds)
     longest_s = max(BLOCK_S, total_s / _BLOCKS)
     blocks: list[list[AcceptanceRound]] = []
     left_s = 0.0
     for planned in rounds:
         length_s = _length_s(planned, pace)
-        # Half of a round may exceed the length, so that a fourth block does not start for a remainder.
+        # Half of a round may exceed the length, so that a third block does not start for a remainder.
         if not blocks or left_s < length_s / 2:
             blocks.append([])
             left_s = longest_s
