@@ -17,7 +17,7 @@ from sonic_sim.bgp.routes import pass_seconds
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric
 from sonic_sim.flows.constants import Constants
-from sonic_sim.flows.model import FlowModel
+from sonic_sim.flows.model import FlowModel, use_model
 from sonic_sim.spec import SimState
 
 
@@ -77,6 +77,7 @@ class FlowRig:
         spec, states, nodes = rendered(name)
         self.clock = clock or TestClock(0.0)
         self.net = Fabric()
+        self.net.invents_traffic = False
         for device_spec in spec.devices:
             device = Device(device_spec, self.clock)
             device.install()
@@ -91,6 +92,7 @@ class FlowRig:
                      for node, document in nodes.items()}  # fmt: skip
         self.model = FlowModel(self.net, self.clock, constants or Constants(seed=1, speedup=1))
         self.model.nics.read = lambda: self.nics
+        use_model(self.net, self.model)
 
 
 def _nic(rail: dict[str, Any], document: dict[str, Any], spec: Any) -> TestNic:

@@ -73,6 +73,8 @@ class Network(Generic[AnySwitch]):
         # Of the hosts that have any.
         self.host_faults: dict[str, Faults] = {}
         self.cables: dict[End, End] = {}
+        # Whether nodes are only the far ends of cables, which all talk to each other; machines send by themselves.
+        self.invents_traffic = True
         self.version = 0
         self._kept: dict[tuple[str, str], tuple[object, object]] = {}
 

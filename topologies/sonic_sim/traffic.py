@@ -1,4 +1,4 @@
-"""Traffic of the ports of a simulated fabric: every node talks to every other, over all equally good paths.
+"""Traffic of a simulated fabric without nodes: every node talks to every other, over all equally good paths.
 
 Traffic goes between the switches that announce networks of hosts and have a host that is on, hop by hop by the routes
 that BGP chose. A port on such a path carries ``USED_PACKETS_PER_S`` each way, any other that is up its keepalives
@@ -57,7 +57,8 @@ def counted(device: Device, net: Fabric) -> dict[str, Counted]:
         count.packets += count.packets_per_s * seconds
         count.errors += count.errors_per_s * seconds
         up = net.link_up(device, port)
-        count.packets_per_s = USED_PACKETS_PER_S if up and port in used else 0.0
+        carries = up and port in used and net.invents_traffic
+        count.packets_per_s = USED_PACKETS_PER_S if carries else 0.0
         count.errors_per_s = _errors_per_s(device, port) if up else 0.0
     return meter.ports
 

@@ -105,13 +105,18 @@ def queue_and_group_rows(
             fields = (*names, *marks) if first == "COUNTERS" else marks
             if not fields:
                 continue
+            zero = dict.fromkeys(fields, "0")
             for place, port in enumerate(ports):
                 if not _may_begin(f"{first}:oid:{kind}{place:06x}", start):
                     continue
                 for number in NUMBERS:
-                    counts = model.ledger.row(RowKey(table, device.name, port, number))
                     key = f"{first}:{object_id(kind, place, number)}"
-                    yield key, {name: str(int(counts.get(name, 0))) for name in fields}
+                    counts = model.ledger.counts(RowKey(table, device.name, port, number))
+                    row = dict(zero)
+                    for name in fields:
+                        if name in counts:
+                            row[name] = str(int(counts[name]))
+                    yield key, row
 
 
 def _may_begin(key: str, start: str) -> bool:

@@ -112,6 +112,8 @@ class Station:
     drops: Tally = field(default_factory=Tally)
     early_drops: Tally = field(default_factory=Tally)
     peak: float = 0.0
+    # Bytes that wait in it on average.
+    waits: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -229,6 +231,8 @@ class Fluid:
         if not rows.is_lossless:
             self._cut(station)
         station.peak = max(station.peak, station.queued)
+        if self.is_steady:
+            station.waits += station.queued / (self.steps - self.steps // 2)
 
     def _mark(self, station: Station, part: Part, probability: float) -> None:
         bundle = part.bundle

@@ -1,6 +1,6 @@
 """Counters of all ports, queues, groups and NICs, which grow while flows send."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from sonic_sim.flows.nics import PRIORITIES, FlowNic
@@ -28,6 +28,7 @@ class RowKey(NamedTuple):
 
 
 Row = dict[str, float]
+_NOTHING: Mapping[RowKey, Row] = {}
 
 
 class Ledger:
@@ -79,11 +80,9 @@ class Ledger:
         for row, name, rate in self._rates:
             row[name] = row.get(name, 0.0) + rate * seconds
 
-    def of_device(self, device: str, table: str) -> Iterator[tuple[RowKey, Mapping[str, float]]]:
-        """Yield the rows of a device in a table that have counted something."""
-        for key, row in self._rows.get(device, {}).items():
-            if key.table == table and row:
-                yield key, row
+    def counts(self, key: RowKey) -> Mapping[str, float]:
+        """Return the counts of a row, empty for one that never counted anything."""
+        return self._rows.get(key.device, _NOTHING).get(key, {})
 
     def publish(self, node: str, nics: Iterable[FlowNic]) -> None:
         """Write the counts of NICs where their node shows them."""

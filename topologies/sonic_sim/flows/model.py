@@ -63,6 +63,7 @@ class FlowModel:
         self._ends: list[tuple[float, Transfer]] = []
         self._began: list[Transfer] = []
         self._settled: object = None
+        self._congestion: Congestion | None = None
 
     @property
     def time(self) -> float:
@@ -209,10 +210,19 @@ class FlowModel:
         ways = _ways(plumbing, flows)
         self._share(plumbing, ways)
         congestion = Congestion(plumbing, ways, {flow: flow.rate for flow in flows})
-        if not congestion.run():
-            Charges(plumbing, self.ledger, None, starts=starts).charge(ways)
-            return
-        Charges(plumbing, self.ledger, congestion, starts=starts).charge(ways)
+        self._congestion = congestion if congestion.run() else None
+        Charges(plumbing, self.ledger, self._congestion, starts=starts).charge(ways)
+
+    def queued_us(self, path: Sequence[Hop]) -> tuple[float, float]:
+        """Return what packets of a path wait in queues now, on average and at most, in microseconds."""
+        mean = 0.0
+        most = 0.0
+        if self._running and self._congestion is not None:
+            for (hop, _, _), station in self._congestion.stations.items():
+                if hop in path:
+                    mean += station.waits / station.gbps / 125
+                    most += station.peak / station.gbps / 125
+        return mean, most
 
     def _share(self, plumbing: Plumbing, ways: Sequence[Way]) -> None:
         """Give each flow its max-min fair rate."""
@@ -277,3 +287,8 @@ def model_of(net: Fabric, clock: Clock | None = None) -> FlowModel:
             clock = next(iter(net.devices.values())).clock
         model = _models[net] = FlowModel(net, clock)
     return model
+
+
+def use_model(net: Fabric, model: FlowModel) -> None:
+    """Let the switches of a fabric count the flows of ``model``."""
+    _models[net] = model

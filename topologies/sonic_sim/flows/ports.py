@@ -9,7 +9,6 @@ from sonic_sim.flows.losses import CODEWORD_BITS, CORRECTABLE_SYMBOLS, LinkQuali
 from sonic_sim.flows.nics import FlowNic
 from sonic_sim.flows.rows import rows_of
 from sonic_sim.network import End
-from sonic_sim.traffic import USED_PACKET_BYTES, counted
 
 _FEC = "SAI_PORT_STAT_IF_IN_FEC_"
 
@@ -59,7 +58,7 @@ class PortMeter:
             add(key, f"{_FEC}CORRECTED_BITS", bits * quality.ber * (1 - quality.uncorrectable))
 
     def count_nic(self, node: str, nic: FlowNic, now: float) -> None:
-        """Bring a NIC up to ``now``; the traffic that all nodes have with each other is that of its switch port."""
+        """Bring a NIC up to ``now``."""
         end = End(node, nic.name)
         seconds = self._seconds(end, now)
         far = self.net.cables.get(end)
@@ -73,13 +72,6 @@ class PortMeter:
         self.ledger.add(key, "rx_pcs_symbol_err_phy", bits / CODEWORD_BITS * quality.uncorrectable)
         for lane, ber in enumerate(quality.lanes):
             self.ledger.add(key, f"rx_err_lane_{lane}_phy", bits / len(quality.lanes) * ber)
-        packets = counted(device, self.net)[far.port].packets
-        row = self.ledger.row(key)
-        grown = packets - row.get("idle_packets", 0.0)
-        row["idle_packets"] = packets
-        for way in ("rx", "tx"):
-            self.ledger.add(key, f"{way}_packets_phy", grown)
-            self.ledger.add(key, f"{way}_bytes_phy", grown * USED_PACKET_BYTES)
 
     def _seconds(self, end: End, now: float) -> float:
         before = self._read_at.setdefault(end, now)

@@ -1,1 +1,65 @@
-"""The tools of nodes, as the fabric answers them: perftest, iperf3, nccl-tests."""
+"""The tools of nodes, as the fabric answers them: perftest, iperf3, and nccl-tests by mpirun or srun."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+
+from sonic_sim.flows.model import FlowModel
+from sonic_sim.flows.tools import collectives, iperf3, perftest
+from sonic_sim.flows.tools.run import Run, ToolError
+from sonic_sim.flows.tools.starter import Starter
+
+Write = Callable[[bytes], None]
+
+
+class Request(Protocol):
+    """A tool that was started on a node."""
+
+    @property
+    def node(self) -> str:
+        """The node."""
+
+    @property
+    def argv(self) -> Sequence[str]:
+        """The words of the command."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Its environment."""
+
+
+class Tools:
+    """Answers the tools of all nodes of a fabric."""
+
+    def __init__(self, model: FlowModel, starter: Starter | None = None) -> None:
+        self.model = model
+        self.starter = starter or Starter(model)
+
+    async def answer_tool(self, request: Request, write: Write) -> int:
+        """Carry out a tool, and return its exit status. Cancelled, it ends its flows and does not listen any more.
+
+        ``write`` takes lines of JSON, ``{"stdout": TEXT}`` or ``{"stderr": TEXT}``.
+        """
+
+        def say(text: str, stream: str = "stdout") -> None:
+            if text:
+                write(json.dumps({stream: text}).encode() + b"\n")
+
+        words = list(request.argv)
+        name = words[0].rpartition("/")[2]
+        run = Run(self.model, self.starter, request.node, name, words[1:], request.environment, say)
+        try:
+            return await self._tool(name)(run)
+        except ToolError as error:
+            say(error.output)
+            say(error.text, "stderr")
+            return error.status
+
+    def _tool(self, name: str) -> Callable[[Run], Awaitable[int]]:
+        if name in perftest.PROGRAMS:
+            return perftest.run
+        if name == "iperf3":
+            return iperf3.run
+        if name in ("mpirun", "mpiexec", "srun") or name in collectives.PROGRAMS:
+            return collectives.run
+        raise ToolError(f"{name}: not simulated\n", status=127)

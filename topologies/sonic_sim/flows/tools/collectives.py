@@ -1,0 +1,326 @@
+"""nccl-tests 2.13 among the GPUs of nodes, started by mpirun or srun: rings of nodes, one on each NIC.
+
+Bus bandwidth is that of the slowest pair of each ring, summed over the NICs of a node. A ring takes its steps without
+data, too: t = steps x step + factor x bytes / bus bandwidth (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sonic_sim.faults import FaultKind
+from sonic_sim.flows.flow import Flow, FlowKind
+from sonic_sim.flows.model import Transfer
+from sonic_sim.flows.nics import Place
+from sonic_sim.flows.tools.run import Options, Run, ToolError
+
+PROGRAMS = frozenset(f"{name}_perf" for name in (
+    "all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv", "broadcast", "reduce",
+))  # fmt: skip
+_TESTS_VALUED = ("-b", "--minbytes", "-e", "--maxbytes", "-f", "--stepfactor", "-i", "--stepbytes", "-g", "--ngpus",
+                 "-t", "--nthreads", "-n", "--iters", "-w", "--warmup_iters", "-c", "--check", "-m", "-p", "-z", "-o",
+                 "-d", "-r", "-a", "-G", "-C", "-R", "-J", "-T")  # fmt: skip
+# Of mpirun and srun, the options that have a value.
+_LAUNCHER_VALUED = frozenset((
+    "-np", "-n", "-N", "-H", "--host", "--hostfile", "-hostfile", "-x", "--mca", "-w", "--nodelist", "--ntasks",
+    "--nodes", "--ntasks-per-node", "--gpus-per-node", "--gres", "--map-by", "--bind-to", "-p", "--partition", "-t",
+    "--time", "-J", "--job-name", "--mpi", "--export", "--jobid", "--npernode", "-npernode", "--prefix", "-G", "-c",
+))  # fmt: skip
+_TWO_VALUES = frozenset(("--mca", "-mca"))
+# Queue pairs of a ring between two NICs: channels, each with its own.
+_QUEUE_PAIRS = 4
+_SUFFIXES = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "": 1}
+_DEFAULT_GPUS = 8
+_SHELL = frozenset(("bash", "sh", "env"))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A collective: its program and words, its nodes with their GPUs, and the environment of its ranks."""
+
+    program: str
+    words: tuple[str, ...]
+    hosts: tuple[tuple[str, int], ...]
+    environment: Mapping[str, str]
+
+    @property
+    def ranks(self) -> int:
+        """GPUs of all nodes."""
+        return sum(gpus for _, gpus in self.hosts)
+
+
+async def run(tool: Run) -> int:
+    """Run a collective and print its table."""
+    job = _job(tool)
+    options = Options(job.words, _TESTS_VALUED, ("-h", "--help"), "{option}: invalid option\n")
+    rings = _rings(tool, job)
+    flows = [flow for ring in rings for step in ring for flow in step]
+    if any(flow.is_stuck for flow in flows):
+        raise _unreachable(job, next(flow for flow in flows if flow.is_stuck))
+    sizes = _sizes(options)
+    iterations = options.number("-n", "--iters", default=20.0) + options.number("-w", "--warmup_iters", default=5.0)
+    tool.say(_head(job, options, sizes))
+    found: list[float] = []
+
+    def measure() -> float:
+        found.append(_bus_gbytes(tool, job, rings))
+        return sum(2 * iterations * _micros(tool, job, size, found[0]) for size in sizes) / 1e6
+
+    await tool.send(Transfer(flows), measure)
+    rows = [_row(tool, job, size, found[0]) for size in sizes]
+    mean = sum(bus for _, bus in rows) / len(rows)
+    tool.say("".join(text for text, _ in rows))
+    tool.say(f"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {mean:g} \n#\n")
+    return 0
+
+
+def _job(tool: Run) -> Job:
+    """Return the collective of a command line. Raises ToolError."""
+    environment = dict(tool.environment)
+    if tool.name in PROGRAMS:
+        # Without a launcher one process has all of its GPUs.
+        gpus = int(
+            Options(tool.words, _TESTS_VALUED, (), "{option}: invalid option\n").number("-g", "--ngpus", default=1)
+        )
+        return Job(tool.name, tuple(tool.words), ((tool.node, gpus),), environment)
+    launch = Launch(tool, environment)
+    words = list(tool.words)
+    while words:
+        word = words.pop(0)
+        program = word.rpartition("/")[2]
+        if program in PROGRAMS:
+            return Job(program, tuple(words), launch.places(), environment)
+        if word.startswith("-"):
+            launch.take(word, words)
+        elif program not in _SHELL:
+            break
+    raise ToolError(f"{tool.name} was unable to find the specified executable file.\n")
+
+
+class Launch:
+    """The options of mpirun or srun."""
+
+    def __init__(self, tool: Run, environment: dict[str, str]) -> None:
+        self.tool = tool
+        self.environment = environment
+        self.hosts = environment.get("SLURM_JOB_NODELIST", tool.node)
+        self.ranks = 0
+
+    def take(self, word: str, words: list[str]) -> None:
+        """Take an option and its values out of the words after it."""
+        name, joined, value = word.partition("=")
+        if name in _TWO_VALUES:
+            del words[:2]
+            return
+        if name in _LAUNCHER_VALUED and not joined and words:
+            value = words.pop(0)
+        if name == "-x":
+            _export(self.environment, [value])
+        elif name == "--export":
+            _export(self.environment, value.split(","))
+        elif name in ("-H", "--host", "-w", "--nodelist"):
+            self.hosts = value
+        elif name in ("-np", "--ntasks", "-n") and value.isdecimal():
+            self.ranks = int(value)
+
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """Return the hosts with their numbers of GPUs. Raises ToolError for one that is not reached."""
+        return _with_gpus(self.tool, _expanded(_split(self.hosts)), self.ranks)
+
+
+def _export(environment: dict[str, str], parts: Sequence[str]) -> None:
+    for part in parts:
+        name, joined, value = part.partition("=")
+        if joined:
+            environment[name] = value
+
+
+def _split(text: str) -> list[str]:
+    """Separate hosts by commas outside brackets."""
+    return re.findall(r"[^,\[]+(?:\[[^\]]*\][^,\[]*)?", text)
+
+
+def _expanded(hosts: Sequence[str]) -> list[str]:
+    """Return host names of Slurm's ranges: ``gpu[1-3,5]``."""
+    names = []
+    for host in hosts:
+        head, bracket, rest = host.partition("[")
+        if not bracket:
+            names.append(host)
+            continue
+        inside, _, tail = rest.partition("]")
+        for part in inside.split(","):
+            first, _, last = part.partition("-")
+            numbers = range(int(first), int(last or first) + 1)
+            names += [f"{head}{number:0{len(first)}d}{tail}" for number in numbers]
+    return names
+
+
+def _with_gpus(tool: Run, hosts: Sequence[str], ranks: int) -> tuple[tuple[str, int], ...]:
+    """Return the hosts with their numbers of GPUs. Raises ToolError for one that is not reached."""
+    places = []
+    for host in hosts:
+        name, _, slots = host.partition(":")
+        if not tool.model.nics.of_node(name):
+            rule = "-" * 74
+            raise ToolError(
+                f"ssh: connect to host {name} port 22: No route to host\n"
+                f"{rule}\nORTE was unable to reliably start one or more daemons.\n{rule}\n"
+            )
+        default = ranks // len(hosts) if ranks else _DEFAULT_GPUS
+        places.append((name, int(slots) if slots.isdecimal() else max(1, default)))
+    return tuple(places)
+
+
+Ring = list[list[Flow]]
+"""The flows of each step around the nodes, on one NIC."""
+
+
+def _rings(tool: Run, job: Job) -> list[Ring]:
+    """Return a ring for each NIC that NCCL uses; none within one node. Raises ToolError."""
+    names = [name for name, _ in job.hosts]
+    if len(names) < 2:
+        return []
+    rings: list[Ring] = []
+    kind = FlowKind(tos=int(job.environment.get("NCCL_IB_TC", "0") or 0))
+    for device in _devices(tool, job):
+        places = []
+        for name in names:
+            place = tool.model.nics.by_device(name, device)
+            if place is None or not place.nic.up:
+                raise ToolError(f"{name}: NCCL WARN NET/IB : No device found: {device}\n{_FAILED}", status=3)
+            places.append(place)
+        following = [*places[1:], places[0]]
+        rings.append([tool.model.flows(a, b, kind, _QUEUE_PAIRS) for a, b in zip(places, following, strict=True)])
+    return rings
+
+
+_FAILED = "Test NCCL failure common.cu:1005 'remote process exited or there was a network error'\n"
+
+
+def _unreachable(job: Job, flow: Flow) -> ToolError:
+    here = flow.sender
+    there: Place = flow.receiver
+    return ToolError(
+        f"{here.node}:41000:41100 [0] ibvwrap.c:120 NCCL WARN NET/IB : Got completion from peer {there.node} with"
+        f" status=12 opcode=0 len=0 vendor err 129 (Send) hca {here.nic.rdma}\n{job.hosts[0][0]}: {_FAILED}",
+        status=3,
+    )
+
+
+def _devices(tool: Run, job: Job) -> list[str]:
+    """Return the RDMA devices that ``NCCL_IB_HCA`` names: ``=`` for whole names, ``^`` for all others."""
+    every = [nic.rdma for nic in tool.model.nics.of_node(job.hosts[0][0]) if nic.rdma]
+    text = job.environment.get("NCCL_IB_HCA", "")
+    wanted = [part.partition(":")[0] for part in text.lstrip("^=").split(",") if part]
+    if not wanted:
+        return every
+    chosen = [
+        name for name in every if any(name == part or ("=" not in text and name.startswith(part)) for part in wanted)
+    ]
+    if text.startswith("^"):
+        return [name for name in every if name not in chosen]
+    return chosen
+
+
+def _sizes(options: Options) -> list[int]:
+    least = _bytes(options.text("-b", "--minbytes", default="32M"))
+    most = _bytes(options.text("-e", "--maxbytes", default="32M"))
+    factor = int(options.number("-f", "--stepfactor", default=1.0))
+    step = _bytes(options.text("-i", "--stepbytes", default="1M"))
+    sizes = [least]
+    while sizes[-1] < most:
+        sizes.append(sizes[-1] * factor if factor > 1 else sizes[-1] + step)
+    return [size for size in sizes if size <= most] or [least]
+
+
+def _bytes(text: str) -> int:
+    match = re.fullmatch(r"(\d+)([KMGT]?)B?", text.strip().upper())
+    if match is None:
+        raise ToolError(f"invalid size {text}\n")
+    return int(match[1]) * _SUFFIXES[match[2]]
+
+
+def _bus_gbytes(tool: Run, job: Job, rings: Sequence[Ring]) -> float:
+    """Return the bus bandwidth of large messages, in GB/s."""
+    constants = tool.model.constants
+    gpus = max(count for _, count in job.hosts)
+    bus = constants.nvlink_gbytes
+    if rings:
+        slowest = [min(sum(flow.goodput * flow.measured_share for flow in step) for step in ring) for ring in rings]
+        of_node = sum(slowest) / 8
+        bus = min(bus, of_node)
+        if job.program == "sendrecv_perf":
+            bus = of_node / len(rings)
+        elif job.program == "alltoall_perf":
+            # What stays in a node does not cross its NICs.
+            bus = of_node / gpus * (job.ranks - 1) / (job.ranks - gpus)
+    for name, _ in job.hosts:
+        faults = tool.model.net.host_faults.get(name)
+        if faults is not None and faults.has(FaultKind.SLOW_GPU):
+            return bus * constants.slow_gpu_share
+    return bus
+
+
+def _factor(job: Job) -> float:
+    """Return bus bandwidth over the algorithm's (nccl-tests doc/PERFORMANCE.md)."""
+    ranks = job.ranks
+    if job.program == "all_reduce_perf":
+        return 2 * (ranks - 1) / ranks
+    if job.program in ("all_gather_perf", "reduce_scatter_perf", "alltoall_perf"):
+        return (ranks - 1) / ranks
+    return 1.0
+
+
+def _micros(tool: Run, job: Job, size: int, bus_gbytes: float) -> float:
+    ranks = job.ranks
+    steps = {"all_reduce_perf": 2 * (ranks - 1), "sendrecv_perf": 1}.get(job.program, ranks - 1)
+    return steps * tool.model.constants.collective_step_us + _factor(job) * size / bus_gbytes / 1e3
+
+
+def _row(tool: Run, job: Job, size: int, bus_gbytes: float) -> tuple[str, float]:
+    """Return a row, and the mean of its two bus bandwidths."""
+    cells = ""
+    total = 0.0
+    for _ in range(2):
+        micros = _micros(tool, job, size, bus_gbytes) * tool.model.random.uniform(1.0, 1.004)
+        rate = size / micros / 1e3
+        total += rate * _factor(job) / 2
+        cells += f"  {_time(micros):>7s}  {rate:6.2f}  {rate * _factor(job):6.2f}      0"
+    operation = {"all_reduce_perf": "sum", "reduce_scatter_perf": "sum", "reduce_perf": "sum"}.get(job.program, "none")
+    return f"{size:12d}  {size // 4:12d}     float  {operation:>6s}      -1{cells}\n", total
+
+
+def _time(micros: float) -> str:
+    """Return a time with as many decimals as nccl-tests prints."""
+    decimals = 0 if micros >= 10000 else 1 if micros >= 100 else 2
+    return f"{micros:.{decimals}f}"
+
+
+def _head(job: Job, options: Options, sizes: Sequence[int]) -> str:
+    factor = int(options.number("-f", "--stepfactor", default=1.0))
+    step = f"step: {factor}(factor)" if factor > 1 else f"step: {_bytes(options.text('-i', default='1M'))}(bytes)"
+    lines = [
+        f"# nThread 1 nGpus 1 minBytes {sizes[0]} maxBytes {_bytes(options.text('-e', '--maxbytes', default='32M'))}"
+        f" {step} warmup iters: {options.text('-w', '--warmup_iters', default='5')}"
+        f" iters: {options.text('-n', '--iters', default='20')} agg iters: 1 validation: 1 graph: 0",
+        "#",
+        "# Using devices",
+    ]
+    rank = 0
+    for name, gpus in job.hosts:
+        for gpu in range(gpus):
+            lines.append(
+                f"#  Rank {rank:2d} Group  0 Pid {41000 + rank:6d} on {name:>10s} device {gpu:2d}"
+                f" [0x{0x18 + gpu:02x}] NVIDIA H200"
+            )
+            rank += 1
+    columns = "    time   algbw   busbw #wrong"
+    lines += [
+        "#",
+        "#" + " " * 62 + "out-of-place" + " " * 23 + "in-place          ",
+        f"#       size         count      type   redop    root {columns} {columns}",
+        "#        (B)    (elements)                            " + 2 * "   (us)  (GB/s)  (GB/s)       ",
+        "",
+    ]
+    return "\n".join(lines)
