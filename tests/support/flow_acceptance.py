@@ -30,6 +30,8 @@ from sonic_sim.flows.tools.starter import Starter
 
 _NAMES = {"ports": "COUNTERS_PORT_NAME_MAP", "queues": "COUNTERS_QUEUE_NAME_MAP", "groups": "COUNTERS_PG_NAME_MAP"}
 
+_NUMBERS = {"ports": ("",), "queues": ("0", "3", "6"), "groups": ("3",)}
+
 
 @dataclass
 class Request:
@@ -52,6 +54,7 @@ class Acceptance:
         (folder / PLAN_FILE).write_bytes(text)
         self.sha256 = hashlib.sha256(text).hexdigest()
         self.plan: dict[str, Any] = json.loads(text)
+        self.ends = {(end["device"], end["port"]) for link in self.plan["links"] for end in (link["a"], link["b"])}
         self.starter = Starter(self.model, grace_s=0.0, quiet_s=0.05)
         self.tools = Tools(self.model, self.starter)
         for device in self.rig.net.devices.values():
@@ -97,11 +100,16 @@ class Acceptance:
         folder = self.folder / "counters" / name / when
         folder.mkdir(parents=True, exist_ok=True)
         for device in self.rig.net.devices.values():
-            rows = rows_of_database(device, COUNTERS, "*")
+            rows: dict[str, dict[str, str]] = {}
+            for pattern in ("COUNTERS*", "PERSISTENT_WATERMARKS*"):
+                rows |= rows_of_database(device, COUNTERS, pattern)
             document: dict[str, Any] = {"version": 1, "device": device.name, "at": time.time(), "boot": "1"}
             for table, names in _NAMES.items():
                 document[table] = {}
                 for port, key in rows[names].items():
+                    name, _, number = port.partition(":")
+                    if (device.name, name) not in self.ends or number not in _NUMBERS[table]:
+                        continue
                     fields = dict(rows.get(f"COUNTERS:{key}", {}), **rows.get(f"PERSISTENT_WATERMARKS:{key}", {}))
                     values = {field: int(value) for field, value in fields.items() if value.isdecimal()}
                     document[table][port.replace(":", "|")] = values
@@ -140,18 +148,23 @@ def _value(text: str) -> Any:
 
 
 def main() -> None:
-    fabric, level, seed, *fault = sys.argv[1:]
-    faults = []
-    if fault:
-        details = dict(word.split("=", 1) for word in fault[2:])
-        faults.append((fault[0], fault[1], {name: _value(value) for name, value in details.items()}))
-    began = time.monotonic()
-    verdict = accept(fabric, Level(level), Constants(seed=float(seed), speedup=1000), *faults)
-    print(f"{verdict.verdict} {time.monotonic() - began:.1f} s")
-    for finding in verdict.findings:
-        print(" ", finding.code, finding.severity, finding.message, [f"{e.kind} {e.name}" for e in finding.elements])
-    for remark in verdict.diagnostics:
-        print("  remark:", remark)
+    """Print the verdict of each trial: a line of standard input, or of one, is ``FABRIC LEVEL SEED [NAME KIND …]``."""
+    lines = [sys.argv[1:]] if len(sys.argv) > 1 else [line.split() for line in sys.stdin if line.strip()]
+    for fabric, level, seed, *fault in lines:
+        faults = []
+        if fault:
+            details = dict(word.split("=", 1) for word in fault[2:])
+            faults.append((fault[0], fault[1], {name: _value(value) for name, value in details.items()}))
+        began = time.process_time()
+        verdict = accept(fabric, Level(level), Constants(seed=float(seed), speedup=1000), *faults)
+        print(
+            fabric, level, seed, *fault, "->", verdict.verdict, f"{time.process_time() - began:.1f} s CPU", flush=True
+        )
+        for finding in verdict.findings:
+            elements = [f"{element.kind} {element.name}" for element in finding.elements]
+            print("  ", finding.code, finding.severity, finding.message, elements, flush=True)
+        for remark in verdict.diagnostics:
+            print("   remark:", remark.code, remark.message, flush=True)
 
 
 if __name__ == "__main__":

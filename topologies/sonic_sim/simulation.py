@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import resource
 import secrets
 import shutil
@@ -303,14 +304,18 @@ class Simulation:
             raise SimulatorError(f"no fault '{kind}' of a node; there are: {kinds}; clear ends them")
         if details.get("port"):
             raise SimulatorError(f"{name} is a node: name a NIC by its number in place of a port")
-        if details.get("nic") is not None and kind not in OF_A_NIC:
-            raise SimulatorError(f"{kind} is a fault of the whole node: omit the NIC")
+        if details.get("nic") is not None:
+            if kind not in OF_A_NIC:
+                raise SimulatorError(f"{kind} is a fault of the whole node: omit the NIC")
+            self._check_nic(name, int(details["nic"]))
         _arm(faults, kind, {"since": self.clock.now(), **details})
         self.save_fabric()
         return faults.to_json()
 
     async def clear_fault(self, name: str, kind: str | None) -> int:
         """Clear the faults of a switch or a node, of one kind or all; return how many. Raises SimulatorError."""
+        if kind is not None and kind not in list(FaultKind):
+            raise SimulatorError(f"no fault '{kind}'; there are: {', '.join(FaultKind)}")
         if name in self.network.hosts:
             count = self.network.host_faults.setdefault(name, Faults()).clear(kind)
             self.save_fabric()
@@ -381,6 +386,13 @@ class Simulation:
         ports = self.network.ports(device)
         if port not in ports:
             raise SimulatorError(f"{device.name} has no port {port}; it has {', '.join(ports)}")
+
+    def _check_nic(self, name: str, number: int) -> None:
+        """Raise SimulatorError for a NIC that a node does not have: its ports are named by its number."""
+        ports = {end.port for end in self.network.cables if end.node == name}
+        numbers = sorted({int(digits[0]) for port in ports if (digits := re.findall(r"\d+", port))})
+        if number not in numbers:
+            raise SimulatorError(f"{name} has no NIC {number}; it has {', '.join(map(str, numbers))}")
 
     async def power(self, names: Sequence[str], *, powered: bool) -> None:
         """Switch GPU nodes on or off; the links of one that is off are down. Raises SimulatorError, with none done."""

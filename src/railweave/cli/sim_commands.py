@@ -230,19 +230,35 @@ def fault(
     times: Annotated[int | None, typer.Option(help="How often it occurs; 0: until cleared.")] = None,
     seconds: Annotated[float, typer.Option(help="For slow and late-daemon: the delay in seconds.")] = 1.0,
     moment: Annotated[str, typer.Option(help="For drop-session: before, during or after the command.")] = "after",
-    port: Annotated[str, typer.Option(help="For errors, link-down and in-force: the port; default: all.")] = "",
+    port: Annotated[str, typer.Option(help="For faults of a port of a switch: the port; default: all.")] = "",
+    nic: Annotated[
+        int | None, typer.Option(help="For faults of a NIC of a node: its number from 0; default: all.")
+    ] = None,
     rate: Annotated[float, typer.Option(help="For errors: errors and discards a second.")] = 100.0,
     speed: Annotated[int, typer.Option(help="For in-force: the Mbit/s that the port runs at.")] = 0,
     fec: Annotated[str, typer.Option(help="For in-force: the FEC that the port runs with.")] = "",
     interval_ms: Annotated[int, typer.Option("--interval-ms", help="For in-force: that of the switch's BFD.")] = 0,
     daemon: Annotated[str, typer.Option(help="For late-daemon: the daemon of FRR; default: all.")] = "",
+    ratio: Annotated[float | None, typer.Option(help="For lossy: the share of packets that is lost.")] = None,
+    counted: Annotated[bool, typer.Option("--counted", help="For lossy: count the packets as FEC errors.")] = False,
+    ber: Annotated[float | None, typer.Option(help="For ber: the bit error rate of the lane before FEC.")] = None,
+    lane: Annotated[int | None, typer.Option(help="For ber: the lane.")] = None,
+    size: Annotated[
+        int | None, typer.Option("--bytes", help="For small-buffer: the bytes at which PFC pauses.")
+    ] = None,
+    gbps: Annotated[float | None, typer.Option(help="For slow-nic: what its PCIe bus carries, in Gb/s.")] = None,
+    dscp: Annotated[int | None, typer.Option(help="For wrong-dscp: the DSCP of RDMA traffic.")] = None,
+    cleared: Annotated[str, typer.Option("--kind", help="For clear: only faults of this kind.")] = "",
     option: IntentOption = None,
 ) -> None:
-    """Inject a fault.
+    """Inject a fault in a switch or a GPU node.
 
     Kinds: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, silent, wrong-host-key, power-cycle,
     errors, link-down, no-return (from its next reload), late-daemon (when FRR starts next), daemon-dies,
     in-force (a port runs with another speed or FEC, or BFD with another interval, than is configured).
+
+    Kinds that no configuration shows, in traffic: lossy, ber and no-pfc (switch or node), small-buffer (switch),
+    slow-nic, wrong-dscp and slow-gpu (node).
     """
     details: dict[str, Any] = {
         "command": command,
@@ -255,10 +271,15 @@ def fault(
     # Every kind of fault has a default of its own for `times`.
     if times is not None:
         details["times"] = times
-    optional = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms}
+    optional = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms, "counted": counted}
     details |= {name: value for name, value in optional.items() if value}
-    api.sim.fault(api.open_project(option), device, kind, **details)
+    measures = {"nic": nic, "ratio": ratio, "ber": ber, "lane": lane, "bytes": size, "gbps": gbps, "dscp": dscp}
+    details |= {name: value for name, value in measures.items() if value is not None}
     if kind == "clear":
-        print_view(f"{device}: faults cleared")
-    else:
-        print_view(f"{device}: {kind}")
+        api.sim.clear_fault(api.open_project(option), device, cleared)
+        print_view(f"{device}: {cleared or 'faults'} cleared")
+        return
+    if cleared:
+        raise UsageError("--kind is for `clear` alone")
+    api.sim.fault(api.open_project(option), device, kind, **details)
+    print_view(f"{device}: {kind}")

@@ -33,6 +33,7 @@ from sonic_sim.spec import SimCable, SimDevice, SimHost, SimSpec
 
 __all__ = [
     "cable",
+    "clear_fault",
     "down",
     "fault",
     "missing_extra",
@@ -186,11 +187,17 @@ def replace(project: Project, device: str) -> dict[str, str]:
 
 @simulator_errors()
 def fault(project: Project, device: str, kind: str, **details: Any) -> None:
-    """Inject a fault, with ``details`` as in `sonic_sim.faults`; the kind ``clear`` clears all faults of the switch."""
+    """Inject a fault in a switch or a node, with ``details`` as in `sonic_sim.faults`; ``clear`` clears all faults."""
     if kind == "clear":
         control.clear_fault(state(project), device)
     else:
         control.fault(state(project), device, kind, **details)
+
+
+@simulator_errors()
+def clear_fault(project: Project, device: str, kind: str = "") -> int:
+    """Clear the faults of a switch or a node, all or those of a kind; return how many."""
+    return control.clear_fault(state(project), device, kind or None)
 
 
 @simulator_errors()

@@ -139,7 +139,7 @@ async def _serve(tool: Run, test: Test, place: Place) -> int:
     try:
         tool.say(f"\n{stars}\n* Waiting for client to connect... *\n{stars}\n")
         client: Place = await server.client
-        tool.say(_head(test, place, client))
+        tool.say(_head(test, place, client) + _columns(test))
         is_complete = await server.ended
     finally:
         tool.starter.close(server)
