@@ -42,6 +42,7 @@ class TestNic:
 
     name: str
     rdma: str = ""
+    vendor: str = "nvidia"
     nic: int = 0
     up: bool = True
     mtu: int = 9000
@@ -102,7 +103,7 @@ def _nic(rail: dict[str, Any], document: dict[str, Any], spec: Any) -> TestNic:
     return TestNic(
         rail["name"],
         rail.get("rdma", ""),
-        int(number) if number.isdecimal() else 0,
+        nic=int(number) if number.isdecimal() else 0,
         mtu=rail["mtu"],
         addresses=addresses,
         pfc=frozenset(marking.get("pfc", ())),

@@ -148,9 +148,11 @@ def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[s
     rows: dict[str, Hash] = {}
     if model is not None:
         rows = dict(queue_and_group_rows(device, model, names, _fixed(pattern)))
-    queues = {(port, number): key for key, port, number in queue_keys(names)}
+    queues: dict[tuple[str, int], str] = {}
+    if _asked(pattern, "COUNTERS:oid:0x15"):
+        queues = {(port, number): key for key, port, number in queue_keys(names)}
     for watched, queue, row in watchdog_rows(device.orchagent):
-        if watched in names and queue.isdigit():
+        if queue.isdigit() and (watched, int(queue)) in queues:
             rows.setdefault(f"COUNTERS:{queues[watched, int(queue)]}", {}).update(row)
     yield from rows.items()
     if model is not None and _asked(pattern, "COUNTERS:oid:0x1000"):

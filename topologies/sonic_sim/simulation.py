@@ -16,12 +16,12 @@ from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric
 from sonic_sim.errors import SimulatorError
 from sonic_sim.faults import AT_ONCE, OF_A_NIC, OF_A_NODE, OF_A_PORT, OF_A_SWITCH, FaultKind, Faults
+from sonic_sim.flows.service import FlowService, LiveNics
 from sonic_sim.kept import Keeper, write_whole
 from sonic_sim.line_editor import use_frugal_line_editor
 from sonic_sim.network import end_of
 from sonic_sim.nodes.cluster import Cluster
 from sonic_sim.nodes.login import NodeListener
-from sonic_sim.nodes.tools import not_available
 from sonic_sim.server import DeviceListener
 from sonic_sim.sftp import USER
 from sonic_sim.spec import ConfigDbDocument, SimCable, SimDevice, SimSpec, SimState
@@ -73,7 +73,9 @@ class Simulation:
         self.network = Fabric()
         self.watch = Watch(self.network)
         self.listeners: dict[str, DeviceListener] = {}
-        self.cluster = Cluster(folder / "nodes", not_available)
+        nics = LiveNics(lambda: self.cluster.nodes, lambda name: self.cluster.nodes[name].current_nics())
+        self.flows = FlowService(self.network, clock, nics, lambda name: self.cluster.nodes[name].publish())
+        self.cluster = Cluster(folder / "nodes", self.flows.tools.answer_tool)
         self.addresses: dict[str, str] = {}
         self.fabric = ""
         self.port = 0
@@ -98,6 +100,7 @@ class Simulation:
         for listener in self.listeners.values():
             self.keeper.save_device(listener.device)
         await asyncio.gather(*(listener.close() for listener in self.listeners.values()))
+        await self.flows.stop()
         await self.cluster.stop()
 
     async def reconcile(self, spec: SimSpec) -> dict[str, Any]:
@@ -213,6 +216,8 @@ class Simulation:
             return NodeListener(self.addresses[name], self.port, self._key(self.paths.host_key(name)), client_key)
 
         await self.cluster.reconcile(self.network.hosts.values(), listener)
+        self.network.invents_traffic = not self.cluster.nodes
+        self.flows.start()
 
     def _changed(self, device: Device) -> None:
         self.keeper.save_device(device)

@@ -3,19 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sonic_sim.flows.nics import PRIORITIES, FlowNic
+from sonic_sim.flows.nics import FlowNic
+from sonic_sim.flows.vendors import vendor_counters
 from sonic_sim.network import End
 
 PORTS, QUEUES, GROUPS, NICS = "ports", "queues", "groups", "nics"
-# Hardware counters of 32 bits (Linux mlx5/counters.c: be32_to_cpu).
-_NARROW = frozenset({"out_of_sequence", "packet_seq_err", "local_ack_timeout_err"})
-_NIC_NAMES = (
-    *("tx_bytes_phy", "rx_bytes_phy", "tx_packets_phy", "rx_packets_phy", "rx_discards_phy", "rx_crc_errors_phy"),
-    *("rx_corrected_bits_phy", "rx_pcs_symbol_err_phy"),
-    *("out_of_sequence", "packet_seq_err", "local_ack_timeout_err"),
-    *("np_cnp_sent", "np_ecn_marked_roce_packets", "rp_cnp_handled", "rp_cnp_ignored"),
-)
-_WAYS = ("rx", "tx")
 
 
 class RowKey(NamedTuple):
@@ -38,6 +30,7 @@ class Ledger:
         self._rows: dict[str, dict[RowKey, Row]] = {}
         self._rates: list[tuple[Row, str, float]] = []
         self._growing: dict[tuple[RowKey, str], float] = {}
+        self._shown: set[RowKey] = set()
         # When the counters of a switch began: its swss started.
         self._began: dict[str, float] = {}
 
@@ -87,18 +80,13 @@ class Ledger:
     def publish(self, node: str, nics: Iterable[FlowNic]) -> None:
         """Write the counts of NICs where their node shows them."""
         for nic in nics:
-            row = self.row(nic_row(End(node, nic.name)))
-            names = dict.fromkeys(_NIC_NAMES, 0.0)
-            for priority in PRIORITIES:
-                names |= {f"{way}_prio{priority}_{what}": 0.0 for way in _WAYS for what in ("bytes", "packets")}
-            for priority in nic.pfc:
-                # The driver shows them where PFC is on (mlx5e_query_pfc_combined).
-                names |= {f"{way}_prio{priority}_pause": 0.0 for way in _WAYS}
-            for name in (*names, *(name for name in row if name.startswith("rx_err_lane_"))):
-                count = int(row.get(name, 0.0))
-                if name in _NARROW:
-                    count %= 2**32
-                nic.counters[name] = count
+            key = nic_row(End(node, nic.name))
+            row = self.row(key)
+            if key in self._shown and not nic.counters:
+                # The node lost power.
+                row.clear()
+            self._shown.add(key)
+            nic.counters.update(vendor_counters(nic.vendor, nic.pfc, row))
 
 
 def nic_row(end: End) -> RowKey:

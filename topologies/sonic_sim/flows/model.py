@@ -64,6 +64,8 @@ class FlowModel:
         self._began: list[Transfer] = []
         self._settled: object = None
         self._congestion: Congestion | None = None
+        # How often flows have ended.
+        self.ended = 0
 
     @property
     def time(self) -> float:
@@ -173,6 +175,7 @@ class FlowModel:
     def _end(self, transfers: Sequence[Transfer], at: float) -> None:
         if not transfers:
             return
+        self.ended += 1
         for transfer in transfers:
             transfer.ended_at = at
             self._running.remove(transfer)

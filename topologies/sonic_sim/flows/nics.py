@@ -21,6 +21,10 @@ class FlowNic(Protocol):
         """The RDMA device, ``mlx5_0``; empty for a NIC without."""
 
     @property
+    def vendor(self) -> str:
+        """Whose driver names its counters: nvidia, broadcom, amd or intel; empty for another."""
+
+    @property
     def nic(self) -> int:
         """The number of the NIC from 0; its ports share it."""
 

@@ -19,6 +19,7 @@ class NodeNic:
         self.spec = spec
         self.name = spec.name
         self.rdma = spec.rdma
+        self.vendor = spec.vendor
         # The number of the NIC from 0; its ports share it.
         self.nic = spec.nic
         self.speed_gbps = spec.speed_gbps
