@@ -252,8 +252,8 @@ class Model:
                 self._congested(hop, queue, served, ways, through[hop, queue], seconds)
         for (node, nic), share in self.conditions.slow_nic.items():
             self._nic_pauses(node, nic, share, flows, seconds)
-        for nic, frames in self.conditions.small_receiver.items():
-            self._receiver_pauses(nic, frames, flows, seconds)
+        for receiver, frames in self.conditions.small_receiver.items():
+            self._receiver_pauses(receiver, frames, flows, seconds)
         for key, place in self.fabric.access.items():
             if key[:2] in self.conditions.storms:
                 self._storm(place, self.conditions.storms[key[:2]])

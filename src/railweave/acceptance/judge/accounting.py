@@ -90,6 +90,25 @@ def device_surplus(index: PlanIndex, counts: RoundTally, device: str) -> int | N
     return surplus
 
 
+def inner_surplus(
+    index: PlanIndex, counts: RoundTally, device: str, unequal: Mapping[tuple[PortEnd, PortEnd], list[Flow]]
+) -> int:
+    """Return how many bytes more a switch received than it sent, 0 where drops or ``unequal`` links explain them."""
+    surplus = device_surplus(index, counts, device)
+    links = index.links_of[device]
+    if surplus is None or abs(surplus) <= CONTROL_BYTES * len(links):
+        return 0
+    for link in links:
+        end = link.upper if link.upper.device == device else link.lower
+        queues = counts.queues.get(end, {}).values()
+        if any(row.get(CounterMeaning.DROPS) for row in (counts.port(end), *queues)):
+            return 0
+        for ends in ((link.lower, link.upper), (link.upper, link.lower)):
+            if any(flow.round == counts.round for flow in unequal.get(ends, ())):
+                return 0
+    return surplus
+
+
 def swapped_links(
     links: Iterable[CoveredLink], tallies: Iterable[RoundTally]
 ) -> Iterator[tuple[CoveredLink, CoveredLink]]:

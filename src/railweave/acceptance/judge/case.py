@@ -7,7 +7,7 @@ from functools import cached_property
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.jobs import JobResult
-from railweave.acceptance.judge.accounting import Flow, imbalances, loaded_flows, swapped_links
+from railweave.acceptance.judge.accounting import Flow, imbalances, inner_surplus, loaded_flows, swapped_links
 from railweave.acceptance.judge.outcomes import Measure, MeasuredTest
 from railweave.acceptance.judge.paths import PlanIndex, ends_of
 from railweave.acceptance.judge.tally import RoundTally
@@ -39,6 +39,17 @@ class Case:
     def unequal(self) -> Mapping[tuple[PortEnd, PortEnd], list[Flow]]:
         """Return the flows whose two ends counted differently, by sender and receiver."""
         return imbalances(self.index, self.flows)
+
+    @cached_property
+    def surpluses(self) -> Mapping[tuple[str, str], int]:
+        """Return the bytes that a switch received beyond those it sent, unexplained, by round and switch."""
+        surpluses: dict[tuple[str, str], int] = {}
+        for counts in self.rounds():
+            for device in self.index.devices:
+                surplus = inner_surplus(self.index, counts, device, self.unequal)
+                if surplus:
+                    surpluses[counts.round, device] = surplus
+        return surpluses
 
     @cached_property
     def swapped(self) -> tuple[tuple[CoveredLink, CoveredLink], ...]:

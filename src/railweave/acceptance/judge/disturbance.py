@@ -12,7 +12,6 @@ from typing import NamedTuple
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import end_text
-from railweave.acceptance.judge.losses import inner_surplus
 from railweave.acceptance.judge.outcomes import MeasuredTest
 from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.tally import RoundTally
@@ -50,23 +49,23 @@ def disturbed_rounds(case: Case) -> Mapping[str, str]:
                 end = part.link.lower
                 strange[counts.round] = f"{end_text(end)} carried {share:.1%} of its rate beyond its tests"
                 break
-        for device in case.index.devices:
-            if counts.round not in strange and (sentence := _passes_through(case, counts, device)):
-                strange[counts.round] = sentence
+    for (name, device), surplus in case.surpluses.items():
+        sentence = _passes_through(case, name, device, surplus)
+        if sentence and case.index.rounds[name].kind in _PAIRS:
+            strange.setdefault(name, sentence)
     return strange
 
 
-def _passes_through(case: Case, counts: RoundTally, device: str) -> str:
+def _passes_through(case: Case, name: str, device: str, surplus: int) -> str:
     """Return in a sentence what entered or left a switch by ports outside the plan, empty if nothing did."""
-    surplus = inner_surplus(case, counts, device)
     slowest_gbps = min((link.speed_gbps for link in case.index.links_of[device]), default=0)
-    least = case.index.plan.settings.disturbed_share * slowest_gbps * 1e9 / 8 * case.index.rounds[counts.round].seconds
+    least = case.index.plan.settings.disturbed_share * slowest_gbps * 1e9 / 8 * case.index.rounds[name].seconds
     if abs(surplus) <= least:
         return ""
     if surplus < 0:
         return f"{device} sent {-surplus:,} bytes that it received by no port of the plan"
     # Packets that a switch loses are missed by the NICs of the plan.
-    if case.transport_noticed(case.index.tests_of[counts.round]):
+    if case.transport_noticed(case.index.tests_of[name]):
         return ""
     return f"{device} received {surplus:,} bytes that it sent to no port of the plan"
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from railweave.acceptance.counter_names import CounterMeaning
-from railweave.acceptance.judge.accounting import CONTROL_BYTES, Flow, device_surplus
+from railweave.acceptance.judge.accounting import Flow, device_surplus
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import (
     Culprit,
@@ -15,7 +15,6 @@ from railweave.acceptance.judge.elements import (
     port_element,
 )
 from railweave.acceptance.judge.outcomes import OutcomeStatus
-from railweave.acceptance.judge.tally import RoundTally
 from railweave.acceptance.model import CoveredLink, PlannedTest, PortEnd
 from railweave.diagnostics import Severity
 
@@ -34,34 +33,18 @@ def loss_symptoms(case: Case) -> Iterator[Symptom]:
 
 def _leak_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield switches that received more than they sent, while NICs missed packets and nothing counted a drop."""
-    for device in case.index.devices:
-        lost = {counts.round: inner_surplus(case, counts, device) for counts in case.rounds()}
-        worst = max(lost, key=lost.__getitem__, default="")
-        if not worst or lost[worst] <= 0 or not case.transport_noticed(case.index.tests_of[worst]):
+    worst: dict[str, str] = {}
+    for (name, device), surplus in case.surpluses.items():
+        if surplus > case.surpluses.get((worst.get(device, ""), device), 0):
+            worst[device] = name
+    for device, name in worst.items():
+        if not case.transport_noticed(case.index.tests_of[name]):
             continue
         fix = "look for drops that no queue counts: `show dropcounters counts`, errors of the ASIC in its syslog"
-        message = (
-            f"{device} received {lost[worst]:,} bytes in round {worst} that it did not send on, and counted no drop"
-        )
+        size = case.surpluses[name, device]
+        message = f"{device} received {size:,} bytes in round {name} that it did not send on, and counted no drop"
         culprit = Culprit((Element(ElementKind.DEVICE, device),), "loses packets", fix, devices=(device,))
         yield Symptom("A-3", Severity.ERROR, message, fix, culprit)
-
-
-def inner_surplus(case: Case, counts: RoundTally, device: str) -> int:
-    """Return how many bytes more a switch received than it sent, 0 where drops or unequal links explain them."""
-    surplus = device_surplus(case.index, counts, device)
-    links = case.index.links_of[device]
-    if surplus is None or abs(surplus) <= CONTROL_BYTES * len(links):
-        return 0
-    for link in links:
-        end = link.upper if link.upper.device == device else link.lower
-        queues = counts.queues.get(end, {}).values()
-        if any(row.get(CounterMeaning.DROPS) for row in (counts.port(end), *queues)):
-            return 0
-        for ends in ((link.lower, link.upper), (link.upper, link.lower)):
-            if any(flow.round == counts.round for flow in case.unequal.get(ends, ())):
-                return 0
-    return surplus
 
 
 def _swap_symptom(first: CoveredLink, second: CoveredLink) -> Symptom:

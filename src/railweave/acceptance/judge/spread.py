@@ -49,15 +49,14 @@ def _was_read(case: Case, link: CoveredLink) -> bool:
 
 def _unused_ends(case: Case) -> frozenset[PortEnd]:
     """Return the ends from which a link that both ends counted carried nothing but control traffic in all rounds."""
-    used: set[PortEnd] = set()
+    waiting = dict(case.index.link_at)
     for counts in case.rounds():
         seconds = case.index.rounds[counts.round].seconds
         least_per_gbps = seconds * 1e9 / 8 * case.index.plan.settings.covered_share * _UNUSED_SHARE
-        for end, link in case.index.link_at.items():
+        for end, link in tuple(waiting.items()):
             if counts.port(end).get(CounterMeaning.SENT_BYTES, 0) > least_per_gbps * link.speed_gbps:
-                used.add(end)
-    read = [link for link in case.index.plan.links if _was_read(case, link)]
-    return frozenset(end for link in read for end in (link.lower, link.upper)) - used
+                del waiting[end]
+    return frozenset(end for end, link in waiting.items() if _was_read(case, link))
 
 
 def dead_symptoms(case: Case) -> Iterator[Symptom]:

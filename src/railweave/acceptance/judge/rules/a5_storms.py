@@ -67,6 +67,8 @@ def _busy_pausers(case: Case) -> Iterator[Symptom]:
 def _paused_share(case: Case, counts: RoundTally, link: CoveredLink) -> float:
     """Return the share of a round that the PFC frames of a NIC can have paused at most."""
     frames = counts.port(link.lower).get(CounterMeaning.PFC_SENT, 0)
+    if not frames:
+        return 0.0
     return min(1.0, frames * _LONGEST_PAUSE_BITS / (link.speed_gbps * 1e9 * case.index.rounds[counts.round].seconds))
 
 
