@@ -130,9 +130,9 @@ def judged(folder: Path, without: Collection[str] = ()) -> AcceptanceVerdict:
     """Return the verdict on a folder."""
     plan = read_plan(folder).plan
     results, diagnostics = read_results(folder, plan)
-    counters, more = read_counters(folder, plan)
     job, unsound = read_job(folder)
-    return judge(plan, results, counters, (*diagnostics, *more, *unsound), job=job, without=without)
+    counters = read_counters(folder, plan)
+    return judge(plan, results, counters, (*diagnostics, *unsound), job=job, without=without)
 
 
 def meet(plan: Plan, first: Truth, second: Truth) -> bool:

@@ -1,11 +1,10 @@
 """How much each link carried in its best round, from the counters of both ends."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from railweave.acceptance.counter_names import CounterMeaning
-from railweave.acceptance.judge.tally import tally
-from railweave.acceptance.model import AcceptancePlan, PortEnd
-from railweave.acceptance.readings import RoundCounters
+from railweave.acceptance.judge.case import Case
+from railweave.acceptance.model import PortEnd
 
 LinkLoads = Mapping[PortEnd, float]
 """The largest share of its rate that a link carried in a round, by its lower end; unread links are missing."""
@@ -13,16 +12,15 @@ LinkLoads = Mapping[PortEnd, float]
 _BYTES = (CounterMeaning.SENT_BYTES, CounterMeaning.RECEIVED_BYTES)
 
 
-def link_loads(plan: AcceptancePlan, counters: Iterable[RoundCounters]) -> LinkLoads:
+def link_loads(case: Case) -> LinkLoads:
     """Return the load of every link that was read, of the direction and the end that counted more."""
-    seconds = {planned.id: planned.seconds for planned in plan.rounds}
     loads: dict[PortEnd, float] = {}
-    for reading in counters:
-        counts = tally(reading, frozenset())
-        for link in plan.links:
+    for counts in case.tallies.values():
+        seconds = case.index.rounds[counts.round].seconds
+        for link in case.index.plan.links:
             ends = (counts.port(link.lower), counts.port(link.upper))
             sizes = [end[meaning] for end in ends for meaning in _BYTES if meaning in end]
             if sizes:
-                share = max(sizes) * 8 / (link.speed_gbps * 1e9 * seconds[reading.round])
+                share = max(sizes) * 8 / (link.speed_gbps * 1e9 * seconds)
                 loads[link.lower] = max(share, loads.get(link.lower, 0.0))
     return loads

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from railweave.diagnostics import Diagnostic
+
 Scalar = float | int | str | bool | tuple[str, ...] | tuple[int, ...]
 """A value that a reader takes from a file; its unit stands at the end of its name."""
 
@@ -106,3 +108,5 @@ class RoundCounters:
     seconds: Mapping[str, float]
     # Devices whose files are missing or unreadable, with the reason.
     unread: Mapping[str, str]
+    # What is wrong with the files.
+    diagnostics: tuple[Diagnostic, ...] = ()

@@ -11,7 +11,7 @@ from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
 from railweave.acceptance.folder import read_results
 from railweave.acceptance.jobs import read_job
 from railweave.acceptance.judge.document import VERDICT_FILE, verdict_json
-from railweave.acceptance.judge.verdict import AcceptanceVerdict
+from railweave.acceptance.judge.verdict import AcceptanceVerdict, case_of, judge_case
 from railweave.acceptance.judge.verdict import judge as judge_results
 from railweave.acceptance.loads import LinkLoads, link_loads
 from railweave.acceptance.readers.registry import read_tool_output
@@ -73,10 +73,10 @@ def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:
     """
     read = read_plan(folder)
     results, diagnostics = read_results(folder, read.plan)
-    counters, more = read_counters(folder, read.plan)
     job, unsound = read_job(folder)
     changed = tuple(_changed_intents(read, folder, intent))
-    verdict = judge_results(read.plan, results, counters, (*diagnostics, *more, *unsound, *changed), job=job)
+    counters = read_counters(folder, read.plan)
+    verdict = judge_results(read.plan, results, counters, (*diagnostics, *unsound, *changed), job=job)
     _store(verdict, read, folder)
     return verdict
 
@@ -93,11 +93,11 @@ def judgement(folder: Path, intent_sha256: str) -> Judgement:
     """Return the verdict on the results in ``folder`` for a report, and store nothing; raises what `judge` raises."""
     read = read_plan(folder)
     results, diagnostics = read_results(folder, read.plan)
-    counters, more = read_counters(folder, read.plan)
     job, unsound = read_job(folder)
-    verdict = judge_results(read.plan, results, counters, (*diagnostics, *more, *unsound), job=job)
+    case = case_of(read.plan, results, read_counters(folder, read.plan), job)
+    verdict = judge_case(case, results, (*diagnostics, *unsound))
     stored = _stored(folder / VERDICT_FILE, "judged", intent_sha256)
-    return Judgement(verdict, link_loads(read.plan, counters), stored)
+    return Judgement(verdict, link_loads(case), stored)
 
 
 def last_acceptance(fabric: str, intent_sha256: str) -> LastAcceptance | None:

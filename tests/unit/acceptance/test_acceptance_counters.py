@@ -10,7 +10,7 @@ from railweave.acceptance.counter_names import CounterMeaning, counter_bits, cou
 from railweave.acceptance.counters import (
     RowDeltas,
     counter_delta,
-    grown_by_meaning,
+    integers_of,
     read_counter_file,
     read_counters,
     row_has_restarted,
@@ -54,8 +54,8 @@ def write(root: Path, when: str, device: str, at: float = 100.0, boot: str = "1"
 
 
 def messages(root: Path) -> list[str]:
-    _, diagnostics = read_counters(root, PLAN)
-    return [f"{diagnostic.severity} {diagnostic.code} {diagnostic.message}" for diagnostic in diagnostics]
+    (counters,) = read_counters(root, PLAN)
+    return [f"{diagnostic.severity} {diagnostic.code} {diagnostic.message}" for diagnostic in counters.diagnostics]
 
 
 @pytest.mark.parametrize(
@@ -102,25 +102,13 @@ def test_names_have_meanings_priorities_and_widths() -> None:
     assert counter_bits("rp_cnp_handled") == 64
 
 
-def test_meanings_are_summed_over_priorities_and_never_counted_twice() -> None:
-    row = RowDeltas(
-        {PFC_SENT: 0, "SAI_PORT_STAT_PFC_4_TX_PKTS": 5, "rx_discards_phy": 0, "rx_prio3_discards": 0},
-        {PFC_SENT: 7, "SAI_PORT_STAT_PFC_4_TX_PKTS": 7, "rx_discards_phy": 9, "rx_prio3_discards": 8},
-        restarted=False,
-    )
-    assert grown_by_meaning(row, CounterMeaning.PFC_SENT) == CounterDelta(9, Answer.OK)
-    assert grown_by_meaning(row, CounterMeaning.PFC_SENT, 3) == CounterDelta(7, Answer.OK)
-    assert grown_by_meaning(row, CounterMeaning.DROPS) == CounterDelta(9, Answer.OK)
-    assert grown_by_meaning(row, CounterMeaning.MARKS) is None
-
-
 def test_counters_of_a_round_are_read_by_device_table_and_row(tmp_path: Path) -> None:
     write(tmp_path, "before", "leaf1", ports={"Ethernet0": {OCTETS: 10, PFC_SENT: 1}}, queues={"Ethernet0|3": {}})
     write(tmp_path, "after", "leaf1", 130.0, ports={"Ethernet0": {OCTETS: 30, PFC_SENT: 1}}, queues={"Ethernet0|3": {}})
     write(tmp_path, "before", "gpu1", nics={"rail0": {"tx_bytes_phy": 5}})
     write(tmp_path, "after", "gpu1", 129.0, nics={"rail0": {"tx_bytes_phy": 9}})
-    (counters,), diagnostics = read_counters(tmp_path, PLAN)
-    assert diagnostics == ()
+    (counters,) = read_counters(tmp_path, PLAN)
+    assert counters.diagnostics == ()
     assert dict(counters.deltas[CounterRow("leaf1", "ports", "Ethernet0")]) == {OCTETS: (20, "ok"), PFC_SENT: (0, "ok")}
     assert counters.deltas[CounterRow("gpu1", "nics", "rail0")]["tx_bytes_phy"].grown == 4
     assert counters.seconds == {"leaf1": 30.0, "gpu1": 29.0}
@@ -129,9 +117,17 @@ def test_counters_of_a_round_are_read_by_device_table_and_row(tmp_path: Path) ->
 
 def test_a_value_that_is_no_counter_is_missing_and_not_zero() -> None:
     row = {"good": 1, "text": "7", "none": None, "negative": -1, "true": True, "unread": 2**64 - 1, "float": 1.8e19}
-    reading = read_counter_file(json.dumps({"at": 1, "ports": {"Ethernet0": row}}).encode())
-    assert not isinstance(reading, str)
-    assert reading.tables == {"ports": {"Ethernet0": {"good": 1}}}
+    assert integers_of(row) == {"good": 1}
+    for name in row.keys() - {"good"}:
+        assert integers_of({"good": 1, name: row[name]}) == {"good": 1}
+    assert integers_of([]) is None
+
+
+def test_a_row_that_does_not_change_is_checked_as_well(tmp_path: Path) -> None:
+    for when in ("before", "after"):
+        write(tmp_path, when, "leaf1", ports={"Ethernet0": {OCTETS: 2**64 - 1, PFC_SENT: 4}, "Ethernet8": 7})
+    (counters,) = read_counters(tmp_path, PLAN)
+    assert {row.name: dict(deltas) for row, deltas in counters.deltas.items()} == {"Ethernet0": {PFC_SENT: (0, "ok")}}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +148,7 @@ def test_a_reset_is_reported_by_its_boot_and_by_its_counters(tmp_path: Path) -> 
     write(tmp_path, "after", "leaf1", 130.0, ports={"Ethernet0": {OCTETS: 9, PFC_SENT: 4}})
     write(tmp_path, "before", "gpu1", nics={"rail0": {"tx_bytes_phy": 5}})
     write(tmp_path, "after", "gpu1", 130.0, boot="2", nics={"rail0": {"tx_bytes_phy": 9}})
-    (counters,), _ = read_counters(tmp_path, PLAN)
+    (counters,) = read_counters(tmp_path, PLAN)
     assert counters.deltas[CounterRow("leaf1", "ports", "Ethernet0")][PFC_SENT] == CounterDelta(4, Answer.RESET)
     assert counters.deltas[CounterRow("gpu1", "nics", "rail0")]["tx_bytes_phy"] == CounterDelta(9, Answer.RESET)
     assert messages(tmp_path) == [
@@ -184,9 +180,9 @@ def test_missing_devices_rows_and_wrong_clocks_are_reported(tmp_path: Path) -> N
         "warning RW927 counters of 1 device are missing in round r001: gpu1 (after/gpu1.json cannot be read:"
         " No such file or directory)",
     ]
-    (counters,), _ = read_counters(tmp_path, PLAN)
+    (counters,) = read_counters(tmp_path, PLAN)
     assert list(counters.unread) == ["gpu1"]
 
 
 def test_a_round_without_counters_is_left_out(tmp_path: Path) -> None:
-    assert read_counters(tmp_path, PLAN) == ((), ())
+    assert not tuple(read_counters(tmp_path, PLAN))

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from railweave.acceptance.counter_names import CounterMeaning, counter_name
+from railweave.acceptance.counter_names import WATERMARKS, CounterMeaning, counter_name
+from railweave.acceptance.counters import RowDeltas
 from railweave.acceptance.model import PortEnd
 from railweave.acceptance.readings import Answer, CounterDelta, CounterRow, RoundCounters
+from railweave.diagnostics import Diagnostic
 
 BYTES = frozenset({CounterMeaning.SENT_BYTES, CounterMeaning.RECEIVED_BYTES})
 PORT_TABLES = frozenset({"ports", "nics"})
@@ -34,6 +36,8 @@ class RoundTally:
     # Rows whose counters restarted between the readings.
     restarted: list[CounterRow] = field(default_factory=list)
     meanings: set[CounterMeaning] = field(default_factory=set)
+    # What was wrong with the files of the counters.
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     def port(self, end: PortEnd) -> Counts:
         """Return the counts of a port, empty if it was not read."""
@@ -48,38 +52,81 @@ class RoundTally:
 
 def tally(counters: RoundCounters, lossless: frozenset[int]) -> RoundTally:
     """Return the counts of a round; PFC frames are those of the priorities in ``lossless``."""
-    counts = RoundTally(counters.round, seconds=counters.seconds, unread=counters.unread)
+    counts = RoundTally(
+        counters.round, seconds=counters.seconds, unread=counters.unread, diagnostics=counters.diagnostics
+    )
     for row, deltas in counters.deltas.items():
         row_counts = _row_counts(deltas, lossless)
         if row_counts is None:
             counts.restarted.append(row)
             continue
-        counts.meanings.update(row_counts)
+        if not row_counts.keys() <= counts.meanings:
+            counts.meanings.update(row_counts)
         if row.table in PORT_TABLES:
             counts.ports[PortEnd(row.device, row.name)] = row_counts
             continue
-        port, _, number = row.name.partition("|")
-        if number.isdecimal():
+        port, number = _place(row.name)
+        if number is not None:
             parts = counts.queues if row.table == "queues" else counts.groups
-            parts[PortEnd(row.device, port)][int(number)] = row_counts
+            parts[PortEnd(row.device, port)][number] = row_counts
     return counts
 
 
+@cache
+def _place(name: str) -> tuple[str, int | None]:
+    """Return the port of a queue or group, and its number."""
+    port, _, number = name.partition("|")
+    return port, int(number) if number.isdecimal() else None
+
+
 def _row_counts(deltas: Mapping[str, CounterDelta], lossless: frozenset[int]) -> Counts | None:
+    if isinstance(deltas, RowDeltas) and deltas.grew:
+        return _grown_counts(deltas, lossless)
     counts: dict[CounterMeaning, int] = {}
     for name, meaning in _meant(tuple(deltas), lossless):
         delta = deltas[name]
         if delta.answer is Answer.RESET:
             return None
-        if delta.answer is Answer.INVALID:
-            continue
-        earlier = counts.get(meaning, 0)
-        if meaning in BYTES and earlier:
-            # ethtool counts the bytes of a NIC twice, in its driver and on the wire.
-            counts[meaning] = max(earlier, delta.grown)
-        else:
-            counts[meaning] = earlier + delta.grown
+        if delta.answer is not Answer.INVALID:
+            _count(counts, meaning, delta.grown)
     return counts
+
+
+def _grown_counts(deltas: RowDeltas, lossless: frozenset[int]) -> Counts:
+    """Return the counts of a row in which no counter fell; rows that did not change share one value."""
+    before = deltas.before
+    after = deltas.after
+    names = tuple(after)
+    if before is after:
+        still, watermarks = _still(names, lossless)
+        if not any(map(after.__getitem__, watermarks)):
+            return still
+    counts: dict[CounterMeaning, int] = {}
+    for name, meaning in _meant(names, lossless):
+        # A watermark is its value after.
+        grown = after[name] if meaning in WATERMARKS else after[name] - before[name]
+        if meaning in counts:
+            _count(counts, meaning, grown)
+        else:
+            counts[meaning] = grown
+    return counts
+
+
+def _count(counts: dict[CounterMeaning, int], meaning: CounterMeaning, grown: int) -> None:
+    earlier = counts.get(meaning, 0)
+    if meaning in BYTES and earlier:
+        # ethtool counts the bytes of a NIC twice, in its driver and on the wire.
+        counts[meaning] = max(earlier, grown)
+    else:
+        counts[meaning] = earlier + grown
+
+
+@cache
+def _still(names: tuple[str, ...], lossless: frozenset[int]) -> tuple[Counts, tuple[str, ...]]:
+    """Return the counts of a row that did not change, and its watermarks, for which that holds if they are 0."""
+    meant = _meant(names, lossless)
+    watermarks = tuple(name for name, meaning in meant if meaning in WATERMARKS)
+    return dict.fromkeys((meaning for _, meaning in meant), 0), watermarks
 
 
 @cache

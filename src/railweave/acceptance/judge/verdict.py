@@ -87,8 +87,22 @@ def judge(
     """Return the verdict; ``diagnostics`` are those of the readers, ``without`` are codes of rules to leave out."""
     results = tuple(results)
     case = case_of(plan, results, counters, job)
+    return judge_case(case, results, diagnostics, without=without)
+
+
+def judge_case(
+    case: Case,
+    results: Iterable[NodeResult],
+    diagnostics: Iterable[Diagnostic] = (),
+    *,
+    without: Collection[str] = (),
+) -> AcceptanceVerdict:
+    """Return the verdict on a case, which ``results`` are a part of; see `judge`."""
+    plan = case.index.plan
     tallies = case.tallies
     remarks = list(diagnostics)
+    for counts in tallies.values():
+        remarks += counts.diagnostics
     disturbed = disturbed_rounds(case)
     if disturbed:
         case = _undisturbed(case, disturbed)

@@ -385,8 +385,7 @@ class AcceptanceRunner:
         names = {planned.id for planned in rounds}
         plan = self.request.read.plan
         results, _ = read_results(self.request.folder, plan)
-        counters, _ = read_counters(self.request.folder, plan)
-        case = case_of(plan, results, [reading for reading in counters if reading.round in names])
+        case = case_of(plan, results, read_counters(self.request.folder, plan, names))
         for round_id, why in disturbed_rounds(case).items():
             if round_id in names and round_id not in self.progress.repeated:
                 self._note("repeat", round=round_id, why=why)
