@@ -20,6 +20,7 @@ from railweave.acceptance.summary import PlanSummary
 from railweave.api.acceptance_plans import plan
 from railweave.api.design.intent import commit_at
 from railweave.api.project import STATE, Project
+from railweave.api.uncollected import without_collections
 from railweave.diagnostics import Diagnostic, Severity, Where
 from railweave.errors import RailweaveError, UsageError
 from railweave.files import cannot_write, write_private
@@ -71,12 +72,13 @@ def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:
     for any intent of the project.
     Raises UsageError without a plan, RefusedError if the plan cannot be read, RailweaveError if nothing can be written.
     """
-    read = read_plan(folder)
-    results, diagnostics = read_results(folder, read.plan)
-    job, unsound = read_job(folder)
-    changed = tuple(_changed_intents(read, folder, intent))
-    counters = read_counters(folder, read.plan)
-    verdict = judge_results(read.plan, results, counters, (*diagnostics, *unsound, *changed), job=job)
+    with without_collections():
+        read = read_plan(folder)
+        results, diagnostics = read_results(folder, read.plan)
+        job, unsound = read_job(folder)
+        changed = tuple(_changed_intents(read, folder, intent))
+        counters = read_counters(folder, read.plan)
+        verdict = judge_results(read.plan, results, counters, (*diagnostics, *unsound, *changed), job=job)
     _store(verdict, read, folder)
     return verdict
 
@@ -91,13 +93,15 @@ class Judgement(NamedTuple):
 
 def judgement(folder: Path, intent_sha256: str) -> Judgement:
     """Return the verdict on the results in ``folder`` for a report, and store nothing; raises what `judge` raises."""
-    read = read_plan(folder)
-    results, diagnostics = read_results(folder, read.plan)
-    job, unsound = read_job(folder)
-    case = case_of(read.plan, results, read_counters(folder, read.plan), job)
-    verdict = judge_case(case, results, (*diagnostics, *unsound))
+    with without_collections():
+        read = read_plan(folder)
+        results, diagnostics = read_results(folder, read.plan)
+        job, unsound = read_job(folder)
+        case = case_of(read.plan, results, read_counters(folder, read.plan), job)
+        verdict = judge_case(case, results, (*diagnostics, *unsound))
+        loads = link_loads(case)
     stored = _stored(folder / VERDICT_FILE, "judged", intent_sha256)
-    return Judgement(verdict, link_loads(case), stored)
+    return Judgement(verdict, loads, stored)
 
 
 def last_acceptance(fabric: str, intent_sha256: str) -> LastAcceptance | None:

@@ -1,9 +1,6 @@
 """Plans of acceptance tests, written into directories; apart from the judge, whose modules a plan does not need."""
 
-import gc
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from railweave.acceptance.document import PLAN_FILE, plan_blocks
@@ -13,6 +10,7 @@ from railweave.acceptance.planner import PlanInput, plan_acceptance
 from railweave.acceptance.summary import PlanSummary, summary_of
 from railweave.api.design.intent import designed_at, load_configurable
 from railweave.api.project import Project
+from railweave.api.uncollected import without_collections
 from railweave.errors import RailweaveError
 from railweave.files import cannot_write
 
@@ -28,7 +26,7 @@ def plan(
     nodes and switches by name or pattern, with commas. Raises RefusedError with every error of the intent and where
     there is nothing to test, UsageError for unknown names, RailweaveError where nothing can be written.
     """
-    with _without_collections():
+    with without_collections():
         designed = load_configurable(project.intent)
         fabric = designed.fabric
         scope = None
@@ -41,18 +39,6 @@ def plan(
         given = PlanInput(fabric, designed.catalog, policy, designed.intent.sha256, gpus_of, level, seed, scope)
         planned = plan_acceptance(given)
         return summary_of(given, planned, _write_plan(planned, out))
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Keep Python from looking for cycles: fabric and plan have none, but a million values to look through again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _write_plan(planned: AcceptancePlan, out: Path) -> str:
