@@ -193,8 +193,9 @@ _OWN_UPLINKS = {**_TWO_LEAVES, "nodes.1.leaf": {"model": "sonic-vs", "links_per_
 
 SIZED_ONLY = frozenset(
     f"topology.{tier}.{key}" for tier in ("leaf", "spine", "super_spine") for key in ("ports", "speed")
-)
-"""Leaves of switches without a catalog model: such a fabric is sized, and nothing is rendered of it."""
+) | {"load_balancing"}
+"""Leaves of switches without a catalog model: such a fabric is sized, and nothing is rendered of it. Load balancing has
+one value that a release has."""
 
 PAIRS: Mapping[str, Pair] = {
     "fabric": Pair("other"),

@@ -7,6 +7,7 @@ run at it, with the default traffic classes.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from railweave.catalog.balancing import Balancing, balancing_of
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.nics import NicModel, PcieSlot
 from railweave.catalog.panel import CageUse, PortGroup, boot_speed_gbps, build_panel, cage_use, cages_with, speeds
@@ -45,11 +46,13 @@ class SpeedUse(NamedTuple):
 
 
 class SwitchCapability(NamedTuple):
-    """A switch model with its speeds, the fastest first; ``notes`` are what its source leaves open."""
+    """A switch model with its speeds, the fastest first, and its load balancing; ``notes`` are what its source leaves
+    open."""
 
     model: SwitchModel
     speeds: tuple[SpeedUse, ...]
     notes: tuple[str, ...]
+    balancing: tuple[Balancing, ...]
 
 
 class CatalogCapability(NamedTuple):
@@ -63,7 +66,7 @@ class CatalogCapability(NamedTuple):
 def capability(model: SwitchModel, policies: Policies) -> SwitchCapability:
     """Return what a switch model can do with the traffic classes and MTU of ``policies``."""
     uses = tuple(_at_speed(model, speed_gbps, policies) for speed_gbps in speeds(model))
-    return SwitchCapability(model, uses, tuple(_notes(model)))
+    return SwitchCapability(model, uses, tuple(_notes(model)), balancing_of(model.asic))
 
 
 def carries_lossless(model: SwitchModel, speed_gbps: int, policies: Policies) -> bool:

@@ -31,6 +31,14 @@ class Transport(StrEnum):
     ROCE_LOSSY = "roce-lossy"
 
 
+class LoadBalancing(StrEnum):
+    """How switches spread flows over equal paths; all but the hash need what no community release of SONiC has."""
+
+    HASH = "hash"
+    FLOWLET = "flowlet"
+    PACKET = "packet"
+
+
 class Marking(NamedTuple):
     """ECN marking of a queue: it starts at a depth of ``minimum_bytes`` and reaches ``probability_percent`` at
     ``maximum_bytes``; above that every packet is marked. ``probability_percent`` None is railweave's default."""
@@ -330,5 +338,6 @@ class Policies(NamedTuple):
     # What `check` demands of the failure analysis (T-13).
     floors: FailureFloors = FailureFloors()
     acceptance: AcceptancePolicy = AcceptancePolicy()
+    load_balancing: LoadBalancing = LoadBalancing.HASH
     # Empty: every node reaches every other.
     tenants: tuple[Tenant, ...] = ()

@@ -22,6 +22,7 @@ from railweave.fabric.policy import (
     ClassRole,
     HostPolicy,
     Ipv6Pool,
+    LoadBalancing,
     Marking,
     Mtu,
     NetworkBackend,
@@ -307,6 +308,9 @@ class IntentKeys(Keys):
     edge_guard: Annotated[bool, Flag()] = default(
         False, "leaves drop what nodes send with the notifications' DSCP and is neither RoCE, BGP nor ICMP"
     )
+    load_balancing: Annotated[LoadBalancing, Word(words=LoadBalancing, what="load balancing")] = default(
+        "hash", "how switches spread flows over equal paths; flowlet and packet are in no community release yet"
+    )
     sonic: SonicKeys = section(SonicKeys, "what the switches run")
     mtu: MtuKeys = section(MtuKeys, "IP MTU of fabric and nodes")
     cabling: Cabling = section(Cabling, "lengths and media of the cables")
@@ -348,6 +352,7 @@ class IntentKeys(Keys):
             edge_guard=self.edge_guard,
             floors=self.failures.floors(),
             acceptance=self.acceptance.policy(),
+            load_balancing=self.load_balancing,
             tenants=tuple(tenant.policy() for tenant in self.tenants),
         )
 

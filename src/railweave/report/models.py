@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from railweave.catalog.balancing import Balancing, balancing_methods
 from railweave.catalog.model import Asic, Housing, Hwsku, SwitchModel
 from railweave.checks.capability import CatalogCapability, SpeedUse, SwitchCapability
 from railweave.codec import members
@@ -36,6 +37,7 @@ def _switch_json(capability: SwitchCapability) -> dict[str, Any]:
         "speeds": [members(speed, *speed._fields) for speed in capability.speeds],
         "service_ports": [members(port, "name", "speed_gbps") for port in model.service_ports],
         "buffer_sets": [_sets_json(hwsku) for hwsku in model.hwskus if hwsku.buffer_sets],
+        "load_balancing": [members(method, *method._fields) for method in capability.balancing],
         "notes": list(capability.notes),
     }
 
@@ -84,7 +86,29 @@ def _switch_parts(capability: SwitchCapability) -> list[RenderableType]:
     speeds = table("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to", rows=rows)
     notes = [f"not lossless at {_at(speeds_gbps)}: {why}" for why, speeds_gbps in _missing(capability).items()]
     notes += _sets(model)
+    notes += map(_balancing_text, capability.balancing)
     return [*map(Text, about), speeds, *map(Text, notes), *map(Text, capability.notes)]
+
+
+def _balancing_text(method: Balancing) -> str:
+    if method.release is None:
+        return f"no {method.title}: {method.missing}"
+    return f"{method.title} from SONiC {method.release} on: {method.source}"
+
+
+def _balancing_table(models: CatalogCapability) -> str:
+    """Return the load balancing of all chips in markdown."""
+    rows: dict[str, list[str]] = {}
+    for capability in models.switches:
+        releases = [method.release or "none" for method in capability.balancing]
+        rows[str(capability.model.asic)] = [cell(str(capability.model.asic)), *releases]
+    methods = balancing_methods()
+    titles = ("chip", *(method.title for method in methods.values()))
+    reasons = "".join(f"- {cell(method.title)}, none: {cell(method.missing)}.\n" for method in methods.values())
+    table_text = markdown_table(titles, [rows[chip] for chip in sorted(rows)])
+    return (
+        f"## Load balancing by chip\n\nThe first SONiC release of the community that has it.\n\n{table_text}\n{reasons}"
+    )
 
 
 def _sets(model: SwitchModel) -> list[str]:
@@ -125,6 +149,7 @@ def models_page(models: CatalogCapability) -> str:
     parts = [_PAGE]
     for capability in models.switches:
         parts += _switch_sections(capability)
+    parts.append(_balancing_table(models))
     parts += nics_sections(models.nics)
     return "\n".join([*parts, _LEFT_OUT])
 
