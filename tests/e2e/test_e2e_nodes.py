@@ -195,6 +195,17 @@ def test_files_pass_by_sftp_and_scp_and_a_stranger_is_not_let_in(nodes: Simulate
     assert (refused.returncode, "Permission denied" in refused.stderr) == (255, True)
 
 
+@pytest.mark.parametrize("terminal", [(), ("-tt",)], ids=["command", "terminal"])
+def test_a_program_ends_with_the_session_that_reads_it(nodes: SimulatedNodes, terminal: tuple[str, ...]) -> None:
+    *words, place = nodes.words("ssh", "gpu1", "-p")
+    with subprocess.Popen([*words, *terminal, place, "yes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
+        assert reader.stdout is not None
+        assert reader.stdout.read(100)
+        reader.kill()
+    running = "pgrep -x yes || true"
+    nodes.project.wait_until(lambda: nodes.ssh("gpu1", running) == "", 10, "the program ended")
+
+
 def traces(folder: Path) -> list[str]:
     """Return the processes of a simulator: those that name its folder, and those whose root is a disk in it."""
     left = []

@@ -21,9 +21,9 @@ from sonic_sim.spec import SimHost
 
 # Units that nodes start take CPU; the namespaces of one are made in a few hundredths of a second.
 _BOOTS_AT_ONCE = 4
-_NEEDED = ("nsenter", "ip")
+_NEEDED = ("nsenter", "setsid", "ip")
 # What the programs of a node are run by.
-_ON_A_NODE = ("/usr/bin/python3", "/usr/bin/sleep", "/usr/bin/setsid", "/usr/local")
+_ON_A_NODE = ("/usr/bin/python3", "/usr/bin/sleep", "/usr/local")
 
 
 def why_not() -> str:

@@ -8,6 +8,7 @@ import signal
 import struct
 import termios
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sonic_sim.ssh import asyncssh
 
@@ -22,6 +23,7 @@ _ACCEPTED = ("LANG", "LC_", "TERM")
 _CHUNK_BYTES = 65536
 # Input that waits for a command; the client is held up beyond.
 _MOST_WAITING_BYTES = 1 << 20
+_PASTE_AGAIN_S = 0.01
 
 
 def inside(pid: int, command: Sequence[str]) -> list[str]:
@@ -128,23 +130,30 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
                 self._channel.exit(status)
 
     async def _piped(self, command: list[str], environ: dict[str, str]) -> int:
-        pipe = asyncio.subprocess.PIPE
-        child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe, env=environ)
-        if child.stdin is None or child.stdout is None or child.stderr is None:
-            raise TypeError("its streams must be pipes")
+        out = await _Output.opened(None)
+        err = await _Output.opened(asyncssh.EXTENDED_DATA_STDERR)
+        try:
+            child = await asyncio.create_subprocess_exec(
+                *command, stdin=asyncio.subprocess.PIPE, stdout=out.end, stderr=err.end, env=environ
+            )
+        finally:
+            os.close(out.end)
+            os.close(err.end)
+        if child.stdin is None:
+            raise TypeError("its standard input must be a pipe")
         fed = asyncio.create_task(self._feed(child.stdin))
-        await asyncio.gather(self._show(child.stdout), self._show(child.stderr, asyncssh.EXTENDED_DATA_STDERR))
+        await asyncio.gather(self._show(out), self._show(err))
         fed.cancel()
         return await child.wait()
 
     async def _on_terminal(self, command: list[str], environ: dict[str, str]) -> int:
         """Run a command on a terminal, which is hung up when the session ends."""
         self._terminal, theirs = os.openpty()
+        os.set_blocking(self._terminal, False)
         _set_size(self._terminal, *(self._terminal_size or ())[:2])
-        # A terminal of the simulator's machine: only its two handles are seen in the node.
-        child = await asyncio.create_subprocess_exec(
-            *command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ, preexec_fn=_take_terminal
-        )
+        # A terminal of the simulator's machine, of which the node sees the handles alone.
+        words = ("setsid", "--ctty", "--wait", *command)
+        child = await asyncio.create_subprocess_exec(*words, stdin=theirs, stdout=theirs, stderr=theirs, env=environ)
         os.close(theirs)
         reading = asyncio.create_task(self._show_terminal())
         typing = asyncio.create_task(self._type())
@@ -156,6 +165,8 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
         finally:
             reading.cancel()
             typing.cancel()
+            # The loop must have forgotten the handle before another session gets its number.
+            await asyncio.gather(reading, typing, return_exceptions=True)
             os.close(self._terminal)
             self._terminal = -1
 
@@ -168,7 +179,12 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
 
     async def _type(self) -> None:
         while data := await self._typed():
-            os.write(self._terminal, data)
+            while data:
+                try:
+                    data = data[os.write(self._terminal, data) :]
+                except BlockingIOError:
+                    # The program reads more slowly than somebody pastes.
+                    await asyncio.sleep(_PASTE_AGAIN_S)
 
     async def _typed(self) -> bytes:
         """Return the next input, nothing at its end."""
@@ -179,24 +195,26 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
             self._channel.resume_reading()
         return data
 
-    async def _show(self, source: asyncio.StreamReader, kind: int | None = None) -> None:
-        while data := await source.read(_CHUNK_BYTES):
-            await self._write(data, kind)
+    async def _show(self, output: "_Output") -> None:
+        """Pass output on, until its end or that of the session, after which the program cannot write any more."""
+        while data := await output.reader.read(_CHUNK_BYTES):
+            await self._write(data, output.kind)
             if self._channel.is_closing():
-                return
+                break
+        output.transport.close()
 
     async def _show_terminal(self) -> None:
         loop = asyncio.get_running_loop()
         readable = asyncio.Event()
         loop.add_reader(self._terminal, readable.set)
         try:
-            while True:
+            while not self._channel.is_closing():
                 await readable.wait()
                 readable.clear()
-                # Fails once the last program on the terminal has ended.
-                data = os.read(self._terminal, _CHUNK_BYTES)
-                await self._write(data)
+                with contextlib.suppress(BlockingIOError):
+                    await self._write(os.read(self._terminal, _CHUNK_BYTES))
         except OSError:
+            # The last program on the terminal has ended.
             return
         finally:
             loop.remove_reader(self._terminal)
@@ -207,10 +225,24 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
             self._channel.write(data, kind)
 
 
-def _take_terminal() -> None:
-    """Make standard input the terminal of this process, which leads a session."""
-    os.setsid()
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+@dataclass(slots=True)
+class _Output:
+    """A pipe for the output of a program, of the channel's ``kind``; ``end`` is the program's."""
+
+    kind: int | None
+    end: int
+    reader: asyncio.StreamReader
+    transport: asyncio.ReadTransport
+
+    @classmethod
+    async def opened(cls, kind: int | None) -> "_Output":
+        """Return a new pipe."""
+        own, end = os.pipe()
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(own, "rb", 0)
+        )
+        return cls(kind, end, reader, transport)
 
 
 def _set_size(terminal: int, columns: int = 0, rows: int = 0) -> None:

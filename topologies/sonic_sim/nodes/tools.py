@@ -68,7 +68,7 @@ class ToolSocket:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one tool, until it ends or its socket closes."""
-        with contextlib.suppress(ConnectionError, ValueError, KeyError, TypeError):
+        with contextlib.closing(writer), contextlib.suppress(ConnectionError, ValueError, KeyError, TypeError):
             value = json.loads(await reader.readline())
             request = ToolRequest(self._node, tuple(map(str, value["argv"])), dict(value["environment"]))
             answered = asyncio.ensure_future(self._answer(request, writer.write))
@@ -82,4 +82,3 @@ class ToolSocket:
             finally:
                 answered.cancel()
                 closed.cancel()
-        writer.close()
