@@ -1,0 +1,103 @@
+"""An acceptance from its plan to its verdict: SSH, Ansible, tools of simulated nodes, counters of switches and NICs."""
+
+import json
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CANNOT = os.geteuid() != 0 or shutil.which("ip") is None
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(CANNOT, reason="simulated nodes need root and ip")]
+
+NODES = "hosts: {manage: true, frontend: eno1}\nacceptance: {seconds: 5}\n"
+
+
+class Acceptance:
+    """A simulated fabric of 4 nodes that runs its intent, with a plan."""
+
+    def __init__(self, project: Any) -> None:
+        self.project = project
+        self.folder: Path = project.folder / "acceptance"
+        with project.intent.open("a", encoding="utf-8") as intent:
+            intent.write(NODES)
+        project.up()
+        project.deploy()
+        project.run("hosts", "apply", "--target", "sim", "--yes")
+        project.run("acceptance", "plan", "--level", "smoke", "--out", str(self.folder))
+
+    def run(self, *words: str, status: int = 0) -> Any:
+        return self.project.json("acceptance", "run", str(self.folder), "--target", "sim", *words, status=status)
+
+    def judge(self, status: int = 0) -> Any:
+        return self.project.json("acceptance", "judge", str(self.folder), status=status)
+
+    def journal(self) -> list[Any]:
+        return [json.loads(line) for line in (self.folder / "journal.jsonl").read_text().splitlines()]
+
+    def on_node(self, node: str, command: str) -> str:
+        done: str = self.project.run("sim", "ssh", node, command, status=None).stdout
+        return done
+
+    def left_running(self) -> str:
+        """Return what of tests and their supervisors runs on the first node."""
+        return self.on_node(
+            "gpu1", "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep RAILWEAVE_ACCEPTANCE="
+        )
+
+
+@pytest.fixture
+def acceptance(new_project: Any) -> Acceptance:
+    return Acceptance(new_project("lab-4.yml"))
+
+
+def test_a_healthy_fabric_is_accepted_and_a_lossy_cable_is_named(acceptance: Acceptance) -> None:
+    result = acceptance.run()
+    assert (result["not_run"], result["problems"], result["interrupted"]) == ([], [], False)
+    assert result["tests"]["ran"] == result["tests"]["planned"] > 0
+    verdict = acceptance.judge()
+    assert (verdict["verdict"], verdict["findings"]) == ("passed", [])
+    rounds = [line["round"] for line in acceptance.journal() if line["event"] == "after"]
+    assert len(rounds) == result["rounds"]
+    assert acceptance.left_running() == ""
+    # Nothing is left to do, and nothing is done twice.
+    assert acceptance.run("--resume")["not_run"] == []
+    assert [line["round"] for line in acceptance.journal() if line["event"] == "after"] == rounds
+
+    acceptance.project.run("sim", "fault", "lab-leaf1", "lossy", "--port", "Ethernet0", "--ratio", "0.001")
+    (acceptance.folder / "journal.jsonl").unlink()
+    acceptance.run()
+    findings = acceptance.judge(status=1)["findings"]
+    assert {cable for finding in findings for cable in finding["cables"]} == {"gpu1 rail0"}
+
+
+def test_an_interrupted_run_leaves_nothing_running_and_is_resumed(acceptance: Acceptance) -> None:
+    running = acceptance.project.start("acceptance", "run", str(acceptance.folder), "--target", "sim", "--json")
+    journal = acceptance.folder / "journal.jsonl"
+    deadline = time.monotonic() + 120
+    while not (journal.exists() and journal.read_text().count('"after"') >= 2):
+        assert time.monotonic() < deadline
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.2)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(120) == 130
+    assert acceptance.left_running() == ""
+    done = {line["round"] for line in acceptance.journal() if line["event"] == "after"}
+
+    assert acceptance.run("--resume")["not_run"] == []
+    before = [line["round"] for line in acceptance.journal() if line["event"] == "before"]
+    assert all(before.count(name) == 1 for name in done)
+    assert acceptance.judge()["verdict"] == "passed"
+
+
+def test_a_plan_of_another_intent_and_settings_that_differ_are_refused(acceptance: Acceptance) -> None:
+    acceptance.on_node("gpu2", "ip link set rail0 mtu 1500")
+    refused = acceptance.project.run("acceptance", "run", str(acceptance.folder), "--target", "sim", status=1).stderr
+    assert "gpu2" in refused
+    assert not (acceptance.folder / "results").exists()
+    acceptance.project.edit(("acceptance: {seconds: 5}", "acceptance: {seconds: 6}"))
+    refused = acceptance.project.run("acceptance", "run", str(acceptance.folder), "--target", "sim", status=1).stderr
+    assert "RW961" in refused
