@@ -256,6 +256,8 @@ class Simulation:
             "key_file": str(self.paths.client_key),
             "known_hosts": str(self.paths.known_hosts),
             "pid": os.getpid(),
+            # Seconds of this machine in which a second of a test on the nodes passes.
+            "pace": self.flows.model.real_s(1.0),
         }
 
     def save_fabric(self) -> None:

@@ -29,7 +29,7 @@ from railweave.plan.status import LastAcceptance
 from railweave.wording import command_line
 
 if TYPE_CHECKING:
-    from railweave.acceptance.running.runner import RunSummary
+    from railweave.acceptance.running.request import RunSummary
 
 RUNNING_FILE = "running.json"
 """The digests of what the switches ran, in the directory of a plan (`railweave status --json`, `digest`)."""

@@ -16,7 +16,8 @@ from railweave.acceptance.running.forms import FORMS_FOLDER, forms_of
 from railweave.acceptance.running.journal import JOURNAL_FILE
 from railweave.acceptance.running.node_state import node_state, state_remarks
 from railweave.acceptance.running.node_work import limited_rounds
-from railweave.acceptance.running.runner import AcceptanceRunner, RunRequest, RunSummary, refused_progress
+from railweave.acceptance.running.request import RunRequest, RunSummary, refused_progress
+from railweave.acceptance.running.runner import AcceptanceRunner
 from railweave.api.design.analysis import check
 from railweave.api.design.intent import project_templates
 from railweave.api.facts import node_reading, switch_readings, write_readings

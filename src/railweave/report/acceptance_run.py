@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from railweave.acceptance.running.runner import RunSummary
+from railweave.acceptance.running.request import RunSummary
 from railweave.wording import command_line, counted, first_few
 
 

@@ -13,7 +13,8 @@ from small_acceptance import PlanBuilder, Shape, small_plan
 from railweave.acceptance.document import ReadPlan, plan_blocks
 from railweave.acceptance.model import AcceptancePlan, PlannedTest, RoundKind
 from railweave.acceptance.running.node_work import limited_rounds, srun_words
-from railweave.acceptance.running.runner import AcceptanceRunner, RunRequest, refused_progress
+from railweave.acceptance.running.request import RunRequest, refused_progress
+from railweave.acceptance.running.runner import AcceptanceRunner
 from railweave.acceptance.running.timing import Pace, pace_of, round_times, split_rounds
 
 SHAPE = Shape(rails=1, stripes=1, nodes=2, spines=1)

@@ -6,11 +6,9 @@ rounds count; the next run fetches their results and carries out the rest.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from railweave.acceptance.counters import read_counters
-from railweave.acceptance.document import ReadPlan
 from railweave.acceptance.folder import measuring_nodes, read_results
 from railweave.acceptance.judge.disturbance import disturbed_rounds
 from railweave.acceptance.judge.verdict import case_of
@@ -25,62 +23,17 @@ from railweave.acceptance.running.answers import (
     tests_without_tools,
     wrong_clocks,
 )
-from railweave.acceptance.running.journal import AcceptanceJournal, AcceptanceProgress, progress_of
+from railweave.acceptance.running.journal import AcceptanceJournal, progress_of
 from railweave.acceptance.running.node_work import (
     block_work,
     interfaces_of,
     members_of,
     programs_of,
 )
+from railweave.acceptance.running.request import RunRequest, RunSummary, WallClock
 from railweave.acceptance.running.results import ResultsFolder
 from railweave.acceptance.running.timing import Pace, RoundTimes, pace_of, round_times, split_rounds
 from railweave.wording import counted
-
-
-class WallClock(Protocol):
-    """The time in Unix seconds, and the wait by it."""
-
-    def now(self) -> float:
-        """Return the seconds since 1970."""
-
-    def sleep(self, seconds: float) -> None:
-        """Return once so many seconds have passed."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """The end of a run."""
-
-    fabric: str
-    rounds: int
-    tests: int
-    # By test why it did not run, and by device what was wrong with it.
-    not_run: Mapping[str, str]
-    problems: Mapping[str, str]
-    # Rounds that were repeated, with the reason.
-    repeated: Mapping[str, str]
-    interrupted: bool = False
-
-    @property
-    def ok(self) -> bool:
-        """Tell whether all tests ran, whatever their results."""
-        return not self.not_run and not self.interrupted
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """What is to be run: the rounds of a plan, with the tests that a limit leaves of them."""
-
-    folder: Path
-    read: ReadPlan
-    rounds: tuple[AcceptanceRound, ...]
-    nodes: tuple[str, ...]
-    switches: tuple[str, ...]
-    limit: str = ""
-    # Real seconds in which a second of a test passes, and whether all nodes are simulated on one machine.
-    factor: float = 1.0
-    shared: bool = False
-
 
 # What Ansible takes to start a block beyond what it took to prepare the nodes.
 _START_S = 3.0
@@ -412,16 +365,3 @@ class AcceptanceRunner:
 
 def _is_readable(output: str) -> bool:
     return bool(read_tool_output(output.encode()).format)
-
-
-def refused_progress(progress: AcceptanceProgress, sha256: str, limit: str, *, resume: bool) -> str:
-    """Return why a run may not begin where earlier ones came to ``progress``; empty if it may."""
-    if not progress.plan_sha256:
-        return ""
-    if progress.plan_sha256 != sha256:
-        return "results of another plan are in this directory"
-    if resume and progress.limit != limit:
-        return f"the run to resume had --limit {progress.limit or 'of all nodes'}"
-    if not resume:
-        return f"{len(progress.done)} rounds of this plan are done in this directory"
-    return ""

@@ -1,0 +1,52 @@
+"""Runs that are refused before anything starts: checks that fail, and nodes that nobody says are free."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nornir_railweave.target.model import Source, Target
+from railweave.api import acceptance_runs
+from railweave.errors import RefusedError
+from railweave.plan.outcome import CheckKind, VerifyCheck, VerifyResult
+from railweave_hosts.access import HostAccess
+from railweave_hosts.hooks import Hooks
+
+HOSTS: Any = [SimpleNamespace(name=f"gpu{number}") for number in range(1, 6)]
+
+
+def live(target: Target) -> Any:
+    return SimpleNamespace(designed=SimpleNamespace(fabric=SimpleNamespace(name="pod")), target=target)
+
+
+def refusal(target: Target, *, idle: bool = False) -> tuple[str, str]:
+    with pytest.raises(RefusedError) as refused:
+        acceptance_runs._access(live(target), HOSTS, idle=idle)
+    (diagnostic,) = refused.value.diagnostics
+    return diagnostic.code, diagnostic.message
+
+
+def test_nodes_that_nothing_drains_are_refused_unless_somebody_says_that_they_are_idle() -> None:
+    target = Target("production", Source.ADDRESSES, address="{name}", hosts=HostAccess())
+    assert refusal(target) == ("RW963", "nothing says that no job uses gpu1, gpu2, gpu3 and 2 more")
+    assert acceptance_runs._access(live(target), HOSTS, idle=True) is not None
+    hooks = HostAccess(hooks=Hooks(drained="true {name}"))
+    hooked = Target("production", Source.ADDRESSES, address="{name}", hosts=hooks)
+    assert acceptance_runs._access(live(hooked), HOSTS, idle=False) is not None
+    simulated = Target("sim", Source.SIM, hosts=HostAccess())
+    assert acceptance_runs._access(live(simulated), HOSTS, idle=False) is not None
+
+
+def test_a_target_that_does_not_reach_nodes_is_refused() -> None:
+    target = Target("production", Source.ADDRESSES, address="{name}")
+    assert refusal(target, idle=True) == ("RW806", "target production does not say how to reach the GPU nodes")
+
+
+def test_each_check_that_fails_is_shown_and_nothing_runs() -> None:
+    passed = VerifyCheck("leaf1", CheckKind.MTU, "Ethernet0", "9100", "9100", ok=True)
+    failed = VerifyCheck("leaf1", CheckKind.BGP, "10.0.0.1", "established", "idle", ok=False)
+    acceptance_runs._refuse_unverified(VerifyResult((passed,)))
+    with pytest.raises(RefusedError) as refused:
+        acceptance_runs._refuse_unverified(VerifyResult((passed, failed)))
+    messages = [(diagnostic.code, diagnostic.message) for diagnostic in refused.value.diagnostics]
+    assert messages == [("RW964", "leaf1 bgp 10.0.0.1: idle, not established")]
