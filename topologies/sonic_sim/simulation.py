@@ -76,6 +76,7 @@ class Simulation:
         nics = LiveNics(lambda: self.cluster.nodes, lambda name: self.cluster.nodes[name].current_nics())
         self.flows = FlowService(self.network, clock, nics, lambda name: self.cluster.nodes[name].publish())
         self.cluster = Cluster(folder / "nodes", self.flows.tools.answer_tool)
+        self.cluster.count = self.flows.model.publish
         self.addresses: dict[str, str] = {}
         self.fabric = ""
         self.port = 0
