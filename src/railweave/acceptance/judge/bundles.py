@@ -22,7 +22,7 @@ Place = tuple[int, int | None, str]
 
 
 class LinkBundle(NamedTuple):
-    """Links in one direction that flows take with the same odds for each Gb/s."""
+    """Links in one direction among which a hash chooses."""
 
     links: tuple[CoveredLink, ...]
     is_up: bool
@@ -30,8 +30,9 @@ class LinkBundle(NamedTuple):
     flows: int
 
     def share(self, *links: CoveredLink) -> float:
-        """Return the share of all flows that these links should carry."""
-        return sum(link.speed_gbps for link in links) / sum(link.speed_gbps for link in self.links)
+        """Return the share of all flows that these links carry at least: ECMP weighs links alike or by their speed."""
+        by_speed = sum(link.speed_gbps for link in links) / sum(link.speed_gbps for link in self.links)
+        return min(by_speed, len(links) / len(self.links))
 
     def odds_unused(self, unused: list[CoveredLink]) -> float:
         """Return how probable it is that all flows miss as many links by chance, whichever these are."""
@@ -52,11 +53,18 @@ def link_bundles(case: Case, *kinds: RoundKind, ran: bool) -> list[LinkBundle]:
         if link.nic_port is None:
             places[_place(case, link)].append(link)
     sees_ports = _hash_sees_ports(case)
+    uppers = {
+        leaf: {link.upper.device for link in case.index.links_of[leaf] if link.lower.device == leaf}
+        for leaf in case.index.leaves
+    }
     up: Counter[Place] = Counter()
     down: Counter[Place] = Counter()
     for test in _tests(case, kinds, ran=ran):
         count = test.queue_pairs if sees_ports else 1
         source, target = case.index.access_switches(test)
+        # While a fabric grows, leaves with other spines reach each other by some of their links alone.
+        if source.pod == target.pod and uppers[source.name] != uppers[target.name]:
+            continue
         for kind in (_leaf, _pod):
             if kind(source) != kind(target):
                 up[kind(source)] += count
