@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sonic_sim.flows.congestion import Congestion, Plumbing, Way
+from sonic_sim.flows.congestion import NIC_BUFFER_BYTES, NIC_HEADROOM_BYTES, Congestion, Plumbing, Way, Waypoint
 from sonic_sim.flows.flow import ACK_BYTES, BYTES_PER_GBPS, CNP_BYTES, Flow, Transport
 from sonic_sim.flows.fluid import Bundle, Group, Station, Tally
 from sonic_sim.flows.forwarding import Hop
@@ -21,6 +21,8 @@ GROUP = "SAI_INGRESS_PRIORITY_GROUP_STAT_"
 _ASKED_AGAIN = 0.95
 _TIMED_OUT = 0.02
 _ACK_TIMED_OUT = 1e-4
+_LINE_RATE = 0.97
+_OF_ONE_STALL = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Charges:
                     self._charge_station(hop.sender, queue, station)
             for (end, number), group in self.congestion.groups.items():
                 self._charge_group(end, number, group)
+        self._charge_stalls(ways)
         for key, senders in self._senders.items():
             bursts = self.plumbing.constants.burst_bytes * min(len(senders) - 1, 4) / 2
             self.ledger.raise_to(key, f"{QUEUE}SHARED_WATERMARK_BYTES", bursts)
@@ -215,6 +218,40 @@ class Charges:
             self.ledger.add(receiver, "out_of_sequence", once * _ASKED_AGAIN)
             self.ledger.add(sender, "packet_seq_err", once * _ASKED_AGAIN)
             self.ledger.add(sender, "local_ack_timeout_err", once * _TIMED_OUT)
+
+    def _charge_stalls(self, ways: Sequence[Way]) -> None:
+        """Let NICs that receive at line rate from one sender stall now and then, and pause their switch for it.
+
+        Where several send, marks keep them below line rate, and the NIC's buffer holds what comes in a stall.
+        """
+        constants = self.plumbing.constants
+        arriving: dict[Waypoint, list[Flow]] = defaultdict(list)
+        for way in ways:
+            if not way.points[-1].is_bus:
+                arriving[way.points[-1]] += [flow for flow in way.flows if flow.kind.transport is Transport.RDMA]
+        for point, flows in arriving.items():
+            line = self.plumbing.gbps(point.hop)
+            is_one = len({flow.sender.end for flow in flows}) == 1
+            if not is_one or sum(flow.rate for flow in flows) < _LINE_RATE * line:
+                continue
+            end = point.hop.receiver
+            places = {flow.receiver.end: flow.receiver for flow in flows}
+            priority = priority_of(flows[0].receiver.nic, flows[0].dscp)
+            sends = self.plumbing.has_pfc(end, priority, places)
+            honors = self.plumbing.has_pfc(point.hop.sender, priority, places)
+            if sends:
+                frames = 2 * constants.nic_stalls_per_s
+                self.ledger.grow(nic_row(end), f"tx_prio{priority}_pause", frames)
+                if honors:
+                    port = RowKey(PORTS, point.hop.sender.node, point.hop.sender.port)
+                    self.ledger.grow(port, f"{PORT}PFC_{priority}_RX_PKTS", frames)
+                    continue
+            over = max(0.0, line * 125 * constants.nic_stall_us - NIC_BUFFER_BYTES - NIC_HEADROOM_BYTES)
+            drops = constants.nic_stalls_per_s * over / flows[0].frame_bytes
+            self.ledger.grow(nic_row(end), "rx_discards_phy", drops)
+            # All of them are of a few windows, each of which is asked for once.
+            self.ledger.grow(nic_row(end), "out_of_sequence", drops * _OF_ONE_STALL)
+            self.ledger.grow(nic_row(flows[0].sender.end), "packet_seq_err", drops * _OF_ONE_STALL)
 
     def _grow(self, key: RowKey, name: str, tally: Tally) -> None:
         """Let a counter grow as a tally of the fluid says; its start counts once, when flows begin."""

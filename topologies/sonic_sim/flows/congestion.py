@@ -18,8 +18,8 @@ from sonic_sim.network import End
 # A link whose senders may offer more than this share of it may queue.
 _FULL = 1.001
 # What a NIC holds before it pauses, and while the pause takes effect.
-_NIC_BUFFER_BYTES = 262_144.0
-_NIC_HEADROOM_BYTES = 131_072.0
+NIC_BUFFER_BYTES = 262_144.0
+NIC_HEADROOM_BYTES = 131_072.0
 _NIC_XON_BYTES = 65_536.0
 
 
@@ -111,7 +111,7 @@ class Plumbing:
             return GroupRows()
         device = self.net.devices.get(point.arrived_at.node)
         if device is None:
-            return GroupRows(Limit(static=_NIC_BUFFER_BYTES), _NIC_HEADROOM_BYTES, _NIC_XON_BYTES)
+            return GroupRows(Limit(static=NIC_BUFFER_BYTES), NIC_HEADROOM_BYTES, _NIC_XON_BYTES)
         return rows_of(device)[point.arrived_at.port].groups[point.group]
 
     def has_pfc(self, end: End, priority: int, nics: dict[End, Place]) -> bool:

@@ -33,6 +33,9 @@ class Constants:
     reaction_us: float = 25.0
     # From the decision to pause until the neighbor has stopped, beside cable and the packet that it is sending.
     pause_us: float = 1.0
+    # A NIC that receives at line rate waits for memory so often, and so long: it pauses its switch meanwhile.
+    nic_stalls_per_s: float = 0.5
+    nic_stall_us: float = 40.0
     # Tools measure up to this share less than what the wire carries: the start, the PCIe bus.
     measurement_noise: float = 0.012
     # DCQCN shares a link up to this share less evenly than max-min fairness.
