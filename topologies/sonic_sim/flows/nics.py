@@ -113,8 +113,9 @@ class NicIndex:
 
 
 def addresses_of(nic: FlowNic) -> list[str]:
-    """Return the addresses of a NIC without their lengths."""
-    return [str(ip_interface(address).ip) for address in nic.addresses]
+    """Return the addresses of a NIC without their lengths, but for those that no other link reaches."""
+    interfaces = [ip_interface(address) for address in nic.addresses]
+    return [str(interface.ip) for interface in interfaces if not interface.ip.is_link_local]
 
 
 def priority_of(nic: FlowNic, dscp: int) -> int:
