@@ -72,6 +72,11 @@ class FlowModel:
         """Seconds of tests until now."""
         return (self.clock.monotonic() - self._origin) * self.speedup
 
+    @property
+    def running(self) -> bool:
+        """Whether any flow sends."""
+        return bool(self._running)
+
     def real_s(self, seconds: float) -> float:
         """Return how long so many seconds of a test take on this machine."""
         return seconds / self.speedup
