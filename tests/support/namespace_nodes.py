@@ -12,6 +12,8 @@ from sonic_sim.nodes.kernel_files import PROGRAMS, TOOLS, kernel_files, kernel_l
 from sonic_sim.spec import SimNic
 
 PREFIXES = {"mlx5_": "nvidia", "bnxt_re": "broadcom", "ionic_": "amd"}
+# A Pollara has no single port of 100G.
+SPEEDS_GBPS = {"mlx5_": 100, "bnxt_re": 100, "ionic_": 400}
 RAILS = ("rail0", "rail1")
 
 
@@ -26,11 +28,12 @@ class Node:
         self.name, self.folder = name, folder / name
         self.namespace = f"rw{secrets.token_hex(4)}"
         vendor = PREFIXES[rdma_prefix]
+        speed = SPEEDS_GBPS[rdma_prefix]
         ip("netns", "add", self.namespace)
         for number, rail in enumerate(rails):
             self.ip("link", "add", rail, "type", "veth", "peer", "name", f"leaf{number}")
             self.ip("link", "set", f"leaf{number}", "up", "mtu", "9100")
-            self._sysfs(SimNic(rail, "", f"{rdma_prefix}{number}", f"0000:{number}a:00.0", vendor, 100))
+            self._sysfs(SimNic(rail, "", f"{rdma_prefix}{number}", f"0000:{number}a:00.0", vendor, speed))
         tools = self.folder / "bin"
         tools.mkdir()
         for tool in TOOLS[vendor]:
