@@ -1,20 +1,26 @@
 """Narrower plans: the tests of what a growth or a repair changed, with peers outside it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from railweave.acceptance.endpoints import Pair
+from railweave.acceptance.model import NicPort
+from railweave.cabling.cable_names import cable_names
+from railweave.catalog.load import Catalog
 from railweave.errors import UsageError
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
+from railweave.fabric.ranges import expanded
 from railweave.wording import compact, suggestion
 
 
 class TestScope(NamedTuple):
-    """What a narrower plan is about: tests have one of ``switches`` or ``nodes`` at an end, and load ``links``."""
+    """What a narrower plan is about: tests have a node, a NIC port or a switch of it at an end, and load ``links``."""
 
     nodes: frozenset[str]
+    # Of new, moved or named cables.
+    ports: frozenset[NicPort]
     # Switches of the lowest tier: those named, and those below a switch that is named.
     switches: frozenset[str]
     # The links that have to be loaded, as (lower, port, upper, port).
@@ -22,7 +28,14 @@ class TestScope(NamedTuple):
 
     def holds(self, pair: Pair) -> bool:
         """Tell whether a pair has an end in the scope."""
-        return any(port.nic_port.node in self.nodes or port.switch in self.switches for port in pair)
+        return any(
+            port.nic_port.node in self.nodes or port.nic_port in self.ports or port.switch in self.switches
+            for port in pair
+        )
+
+    def holds_node(self, node: str) -> bool:
+        """Tell whether a node or one of its NIC ports is in the scope."""
+        return node in self.nodes or any(port.node == node for port in self.ports)
 
     def demands(self, link: Link) -> bool:
         """Tell whether the plan has to load a link."""
@@ -34,22 +47,35 @@ def link_ends(link: Link) -> tuple[str, int, str, int]:
     return link.lower, link.lower_port, link.upper, link.upper_port
 
 
-def named_scope(fabric: Fabric, names: str) -> TestScope:
-    """Return the scope of nodes and switches by name or pattern, comma-separated.
+def named_scope(fabric: Fabric, catalog: Catalog, names: str) -> TestScope:
+    """Return the scope of nodes and switches by name, range or pattern, and of cables by name, comma-separated.
 
     Raises UsageError for a word that names none.
     """
     devices = (*fabric.switch_of, *fabric.host_of)
+    cables: dict[str, list[Link]] = {}
+    for link, name in zip(fabric.links, cable_names(fabric, catalog), strict=True):
+        cables.setdefault(name, []).append(link)
     chosen: set[str] = set()
+    links: list[Link] = []
     for word in filter(None, map(str.strip, names.split(","))):
-        matching = [name for name in devices if fnmatchcase(name, word)]
-        if not matching:
-            guess = suggestion(word, devices)
-            raise UsageError(f"{fabric.name} has no switch or node {word}: {guess}it has {compact(devices)}")
+        matching = _devices_named(word, devices)
         chosen.update(matching)
-    if not chosen:
-        raise UsageError("--only names nothing: write switches, nodes or patterns, separated with commas")
-    return _scope(fabric, chosen, ())
+        links += cables.get(word, ())
+        if not matching and word not in cables:
+            guess = suggestion(word, devices)
+            raise UsageError(f"{fabric.name} has no switch, node or cable {word}: {guess}it has {compact(devices)}")
+    if not chosen and not links:
+        raise UsageError("--only names nothing: write switches, nodes, ranges or cables, separated with commas")
+    return _scope(fabric, chosen, links)
+
+
+def _devices_named(word: str, devices: Collection[str]) -> list[str]:
+    """Return the devices that a name, a pattern or a range with all of its members stands for."""
+    in_range = expanded(word, devices)
+    if len(in_range) > 1 and set(in_range) <= set(devices):
+        return list(in_range)
+    return [name for name in devices if fnmatchcase(name, word)]
 
 
 def changed_scope(before: Fabric, after: Fabric) -> TestScope:
@@ -63,6 +89,7 @@ def changed_scope(before: Fabric, after: Fabric) -> TestScope:
 def _scope(fabric: Fabric, devices: Iterable[str], links: Iterable[Link]) -> TestScope:
     names = frozenset(devices)
     nodes = {name for name in names if name in fabric.host_of}
+    ports: set[NicPort] = set()
     switches: set[str] = set()
     demanded = set()
     for link in fabric.links:
@@ -71,7 +98,8 @@ def _scope(fabric: Fabric, devices: Iterable[str], links: Iterable[Link]) -> Tes
     for link in links:
         demanded.add(link)
         if link.is_access:
-            nodes.add(link.lower)
+            port = fabric.host_of[link.lower].ports[link.lower_port]
+            ports.add(NicPort(link.lower, port.nic, port.port))
     for name in names:
         if name in fabric.switch_of:
             switches |= _lowest_below(fabric, name)
@@ -79,7 +107,7 @@ def _scope(fabric: Fabric, devices: Iterable[str], links: Iterable[Link]) -> Tes
         # A link of a leaf is loaded by that leaf's ports; one further up by those of every leaf below.
         if not link.is_access:
             switches |= _lowest_below(fabric, link.lower)
-    return TestScope(frozenset(nodes), frozenset(switches), frozenset(map(link_ends, demanded)))
+    return TestScope(frozenset(nodes), frozenset(ports), frozenset(switches), frozenset(map(link_ends, demanded)))
 
 
 def _lowest_below(fabric: Fabric, name: str) -> set[str]:

@@ -33,9 +33,11 @@ class PlanSummary(NamedTuple):
     confidence: float
     # SHA-256 of the file, which the meta files of results state.
     sha256: str
+    # The directory of the plan, where its results belong.
+    directory: str
 
 
-def summary_of(given: PlanInput, plan: AcceptancePlan, sha256: str) -> PlanSummary:
+def summary_of(given: PlanInput, plan: AcceptancePlan, sha256: str, directory: str) -> PlanSummary:
     """Return a plan in short."""
     rounds: Counter[RoundKind] = Counter()
     tests: Counter[RoundKind] = Counter()
@@ -62,4 +64,5 @@ def summary_of(given: PlanInput, plan: AcceptancePlan, sha256: str) -> PlanSumma
         below_confidence=sum(value <= confidence for value in probabilities),
         confidence=confidence,
         sha256=sha256,
+        directory=directory,
     )

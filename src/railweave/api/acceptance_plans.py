@@ -23,8 +23,8 @@ def plan(
     """Write the acceptance plan of the fabric into the directory ``out``, and return it in short.
 
     ``base`` is a git revision or a file: only what is new since then is tested, with peers outside it. ``only`` has
-    nodes and switches by name or pattern, with commas. Raises RefusedError with every error of the intent and where
-    there is nothing to test, UsageError for unknown names, RailweaveError where nothing can be written.
+    nodes, switches and cables by name, range or pattern, with commas. Raises RefusedError with every error of the
+    intent and if there is nothing to test, UsageError for unknown names, RailweaveError if nothing can be written.
     """
     with without_collections():
         designed = load_configurable(project.intent)
@@ -33,12 +33,12 @@ def plan(
         if base:
             scope = changed_scope(designed_at(base, project.intent).fabric, fabric)
         elif only:
-            scope = named_scope(fabric, only)
+            scope = named_scope(fabric, designed.catalog, only)
         gpus_of = {entry.name: entry.gpus or 0 for entry in designed.intent.nodes}
         policy = fabric.policies.acceptance
         given = PlanInput(fabric, designed.catalog, policy, designed.intent.sha256, gpus_of, level, seed, scope)
         planned = plan_acceptance(given)
-        return summary_of(given, planned, _write_plan(planned, out))
+        return summary_of(given, planned, _write_plan(planned, out), str(out))
 
 
 def _write_plan(planned: AcceptancePlan, out: Path) -> str:

@@ -32,7 +32,7 @@ def plan(
     ] = "",
     only: Annotated[
         str,
-        typer.Option("--only", metavar="NAMES", help="Only these nodes and switches: names or patterns, with commas."),
+        typer.Option("--only", metavar="NAMES", help="Only these nodes, switches and cables, with commas."),
     ] = "",
     json: AsJson = False,
 ) -> None:

@@ -43,7 +43,8 @@ class AcceptanceKeys(Keys):
 
     queue_pairs: Annotated[int, Whole(least=1, most=1024)] = default(
         _DEFAULTS.queue_pairs,
-        "queue pairs of a bandwidth test, each a flow of its own for the hash of switches (default: as many as NCCL's"
+        "queue pairs of a bandwidth test, each a flow of its own for the hash of switches; loaded rounds take two or four"
+        " times as many where that saves rounds (default: as many as NCCL's"
         " maintainers advise for ECMP)",
     )
     seconds: Annotated[int, Whole(least=2, most=3600)] = default(
@@ -61,7 +62,7 @@ class AcceptanceKeys(Keys):
         _DEFAULTS.latency_iterations, "messages of a latency test (default: 10 values beyond the 99.9th percentile)"
     )
     gid_index: Annotated[int | None, Whole(least=0, most=255)] = unset(
-        "index of the GID that perftest uses; left out, perftest takes the first one of RoCE v2"
+        "index of the GID that perftest uses; left out, perftest prefers RoCE v2 if its build can tell versions apart"
     )
     collectives: Annotated[CollectiveTool, Word(words=CollectiveTool, what="library of collectives")] = default(
         _DEFAULTS.collectives.value, "the library whose collectives are tested: `nccl`, `rccl`, or `none`"

@@ -4,7 +4,7 @@ from typing import Any
 
 from railweave.acceptance.summary import PlanSummary, RoundsOfKind
 from railweave.codec import as_json
-from railweave.wording import counted
+from railweave.wording import command_line, counted
 
 _MINUTE_S = 60
 
@@ -16,7 +16,7 @@ def plan_summary_json(summary: PlanSummary) -> dict[str, Any]:
 
 
 def plan_summary_view(summary: PlanSummary) -> str:
-    """Return how many rounds there are, how long they take, and what they load."""
+    """Return how many rounds there are, how long they take, what they load, and the next command."""
     lines = [
         f"{summary.fabric}: acceptance {summary.level} of {counted(summary.nodes, 'node')},"
         f" about {_duration(summary.duration_s)}"
@@ -26,12 +26,21 @@ def plan_summary_view(summary: PlanSummary) -> str:
     lines.append(
         f"  {loaded:,} of {counted(summary.links, 'link')} are loaded with a probability above {summary.confidence:g}"
     )
+    lines.append(f"next: `{command_line('acceptance', 'run', summary.directory, '--target', 'TARGET')}`")
     return "\n".join(lines)
 
 
 def _kind_line(kind: RoundsOfKind) -> str:
-    rounds, tests = counted(kind.rounds, "round"), counted(kind.tests, "test")
-    return f"  {kind.kind.value:<10}  {rounds:>11}  {tests:>13}  {_duration(kind.seconds):>8}"
+    rounds = _padded(counted(kind.rounds, "round"), "s", 11)
+    tests = _padded(counted(kind.tests, "test"), "s", 13)
+    return f"  {kind.kind.value:<10}  {rounds}  {tests}  {_duration(kind.seconds):>8}"
+
+
+def _padded(count: str, plural: str, width: int) -> str:
+    """Return a count with its number where that of a plural would be."""
+    if not count.endswith(plural):
+        count += " " * len(plural)
+    return count.rjust(width)
 
 
 def _duration(seconds: int) -> str:

@@ -13,12 +13,14 @@ from railweave.acceptance.endpoints import lanes_of
 from railweave.acceptance.limits.paths import fabric_paths
 from railweave.acceptance.model import AcceptancePlan, Level, RoundKind
 from railweave.acceptance.rounds.rotations import Rotation, RotationKind, pairs_of
+from railweave.acceptance.summary import PlanSummary, RoundsOfKind
 from railweave.api.design.intent import load_designed
 from railweave.cabling.cable_names import cable_names
 from railweave.catalog.load import Catalog
 from railweave.cli.main import main
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
+from railweave.report.acceptance_plan import plan_summary_view
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(__file__).parent / "golden"
@@ -110,8 +112,11 @@ def test_what_grew_is_tested(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("gpu77", "pod1 has no switch or node gpu77: did you mean `gpu7`? it has gpu1…32, pod1-leaf1…4, pod1-spine1…4"),
-        (" , ", "--only names nothing: write switches, nodes or patterns, separated with commas"),
+        (
+            "gpu77",
+            "pod1 has no switch, node or cable gpu77: did you mean `gpu7`? it has gpu1…32, pod1-leaf1…4, pod1-spine1…4",
+        ),
+        (" , ", "--only names nothing: write switches, nodes, ranges or cables, separated with commas"),
     ],
 )
 def test_unknown_names_are_wrong_usage(names: str, message: str, tmp_path: Path) -> None:
@@ -140,7 +145,16 @@ def test_the_command_says_how_long_the_tests_take(tmp_path: Path, capsys: pytest
     assert main(["acceptance", "plan", str(POD), "--out", str(tmp_path), "--level", "soak"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "pod1: acceptance soak of 32 nodes, about 24 h 20 min"
-    assert lines[-1] == "  256 of 256 links are loaded with a probability above 0.999"
+    assert lines[-2] == "  256 of 256 links are loaded with a probability above 0.999"
+    assert lines[-1].startswith(f"next: `railweave acceptance run {tmp_path} --target TARGET")
+
+
+def test_counts_of_one_stand_where_others_do() -> None:
+    kinds = (RoundsOfKind(RoundKind.ISOLATED, 12, 1, 120), RoundsOfKind(RoundKind.LOADED, 1, 2_048, 10))
+    summary = PlanSummary("pod", Level.SMOKE, 0, 4, 130, kinds, 8, 0.9995, 0, 0.999, "", "out")
+    isolated, loaded = plan_summary_view(summary).splitlines()[1:3]
+    assert isolated == "  isolated      12 rounds        1 test      2 min"
+    assert loaded == "  loaded         1 round     2,048 tests      10 s"
 
 
 def test_the_flows_of_a_rotation_between_rails_spread_evenly() -> None:

@@ -39,7 +39,7 @@ def _narrowed(fabric: Fabric, hosts: Sequence[Host], scope: TestScope) -> list[H
     peers = []
     for host in hosts:
         switches = {link.upper for link in fabric.uplinks_of[host.name]}
-        if host.name in scope.nodes or not scope.switches.isdisjoint(switches):
+        if scope.holds_node(host.name) or not scope.switches.isdisjoint(switches):
             chosen.append(host)
         else:
             peers.append(host)
