@@ -43,9 +43,8 @@ class AcceptanceKeys(Keys):
 
     queue_pairs: Annotated[int, Whole(least=1, most=1024)] = default(
         _DEFAULTS.queue_pairs,
-        "queue pairs of a bandwidth test, each a flow of its own for the hash of switches; loaded rounds take two or four"
-        " times as many where that saves rounds (default: as many as NCCL's"
-        " maintainers advise for ECMP)",
+        "queue pairs of a bandwidth test, each a flow of its own for the hash of switches; loaded rounds take two or"
+        " four times as many where that saves rounds (default: as many as NCCL's maintainers advise for ECMP)",
     )
     seconds: Annotated[int, Whole(least=2, most=3600)] = default(
         _DEFAULTS.seconds,
