@@ -7,7 +7,7 @@ from railweave.hosts.values import host_vendor, node_of
 from sonic_sim.spec import SimNic
 
 # Per lane, by generation (PCI Express Base Specification).
-_GIGATRANSFERS = {"3": "8.0", "4": "16.0", "5": "32.0", "6": "64.0"}
+_GIGATRANSFERS = {3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0"}
 _ETHTOOL_FEC = {"rs": "RS", "fc": "BaseR", "none": "Off"}
 
 
@@ -41,13 +41,17 @@ def _fec(fabric: Fabric, switch: str, port: int) -> str:
 
 
 def _slot(model: str) -> tuple[str, ...]:
-    """Return the best slot of a NIC model as the kernel shows it, empty without a model of the catalog."""
+    """Return the best single slot of a NIC model as the kernel shows it, empty without a model of the catalog."""
     catalog = load_catalog()
-    slot = catalog.best_slot(catalog.find_nic(model))
-    if slot is None:
+    nic = catalog.find_nic(model)
+    if nic is None:
         return ()
-    generation, _, width = slot.id.removeprefix("gen").partition("x")
-    return f"{_GIGATRANSFERS[generation]} GT/s PCIe", width
+    # Of socket direct, which takes two slots, the kernel shows one.
+    slots = [slot for slot in map(catalog.pcie_slot, nic.pcie) if slot.slots == 1]
+    if not slots:
+        return ()
+    slot = max(slots, key=lambda slot: slot.raw_gbps)
+    return f"{_GIGATRANSFERS[slot.generation]} GT/s PCIe", str(slot.lanes)
 
 
 def _pci(port: HostPort) -> str:
