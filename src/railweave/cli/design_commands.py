@@ -1,6 +1,7 @@
 """Commands that need no device: init, size, check, render, explain, diff, phases, models."""
 
 import shlex
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,14 +18,18 @@ from railweave.cli.show import (
     print_plan,
     print_rehearsals,
     print_result,
+    print_text,
     print_view,
 )
 from railweave.cli.status import EXIT_FAILED, changes_status, exit_status
 from railweave.cli.terminal import Terminal
 from railweave.errors import RefusedError, UsageError
+from railweave.intent.reference import file_of
+from railweave.wording import either
 
 if TYPE_CHECKING:
     from railweave.api.design.analysis import Checked
+    from railweave.diagnostics import Diagnostic
 
 _NAME_WIDTH = 16
 
@@ -133,15 +138,23 @@ def check(
         Path | None,
         typer.Option("--facts", metavar="DIR", help="Also compare with live settings (`railweave facts collect`)."),
     ] = None,
+    form: Annotated[
+        str,
+        typer.Option("--format", metavar="FORM", help="Print for a code host: `sarif`, `github` or `gitlab`."),
+    ] = "",
     json: AsJson = False,
 ) -> int:
     """Check the intent: all diagnostics with their place and fix."""
     from railweave.report.diagnostics import diagnostics_json, diagnostics_summary
 
+    host_form = _code_host(form)
     project = api.open_project(intent or option)
     try:
         checked = api.check(project, yang=yang or (), facts=facts)
     except RefusedError as refused:
+        if host_form is not None:
+            print_text(host_form(refused.diagnostics, str(file_of(project.intent))), end="")
+            return EXIT_FAILED
         if json:
             # As the failure of every command: `main` prints its document.
             raise
@@ -149,6 +162,9 @@ def check(
         print_diagnostics(refused.diagnostics, stderr=False)
         print_view(diagnostics_summary(refused.diagnostics, str(project.intent)))
         return EXIT_FAILED
+    if host_form is not None:
+        print_text(host_form(checked.diagnostics, str(file_of(project.intent))), end="")
+        return exit_status(ok=checked.ok)
     if json:
         print_document(diagnostics_json(checked.diagnostics))
         return exit_status(ok=checked.ok)
@@ -157,6 +173,17 @@ def check(
     if yang:
         _print_yang_summary(checked, yang)
     return exit_status(ok=checked.ok)
+
+
+def _code_host(form: str) -> "Callable[[Iterable[Diagnostic], str], str] | None":
+    """Return the writer of diagnostics for a code host, None without one; raises UsageError for an unknown one."""
+    if not form:
+        return None
+    from railweave.report.code_hosts import CODE_HOSTS
+
+    if form not in CODE_HOSTS:
+        raise UsageError(f"--format {form}: it is one of {either(CODE_HOSTS)}")
+    return CODE_HOSTS[form]
 
 
 def _print_yang_summary(checked: "Checked", releases: list[Path]) -> None:
