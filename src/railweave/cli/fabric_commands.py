@@ -32,7 +32,8 @@ from railweave.cli.options import (
 from railweave.cli.show import print_diagnostics, print_plan, print_rehearsals, print_result, print_text, write_json
 from railweave.cli.status import EXIT_FAILED, changes_status, exit_status
 from railweave.cli.terminal import Terminal, show_phases, show_result
-from railweave.errors import UsageError
+from railweave.errors import RailweaveError, UsageError
+from railweave.files import cannot_write
 from railweave.wording import command_line, commands_name
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 _EXCEPTIONS = "drift-ignore.yml"
 
 PlanFile = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Save the plan for `deploy`.")]
+JobOutput = Annotated[
+    Path | None,
+    typer.Option("--job-output", metavar="FILE", help="Append `risk=` (none to lockout) and `changes=` for pipelines."),
+]
 SigningKey = Annotated[
     Path | None, typer.Option("--sign", metavar="KEY", help="Sign the saved plan with this SSH key.")
 ]
@@ -71,6 +76,7 @@ def plan(
     base: From = "",
     phase: PhaseNumber = None,
     limit: SwitchLimit = "",
+    job_output: JobOutput = None,
     exit_code: ExitCode = False,
 ) -> int:
     """Dry run: show what a deployment would change."""
@@ -89,6 +95,8 @@ def plan(
         limit=limit,
     )
     files = _saved(planned, out, sign)
+    if job_output is not None:
+        _write_job_output(planned, job_output)
     diagnostics = conflicts(planned)
     print_plan(planned, as_json=json, as_markdown=markdown, problems=diagnostics)
     if not json:
@@ -97,6 +105,17 @@ def plan(
     if diagnostics or planned.waiting or not _is_complete(planned, skip_unreachable=skip_unreachable):
         return EXIT_FAILED
     return changes_status(changed=bool(planned.deltas), reported=exit_code)
+
+
+def _write_job_output(plan: "Plan", file: Path) -> None:
+    """Append what rules of a pipeline decide by, as GitHub reads outputs of a step and GitLab a dotenv report."""
+    from railweave.plan.risk import risk_of
+
+    try:
+        with file.open("a", encoding="utf-8") as output:
+            output.write(f"risk={risk_of(plan)}\nchanges={plan.summary.total}\n")
+    except OSError as exc:
+        raise RailweaveError(cannot_write(file, exc)) from exc
 
 
 def _saved(plan: "Plan", out: Path | None, signing_key: Path | None) -> tuple[Path, ...]:
