@@ -185,6 +185,9 @@ class GitHub:
             "GITHUB_API_URL": "https://api.example.net",
             "GITHUB_REPOSITORY": "example/fabric",
             "GITHUB_ACTOR": "ada",
+            "GITHUB_SERVER_URL": "https://github.example.net",
+            "GITHUB_RUN_ID": "42",
+            "GITHUB_SHA": self.repository.git("rev-parse", "HEAD"),
         }
         failed: StepFailedError | None = None
         for step in job["steps"]:
@@ -269,6 +272,7 @@ class GitLab:
             "CI_PIPELINE_SOURCE": event,
             "CI_DEFAULT_BRANCH": "main",
             "CI_PROJECT_ID": "9",
+            "CI_JOB_URL": "https://gitlab.example.net/jobs/42",
             "CI_API_V4_URL": "https://gitlab.example.net/api/v4",
             "GITLAB_USER_LOGIN": "ada",
             "CI_COMMIT_SHA": self.repository.git("rev-parse", "HEAD"),
@@ -348,6 +352,7 @@ def test_a_scaffolded_repository_deploys_grows_and_goes_back_by_its_own_pipeline
     (comment,) = repository.sent()
     assert comment["to"].endswith(forge.comments)
     assert "adds 2 leaves, 2 spines, 4 links and 8 node ports" in comment["body"]
+    assert "risk: **reload** · planned on `main` at `" in comment["body"]
     assert hardware.running("lab-leaf1") == factory, "a proposal changes nothing"
     repository.merge("first")
     with pytest.raises(StepFailedError, match="--provision"):

@@ -228,7 +228,7 @@ def test_only_what_is_reviewed_may_grow_by_switches_that_do_not_answer(
     called = (tmp_path / "called").read_text(encoding="utf-8").splitlines()
     flag = "--skip-unreachable " if proposed else ""
     assert [one for one in called if one.startswith(("plan", "rehearse"))] == [
-        f"plan {flag}--out plan.json --markdown",
+        f"plan {flag}--out plan.json --job-output job.env --markdown",
         f"rehearse plan.json {flag}--markdown",
     ]
 
@@ -482,3 +482,71 @@ def test_a_later_plan_replaces_the_own_comment_of_the_earlier_one_and_no_argumen
         "an earlier plan, says somebody",
         "second plan",
     ]
+
+
+RISKY = """#!/bin/sh
+case "$1" in
+  plan)
+    echo '### a plan'
+    while [ "$1" != --job-output ]; do shift; done
+    printf 'risk=reload\\nchanges=3\\n' >> "$2" ;;
+esac
+"""
+ASKED = """#!/bin/sh
+cat > /dev/null
+echo "$@" >> ../asked
+echo '[]'
+"""
+
+
+@pytest.mark.parametrize("jobs", [github, gitlab])
+def test_a_plan_says_its_risk_the_commit_it_was_made_on_and_that_main_moved(
+    jobs: Any, repository: Path, tmp_path: Path
+) -> None:
+    folder = proposal(repository, tmp_path, "fabric: proposed\n")
+    git(repository, "checkout", "-q", "main")
+    (repository / "README.md").write_text("later\n", encoding="utf-8")
+    git(repository, "commit", "-q", "-a", "-m", "later")
+    agents = dict.fromkeys(("ssh-agent", "ssh-add", "chmod"), "#!/bin/sh\n") if jobs is gitlab else {}
+    variables = {
+        **event(tmp_path),
+        **{"GITHUB_STEP_SUMMARY": str(tmp_path / "summary"), "GITHUB_OUTPUT": str(tmp_path / "outputs")},
+        **{"GITHUB_SERVER_URL": "https://github.example.net", "GITHUB_REPOSITORY": "a/b", "GITHUB_RUN_ID": "42"},
+        **{"CI_JOB_URL": "https://gitlab.example.net/jobs/42", "CI_PIPELINE_SOURCE": "push"},
+        **{"NUMBER": "7", "MERGE_REQUEST": "7", "RAILWEAVE_IMAGE": "fabric@sha256:0"},
+    }
+    script = script_of(jobs(repository)["plan"], "Plan", "Comment")
+    done = ran(script, folder, {"railweave": RISKY, "curl": ASKED} | agents, **variables)
+    assert "### a plan" in (folder / "comment.md").read_text(encoding="utf-8"), done.stderr
+    comment = (folder / "comment.md").read_text(encoding="utf-8")
+    moved, planned = git(repository, "rev-parse", "main")[:12], git(folder, "rev-parse", "HEAD")[:12]
+    assert f"> **`main` has moved to `{moved}` since this plan**: push again for a new one.\n" in comment
+    assert f"risk: **reload** · planned on `main` at `{planned}` · [page with the plan](https://git" in comment
+    asked = (tmp_path / "asked").read_text(encoding="utf-8")
+    if jobs is github:
+        assert (tmp_path / "outputs").read_text(encoding="utf-8") == "risk=reload\nchanges=3\n"
+        assert jobs(repository)["plan"]["outputs"] == {"risk": "${{ steps.plan.outputs.risk }}"}
+        assert '{"labels": ["risk:reload"]} /repos/a/b/issues/7/labels' in asked
+        assert asked.count("--request DELETE") == 3
+    else:
+        assert jobs(repository)["plan"]["artifacts"]["reports"] == {"dotenv": "job.env"}
+        assert '"add_labels": "risk:reload", "remove_labels": "risk:none,risk:disruptive,risk:lockout"' in asked
+
+
+@pytest.mark.parametrize("jobs", [github, gitlab])
+def test_a_push_marks_the_own_comments_of_open_requests_once(jobs: Any, repository: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+    folder.mkdir()
+    own = {"user": {"login": "github-actions[bot]"}, "author": {"id": 7}}
+    plan = {"id": 3, "number": 7, "iid": 7, "body": "<!-- railweave -->\nthe plan", **own}
+    other = {"id": 4, "body": "<!-- railweave -->\nof somebody", "user": {"login": "m"}, "author": {"id": 8}}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/comments.json").write_text(json.dumps([other, plan]), encoding="utf-8")
+    script = script_of(jobs(repository)["outdated"], "Mark earlier plans")
+    for commit in ("a" * 40, "b" * 40):
+        done = ran(script, folder, {"curl": FORGE}, GITHUB_SHA=commit, CI_COMMIT_SHA=commit, CI_DEFAULT_BRANCH="main",
+                   RAILWEAVE_TOKEN="t0k3n", GITHUB_TOKEN="t0k3n", RAILWEAVE_IMAGE="fabric@sha256:0")  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    bodies = [one["body"] for one in json.loads((tmp_path / "bin/comments.json").read_text(encoding="utf-8"))]
+    mark = f"> **`main` has moved to `{'b' * 12}` since this plan**: push again for a new one."
+    assert bodies == [other["body"], f"<!-- railweave -->\n{mark}\n\nthe plan"]
