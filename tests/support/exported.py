@@ -19,6 +19,19 @@ from railweave.intent.reference import reference
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER = ROOT / "tests" / "golden" / "export" / "cluster.yml"
 
+TWO_CLUSTERS = """
+fabric: ai
+workload: {kind: inference}
+nodes:
+  - {name: gpu, count: 4, gpus: 2, nics: [{fabric: blue, count: 2, speed: 100G, model: connectx-6}]}
+  - {name: cpu, count: 4, gpus: 2, nics: [{fabric: green, count: 1, speed: 100G, model: connectx-6}]}
+fabrics:
+  blue:
+    topology: {rails: 2, oversubscription: "8:1", leaf: {model: sonic-vs}, spine: {model: sonic-vs}}
+  green:
+    topology: {rails: 1, oversubscription: "8:1", leaf: {model: sonic-vs}, spine: {model: sonic-vs}}
+"""
+
 
 def source_of(
     text: str, *fabrics: str, out: Mapping[str, str] = {}, options: ExportOptions | None = None

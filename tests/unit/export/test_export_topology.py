@@ -1,21 +1,8 @@
 """The groups that schedulers see: roots of separate networks, and what is out of service."""
 
-from exported import cluster, documents, slurm_switches, source_of, text_of
+from exported import TWO_CLUSTERS, cluster, documents, slurm_switches, source_of, text_of
 
 from railweave.export.hostlist import expanded, hostlist, hostlist_parts
-
-TWO_CLUSTERS = """
-fabric: ai
-workload: {kind: inference}
-nodes:
-  - {name: gpu, count: 4, gpus: 2, nics: [{fabric: blue, count: 2, speed: 100G, model: connectx-6}]}
-  - {name: cpu, count: 4, gpus: 2, nics: [{fabric: green, count: 1, speed: 100G, model: connectx-6}]}
-fabrics:
-  blue:
-    topology: {rails: 2, oversubscription: "8:1", leaf: {model: sonic-vs}, spine: {model: sonic-vs}}
-  green:
-    topology: {rails: 1, oversubscription: "8:1", leaf: {model: sonic-vs}, spine: {model: sonic-vs}}
-"""
 
 DUAL_TOR = """
 fabric: dual
