@@ -1,6 +1,7 @@
 """Slurm's own controller reads the exported tree, and shows the groups of the fabric."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from railweave.export.model import ExportSource
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 SHOWN = re.compile(r"SwitchName=(\S+) Level=(\d+) LinkSpeed=\d+ Nodes=(\S+)")
-SOURCES = {
+SOURCES: dict[str, Callable[[], ExportSource]] = {
     "three tiers": cluster,
     "two roots": lambda: source_of(TWO_CLUSTERS, "blue", "green"),
     "512 nodes": lambda: source_of((ROOT / "intent/pods-512.yml").read_text(encoding="utf-8")),

@@ -14,6 +14,7 @@ from railweave.cli.status import exit_status
 from railweave.diagnostics import Diagnostic, has_errors
 from railweave.errors import UsageError
 from railweave.intent.reference import names_intent
+from railweave.wording import command_line
 
 if TYPE_CHECKING:
     from railweave.export.model import Exported
@@ -111,7 +112,8 @@ def _require(kind: str, check: Path | None, out: Path | None, *, live: bool, tar
             raise UsageError("--check writes nothing: leave out --out")
         return
     if not kind:
-        raise UsageError("name a format: `railweave export FORMAT`; `railweave export --list` lists them")
+        listing = command_line("export", "--list")
+        raise UsageError(f"name a format: `{command_line('export', 'FORMAT')}`; `{listing}` lists them")
     if kind == "all" and out is None:
         raise UsageError("`all` writes several files: name a folder with --out")
 

@@ -6,10 +6,10 @@ run with nothing uploaded; GitLab's code quality report.
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from railweave import __version__
 from railweave.checks.registry import all_rules
 from railweave.codec import encode
 from railweave.diagnostics import Diagnostic, Severity, in_order
@@ -26,7 +26,7 @@ def sarif(diagnostics: Iterable[Diagnostic], intent: str) -> str:
     """Return a SARIF log with one run; a diagnostic without a place is shown at the first line of ``intent``."""
     ordered = in_order(diagnostics)
     codes = list(dict.fromkeys(diagnostic.code for diagnostic in ordered))
-    driver = {"name": "railweave", "version": __version__, "rules": [_rule(code) for code in codes]}
+    driver = {"name": "railweave", "version": version("railweave"), "rules": [_rule(code) for code in codes]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -47,7 +47,7 @@ def _rule(code: str) -> dict[str, Any]:
 
 def _result(diagnostic: Diagnostic, codes: Sequence[str], intent: str) -> dict[str, Any]:
     file, line, column = _place(diagnostic, intent)
-    location = {"artifactLocation": {"uri": file, "uriBaseId": "ROOT"}, "region": {"startLine": line}}
+    location: dict[str, Any] = {"artifactLocation": {"uri": file, "uriBaseId": "ROOT"}, "region": {"startLine": line}}
     if column:
         location["region"]["startColumn"] = column
     return {

@@ -32,6 +32,8 @@ the driver, which works without railweave."""
 NO_NEXT_STEP = {
     ("src/railweave/api/lab.py", "railweave lab render"),
     ("src/railweave/cli/design_commands.py", "railweave facts collect"),
+    ("src/railweave/export/formats/kueue.py", "railweave export node-labels"),
+    ("src/railweave/export/model.py", "railweave export"),
     ("src/railweave/report/artifacts.py", "railweave render"),
     ("src/railweave/report/models.py", "railweave check"),
     ("tasks/railweave_hosts/runner.py", "railweave hosts"),

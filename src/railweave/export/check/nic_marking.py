@@ -20,12 +20,17 @@ from railweave.export.model import ExportSource
 from railweave.export.nodes import KIND_LABEL, NodeKind
 from railweave.fabric.policy import ClassRole
 from railweave.hosts.values import same_class
+from railweave.wording import command_line
 
 KIND = "NicConfigurationTemplate"
-_FIX = "apply `railweave export nic-configuration`, or change the class in the intent, in phases"
 _QOS = ("spec", "template", "roceOptimized", "qos")
 # What the operator sets where a template with roceOptimized says nothing (pkg/configuration/configvalidation.go).
 _DEFAULTS = {"CNP_DSCP": "4", "CNP_802P_PRIO": "6", "ROCE_CC_PRIO_MASK": "255"}
+
+
+def _fix() -> str:
+    written = command_line("export", "nic-configuration")
+    return f"apply `{written}`, or change the class in the intent, in phases"
 
 
 class _Setting(NamedTuple):
@@ -51,7 +56,7 @@ def compare_templates(source: ExportSource, templates: Sequence[PlacedValue]) ->
         if not any(_selects(template, kind) for template in templates):
             message = f"no {KIND} selects the {kind.host.nic_model} NICs of {kind.name!r}"
             where = source.where(kind.fabric, "nodes")
-            yield error("RW953", f"{message} ({where})", Where(templates[0].where.file), fix=_FIX)
+            yield error("RW953", f"{message} ({where})", Where(templates[0].where.file), fix=_fix())
 
 
 def _selects(template: PlacedValue, kind: NodeKind) -> bool:
@@ -77,7 +82,7 @@ def _compare(source: ExportSource, managed: ManagedKind, template: PlacedValue) 
         place = template.at("spec", "template") or template
         classes = source.where(kind.fabric, "traffic_classes")
         message = f"roceOptimized is off, so the operator sets no marking; the switches expect that of {classes}"
-        yield error("RW953", message, place.where, fix=_FIX)
+        yield error("RW953", message, place.where, fix=_fix())
         return
     (intended,) = nic_templates(source, [managed])
     for setting in _settings(managed, intended["spec"]["template"]["roceOptimized"]["qos"], source.options.release):
@@ -121,7 +126,7 @@ def _setting(source: ExportSource, kind: NodeKind, template: PlacedValue, settin
     if member is None:
         place = template.at(*_QOS) or template
         message = f"{name} is missing, the switches expect {setting.intended} ({where})"
-        yield error("RW953", message, place.where, fix=_FIX)
+        yield error("RW953", message, place.where, fix=_fix())
         return
     actual = member.text()
     if actual == setting.intended:
@@ -130,7 +135,7 @@ def _setting(source: ExportSource, kind: NodeKind, template: PlacedValue, settin
     if setting.path == ("tos",) and actual.isdigit() and same_class(int(actual), int(setting.intended)):
         return
     message = f"{name} is {actual}, the switches expect {setting.intended} ({where})"
-    yield error("RW953", message, member.where, fix=_FIX)
+    yield error("RW953", message, member.where, fix=_fix())
 
 
 def _firmware(
@@ -150,4 +155,4 @@ def _firmware(
         place = entry or template.at("spec", "template", "rawNvConfig") or template
         origin = "the operator's default for " if entry is None else ""
         message = f"{origin}{name} is {value}, the switches expect {setting['value']} ({where})"
-        yield error("RW953", message, place.where, fix=_FIX)
+        yield error("RW953", message, place.where, fix=_fix())

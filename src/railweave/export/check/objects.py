@@ -10,17 +10,20 @@ from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.export.check.placed import PlacedValue
 from railweave.export.formats.node_labels import node_labels
 from railweave.export.model import ExportFormat, ExportSource
-from railweave.wording import compact
+from railweave.wording import command_line, compact
 
 _NAMES = (("nodeName",), ("name",), ("selector", "exactMatch", "name"), ("nodeLabel",), ("dst",), ("key",))
 """The keys that identify a member of a list."""
-_LABELS_FIX = "apply the labels of `railweave export node-labels`, or correct the intent"
+
+
+def _fix(form: str) -> str:
+    return f"apply `{command_line('export', form)}`, or correct the intent"
 
 
 def compare_objects(source: ExportSource, form: ExportFormat, objects: Sequence[PlacedValue]) -> Iterator[Diagnostic]:
     """Yield each difference between the objects of one kind and those of the intent."""
     intended = {entry["metadata"]["name"]: entry for entry in form.objects(source)}
-    fix = f"apply `railweave export {form.name}`, or correct the intent"
+    fix = _fix(form.name)
     names = set()
     for entry in objects:
         name = entry.text("metadata", "name")
@@ -125,7 +128,7 @@ def compare_nodes(source: ExportSource, nodes: Sequence[PlacedValue]) -> Iterato
     missing = [name for name in intended if name not in seen]
     if missing:
         message = f"nodes {compact(missing)} of the intent ({source.top}) are missing"
-        yield error("RW953", message, Where(nodes[0].where.file), fix=_LABELS_FIX)
+        yield error("RW953", message, Where(nodes[0].where.file), fix=_fix("node-labels"))
 
 
 def _labels(source: ExportSource, name: str, node: PlacedValue, intended: Mapping[str, str]) -> Iterator[Diagnostic]:
@@ -133,8 +136,8 @@ def _labels(source: ExportSource, name: str, node: PlacedValue, intended: Mappin
         label = node.at("metadata", "labels", key)
         if label is None and key in intended:
             message = f"node {name} has no label {key}, the intent ({source.top}) gives {intended[key]!r}"
-            yield error("RW953", message, node.where, fix=_LABELS_FIX)
+            yield error("RW953", message, node.where, fix=_fix("node-labels"))
         elif label is not None and label.text() != intended.get(key):
             value = repr(intended[key]) if key in intended else "none"
             message = f"node {name}: label {key} is {label.text()!r}, the intent ({source.top}) gives {value}"
-            yield error("RW953", message, label.where, fix=_LABELS_FIX)
+            yield error("RW953", message, label.where, fix=_fix("node-labels"))

@@ -12,11 +12,15 @@ from railweave.diagnostics import Diagnostic, Where, error
 from railweave.export.check.placed import PlacedValue
 from railweave.export.hostlist import expanded
 from railweave.export.model import ExportSource
-from railweave.wording import compact
+from railweave.wording import command_line, compact
 
-_FIX = "write it anew with `railweave export slurm-tree`, slurm-block or slurm-yaml, or correct the intent"
 _ENTRY = re.compile(r"^\s*(SwitchName|BlockName)=(\S+)", re.IGNORECASE)
 _MEMBERS = re.compile(r"\b(Nodes|Switches)=(\S+)", re.IGNORECASE)
+
+
+def _fix() -> str:
+    written = command_line("export", "slurm-tree")
+    return f"write it anew with `{written}`, slurm-block or slurm-yaml, or correct the intent"
 
 
 class SlurmGroup(NamedTuple):
@@ -80,7 +84,7 @@ def compare_groups(source: ExportSource, groups: tuple[SlurmGroup, ...]) -> Iter
             other = place_of.setdefault(node, group)
             if other is not group:
                 message = f"node {node} is below {group.name}, and below {other.name} at {other.where}"
-                yield error("RW953", message, group.where, fix=_FIX)
+                yield error("RW953", message, group.where, fix=_fix())
     intended = {source.node(name): path[0].name for name, path in source.topology.path_of.items()}
     yield from _nodes(source, groups, place_of, intended)
     yield from _lowest(source, groups, intended)
@@ -103,11 +107,11 @@ def _nodes(
             message = (
                 f"{group.name} has {compact(strange[group.name])}, which the intent ({source.top}) does not export"
             )
-            yield error("RW953", message, group.where, fix=_FIX)
+            yield error("RW953", message, group.where, fix=_fix())
     missing = [node for node in intended if node not in place_of]
     if missing:
         where = Where(groups[0].where.file)
-        yield error("RW953", f"{compact(missing)} of the intent ({source.top}) are missing", where, fix=_FIX)
+        yield error("RW953", f"{compact(missing)} of the intent ({source.top}) are missing", where, fix=_fix())
 
 
 def _lowest(source: ExportSource, groups: tuple[SlurmGroup, ...], intended: Mapping[str, str]) -> Iterator[Diagnostic]:
@@ -122,7 +126,7 @@ def _lowest(source: ExportSource, groups: tuple[SlurmGroup, ...], intended: Mapp
         if len(members) > 1:
             parts = "; ".join(f"{name}: {compact(nodes)}" for name, nodes in members.items())
             message = f"{group.name} joins nodes of several groups of the intent ({source.top}): {parts}"
-            yield error("RW953", message, group.where, fix=_FIX)
+            yield error("RW953", message, group.where, fix=_fix())
     for name, split in holders.items():
         if len(split) > 1:
             yield _split(source, name, split)
@@ -131,7 +135,7 @@ def _lowest(source: ExportSource, groups: tuple[SlurmGroup, ...], intended: Mapp
 def _split(source: ExportSource, name: str, groups: list[SlurmGroup]) -> Diagnostic:
     names = ", ".join(f"{group.name} ({group.where})" for group in groups)
     message = f"the nodes of {name} of the intent ({source.top}) are in {len(groups)} groups: {names}"
-    return error("RW953", message, groups[0].where, fix=_FIX)
+    return error("RW953", message, groups[0].where, fix=_fix())
 
 
 def _upper(source: ExportSource, groups: tuple[SlurmGroup, ...]) -> Iterator[Diagnostic]:
@@ -141,7 +145,7 @@ def _upper(source: ExportSource, groups: tuple[SlurmGroup, ...]) -> Iterator[Dia
     for group in groups:
         if group.switches and _below(group, by_name, frozenset()) not in intended:
             message = f"{group.name} joins {', '.join(group.switches)}: no tier of the intent ({source.top}) joins"
-            yield error("RW953", f"{message} just these nodes", group.where, fix=_FIX)
+            yield error("RW953", f"{message} just these nodes", group.where, fix=_fix())
 
 
 def _below(group: SlurmGroup, by_name: Mapping[str, SlurmGroup], seen: frozenset[str]) -> frozenset[str]:
