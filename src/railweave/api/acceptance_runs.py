@@ -59,7 +59,7 @@ def run(
     read = read_plan(folder)
     # Its warnings are shown by the verification.
     live = live_fabric(Project(project.intent), target)
-    _refuse_other_intent(read, live, folder)
+    _refuse_other_intent(read, live, project, folder)
     hosts = _limited_hosts(read, live, limit)
     access = _access(live, hosts, idle=idle)
     request = _request(read, live, hosts, folder, limit)
@@ -124,12 +124,12 @@ class _Switches:
         }
 
 
-def _refuse_other_intent(read: ReadPlan, live: LiveFabric, folder: Path) -> None:
+def _refuse_other_intent(read: ReadPlan, live: LiveFabric, project: Project, folder: Path) -> None:
     """Raise RefusedError unless the plan was made from the intent that is about to be verified."""
-    intent = live.designed.intent
-    if (read.plan.fabric, read.plan.intent_sha256) == (live.designed.fabric.name, intent.sha256):
+    designed = live.designed
+    if (read.plan.fabric, read.plan.intent_sha256) == (designed.fabric.name, designed.intent.sha256):
         return
-    message = f"the plan of {read.plan.fabric} was made from another intent than {intent.path}"
+    message = f"the plan of {read.plan.fabric} was made from another intent than {project.intent}"
     fix = f"make the plan again: `{command_line('acceptance', 'plan', '--out', 'DIR')}`"
     raise RefusedError([error("RW961", message, Where(str(folder / PLAN_FILE)), fix=fix)])
 

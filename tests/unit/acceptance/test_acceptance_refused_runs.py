@@ -1,5 +1,6 @@
 """Runs that are refused before anything starts: checks that fail, and nodes that nobody says are free."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from nornir_railweave.target.model import Source, Target
 from railweave.api import acceptance_runs
+from railweave.api.project import Project
 from railweave.errors import RefusedError
 from railweave.plan.outcome import CheckKind, VerifyCheck, VerifyResult
 from railweave_hosts.access import HostAccess
@@ -50,3 +52,19 @@ def test_each_check_that_fails_is_shown_and_nothing_runs() -> None:
         acceptance_runs._refuse_unverified(VerifyResult((passed, failed)))
     messages = [(diagnostic.code, diagnostic.message) for diagnostic in refused.value.diagnostics]
     assert messages == [("RW964", "leaf1 bgp 10.0.0.1: idle, not established")]
+
+
+def test_a_plan_of_another_intent_is_refused() -> None:
+    designed = SimpleNamespace(fabric=SimpleNamespace(name="pod"), intent=SimpleNamespace(sha256="b"))
+    read: Any = SimpleNamespace(plan=SimpleNamespace(fabric="pod", intent_sha256="a"))
+    fabric: Any = SimpleNamespace(designed=designed)
+    project = Project(Path("intent/pod.yml"))
+    with pytest.raises(RefusedError) as refused:
+        acceptance_runs._refuse_other_intent(read, fabric, project, Path("acceptance"))
+    (diagnostic,) = refused.value.diagnostics
+    assert (diagnostic.code, diagnostic.message) == (
+        "RW961",
+        "the plan of pod was made from another intent than intent/pod.yml",
+    )
+    read.plan.intent_sha256 = "b"
+    acceptance_runs._refuse_other_intent(read, fabric, project, Path("acceptance"))

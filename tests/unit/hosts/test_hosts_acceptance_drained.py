@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ class Scheduler:
         return f"{sys.executable} -IS {self.script} {self.calls} {verb} {{name}} {' '.join(words)}"
 
     def around(self, work: Callable[[], None], **hooks: str) -> list[str]:
-        commands = {"drain": self.hook("drain"), "resume": self.hook("resume"), **hooks}
+        commands: dict[str, Any] = {"drain": self.hook("drain"), "resume": self.hook("resume"), **hooks}
         access = HostAccess(hooks=Hooks(**commands))
         try:
             with drained(self.operator, self.fabric, access, self.fabric.hosts[:2], self.log):
