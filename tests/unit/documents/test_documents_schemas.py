@@ -118,7 +118,7 @@ NODE = ("hosts", "$defs", "host_run", "properties", "hosts", "additionalProperti
         (WorkProgress, ("replace", "properties", "steps", "items", "properties", "progress")),
         (HostState, (*NODE, "state")),
         (ChangeKind, (*NODE, "changes", "items", "properties", "kind")),
-        (FaultKind, ("sim-status", *NAMED, "faults", "items", "properties", "kind")),
+        (FaultKind, ("sim-status", "$defs", "fault", "properties", "kind")),
     ],
 )
 def test_words_of_a_schema_are_those_of_the_code(words: Iterable[StrEnum], place: tuple[str, ...]) -> None:

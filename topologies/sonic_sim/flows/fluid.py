@@ -21,8 +21,8 @@ _INCREASE = 0.004
 _LEAST_SHARE = 1e-3
 # The cost of a window grows with its steps and with what waits in queues.
 _MOST_STEPS = 1500
-_LEAST_STEPS = 500
-_STEPS_TIMES_PARTS = 900_000
+_LEAST_STEPS = 400
+_STEPS_TIMES_PARTS = 450_000
 BYTES_PER_GBPS_US = 125.0
 
 
