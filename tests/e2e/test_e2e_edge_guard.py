@@ -14,7 +14,7 @@ def test_the_edge_guard_comes_and_goes_without_a_reload(deployed_lab: Any) -> No
     project.edit(GUARD)
     plan = project.plan()
     assert {one["device"] for one in plan["changes"]} == {"lab-leaf1", "lab-leaf2"}
-    assert {(one["disruption"], one["method"]) for one in plan["changes"]} == {("none", "write"), ("none", "patch")}
+    assert {(one["disruption"], one["method"]) for one in plan["changes"]} == {("none", "write")}
     assert project.deploy()["result"] == "done"
     running = project.running("lab-leaf1")
     assert set(running["ACL_TABLE"]) == {"RAILWEAVE_EDGE", "SSH_ONLY"}

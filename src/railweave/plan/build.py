@@ -12,6 +12,7 @@ from railweave.plan.drain_planner import WHOLE, drains_of_waves, is_disruptive, 
 from railweave.plan.model import DevicePlan, DeviceState, Plan, Reading
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.stripes import find_moved_stripes
+from railweave.plan.tenant_moves import tenant_blockers
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import DeviceDiff
@@ -31,6 +32,8 @@ def build_plan(
 
     Its waves keep to ``policy``; the plan lists the parts of the policy that no order can keep.
     """
+    if target:
+        readings = _with_tenant_blockers(fabric, readings)
     devices = {switch.name: _device(fabric, switch, readings[switch.name]) for switch in fabric.switches}
     plan = Plan(
         fabric=fabric.name,
@@ -44,6 +47,16 @@ def build_plan(
     )
     plan = replace(plan, moved_stripes=find_moved_stripes(fabric, plan))
     return in_own_order(fabric, plan)
+
+
+def _with_tenant_blockers(fabric: Fabric, readings: Mapping[str, Reading]) -> Mapping[str, Reading]:
+    """Return the readings with what prevents changes of tenants; such a switch is planned without changes."""
+    differences = {name: reading.difference for name, reading in readings.items() if reading.difference is not None}
+    blocked = {}
+    for name, blockers in tenant_blockers(fabric, differences).items():
+        difference = replace(differences[name], delta=Delta(), blockers=(*differences[name].blockers, *blockers))
+        blocked[name] = replace(readings[name], difference=difference)
+    return {**readings, **blocked}
 
 
 def in_own_order(fabric: Fabric, plan: Plan) -> Plan:

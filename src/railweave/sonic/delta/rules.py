@@ -90,7 +90,7 @@ RATES = ("cir", "cbs", "pir", "pbs")
 MEMBERSHIPS = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION")
 PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
 SERVICES = ("SYSLOG_SERVER", "NTP", "NTP_SERVER", "DNS_NAMESERVER", "BANNER_MESSAGE")
-FOLLOWED = ("AAA", "TACPLUS", "TACPLUS_SERVER", "CRM", "FLEX_COUNTER_TABLE", "STATIC_ROUTE", "ACL_RULE")
+FOLLOWED = ("AAA", "TACPLUS", "TACPLUS_SERVER", "CRM", "FLEX_COUNTER_TABLE", "STATIC_ROUTE")
 READ_AT_START = ("SNMP", "SNMP_COMMUNITY", "SNMP_USER", "SNMP_AGENT_ADDRESS_CONFIG")
 
 FOLLOWED_BY_HOST = ("KDUMP", "LDAP", "LDAP_SERVER", "NTP_KEY", "PASSW_HARDENING", "RADIUS", "RADIUS_SERVER",
@@ -228,6 +228,8 @@ RULES: tuple[TreatmentRule, ...] = (
          "the port leaves its VLAN, port channel or mirror session"),
     TreatmentRule(("ACL_TABLE_TYPE",), (), _ANY, _NONE, _WRITE,
          "orchagent follows the table; an ACL of a type waits for it (SW orchagent/aclorch.cpp doAclTableTypeTask)"),
+    TreatmentRule(("ACL_RULE",), (), _ANY, _NONE, _WRITE,
+         "orchagent follows the table; the updater takes minutes to sort hundreds of rules (BI issue 22370)"),
     TreatmentRule(("ACL_TABLE", "PORTCHANNEL", "VLAN"), (), _ANY, _NONE, _WRITE,
          "a port leaves a list"),
     TreatmentRule(("PORTCHANNEL_MEMBER",), (), _COMES, _FLAP, _WRITE,
