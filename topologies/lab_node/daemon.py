@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lab_node import kernel, lldp, state, supervisor
+from lab_node import filters, kernel, lldp, state, supervisor
 from lab_node.device import BOOTED_FILE, NODE_FILE, NodeDevice, interfaces, take_name
 from lab_node.news import LinkNews, NeighborNews
 from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, STATE_DB, Redis
@@ -114,8 +114,26 @@ def set_sysctl(name: str, value: str) -> None:
         path.write_text(value)
 
 
+_filtered = ""
+"""The filters that the kernel has."""
+
+
+def filter_ports(rows: kernel.Rows) -> None:
+    """Apply the ACLs of CONFIG_DB, all at once, where they are not as before."""
+    global _filtered  # noqa: PLW0603  what the kernel has
+    text = filters.ruleset(rows)
+    if text == _filtered:
+        return
+    done = subprocess.run(["nft", "-f", "-"], input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"nft: {done.stderr.strip()}", flush=True)
+    else:
+        _filtered = text
+
+
 def apply(rows: kernel.Rows) -> None:
     """Apply CONFIG_DB to the kernel, the host's name and LLDP."""
+    filter_ports(rows)
     ip(*kernel.changes(rows, interfaces()))
     for port in kernel.routed_ports(rows):
         set_sysctl(f"net.ipv6.conf.{port}.disable_ipv6", "0")

@@ -8,6 +8,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
 from sonic_sim import switchhash
+from sonic_sim.acl import Flow, drops
 from sonic_sim.bgp.rib import Rib, equal_paths
 from sonic_sim.bgp.routes import ribs_of
 from sonic_sim.device import Device, Fabric
@@ -53,6 +54,7 @@ class Forwarding:
         self._ribs: Mapping[str, Rib] = {}
         self._version = -1
         self._ports: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._dropped: dict[tuple[str, str, Packet], bool] = {}
 
     def path(self, start: End, packet: Packet) -> tuple[Hop, ...]:
         """Return the way of a packet from a NIC to the NIC with its address; empty where there is none."""
@@ -67,13 +69,21 @@ class Forwarding:
             device = self.net.devices.get(receiver.node)
             if device is None:
                 return tuple(hops)
-            if device.faults.has(FaultKind.SILENT):
+            if device.faults.has(FaultKind.SILENT) or self._drops(device, receiver.port, packet):
                 return ()
             ports = self.next_ports(device, packet.destination)
             if not ports:
                 return ()
             sender = End(device.name, ports[self._choice(device, packet, len(ports))])
         return ()
+
+    def _drops(self, device: Device, port: str, packet: Packet) -> bool:
+        """Tell whether an ACL drops a packet that comes in on a port."""
+        key = (device.name, port, packet)
+        if key not in self._dropped:
+            flow = Flow(packet.source, packet.destination, packet.protocol, packet.source_port, packet.destination_port)
+            self._dropped[key] = drops(device, port, flow)
+        return self._dropped[key]
 
     def _carries(self, sender: End, receiver: End) -> bool:
         """Tell whether a link is up, which the switch at either end says."""
@@ -88,6 +98,7 @@ class Forwarding:
         version = self.net.version + sum(device.db.version for device in self.net.devices.values())
         if ribs is not self._ribs or version != self._version:
             self._ports.clear()
+            self._dropped.clear()
             self._ribs = ribs
             self._version = version
 
