@@ -167,7 +167,7 @@ def test_a_planted_leak_is_found_by_name(kind: str) -> None:
     }
     found = isolation.leaks(leaf, {**tables, "ACL_TABLE": loose})
     assert {leak.port for leak in found} == {port}
-    assert found[0].cause == f"no filter of tenants at {port}"
+    assert found[0].cause == f"no rule drops it at {port}"
     # A rule of a for the ports of b lets these send as a.
     key = next(key for key in rules if key.startswith(f"{name}|allow.a.a."))
     other = leaf.panel.ports[1].name

@@ -46,6 +46,8 @@ class Tenancy:
         """Take the tenants that are in the fabric."""
         self._fabric = fabric
         self.tenants = tenants_in(fabric.policies.tenants, fabric.part)
+        self._of_links: dict[tuple[str, int], tuple[Pool, ...]] = {}
+        self._spare_of: dict[str, tuple[tuple[int, Interval], ...]] = {}
 
     def __bool__(self) -> bool:
         """Tell whether nodes are kept apart."""
@@ -83,6 +85,14 @@ class Tenancy:
                 links[self.tenant_of[link.lower]].append(link)
         return {name: tuple(self._prefixes(links)) for name, links in links.items()}
 
+    @cached_property
+    def texts(self) -> Mapping[str, Mapping[int, tuple[str, ...]]]:
+        """Return the prefixes of each tenant as they are written, by the bits of their addresses."""
+        return {
+            name: {bits: tuple(str(pool) for pool in pools if pool.bits == bits) for bits in (IPV4_BITS, IPV6_BITS)}
+            for name, pools in self.prefixes.items()
+        }
+
     def prefixes_of(self, nodes: Container[str]) -> tuple[Pool, ...]:
         """Return the aggregated prefixes of some nodes."""
         links = (link for link in self._fabric.links if link.is_access and link.lower in nodes)
@@ -99,12 +109,43 @@ class Tenancy:
     def _sources(self, links: Iterable[Link]) -> Iterator[Source]:
         links = list(links)
         for prefix in self._prefixes(links):
-            ports = [link.upper_port for link in links if any(map(prefix.meets, link_prefixes(self._fabric, link)))]
+            ports = [link.upper_port for link in links if any(map(prefix.meets, self._prefixes_at(link)))]
             yield Source(prefix, tuple(sorted(ports)))
 
     def _prefixes(self, links: Iterable[Link]) -> Iterator[Pool]:
-        for addresses in _addresses(self._fabric, links):
+        for addresses in self._addresses(links):
             yield from aggregated(addresses)
+
+    def _prefixes_at(self, link: Link) -> tuple[Pool, ...]:
+        """Return the prefixes of an access link; each is asked for several times."""
+        end = (link.upper, link.upper_port)
+        prefixes = self._of_links.get(end)
+        if prefixes is None:
+            prefixes = self._of_links[end] = link_prefixes(self._fabric, link)
+        return prefixes
+
+    def _addresses(self, links: Iterable[Link]) -> Iterator[Addresses]:
+        """Yield the addresses of access links by family."""
+        used: dict[int, set[Interval]] = {IPV4_BITS: set(), IPV6_BITS: set()}
+        switches: set[str] = set()
+        for link in links:
+            switches.add(link.upper)
+            for prefix in self._prefixes_at(link):
+                used[prefix.bits].add((prefix.first, prefix.first + prefix.size))
+        spare: dict[int, list[Interval]] = {IPV4_BITS: [], IPV6_BITS: []}
+        for name in switches:
+            for bits, interval in self._spare(name):
+                spare[bits].append(interval)
+        for bits, intervals in used.items():
+            if intervals:
+                yield Addresses(bits, tuple(sorted(intervals)), tuple(spare[bits]))
+
+    def _spare(self, name: str) -> tuple[tuple[int, Interval], ...]:
+        """Return the parts of a leaf's blocks that no access link can have; each is asked for by every tenant."""
+        spare = self._spare_of.get(name)
+        if spare is None:
+            spare = self._spare_of[name] = tuple(_spare(self._fabric, self._fabric.switch_of[name]))
+        return spare
 
 
 def tenants_in(tenants: Iterable[Tenant], part: str) -> tuple[Tenant, ...]:
@@ -124,22 +165,6 @@ def link_prefixes(fabric: Fabric, link: Link) -> tuple[Pool, ...]:
     if ipv6 is not None:
         prefixes.append(Ipv6Pool(ipv6, 127))
     return tuple(prefixes)
-
-
-def _addresses(fabric: Fabric, links: Iterable[Link]) -> Iterator[Addresses]:
-    """Yield the addresses of access links by family."""
-    used: dict[int, set[Interval]] = {IPV4_BITS: set(), IPV6_BITS: set()}
-    switches: set[str] = set()
-    for link in links:
-        switches.add(link.upper)
-        for prefix in link_prefixes(fabric, link):
-            used[prefix.bits].add((prefix.first, prefix.first + prefix.size))
-    spare: dict[int, list[Interval]] = {IPV4_BITS: [], IPV6_BITS: []}
-    for name in switches:
-        for bits, interval in _spare(fabric, fabric.switch_of[name]):
-            spare[bits].append(interval)
-    for bits, intervals in used.items():
-        yield Addresses(bits, tuple(sorted(intervals)), tuple(spare[bits]))
 
 
 def _spare(fabric: Fabric, leaf: Switch) -> Iterator[tuple[int, Interval]]:

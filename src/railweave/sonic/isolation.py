@@ -72,7 +72,7 @@ class Leak(NamedTuple):
     def cause(self) -> str:
         """Return what lets the packets pass."""
         if not self.rule:
-            return f"no filter of tenants at {self.port}"
+            return f"no rule drops it at {self.port}"
         return f"rule {self.rule} at {self.port}"
 
 
@@ -200,7 +200,8 @@ class Isolation:
     def _of_rule(self, leak: Leak, source: Pool, owners: frozenset[str]) -> Iterator[Leak]:
         """Yield the leaks of what lets packets from ``source`` pass to these owners."""
         reach = self._tenancy.reach.get(leak.tenant, ())
-        for owner in sorted(owners):
+        # What people look for first: which nodes are reached.
+        for owner in sorted(owners, key=lambda name: (name == SWITCHES, name)):
             if owner not in reach:
                 yield leak._replace(owner=owner)
         if owners and leak.rule:

@@ -2,9 +2,10 @@
 
 They have different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what happens to
 it, a fabric that grows, one that grows beyond its reserve, one without addresses between switches that is reached over
-``docker exec``, one of three tiers, two that share nodes, one of rails that are apart, one of containers that behave as
-docker-sonic-vs does, one of containers that boot as virtual machines do, one that prints FRR's text as SONiC's builds
-do, one for the examples of the API, those that pages of the documentation start, and a single container for recorded
+``docker exec``, one of three tiers, two that share nodes, one of rails that are apart, one of tenants, one of
+containers that behave as docker-sonic-vs does, one of containers that boot as virtual machines do, one that prints
+FRR's text as SONiC's builds do, one for the examples of the API, those that pages of the documentation start, and a
+single container for recorded
 commands. The tests of a lab run one after the other, in the order of ``FILES``; each begins and ends with the fabric as
 its intent says.
 """
@@ -42,6 +43,7 @@ FILES = (
     "pods",
     "fabrics",
     "rails",
+    "tenants",
     "sonic_vs",
     "frr",
     "sonic_vm",
@@ -61,6 +63,7 @@ OTHER_LABS = {
     "pods": "pods",
     "fabrics": "fabrics",
     "rails": "rails",
+    "tenants": "tenants",
     "sonic_vs": "sonic_vs",
     "sonic_vm": "sonic_vm",
     "frr": "frr",
@@ -354,6 +357,32 @@ def rails_apart(start_lab: Callable[..., LabRig]) -> LabRig:
             ("{leaves: 4, spines: 4}", "{leaves: 4, spines: 2}"),
         )
     )
+
+
+TEAMS = """
+sonic: {acl_rules: 512}
+tenants:
+  - {name: a, nodes: [gpu1, gpu4], reaches: [store]}
+  - {name: b, nodes: [gpu2, gpu5], reaches: [store]}
+  - {name: c, nodes: [gpu3]}
+  - {name: store, nodes: [gpu6]}
+"""
+
+
+@pytest.fixture(scope="session")
+def teams(start_lab: Callable[..., LabRig]) -> LabRig:
+    """Start a lab of four leaves that three tenants share, two of them with a storage node, and deploy its intent."""
+    rig = start_lab(
+        small_intent(
+            "teams",
+            ("count: 4\n", "count: 6\n"),
+            ("stripe: 4 ", "stripe: 3 "),
+            ("sonic-vs, count: 2, down", "sonic-vs, down"),
+            more=TEAMS,
+        )
+    )
+    assert rig.deploy()["result"] == "done"
+    return rig
 
 
 @pytest.fixture(scope="session")

@@ -6,12 +6,13 @@ from railweave.api.design.intent import design_text
 from railweave.fabric.model import Fabric
 from railweave.plan.build import build_plan
 from railweave.plan.consent import conflicts
-from railweave.plan.leaks import leaks_before
+from railweave.plan.leaks import filter_checks, leaks_before
 from railweave.plan.model import Plan, Reading
 from railweave.sonic.delta.change import Op
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.delta.steps import LoadStep, steps_of
 from railweave.sonic.document import RunningConfig
+from railweave.sonic.isolation import isolation_of
 from railweave.sonic.render.configure import configure
 from railweave.sonic.rows import ConfigDb
 from railweave.templates import find_templates
@@ -100,6 +101,20 @@ def test_a_tenant_is_not_removed_while_its_nodes_stay() -> None:
     assert {one.code for one in refused} == {"RW546"}
     assert refused[0].message == ("pod-leaf1: tenant `a` is removed while gpu1, gpu2 stay, which would be cut off")
     assert not conflicts(plan_of(fabric_of(gone.replace("[gpu3,", "[gpu1-3,")), running))
+
+
+def test_a_verification_names_the_tenants_and_the_rule_of_a_path() -> None:
+    fabric = fabric_of(TEAMS)
+    isolation = isolation_of(fabric)
+    assert isolation is not None
+    tables = running_of(fabric)["pod-leaf1"]
+    leaf = fabric.switches[0]
+    assert [(check.subject, check.ok) for check in filter_checks(isolation, leaf, tables)] == [
+        (f"Ethernet{4 * port}", True) for port in range(4)
+    ]
+    (name,) = tables["ACL_TABLE"]
+    first, *_ = filter_checks(isolation, leaf, without(tables, "ACL_RULE", f"{name}|deny"))
+    assert (first.ok, first.actual) == (False, "nodes of a reach nodes of b (no rule drops it at Ethernet0)")
 
 
 def test_a_leak_on_a_switch_is_told_by_name_before_the_plan_closes_it() -> None:

@@ -12,11 +12,10 @@ changed rule is another rule, which is added before the old one goes. ``acl-load
 and gives its default rule 1 (sonic-utilities acl_loader/main.py, deny_rule); orchagent tries the highest first.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from railweave.fabric.devices import Switch
-from railweave.fabric.policy import Pool
 from railweave.fabric.tenants import IPV4_BITS, Source, Tenancy
 from railweave.sonic.acl import ICMP, NEEDED_ICMP6, ROCE_PORT, UDP
 from railweave.sonic.ownership import TENANT_DENY, tenant_filter
@@ -96,12 +95,8 @@ def _rules(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ipv6: 
     for tenant, sources in tenancy.sources(leaf).items():
         for reached in tenancy.reach[tenant]:
             about = f"Nodes of {tenant} at this leaf reach those of {reached}"
-            for source, prefix in product(sources, tenancy.prefixes[reached]):
-                if source.prefix.bits == prefix.bits:
-                    name = f"allow.{tenant}.{reached}.{_word(source.prefix)}.{_word(prefix)}"
-                    match = _match(leaf, source, prefix)
-                    yield name, {**match, **_forward(_REACH_PRIORITY)}, about
-                    yield from _marked(name, match, prefix, guarded, about)
+            for source in sources:
+                yield from _reaching(leaf, source, f"allow.{tenant}.{reached}", tenancy.texts[reached], guarded, about)
     for dscp in guarded:
         drop = {"DSCP": str(dscp), "PACKET_ACTION": "DROP", "PRIORITY": str(_GUARD_PRIORITY)}
         yield f"{TENANT_DENY}-{dscp}", drop, "Only notifications and ICMP may use the strict queue from node ports"
@@ -114,11 +109,31 @@ def _rules(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ipv6: 
     yield TENANT_DENY, deny, "Whatever no rule lets pass is dropped"
 
 
-def _marked(name: str, match: Fields, prefix: Pool, guarded: Iterable[int], about: str) -> Iterator[_NamedRule]:
-    """Yield the rules that let notifications of a tenant pass the edge guard."""
-    for dscp, (packet, fields) in product(guarded, _marked_packets(prefix.bits)):
-        marked = {**match, "DSCP": str(dscp), **fields, **_forward(_MARKED_PRIORITY)}
-        yield f"{name}.{dscp}-{packet}", marked, about
+def _reaching(
+    leaf: Switch,
+    source: Source,
+    start: str,
+    texts: Mapping[int, Sequence[str]],
+    guarded: Sequence[int],
+    about: str,
+) -> Iterator[_NamedRule]:
+    """Yield the rules from one source to the prefixes of a tenant, whose texts are given by family."""
+    # A fabric has a hundred thousand of these rules, so what they share is written once.
+    bits = source.prefix.bits
+    source_key, destination_key, kind = _KEYS.get(bits, _KEYS_IPV6)
+    ports = ",".join(leaf.panel.ports[port].name for port in source.ports)
+    shared = {source_key: str(source.prefix), "IN_PORTS": ports, "IP_TYPE": kind}
+    forward = {**shared, **_forward(_REACH_PRIORITY)}
+    marked = [
+        (f".{dscp}-{packet}", {**shared, "DSCP": str(dscp), **fields, **_forward(_MARKED_PRIORITY)})
+        for dscp, (packet, fields) in product(guarded, _marked_packets(bits))
+    ]
+    first = f"{start}.{_word(str(source.prefix))}"
+    for text in texts.get(bits, ()):
+        name = f"{first}.{_word(text)}"
+        yield name, {destination_key: text, **forward}, about
+        for ending, fields in marked:
+            yield f"{name}{ending}", {destination_key: text, **fields}, about
 
 
 def _marked_packets(bits: int) -> tuple[tuple[str, dict[str, str]], ...]:
@@ -127,16 +142,10 @@ def _marked_packets(bits: int) -> tuple[tuple[str, dict[str, str]], ...]:
     return _MARKED_IPV6
 
 
-def _match(leaf: Switch, source: Source, prefix: Pool) -> dict[str, str]:
-    source_key, destination_key, kind = _KEYS.get(prefix.bits, _KEYS_IPV6)
-    ports = ",".join(leaf.panel.ports[port].name for port in source.ports)
-    return {source_key: str(source.prefix), destination_key: str(prefix), "IN_PORTS": ports, "IP_TYPE": kind}
-
-
 def _forward(priority: int) -> dict[str, str]:
     return {"PACKET_ACTION": "FORWARD", "PRIORITY": str(priority)}
 
 
-def _word(prefix: Pool) -> str:
+def _word(prefix: str) -> str:
     """Return a prefix as part of a key, which has neither slashes nor colons."""
-    return str(prefix).replace("/", "_").replace(":", "-")
+    return prefix.replace("/", "_").replace(":", "-")
