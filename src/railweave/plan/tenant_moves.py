@@ -4,14 +4,14 @@ A node that changes its tenant changes the rules from and to its old and its new
 also change those of a third tenant undoes what somebody did to them, which is not what its reader agrees to.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
 from railweave.fabric.tenants import Tenancy
 from railweave.sonic.delta.change import Delta, Op
 from railweave.sonic.delta.diff import DeviceDiff
-from railweave.sonic.ownership import TENANT_FILTERS
+from railweave.sonic.render.tenant_filters import rule_tenants
 from railweave.wording import compact, listed
 
 FOREIGN = "RW545"
@@ -41,30 +41,18 @@ def tenant_blockers(fabric: Fabric, differences: Mapping[str, DeviceDiff]) -> di
     return blockers
 
 
-def rule_tenants(key: str) -> Pair | None:
-    """Return the tenants of a rule of our filter, by its key; None for its other rules and those of other ACLs."""
-    table, _, name = key.partition("|")
-    parts = name.split(".")
-    if table not in TENANT_FILTERS or len(parts) < 3 or parts[0] != "allow":
-        return None
-    return parts[1], parts[2]
-
-
 def _pairs(delta: Delta) -> Iterator[Pair]:
     for change in delta:
-        if change.table == "ACL_RULE":
-            pair = rule_tenants(change.key)
-            if pair is not None:
-                yield pair
+        pair = rule_tenants(change.table, change.key)
+        if pair is not None:
+            yield pair
 
 
 def _moved(fabric: Fabric, tenancy: Tenancy, pairs: Mapping[str, frozenset[Pair]]) -> frozenset[str]:
     """Return the tenants that get or lose nodes: the rules within them change on every switch that has some."""
     moved = {source for changed in pairs.values() for source, reached in changed if source == reached}
-    if not moved:
-        return frozenset()
     for name, changed in pairs.items():
-        present = {tenancy.tenant_of[node] for node in fabric.nodes_on(name) if node in tenancy.tenant_of}
+        present = {tenancy.tenant_of.get(node, "") for node in fabric.nodes_on(name)}
         moved -= {tenant for tenant in present if (tenant, tenant) not in changed}
     return frozenset(moved)
 
@@ -85,15 +73,11 @@ def _removed(fabric: Fabric, tenancy: Tenancy, name: str, delta: Delta) -> Itera
     """Yield the tenants that the intent no longer has while their nodes stay, in no tenant and cut off."""
     if not tenancy:
         return
-    panel = fabric.switch_of[name].panel
-    node_at = {panel.ports[link.upper_port].name: link.lower for link in fabric.downlinks_of[name] if link.is_access}
     nodes: dict[str, set[str]] = {}
     for change in delta:
-        pair = rule_tenants(change.key)
-        if change.table == "ACL_RULE" and change.op is Op.REMOVE and pair is not None and pair[0] not in tenancy.reach:
-            ports = _ports(change.before)
-            alone = {node_at[port] for port in ports if port in node_at and node_at[port] not in tenancy.tenant_of}
-            nodes.setdefault(pair[0], set()).update(alone)
+        pair = rule_tenants(change.table, change.key)
+        if change.op is Op.REMOVE and pair is not None and pair[0] not in tenancy.reach:
+            nodes.setdefault(pair[0], set()).update(_alone(fabric, tenancy, name, _ports(change.before)))
     for tenant, alone in nodes.items():
         if alone:
             yield Blocker(
@@ -101,6 +85,15 @@ def _removed(fabric: Fabric, tenancy: Tenancy, name: str, delta: Delta) -> Itera
                 f"add its nodes to other tenants first, or to one that reaches nobody, and remove `{tenant}` with them",
                 REMOVED,
             )
+
+
+def _alone(fabric: Fabric, tenancy: Tenancy, name: str, ports: Collection[str]) -> Iterator[str]:
+    """Yield the nodes in no tenant at some ports of a switch."""
+    panel = fabric.switch_of[name].panel
+    for link in fabric.downlinks_of[name]:
+        is_there = link.is_access and panel.ports[link.upper_port].name in ports
+        if is_there and link.lower not in tenancy.tenant_of:
+            yield link.lower
 
 
 def _ports(row: object) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from itertools import product
 from railweave.fabric.devices import Switch
 from railweave.fabric.tenants import IPV4_BITS, Source, Tenancy
 from railweave.sonic.acl import ICMP, NEEDED_ICMP6, ROCE_PORT, UDP
-from railweave.sonic.ownership import TENANT_DENY, tenant_filter
+from railweave.sonic.ownership import TENANT_DENY, TENANT_FILTERS, tenant_filter
 from railweave.sonic.rows import Fields, Row
 
 _WHY = "Nodes reach their own tenant and those that it reaches, and nothing else (tenants; check RW140)."
@@ -72,6 +72,18 @@ def tenant_filter_rows(
     # In the order of their names, the last one drops: nothing is dropped before all else is allowed.
     for key, fields, about in sorted(_rules(tenancy, leaf, guarded, has_ipv6=has_ipv6), key=lambda rule: rule[0]):
         yield Row("ACL_RULE", f"{name}|{key}", fields, _WHY_RULE, about)
+
+
+def rule_tenants(table: str, key: str) -> tuple[str, str] | None:
+    """Return the tenants of a rule of this filter: whose nodes send, and which ones they reach.
+
+    None for its other rules, and for all other rows.
+    """
+    of_table, _, name = key.partition("|")
+    parts = name.split(".")
+    if table != "ACL_RULE" or of_table not in TENANT_FILTERS or len(parts) < 3 or parts[0] != "allow":
+        return None
+    return parts[1], parts[2]
 
 
 def rule_count(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ipv6: bool) -> int:
