@@ -104,6 +104,20 @@ def make_deploy(project: Any) -> str:
     return done.stdout
 
 
+def test_nodes_that_are_added_start_beside_those_that_run(nodes: SimulatedNodes) -> None:
+    nodes.ssh("gpu1", "echo kept > /run/file")
+    nodes.project.edit(("count: 4\n", "count: 8\n"), ("count: 2, downlink_speed", "count: 4, downlink_speed"))
+    nodes.project.run("sim", "up")
+    assert nodes.ssh("gpu8", "hostname") == "gpu8\n"
+    assert nodes.ssh("gpu1", "cat /run/file") == "kept\n"
+
+    nodes.project.run("sim", "power-off", "gpu8")
+    nodes.ssh("gpu8", "true", status=255)
+    assert not nodes.project.json("sim", "status")["nodes"]["gpu8"]["powered"]
+    nodes.project.run("sim", "power-on", "gpu8")
+    assert nodes.ssh("gpu8", "hostname") == "gpu8\n"
+
+
 REFUSED = (
     "echo x > /usr/bin/x",
     "chmod 777 /usr/bin/env",
