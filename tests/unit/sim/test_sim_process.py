@@ -79,7 +79,8 @@ def mtu(state: Path) -> str:
 
 def test_the_endpoints_file_says_all_that_a_client_needs(state: Path) -> None:
     value = json.loads((state / "endpoints.json").read_text())
-    assert set(value) == {"devices", "username", "key_file", "known_hosts", "pid"}
+    assert set(value) == {"devices", "nodes", "username", "key_file", "known_hosts", "pid", "pace"}
+    assert value["nodes"] == {}
     addresses = [one["address"] for one in value["devices"].values()]
     assert {"leaf1", "spine1"} <= value["devices"].keys()
     assert len(set(addresses)) == len(addresses)
@@ -242,7 +243,7 @@ def test_a_slow_switch_takes_its_time(state: Path) -> None:
     [
         ("nobody", "slow", {}, "no device nobody"),
         ("leaf1", "nosuch", {}, "no fault 'nosuch'; there are: unreachable, slow"),
-        ("leaf1", "clears", {}, "in-force; clear ends them$"),
+        ("leaf1", "clears", {}, "slow-gpu; clear ends them$"),
         ("leaf1", "slow", {"color": 1}, "color"),
         ("leaf1", "errors", {"port": "Ethernet9"}, "leaf1 has no port Ethernet9; it has Ethernet0, Ethernet4"),
         ("leaf1", "power-cycle", {"port": "Ethernet0"}, "power-cycle is a fault of the whole switch: omit the port"),

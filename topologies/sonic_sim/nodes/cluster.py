@@ -13,7 +13,6 @@ from typing import Any
 from sonic_sim.errors import SimulatorError
 from sonic_sim.nodes import machines
 from sonic_sim.nodes.login import NodeListener
-from sonic_sim.nodes.nic import NodeNic
 from sonic_sim.nodes.node import BOOT, Node
 from sonic_sim.nodes.session import environment, inside
 from sonic_sim.nodes.tools import Answer, ToolRequest, Write
@@ -102,10 +101,6 @@ class Cluster:
         """Let a node lose power and start again. Raises SimulatorError."""
         await self.power(name, on=False)
         await self.power(name, on=True)
-
-    def current_nics(self) -> dict[str, tuple[NodeNic, ...]]:
-        """Return the NICs of the nodes that run, with the values in force."""
-        return {name: node.current_nics() for name, node in self.nodes.items() if node.listener.pid}
 
     async def _answer_tool(self, request: ToolRequest, write: Write) -> int:
         """Answer a tool; counters that it asks for are those of now."""

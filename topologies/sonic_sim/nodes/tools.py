@@ -31,12 +31,6 @@ Answer = Callable[[ToolRequest, Write], Awaitable[int]]
 """Answers a tool and returns its exit status; cancelled when the tool is killed."""
 
 
-async def not_available(request: ToolRequest, write: Write) -> int:
-    """Answer where the simulator has no traffic."""
-    write(json.dumps({"stderr": f"{request.argv[0]}: not available on this simulated node\n"}).encode() + b"\n")
-    return 1
-
-
 class ToolSocket:
     """The socket of one node, in the folder that it shares with the simulator."""
 
