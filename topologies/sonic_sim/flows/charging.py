@@ -237,6 +237,9 @@ class Charges:
             end = point.hop.receiver
             places = {flow.receiver.end: flow.receiver for flow in flows}
             priority = priority_of(flows[0].receiver.nic, flows[0].dscp)
+            # Buffers that PFC guards are small; the memory for all other traffic holds what comes in a stall.
+            if priority not in flows[0].receiver.nic.pfc:
+                continue
             sends = self.plumbing.has_pfc(end, priority, places)
             honors = self.plumbing.has_pfc(point.hop.sender, priority, places)
             if sends:
