@@ -95,11 +95,14 @@ def other_priority(plan: Plan, conditions: Conditions, rng: Random) -> Truth | N
 
 
 def _deaf_port(plan: Plan, conditions: Conditions, rng: Random, kind: str) -> Truth | None:
-    incasts = [test for test in plan.document["tests"] if test["kind"] == "incast"]
-    if not incasts:
-        return None
     access = {nic_key(link["nic_port"]): link for link in _access(plan)}
-    link = access[nic_key(rng.choice(incasts)["from"])]
+    incasts = [test for test in plan.document["tests"] if test["kind"] == "incast"]
+    ends = [(access[nic_key(test["from"])], access[nic_key(test["to"])]) for test in incasts]
+    if not ends:
+        return None
+    # At another leaf the port matters only if the uplinks there fill as well.
+    near = [sender for sender, receiver in ends if sender["b"]["device"] == receiver["b"]["device"]]
+    link = rng.choice(near or [sender for sender, _ in ends])
     end = link["b"]
     conditions.no_pfc.add((end["device"], end["port"]))
     # Deep buffers take all that comes before DCQCN acts: PFC is needed where they are shallower and it is slower.
