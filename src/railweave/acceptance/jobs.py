@@ -39,7 +39,8 @@ def read_job(root: Path) -> tuple[JobResult | None, tuple[Diagnostic, ...]]:
     except FileNotFoundError:
         return None, ()
     except (OSError, ValueError, KeyError, TypeError):
-        texts, numbers = [], []
+        texts = []
+        numbers = []
     is_sound = all(isinstance(text, str) for text in texts) and texts[-1:] in (["higher"], ["lower"])
     if not is_sound or not all(type(number) in (int, float) for number in numbers):
         message = f"{JOB_FILE} has no result: expected `name`, `metric`, `unit`, `value`, `limit`, `better`"

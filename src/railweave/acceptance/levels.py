@@ -110,5 +110,5 @@ def rotations(lanes: Sequence[Lane], level: Level, seed: int) -> list[Rotation]:
     if level is not Level.SMOKE:
         return turns
     # Few rounds: after one of each kind, those that load uplinks.
-    first, later = turns[: len(by_kind)], turns[len(by_kind) :]
-    return first + sorted(later, key=lambda rotation: rotation.kind is RotationKind.WITHIN)
+    later = sorted(turns[len(by_kind) :], key=lambda rotation: rotation.kind is RotationKind.WITHIN)
+    return turns[: len(by_kind)] + later

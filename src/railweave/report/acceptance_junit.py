@@ -1,10 +1,11 @@
 """The verdict of an acceptance as JUnit XML for CI systems: a suite of rules, and one for each kind of tests."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from railweave.acceptance.judge.findings import AcceptanceFinding
 from railweave.acceptance.judge.outcomes import OutcomeStatus
-from railweave.acceptance.judge.verdict import AcceptanceVerdict, RuleState
+from railweave.acceptance.judge.verdict import AcceptanceVerdict, RuleState, RuleStatus
 from railweave.acceptance.model import PlannedTest
 from railweave.diagnostics import Severity
 
@@ -29,17 +30,20 @@ def _add_suite(root: Element, name: str, cases: Iterator[Element]) -> None:
 
 
 def _rule_cases(judged: AcceptanceVerdict) -> Iterator[Element]:
-    states = {status.code: status for status in judged.rules}
     errors = [finding for finding in judged.findings if finding.severity is Severity.ERROR]
+    states = {status.code: status for status in judged.rules}
     for code in dict.fromkeys([*states, *(finding.code for finding in errors)]):
-        case = Element("testcase", classname="rules", name=code)
-        for finding in errors:
-            if finding.code == code:
-                SubElement(case, "failure", message=finding.message).text = finding.fix
-        state = states.get(code)
-        if not len(case) and state is not None and state.state is not RuleState.JUDGED:
-            SubElement(case, "skipped", message=f"{state.state}: {state.reason}")
-        yield case
+        of_rule = [finding for finding in errors if finding.code == code]
+        yield _rule_case(code, states.get(code), of_rule)
+
+
+def _rule_case(code: str, status: RuleStatus | None, errors: Iterable[AcceptanceFinding]) -> Element:
+    case = Element("testcase", classname="rules", name=code)
+    for finding in errors:
+        SubElement(case, "failure", message=finding.message).text = finding.fix
+    if not len(case) and status is not None and status.state is not RuleState.JUDGED:
+        SubElement(case, "skipped", message=f"{status.state}: {status.reason}")
+    return case
 
 
 def _test_case(judged: AcceptanceVerdict, test: PlannedTest) -> Element:

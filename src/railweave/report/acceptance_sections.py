@@ -17,22 +17,29 @@ from railweave.wording import counted, listed
 def setup_sections(judged: AcceptanceVerdict) -> Iterator[str]:
     """Yield the device under test, the topology, the configuration of switches, and that of nodes as Markdown."""
     plan = judged.plan
+    tiers = Counter(f"tier {device.tier}" for device in plan.devices)
+    kinds = Counter(cell(node.kind) for node in plan.nodes)
     yield "### Device under test\n"
-    tiers = Counter(device.tier for device in plan.devices)
-    switches = listed([f"{count:,} of tier {tier}" for tier, count in tiers.items()])
-    yield f"Fabric {cell(plan.fabric)}, switches: {switches}; intent {plan.intent_sha256[:12]}, seed {plan.seed}.\n"
+    of_plan = f"intent {plan.intent_sha256[:12]}, seed {plan.seed}"
+    yield f"Fabric {cell(plan.fabric)}, switches: {_numbers(tiers)}; {of_plan}.\n"
     yield "### Topology\n"
-    links = Counter((link.kind.replace("_", "–"), f"{link.speed_gbps}G", str(link.plane)) for link in plan.links)
-    rows = ((*key, f"{count:,}") for key, count in sorted(links.items()))
-    yield markdown_table(("links", "speed", "plane", "number"), rows)
+    yield markdown_table(("links", "speed", "plane", "number"), _link_rows(plan))
     yield "### Configuration of switches\n"
     yield markdown_table(("class", "priority", "queue", "lossless", "ECN", "DSCP"), _class_rows(plan))
     yield "### Configuration of nodes\n"
-    kinds = Counter(node.kind for node in plan.nodes)
-    nodes = listed([f"{count:,} {cell(kind)}" for kind, count in kinds.items()])
     queue_pairs = listed([str(number) for number in sorted({test.queue_pairs for test in plan.tests})])
-    tools = cell(listed(list(judged.tools))) if judged.tools else "not stated beside the results"
-    yield f"Nodes: {nodes}. Queue pairs of a test: {queue_pairs}. Programs: {tools}.\n"
+    tools = cell(listed(list(judged.tools)) or "not stated beside the results")
+    yield f"Nodes: {_numbers(kinds)}. Queue pairs of a test: {queue_pairs}. Programs: {tools}.\n"
+
+
+def _numbers(counts: Counter[str]) -> str:
+    return listed([f"{count:,} of {name}" for name, count in counts.items()])
+
+
+def _link_rows(plan: AcceptancePlan) -> Iterator[tuple[str, ...]]:
+    links = Counter((link.kind.replace("_", "–"), f"{link.speed_gbps}G", str(link.plane)) for link in plan.links)
+    for key, count in sorted(links.items()):
+        yield *key, f"{count:,}"
 
 
 def _class_rows(plan: AcceptancePlan) -> Iterator[tuple[str, ...]]:
