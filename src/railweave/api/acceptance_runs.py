@@ -1,6 +1,7 @@
 """Acceptance tests carried out on a target: what must hold before, the run, and what is given back after it."""
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -86,6 +87,10 @@ def _request(read: ReadPlan, live: LiveFabric, hosts: Sequence[Host], folder: Pa
     rounds = limited_rounds(read.plan, names)
     if not rounds:
         raise UsageError(f"no test of the plan is between these nodes alone: --limit {limit}")
+    slowness = 0.0
+    if live.target.source is not Source.ADDRESSES:
+        # The simulator and all its nodes share this machine with whatever else runs on it.
+        slowness = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     return RunRequest(
         folder=folder,
         read=read,
@@ -94,7 +99,7 @@ def _request(read: ReadPlan, live: LiveFabric, hosts: Sequence[Host], folder: Pa
         switches=tuple(device.name for device in read.plan.devices),
         limit=limit,
         factor=pace_of_tests(live.designed.fabric.name, live.target),
-        shared=live.target.source is not Source.ADDRESSES,
+        slowness=slowness,
     )
 
 

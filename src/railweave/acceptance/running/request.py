@@ -50,9 +50,10 @@ class RunRequest:
     nodes: tuple[str, ...]
     switches: tuple[str, ...]
     limit: str = ""
-    # Real seconds in which a second of a test passes, and whether all nodes are simulated on one machine.
+    # Real seconds in which a second of a test passes.
     factor: float = 1.0
-    shared: bool = False
+    # How many times slower than alone programs run where one machine simulates all nodes; 0 for real nodes.
+    slowness: float = 0.0
 
 
 def refused_progress(progress: AcceptanceProgress, sha256: str, limit: str, *, resume: bool) -> str:

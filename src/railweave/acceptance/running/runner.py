@@ -95,7 +95,6 @@ class AcceptanceRunner:
     def _measured_pace(self) -> Pace:
         """Return the pace by what readings of counters took on nodes, and now take on switches."""
         answers = [answer for node, answer in self.prepared.items() if node not in self.unusable]
-        busiest = max((len(planned.tests) for planned in self.request.rounds), default=0)
         reading_s = max((float(answer.document.get("reading_s") or 0.0) for answer in answers), default=0.0)
         started = self.clock.now()
         for name, reading in self.switches.read(self.request.switches).items():
@@ -104,7 +103,7 @@ class AcceptanceRunner:
             else:
                 reading_s = max(reading_s, reading.answered - started)
         offsets = [answer.offset_s for answer in answers]
-        return pace_of(self.request.factor, reading_s, offsets, busiest, shared=self.request.shared)
+        return pace_of(self.request.factor, reading_s, offsets, self.request.slowness)
 
     def _request(self, node: str) -> dict[str, Any]:
         nics = self.interfaces.get(node, ())

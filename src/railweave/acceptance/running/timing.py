@@ -26,6 +26,8 @@ class Pace(NamedTuple):
     start_s: float = 1.0
     # By how much a tool may last longer than planned, its start included.
     end_s: float = 2.0
+    # For each test of the round, before clients start and again before it ends: programs start one after another.
+    program_s: float = 0.0
 
 
 class RoundTimes(NamedTuple):
@@ -63,31 +65,31 @@ def round_times(rounds: Iterable[AcceptanceRound], start: float, pace: Pace) -> 
     """Yield the times of rounds that follow each other from ``start`` on."""
     for planned in rounds:
         serve = start + pace.read_s
-        send = serve + pace.start_s
-        end = send + planned.seconds * pace.factor + pace.end_s
+        starting_s = len(planned.tests) * pace.program_s
+        send = serve + pace.start_s + starting_s
+        end = send + planned.seconds * pace.factor + pace.end_s + starting_s
         yield RoundTimes(planned.id, start, serve, send, end)
         start = end
 
 
 def _length_s(planned: AcceptanceRound, pace: Pace) -> float:
-    return pace.read_s + pace.start_s + planned.seconds * pace.factor + pace.end_s
+    starting_s = 2 * len(planned.tests) * pace.program_s
+    return pace.read_s + pace.start_s + planned.seconds * pace.factor + pace.end_s + starting_s
 
 
-def pace_of(factor: float, reading_s: float, offsets: Iterable[float], busiest_tests: int, *, shared: bool) -> Pace:
+def pace_of(factor: float, reading_s: float, offsets: Iterable[float], slowness: float) -> Pace:
     """Return the pace for devices that took ``reading_s`` at most to read their counters.
 
-    ``offsets`` are the measured differences of the nodes' clocks. ``shared``: all nodes are simulated on one machine,
-    where the programs of the largest round, ``busiest_tests``, start one after another.
+    ``offsets`` are the measured differences of the nodes' clocks. ``slowness`` is how many times slower than alone
+    programs run on the one machine that simulates all nodes; 0 where nodes have machines, and clocks, of their own.
     """
+    if slowness:
+        read_s = 0.3 + 1.5 * reading_s
+        return Pace(factor, round(read_s, 2), 0.5 * slowness, 1.0 * slowness, _PROGRAM_S * slowness)
     differences = list(offsets) or [0.0]
     start_s = 1.0 + max(differences) - min(differences)
-    read_s = 0.5 + 2 * reading_s
-    end_s = 2.0
-    if shared:
-        start_s += busiest_tests * _PROGRAM_S
-        end_s += busiest_tests * _PROGRAM_S
-    return Pace(factor, round(read_s, 2), round(start_s, 2), round(end_s, 2))
+    return Pace(factor, round(0.5 + 2 * reading_s, 2), round(start_s, 2))
 
 
-# What it takes one core to start a simulated tool.
+# What it takes two cores to start a simulated tool.
 _PROGRAM_S = 0.02
