@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonic_sim.flows.fluid import Bundle, Fluid, Group, Part, Pauses, PoolState, Source, Station
+from sonic_sim.flows.fluid import Bundle, Fluid, Group, Part, Pauses, PoolState, Source, Station, Tally
 from sonic_sim.flows.rows import GroupRows, Limit, Pool, QueueRows
 
 GBPS = 400.0
@@ -44,7 +44,8 @@ class Incast:
 
     def total(self, name: str) -> float:
         """Return the sum of a tally of all groups."""
-        return sum(getattr(group, name).start + getattr(group, name).steady for group in self.groups)
+        tallies: list[Tally] = [getattr(group, name) for group in self.groups]
+        return sum(tally.start + tally.steady for tally in tallies)
 
 
 def test_a_queue_between_the_thresholds_marks_the_integral_of_its_probability() -> None:
