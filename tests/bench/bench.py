@@ -17,6 +17,11 @@ from pathlib import Path
 from figures import Bar, Figures, Measurement, run, table, turns
 from intents import ACCEPTED, DENSE, LARGER_MTU, PODS, SLOWER_BGP, THIN, thin
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+from acceptance_faults.carry_out import carry_out
+from acceptance_faults.nature import Conditions
+
 ROOT = Path(__file__).resolve().parents[2]
 THIS, OTHER = "this", "against"
 Checkouts = Mapping[str, Path]
@@ -103,7 +108,7 @@ def _offline(checkouts: Checkouts, place: Path, name: str, text: str, rounds: in
 
 
 def _acceptance(checkouts: Checkouts, place: Path, rounds: int) -> Iterator[Measurement]:
-    """Measure the plan of an acceptance of 4,096 nodes."""
+    """Measure the plan of an acceptance of 4,096 nodes, and the verdict on results of a smaller one."""
     folder = place / "acceptance"
     folder.mkdir()
     (folder / "intent.yml").write_text(ACCEPTED)
@@ -111,7 +116,14 @@ def _acceptance(checkouts: Checkouts, place: Path, rounds: int) -> Iterator[Meas
     def plan(checkout: Path, _turn: int) -> Figures:
         return run(checkout, folder, "acceptance", "plan", "intent.yml", "--out", "out")
 
-    yield turns("acceptance plan, 4,096 nodes", checkouts, rounds, plan, _cpu(5.0))
+    def judge(checkout: Path, _turn: int) -> Figures:
+        # Its status is 1 where the chance of a hash leaves a link unused.
+        return run(checkout, folder, "acceptance", "judge", "judged", statuses=(0, 1))
+
+    yield turns("acceptance plan, 4,096 nodes", checkouts, rounds, plan, _cpu(3.0))
+    run(ROOT, folder, "acceptance", "plan", str(ROOT / "intent/pod-32.yml"), "--out", "judged")
+    carry_out(folder / "judged", Conditions(), 1)
+    yield turns("acceptance judge, quick of pod-32", checkouts, rounds, judge)
     shutil.rmtree(folder)
 
 

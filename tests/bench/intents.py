@@ -57,8 +57,8 @@ PODS = {
 }
 """Three tiers of switches with 64 ports in pods of 128 nodes, by number of switches; the largest in eight planes."""
 
-ACCEPTED = _PODS.format(**_SUPERPOD, nodes=4096).replace("nics: {count: 8", "nics: {count: 4")
-"""Three tiers with 4,096 nodes of four NICs each, whose acceptance is planned."""
+ACCEPTED = _PODS.format(**_SUPERPOD, nodes=4096)
+"""Three tiers with 4,096 nodes of eight NICs each, whose acceptance is planned."""
 
 LARGER_MTU = "mtu: {fabric: 9216, hosts: 9000}\n"
 SLOWER_BGP = "bgp: {keepalive: 5, hold: 15}\n"

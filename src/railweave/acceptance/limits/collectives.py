@@ -137,14 +137,14 @@ def collective_limit(
 
 
 def _group_speeds(paths: FabricPaths, group: Sequence[NicPort]) -> tuple[dict[str, int], dict[int, int]]:
-    """Return the Gb/s of the NIC ports of a group by node, and by the leaf that they are cabled to."""
+    """Return the Gb/s of the NIC ports of a group by node, and by the switch that they are cabled to."""
     nodes: dict[str, int] = {}
-    leaves: dict[int, int] = {}
+    switches: dict[int, int] = {}
     for port in group:
         attachment = paths.nics[port]
         nodes[port.node] = nodes.get(port.node, 0) + attachment.speed_gbps
-        leaves[attachment.switch] = leaves.get(attachment.switch, 0) + attachment.speed_gbps
-    return nodes, leaves
+        switches[attachment.switch] = switches.get(attachment.switch, 0) + attachment.speed_gbps
+    return nodes, switches
 
 
 def _ratio(paths: FabricPaths, into_leaf: Mapping[int, int]) -> float:
