@@ -10,6 +10,7 @@ from sonic_sim.flows.nics import FlowNic
 from sonic_sim.flows.rows import rows_of
 from sonic_sim.network import End
 
+_AGAIN_S = 0.05
 _FEC = "SAI_PORT_STAT_IF_IN_FEC_"
 
 
@@ -21,6 +22,7 @@ class PortMeter:
         self.constants = constants
         self.ledger = ledger
         self._read_at: dict[End, float] = {}
+        self._switch_read_at: dict[str, float] = {}
 
     def quality(self, end: End, nic: int) -> LinkQuality:
         """Return the quality of the direction of a link that ends here."""
@@ -35,6 +37,10 @@ class PortMeter:
 
     def count_switch(self, device: Device, now: float) -> None:
         """Bring the ports of a switch up to ``now``, in seconds of this machine."""
+        # A reader asks for each port by itself.
+        if now - self._switch_read_at.get(device.name, -_AGAIN_S) < _AGAIN_S:
+            return
+        self._switch_read_at[device.name] = now
         for port in self.net.ports(device):
             end = End(device.name, port)
             seconds = self._seconds(end, now)
