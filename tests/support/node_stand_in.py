@@ -223,4 +223,5 @@ def _meant(text: str) -> str:
     try:
         return str(int(text.strip() or "0", 0))
     except ValueError:
-        return text
+        # A driver adds the end of the line to what was written.
+        return text.rstrip("\n")
