@@ -116,7 +116,8 @@ class PlanDraft:
             lower = PortEnd(link.lower, ports_of[link.lower][link.lower_port].name)
             upper = PortEnd(link.upper, ports_of[link.upper][link.upper_port].name)
             place = (link.kind, link.speed_gbps, link.plane, link.rail, nic_port)
-            links.append(CoveredLink(name, lower, upper, *stated, *place))
+            probability, rounds = stated
+            links.append(CoveredLink(name, lower, upper, probability, rounds, *place))
         return tuple(links)
 
     def _stated(self, load: LinkLoad) -> tuple[float, tuple[str, ...]]:
