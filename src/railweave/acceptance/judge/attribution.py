@@ -99,7 +99,7 @@ def _held_up(case: Case, culprits: Iterable[Culprit], names: Iterable[str]) -> M
     rounds: dict[str, list[str]] = {}
     for name in sorted(names):
         test = case.index.tests[name]
-        if test.kind in _SHARED:
+        if test.kind in _SHARED and not _has_own_path(case, name):
             rounds.setdefault(test.round, []).append(name)
     held_up: dict[str, Culprit] = {}
     for round_, waiting in rounds.items():
@@ -110,6 +110,14 @@ def _held_up(case: Case, culprits: Iterable[Culprit], names: Iterable[str]) -> M
                 if _share(case, name) >= slowest:
                     held_up.setdefault(name, culprit)
     return held_up
+
+
+def _has_own_path(case: Case, name: str) -> bool:
+    """Tell whether the flows of a test share no link with others, so that no pause of another flow holds them up."""
+    measure = case.outcomes[name].measure(Metric.BANDWIDTH)
+    if measure is None or case.index.tests[name].kind is RoundKind.INCAST:
+        return False
+    return "share" not in measure.limit.inputs
 
 
 def _share(case: Case, name: str) -> float:
