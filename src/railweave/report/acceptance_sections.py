@@ -28,7 +28,9 @@ def setup_sections(judged: AcceptanceVerdict) -> Iterator[str]:
     yield markdown_table(("class", "priority", "queue", "lossless", "ECN", "DSCP"), _class_rows(plan))
     yield "### Configuration of nodes\n"
     queue_pairs = listed([str(number) for number in sorted({test.queue_pairs for test in plan.tests})])
-    tools = cell(listed(list(judged.tools)) or "not stated beside the results")
+    tools = "not stated beside the results"
+    if judged.tools:
+        tools = cell(listed(list(judged.tools)))
     yield f"Nodes: {_numbers(kinds)}. Queue pairs of a test: {queue_pairs}. Programs: {tools}.\n"
 
 
