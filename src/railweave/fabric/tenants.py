@@ -44,9 +44,11 @@ class Tenancy:
 
     def __init__(self, fabric: Fabric) -> None:
         """Take the tenants that are in the fabric."""
-        self._fabric = fabric
+        self.fabric = fabric
         self.tenants = tenants_in(fabric.policies.tenants, fabric.part)
         self._of_links: dict[tuple[str, int], tuple[Pool, ...]] = {}
+        self._texts: dict[tuple[int, int | None], Mapping[str, Mapping[int, tuple[str, ...]]]] = {}
+        self._sources_at: dict[str, Mapping[str, tuple[Source, ...]]] = {}
         self._spare_of: dict[str, tuple[tuple[int, Interval], ...]] = {}
 
     def __bool__(self) -> bool:
@@ -56,7 +58,7 @@ class Tenancy:
     @cached_property
     def tenant_of(self) -> Mapping[str, str]:
         """Return the tenant of each node that has one."""
-        known = self._fabric.host_of
+        known = self.fabric.host_of
         return {
             node: tenant.name
             for tenant in self.tenants
@@ -77,31 +79,58 @@ class Tenancy:
         return {name: tuple(sorted(others)) for name, others in reached.items()}
 
     @cached_property
-    def prefixes(self) -> Mapping[str, tuple[Pool, ...]]:
-        """Return the aggregated prefixes of each tenant, ascending, IPv4 first."""
+    def _links(self) -> Mapping[str, list[Link]]:
+        """Return the access links of each tenant's nodes."""
         links: dict[str, list[Link]] = {tenant.name: [] for tenant in self.tenants}
-        for link in self._fabric.links:
+        for link in self.fabric.links:
             if link.is_access and link.lower in self.tenant_of:
                 links[self.tenant_of[link.lower]].append(link)
-        return {name: tuple(self._prefixes(links)) for name, links in links.items()}
+        return links
 
     @cached_property
-    def texts(self) -> Mapping[str, Mapping[int, tuple[str, ...]]]:
-        """Return the prefixes of each tenant as they are written, by the bits of their addresses."""
-        return {
-            name: {bits: tuple(str(pool) for pool in pools if pool.bits == bits) for bits in (IPV4_BITS, IPV6_BITS)}
-            for name, pools in self.prefixes.items()
-        }
+    def prefixes(self) -> Mapping[str, tuple[Pool, ...]]:
+        """Return the aggregated prefixes of each tenant, ascending, IPv4 first."""
+        return {name: tuple(self._prefixes(links)) for name, links in self._links.items()}
+
+    def texts(self, leaf: Switch) -> Mapping[str, Mapping[int, tuple[str, ...]]]:
+        """Return the prefixes of each tenant as they are written, by the bits of their addresses, as far as a leaf has
+        routes to them."""
+        network = self.fabric.network_of(leaf)
+        texts = self._texts.get(network)
+        if texts is None:
+            texts = self._texts[network] = {
+                name: {bits: tuple(str(pool) for pool in pools if pool.bits == bits) for bits in (IPV4_BITS, IPV6_BITS)}
+                for name, pools in self._routed(network).items()
+            }
+        return texts
+
+    def _routed(self, network: tuple[int, int | None]) -> dict[str, tuple[Pool, ...]]:
+        """Return the prefixes of each tenant's addresses in one network; those in others may lie within them."""
+        routed = {}
+        for name, links in self._links.items():
+            own: list[Link] = []
+            others: list[Link] = []
+            for link in links:
+                chosen = own if self.fabric.network_of(self.fabric.switch_of[link.upper]) == network else others
+                chosen.append(link)
+            routed[name] = tuple(self._prefixes(own, others))
+        return routed
 
     def prefixes_of(self, nodes: Container[str]) -> tuple[Pool, ...]:
         """Return the aggregated prefixes of some nodes."""
-        links = (link for link in self._fabric.links if link.is_access and link.lower in nodes)
+        links = (link for link in self.fabric.links if link.is_access and link.lower in nodes)
         return tuple(self._prefixes(links))
 
     def sources(self, leaf: Switch) -> Mapping[str, tuple[Source, ...]]:
         """Return the prefixes of each tenant's nodes at one leaf, with their ports."""
+        sources = self._sources_at.get(leaf.name)
+        if sources is None:
+            sources = self._sources_at[leaf.name] = self._sources_of(leaf)
+        return sources
+
+    def _sources_of(self, leaf: Switch) -> Mapping[str, tuple[Source, ...]]:
         links: dict[str, list[Link]] = {}
-        for link in self._fabric.downlinks_of[leaf.name]:
+        for link in self.fabric.downlinks_of[leaf.name]:
             if link.is_access and link.lower in self.tenant_of:
                 links.setdefault(self.tenant_of[link.lower], []).append(link)
         return {name: tuple(self._sources(links[name])) for name in sorted(links)}
@@ -112,16 +141,21 @@ class Tenancy:
             ports = [link.upper_port for link in links if any(map(prefix.meets, self._prefixes_at(link)))]
             yield Source(prefix, tuple(sorted(ports)))
 
-    def _prefixes(self, links: Iterable[Link]) -> Iterator[Pool]:
+    def _prefixes(self, links: Iterable[Link], beside: Iterable[Link] = ()) -> Iterator[Pool]:
+        """Yield the prefixes of links, which may cover those ``beside``, of the same tenant, too."""
+        more = [
+            (pool.bits, (pool.first, pool.first + pool.size)) for link in beside for pool in self._prefixes_at(link)
+        ]
         for addresses in self._addresses(links):
-            yield from aggregated(addresses)
+            spare = [interval for bits, interval in more if bits == addresses.bits]
+            yield from aggregated(addresses._replace(spare=(*addresses.spare, *spare)))
 
     def _prefixes_at(self, link: Link) -> tuple[Pool, ...]:
         """Return the prefixes of an access link; each is asked for several times."""
         end = (link.upper, link.upper_port)
         prefixes = self._of_links.get(end)
         if prefixes is None:
-            prefixes = self._of_links[end] = link_prefixes(self._fabric, link)
+            prefixes = self._of_links[end] = link_prefixes(self.fabric, link)
         return prefixes
 
     def _addresses(self, links: Iterable[Link]) -> Iterator[Addresses]:
@@ -144,8 +178,20 @@ class Tenancy:
         """Return the parts of a leaf's blocks that no access link can have; each is asked for by every tenant."""
         spare = self._spare_of.get(name)
         if spare is None:
-            spare = self._spare_of[name] = tuple(_spare(self._fabric, self._fabric.switch_of[name]))
+            spare = self._spare_of[name] = tuple(_spare(self.fabric, self.fabric.switch_of[name]))
         return spare
+
+
+_latest: Tenancy | None = None
+"""That of the last fabric: checks and rendering of one fabric follow each other."""
+
+
+def tenancy_of(fabric: Fabric) -> Tenancy:
+    """Return the tenants of a fabric."""
+    global _latest  # noqa: PLW0603  a cache of one
+    if _latest is None or _latest.fabric is not fabric:
+        _latest = Tenancy(fabric)
+    return _latest
 
 
 def tenants_in(tenants: Iterable[Tenant], part: str) -> tuple[Tenant, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.fabric.devices import Host, Switch
 from railweave.fabric.model import Fabric
-from railweave.fabric.tenants import Tenancy
+from railweave.fabric.tenants import Tenancy, tenancy_of
 from railweave.qos.mapping import notification_dscp
 from railweave.wording import compact
 
@@ -22,7 +22,7 @@ RULE = rule(
 @RULE.on_fabric
 def fits(fabric: Fabric) -> Breaches:
     """Count the rules of every leaf."""
-    tenancy = Tenancy(fabric)
+    tenancy = tenancy_of(fabric)
     if not tenancy:
         return
     counts = _counts(fabric, tenancy)

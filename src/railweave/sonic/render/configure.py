@@ -15,7 +15,7 @@ from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.fabric.devices import Switch
 from railweave.fabric.model import Fabric
-from railweave.fabric.tenants import Tenancy
+from railweave.fabric.tenants import Tenancy, tenancy_of
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
 from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.render.edge_guard import edge_guard_rows
@@ -124,7 +124,7 @@ class Configurator:
     @cached_property
     def tenancy(self) -> Tenancy:
         """Return the tenants of the fabric."""
-        return Tenancy(self.fabric)
+        return tenancy_of(self.fabric)
 
     def node_filter(self, switch: Switch, shared: PanelRows, own: Own) -> tuple[Row, ...]:
         """Return the rows of the ACL on the node ports of ``switch``, none without one."""

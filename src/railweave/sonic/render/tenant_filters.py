@@ -91,11 +91,12 @@ def rule_count(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ip
     count = 1 + len(guarded)
     if has_ipv6:
         count += len(_LINK_SCOPES)
+    texts = tenancy.texts(leaf)
     for tenant, sources in tenancy.sources(leaf).items():
-        prefixes = [prefix.bits for reached in tenancy.reach[tenant] for prefix in tenancy.prefixes[reached]]
         for source in sources:
             bits = source.prefix.bits
-            count += prefixes.count(bits) * (1 + len(guarded) * len(_marked_packets(bits)))
+            prefixes = sum(len(texts[reached].get(bits, ())) for reached in tenancy.reach[tenant])
+            count += prefixes * (1 + len(guarded) * len(_marked_packets(bits)))
     return count
 
 
@@ -104,11 +105,12 @@ _NamedRule = tuple[str, Fields, str]
 
 
 def _rules(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ipv6: bool) -> Iterator[_NamedRule]:
+    texts = tenancy.texts(leaf)
     for tenant, sources in tenancy.sources(leaf).items():
         for reached in tenancy.reach[tenant]:
             about = f"Nodes of {tenant} at this leaf reach those of {reached}"
             for source in sources:
-                yield from _reaching(leaf, source, f"allow.{tenant}.{reached}", tenancy.texts[reached], guarded, about)
+                yield from _reaching(leaf, source, f"allow.{tenant}.{reached}", texts[reached], guarded, about)
     for dscp in guarded:
         drop = {"DSCP": str(dscp), "PACKET_ACTION": "DROP", "PRIORITY": str(_GUARD_PRIORITY)}
         yield f"{TENANT_DENY}-{dscp}", drop, "Only notifications and ICMP may use the strict queue from node ports"
