@@ -11,7 +11,7 @@ from railweave.catalog.load import load_catalog
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.fabric.racks import RackLayout
-from railweave.intent.racks import names_in_range
+from railweave.fabric.ranges import names_in_range
 from railweave.sonic.render.configure import configure
 from railweave.templates import find_templates
 
