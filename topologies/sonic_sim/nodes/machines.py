@@ -4,7 +4,7 @@ Runs as a script, with the standard library alone: ``python -IS machines.py``. A
 input, its answer a line on standard output:
 
     {"boot": {"disk": FOLDER, "shared": FOLDER, "hostname": …, "files": {PATH: TEXT}, "links": {PATH: TARGET},
-              "nics": [{"name": …, "mac": …, "cable": …}]}}   → {"pid": N}, the first process of the node
+              "nics": [{"name": …, "mac": …}]}}   → {"pid": N}, the first process of the node
     {"end": N}                                                → {}
 
 or ``{"error": text}``. A node is a mount, pid, network, host name, IPC and user namespace. Its root user is a user
@@ -15,6 +15,7 @@ they are gone with the processes in them, which the kernel kills as soon as this
 import contextlib
 import ctypes
 import fcntl
+import itertools
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ import socket
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any, NoReturn, TextIO
 
 FIRST_ID = 1_900_000_000
@@ -103,6 +105,7 @@ class Machines:
     def __init__(self) -> None:
         # The far ends of all cables: no node and no program of the machine sees them.
         unshare(NEW_NETWORK)
+        self.cables = itertools.count()
         self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
     def boot(self, node: dict[str, Any]) -> int:
@@ -124,7 +127,7 @@ class Machines:
                 map_users(pid)
                 go(talk)
                 wait_for(talk)
-                make_nics(node["nics"], pid)
+                make_nics(node["nics"], pid, self.cables)
                 go(talk)
             except OSError:
                 os.kill(pid, signal.SIGKILL)
@@ -153,14 +156,16 @@ def map_users(pid: int) -> None:
             file.write(f"0 {FIRST_ID} {IDS}\n")
 
 
-def make_nics(nics: list[dict[str, Any]], pid: int) -> None:
-    """Make the NICs of a node, each with the far end of its cable here."""
+def make_nics(nics: list[dict[str, Any]], pid: int, cables: Iterator[int]) -> None:
+    """Make the NICs of a node, each with the far end of its cable here, of the next number."""
     lines = []
     for nic in nics:
         # The node alone decides on the size of packets: the far end takes any.
+        # A number of its own: after a restart the kernel removes the earlier cable at some later time.
+        cable = f"cable{next(cables)}"
         own = f"name {nic['name']} address {nic['mac']} netns {pid}"
-        lines.append(f"link add {nic['cable']} mtu 65535 type veth peer {own}")
-        lines.append(f"link set {nic['cable']} up")
+        lines.append(f"link add {cable} mtu 65535 type veth peer {own}")
+        lines.append(f"link set {cable} up")
     ip(lines)
 
 

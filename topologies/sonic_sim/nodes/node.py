@@ -1,7 +1,6 @@
 """One simulated node: its disk, its NICs as they are now, and what it shares with the simulator."""
 
 import asyncio
-import hashlib
 import json
 import os
 import re
@@ -91,18 +90,13 @@ class Node:
         macs = {nic.name: nic.mac for nic in self.host.nics}
         if self.host.frontend:
             macs.setdefault(self.host.frontend, self.host.mac)
-        # Names of the far ends in the simulator's own namespace: at most 15 characters.
-        digest = hashlib.sha256(self.host.name.encode()).hexdigest()[:8]
         return {
             "disk": str(self.disk),
             "shared": str(self.shared),
             "hostname": self.host.name,
             "files": files,
             "links": links,
-            "nics": [
-                {"name": name, "mac": mac, "cable": f"n{digest}{index}"}
-                for index, (name, mac) in enumerate(macs.items())
-            ],
+            "nics": [{"name": name, "mac": mac} for name, mac in macs.items()],
         }
 
     async def begin(self, pid: int) -> None:
