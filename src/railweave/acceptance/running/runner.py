@@ -37,6 +37,8 @@ from railweave.wording import counted
 
 # What Ansible takes to start a block beyond what it took to prepare the nodes.
 _START_S = 3.0
+# No round follows the last reading of a block.
+_LAST_READING_S = 30.0
 # Asked again for the results of a block, for nodes that were not reached.
 _FETCHES = 3
 _FETCH_PAUSE_S = 2.0
@@ -214,7 +216,7 @@ class AcceptanceRunner:
             kind = f"{planned.kind.value}, {counted(len(planned.tests), 'test')}"
             self.show(f"{planned.id} ({number + 1} of {len(timed)}): {kind}, {times.end - times.send:.0f} s")
         self._wait_until(timed[-1][1].end)
-        readings = self._switch_counters(self.clock.now() + self.pace.read_s, late)
+        readings = self._switch_counters(self.clock.now() + _LAST_READING_S, late)
         self._note_after(block, timed[-1][0].id, readings, is_read=is_read)
 
     def _note_after(self, block: str, round_id: str, readings: Mapping[str, Any] | None, *, is_read: bool) -> None:
@@ -226,7 +228,11 @@ class AcceptanceRunner:
         if self.clock.now() > deadline:
             return None
         counters = {}
-        for name, reading in self.switches.read([name for name in self.request.switches if name not in late]).items():
+        readings = self.switches.read([name for name in self.request.switches if name not in late])
+        if 2 * sum(reading.answered > deadline for reading in readings.values()) > len(readings) > 1:
+            # Most came late: this machine is slow, not a switch. The rounds around this moment are repeated.
+            return None
+        for name, reading in readings.items():
             if reading.answered > deadline:
                 # It is left out for the rest of the block: the others are read in time without it.
                 late.add(name)

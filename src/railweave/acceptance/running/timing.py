@@ -84,7 +84,7 @@ def pace_of(factor: float, reading_s: float, offsets: Iterable[float], slowness:
     programs run on the one machine that simulates all nodes; 0 where nodes have machines, and clocks, of their own.
     """
     if slowness:
-        read_s = 0.3 + 1.5 * reading_s
+        read_s = 0.5 * slowness + 1.5 * reading_s
         return Pace(factor, round(read_s, 2), 0.5 * slowness, 1.0 * slowness, _PROGRAM_S * slowness)
     differences = list(offsets) or [0.0]
     start_s = 1.0 + max(differences) - min(differences)
