@@ -105,6 +105,8 @@ UNTARGETED = WITHOUT_INTENT | {
     "size",
 }
 """Commands that take no ``--target``."""
+TARGETED_PARTS = frozenset({"acceptance run"})
+"""Commands of a group in ``UNTARGETED`` that take one all the same."""
 
 
 class _Named:
@@ -138,9 +140,14 @@ def command_line(*words: object, intent: str = "", target: str = "") -> str:
     if intent and words[0] not in WITHOUT_INTENT:
         line += ["--intent", intent]
     target = target or _Named.target
-    if target and words[0] not in UNTARGETED:
+    if target and takes_target(words):
         line += ["--target", target]
     return shlex.join(line)
+
+
+def takes_target(words: Sequence[object]) -> bool:
+    """Tell whether a command takes ``--target``, by its words."""
+    return words[0] not in UNTARGETED or " ".join(map(str, words[:2])) in TARGETED_PARTS
 
 
 def suggestion(word: str, words: Sequence[str]) -> str:

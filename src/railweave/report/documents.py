@@ -38,6 +38,7 @@ COMMANDS = (
     "acceptance judge",
     "acceptance plan",
     "acceptance read",
+    "acceptance run",
     "audit",
     "bom",
     "check",

@@ -155,7 +155,7 @@ def _may_pass(case: Case, culprit: Culprit, leaves: Sequence[PlannedDevice]) -> 
     for name in culprit.devices:
         device = case.index.devices[name]
         in_pods = device.pod is None or device.pod in {leaf.pod for leaf in leaves}
-        if name not in case.index.leaves and in_pods and device.plane in {leaf.plane for leaf in leaves}:
+        if name not in case.index.node_switches and in_pods and device.plane in {leaf.plane for leaf in leaves}:
             return True
     return False
 

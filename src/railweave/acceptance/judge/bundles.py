@@ -55,7 +55,7 @@ def link_bundles(case: Case, *kinds: RoundKind, ran: bool) -> list[LinkBundle]:
     sees_ports = _hash_sees_ports(case)
     uppers = {
         leaf: {link.upper.device for link in case.index.links_of[leaf] if link.lower.device == leaf}
-        for leaf in case.index.leaves
+        for leaf in case.index.node_switches
     }
     up: Counter[Place] = Counter()
     down: Counter[Place] = Counter()

@@ -125,10 +125,10 @@ class PlanIndex:
 
     def is_between_pods(self, link: CoveredLink) -> bool:
         """Tell whether only flows between pods use a link: its lower end attaches no node."""
-        return link.nic_port is None and link.lower.device not in self.leaves
+        return link.nic_port is None and link.lower.device not in self.node_switches
 
     @cached_property
-    def leaves(self) -> frozenset[str]:
+    def node_switches(self) -> frozenset[str]:
         """Return the switches that attach nodes."""
         return frozenset(link.upper.device for link in self.host_link.values())
 
