@@ -193,6 +193,21 @@ def test_a_switch_that_pauses_before_it_marks_has_too_little_buffer() -> None:
     assert verdict_of(made, without=("A-4",)).verdict is VerdictKind.PASSED
 
 
+@pytest.mark.parametrize(("frames", "found"), [(2, {("A-4", "p0-leaf1")}), (200, set())])
+def test_pauses_that_a_switch_received_explain_as_many_at_each_of_its_ports(
+    frames: int, found: set[tuple[str, str]]
+) -> None:
+    made = healthy(plan())
+    for name, port, nic in incast_ports(made, "p0-leaf1"):
+        pause(made, name, port, nic, 500)
+        made.add(name, port, "SAI_PORT_STAT_PFC_3_RX_PKTS", frames)
+        made.add(name, nic, "tx_prio3_pause", frames)
+        for number in range(4):
+            queue = made.row(name, PortEnd("p0-leaf1", f"Ethernet{number}"), 3, "queues")
+            queue["SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS"] = 0
+    assert {name for name in named(verdict_of(made)) if name[0] == "A-4"} == found
+
+
 def test_a_port_that_drops_and_never_pauses_has_no_pfc() -> None:
     made = healthy(plan())
     for name, port, nic in incast_ports(made, "p0-leaf1"):

@@ -85,7 +85,7 @@ def dscp_symptoms(case: Case) -> Iterator[Symptom]:
 
 
 class IncastReading(NamedTuple):
-    """What a switch did in the incast rounds that did not pause it from outside."""
+    """What a switch did in incast rounds: PFC frames that those which it received do not explain, and ECN marks."""
 
     device: str
     frames: int
@@ -110,15 +110,14 @@ def incast_readings(case: Case) -> tuple[IncastReading, ...]:
         senders = len(case.index.tests_of[counts.round])
         for device, links in case.index.links_of.items():
             ends = [link.upper if link.upper.device == device else link.lower for link in links]
-            # A switch that is paused passes the pause on: the cause is further down.
-            if any(counts.port(end).get(CounterMeaning.PFC_RECEIVED) for end in ends):
-                continue
             marks = _marks(case, counts, device)
             if marks is None:
                 continue
-            frames = sum(counts.port(end).get(CounterMeaning.PFC_SENT, 0) for end in ends)
+            sent = sum(counts.port(end).get(CounterMeaning.PFC_SENT, 0) for end in ends)
+            received = sum(counts.port(end).get(CounterMeaning.PFC_RECEIVED, 0) for end in ends)
             row = readings[device]
-            row[0] += frames
+            # A switch that is paused at one port may pass the pause on at all others: the cause is further down.
+            row[0] += max(0, sent - received * len(ends))
             row[1] += marks
             row[2] += senders
     return tuple(IncastReading(device, *row) for device, row in sorted(readings.items()))
