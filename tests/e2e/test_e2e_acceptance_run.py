@@ -60,6 +60,9 @@ def test_a_healthy_fabric_is_accepted_and_a_lossy_cable_is_named(acceptance: Acc
     assert result["tests"]["ran"] == result["tests"]["planned"] > 0
     verdict = acceptance.judge()
     assert (verdict["verdict"], verdict["findings"]) == ("passed", [])
+    status = acceptance.project.json("status", "--target", "sim")
+    digests = {name: state["digest"] for state in status["running"] for name in state["devices"]}
+    assert json.loads((acceptance.folder / "running.json").read_text())["switches"] == digests
     rounds = [line["round"] for line in acceptance.journal() if line["event"] == "after"]
     assert len(rounds) == result["rounds"]
     assert acceptance.left_running() == ""

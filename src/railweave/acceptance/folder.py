@@ -21,6 +21,9 @@ from railweave.acceptance.readings import Answer, NodeResult, ResultMeta, ToolRe
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.wording import first_few
 
+RUNNING_FILE = "running.json"
+"""The digests of what the switches ran, in the directory of a plan (`railweave status --json`, `digest`)."""
+
 _META = ".meta.json"
 # Tools never overwrite each other's files: nccl-tests numbers them (`ar.json.0`).
 _SUFFIXES = re.compile(r"(.+?)\.(json|jsonl|csv|txt|log)(\.\d+)?")

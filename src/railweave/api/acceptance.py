@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.acceptance.counters import read_counters
 from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
-from railweave.acceptance.folder import read_results
+from railweave.acceptance.folder import RUNNING_FILE, read_results
 from railweave.acceptance.jobs import read_job
 from railweave.acceptance.judge.document import VERDICT_FILE, verdict_json
 from railweave.acceptance.judge.verdict import AcceptanceVerdict, case_of, judge_case
@@ -30,9 +30,6 @@ from railweave.wording import command_line
 
 if TYPE_CHECKING:
     from railweave.acceptance.running.request import RunSummary
-
-RUNNING_FILE = "running.json"
-"""The digests of what the switches ran, in the directory of a plan (`railweave status --json`, `digest`)."""
 
 __all__ = [
     "AcceptanceVerdict",

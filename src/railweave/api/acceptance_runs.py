@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.model import Source
 from nornir_railweave.target.node_access import node_access, pace_of_tests
 from nornir_railweave.tasks.counters import read_counters
+from nornir_railweave.tasks.read_status import read_status
 from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
 from railweave.acceptance.running.answers import NodeAnswer, SwitchReading
 from railweave.acceptance.running.forms import FORMS_FOLDER, forms_of
@@ -74,6 +76,7 @@ def run(
     with live.progress(), log.held("acceptance run"):
         answers = runner.prepare()
         _refuse_settings(project, live, request, answers)
+        runner.files.write_running(_running_digests(live, request.switches))
         for remark in state_remarks(answers, read.plan.tests):
             project.operator.tell(remark)
         reached = [host for host in hosts if not answers[host.name].error]
@@ -199,6 +202,15 @@ def _refuse_settings(
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
     if errors:
         raise RefusedError(errors)
+
+
+def _running_digests(live: LiveFabric, names: Sequence[str]) -> dict[str, str]:
+    """Return the digests of the intents that switches run, without those of which no digest is known."""
+    digests = {}
+    for name, status in run_on(live.nornir, names, read_status).items():
+        if status is not None and status.generation.digest:
+            digests[name] = status.generation.digest
+    return digests
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Runs that are refused before anything starts: checks that fail, and nodes that nobody says are free."""
+"""What happens before a run starts: refusals, and the record of what the switches run."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +11,8 @@ from railweave.api import acceptance_runs
 from railweave.api.project import Project
 from railweave.errors import RefusedError
 from railweave.plan.outcome import CheckKind, VerifyCheck, VerifyResult
+from railweave.plan.status import SwitchStatus
+from railweave.switch_driver import CommitStatus
 from railweave_hosts.access import HostAccess
 from railweave_hosts.hooks import Hooks
 
@@ -68,3 +70,16 @@ def test_a_plan_of_another_intent_is_refused() -> None:
     )
     read.plan.intent_sha256 = "b"
     acceptance_runs._refuse_other_intent(read, fabric, project, Path("acceptance"))
+
+
+def test_the_digests_of_what_switches_run_are_kept_without_those_that_are_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    statuses = {
+        "leaf1": SwitchStatus("leaf1", commit=CommitStatus(pending=False, generation={"digest": "f00d"})),
+        "leaf2": SwitchStatus("leaf2", error="no route to host"),
+        "leaf3": None,
+    }
+    monkeypatch.setattr(acceptance_runs, "run_on", lambda _nornir, _names, _task: statuses)
+    fabric: Any = SimpleNamespace(nornir=None)
+    assert acceptance_runs._running_digests(fabric, tuple(statuses)) == {"leaf1": "f00d"}

@@ -8,6 +8,7 @@ from typing import Any
 
 from railweave.acceptance.counter_names import counter_name
 from railweave.acceptance.counters import TABLES
+from railweave.acceptance.folder import RUNNING_FILE
 from railweave.acceptance.running.answers import StoredTest
 from railweave.errors import RailweaveError
 from railweave.files import cannot_write
@@ -51,9 +52,10 @@ class ResultsFolder:
                 document[table] = {name: _meaningful(row) for name, row in reading[table].items()}
         self._write(self.folder / "counters" / round_id / when / f"{device}.json", json.dumps(document))
 
-    def write_node(self, node: str, state: Mapping[str, Any]) -> None:
-        """Write what a node told of its NICs and tools."""
-        self._write(self.folder / "nodes" / f"{node}.json", json.dumps(state, indent=1) + "\n")
+    def write_running(self, digests: Mapping[str, str]) -> None:
+        """Write the digest of what each switch runs, for `status` to compare with later."""
+        document = {"version": _VERSION, "switches": dict(digests)}
+        self._write(self.folder / RUNNING_FILE, json.dumps(document, indent=1) + "\n")
 
     @staticmethod
     def _write(path: Path, text: str) -> None:
