@@ -32,7 +32,7 @@ from railweave.sonic.render.configure import configure
 from railweave.sonic.rows import Fields, Value
 from railweave.templates import find_templates
 from railweave.yang.check import check_yang, violations, whole_document
-from railweave.yang.models import load_models
+from railweave.yang.models import YangModels, load_models
 from sonic_sim.factory import factory_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +43,13 @@ FOLDERS = {release: folder / release for folder in (MODELS, NEXT) for release in
 RELEASES = tuple(FOLDERS)
 INTENTS = sorted((*REFERENCE_INTENTS, *(ROOT / "src/railweave/starter/minimal/intent").glob("*.yml")))
 NIGHTLY = pytest.mark.nightly
+LOSSY_RDMA = ROOT / "tests" / "golden" / "sonic_config" / "intents" / "lossy-planes.yml"
+TENANTS = """sonic: {acl_rules: 512}
+tenants:
+  - {name: research, nodes: [gpu1, gpu3], reaches: [store]}
+  - {name: product, nodes: gpu2}
+  - {name: store, nodes: gpu4}
+"""
 
 pytestmark = [
     pytest.mark.e2e,
@@ -50,6 +57,12 @@ pytestmark = [
 ]
 
 Document = dict[str, dict[str, Fields]]
+
+
+@cache
+def models_of(release: str) -> YangModels:
+    """Return the models of a release; libyang takes seconds to load them."""
+    return load_models(FOLDERS[release])
 
 
 def test_at_least_the_releases_that_always_lay_there_are_validated() -> None:
@@ -81,6 +94,31 @@ def test_the_edge_guard_of_nodes_with_ipv6_is_valid_on_every_release(
     folders = [word for release in RELEASES for word in ("--yang", str(FOLDERS[release]))]
     status = main(["check", str(intent), *folders, "--json"])
     assert status == 0, json.loads(capsys.readouterr().out)["diagnostics"]
+
+
+@pytest.mark.parametrize("guard", ["", "edge_guard: true\n"], ids=["alone", "edge-guard"])
+@pytest.mark.parametrize("intent", ["lab-4", "lab-dual"], ids=["ipv4", "both-families"])
+def test_filters_of_tenants_are_valid_on_every_release(intent: str, guard: str) -> None:
+    text = guard + TENANTS + (ROOT / "intent" / f"{intent}.yml").read_text(encoding="utf-8")
+    fabric = design(load_intent_text(text, "tenants.yml"), load_catalog()).fabric
+    assert fabric is not None
+    assert not has_errors(check_config(fabric))
+    leaf_rows = configure(fabric, fabric.switches[0], find_templates()).config_db()
+    assert len(leaf_rows["ACL_RULE"]) > 4
+    faults = check_yang(fabric, [models_of(release) for release in RELEASES], find_templates())
+    assert not faults, [fault.message for fault in faults]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_lossy_rdma_is_valid_on_its_release(release: str) -> None:
+    text = LOSSY_RDMA.read_text(encoding="utf-8") + f"sonic: {{release: '{release}'}}\n"
+    fabric = design(load_intent_text(text, "lossy.yml"), load_catalog()).fabric
+    assert fabric is not None
+    assert not has_errors(check_config(fabric))
+    spine_rows = configure(fabric, fabric.switch_of["mix-spine1"], find_templates()).config_db()
+    assert ("SWITCH_TRIMMING" in spine_rows) == (release >= "202505")
+    faults = check_yang(fabric, [models_of(release)], find_templates())
+    assert not faults, [fault.message for fault in faults]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +199,7 @@ def fabrics_of(model: str) -> tuple[tuple[str, Fabric], ...]:
 
 @pytest.mark.parametrize("model", sampled(load_catalog().switch_ids(), every=12))
 def test_every_catalog_model_is_valid_as_leaf_and_spine_on_every_release(model: str) -> None:
-    releases = [load_models(FOLDERS[release]) for release in RELEASES]
+    releases = [models_of(release) for release in RELEASES]
     fabrics = fabrics_of(model)
     assert fabrics, f"no fabric can be built of {model}"
     for speed, fabric in fabrics:
@@ -184,7 +222,7 @@ def test_every_preset_and_a_second_lossless_class_are_valid_on_every_release(cla
     fabric = design(load_intent_text(text, "classes.yml"), load_catalog()).fabric
     assert fabric is not None
     assert not has_errors(check_config(fabric))
-    found = check_yang(fabric, [load_models(FOLDERS[release]) for release in RELEASES], find_templates())
+    found = check_yang(fabric, [models_of(release) for release in RELEASES], find_templates())
     assert not found, [one.message for one in found]
 
 
@@ -334,13 +372,13 @@ def spine() -> Document:
 def test_the_reference_document_of_the_seeds_is_valid_and_whole() -> None:
     assert {one.table for one in SEEDS} >= set(spine()) - {"MGMT_PORT"}, "every table has a seed"
     for release in RELEASES:
-        assert violations(spine(), load_models(FOLDERS[release])) == ()
+        assert violations(spine(), models_of(release)) == ()
 
 
 @pytest.mark.parametrize("release", sampled(RELEASES[::-1], every=4))
 @pytest.mark.parametrize("seed", SEEDS, ids=str)
 def test_a_seeded_fault_is_found_at_its_row_and_field(seed: Seed, release: str) -> None:
-    found = violations(seed.sown(spine()), load_models(FOLDERS[release]))
+    found = violations(seed.sown(spine()), models_of(release))
     told = [(str(one.place), one.words) for one in found]
     assert any(place.startswith(seed.found) and seed.words in words for place, words in told), told
 
@@ -350,12 +388,12 @@ def test_a_field_that_no_model_knows_is_found_in_every_table(table: str) -> None
     document = spine()
     key = next(iter(document[table]))
     sown = Seed(table, key, {"no_such_field": "1"}, "").sown(document)
-    found = violations(sown, load_models(FOLDERS[RELEASES[-1]]))
+    found = violations(sown, models_of(RELEASES[-1]))
     assert f"{table}|{key}|no_such_field" in {str(one.place) for one in found}
 
 
 def test_a_table_that_no_model_knows_is_found() -> None:
-    (found,) = violations({**spine(), "NO_SUCH_TABLE": {"x": {}}}, load_models(FOLDERS[RELEASES[-1]]))
+    (found,) = violations({**spine(), "NO_SUCH_TABLE": {"x": {}}}, models_of(RELEASES[-1]))
     assert (str(found.place), found.unmodelled) == ("NO_SUCH_TABLE", True)
 
 
@@ -364,7 +402,7 @@ def test_many_faults_of_one_device_are_found_in_one_go() -> None:
     seeds = [one for one in SEEDS if one.table in {"SCHEDULER", "DSCP_TO_TC_MAP", "PFC_WD"} and one.fields][:6]
     for seed in seeds:
         document = seed.sown(document)
-    places = {str(one.place) for one in violations(document, load_models(FOLDERS[RELEASES[-1]]))}
+    places = {str(one.place) for one in violations(document, models_of(RELEASES[-1]))}
     assert {"DSCP_TO_TC_MAP|FABRIC|64", "DSCP_TO_TC_MAP|FABRIC|26", "SCHEDULER|roce|type"} <= places
 
 
@@ -417,4 +455,4 @@ def test_rendered_rows_are_valid_among_the_rows_that_a_switch_has_of_its_own(dev
     config = configure(fabric, fabric.switch_of[device], find_templates())
     whole = on_a_switch("sonic-vs", config.config_db())
     assert {"TACPLUS", "ACL_TABLE", "MGMT_INTERFACE"} <= set(whole)
-    assert violations(whole, load_models(FOLDERS[release])) == ()
+    assert violations(whole, models_of(release)) == ()
