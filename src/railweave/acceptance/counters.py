@@ -107,6 +107,8 @@ def read_counter_file(data: bytes) -> CounterFile | str:
         return "is not JSON: it may have been cut short"
     if not isinstance(document, dict):
         return "has no counters: expected an object with `device`, `at` and `ports` or `nics`"
+    if document.get("error"):
+        return f"has no counters: {document['error']}"
     at = document.get("at")
     if not isinstance(at, int | float) or isinstance(at, bool):
         return "does not say when it was read: `at` must be Unix seconds"

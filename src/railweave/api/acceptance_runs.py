@@ -90,10 +90,9 @@ def _request(read: ReadPlan, live: LiveFabric, hosts: Sequence[Host], folder: Pa
     rounds = limited_rounds(read.plan, names)
     if not rounds:
         raise UsageError(f"no test of the plan is between these nodes alone: --limit {limit}")
-    slowness = 0.0
+    slowness = _no_slowness
     if live.target.source is not Source.ADDRESSES:
-        # The simulator and all its nodes share this machine with whatever else runs on it.
-        slowness = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        slowness = _slowness
     return RunRequest(
         folder=folder,
         read=read,
@@ -104,6 +103,15 @@ def _request(read: ReadPlan, live: LiveFabric, hosts: Sequence[Host], folder: Pa
         factor=pace_of_tests(live.designed.fabric.name, live.target),
         slowness=slowness,
     )
+
+
+def _no_slowness() -> float:
+    return 0.0
+
+
+def _slowness() -> float:
+    """Return how busy this machine is, which the simulator and all its nodes share with whatever else runs on it."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class _Clock:

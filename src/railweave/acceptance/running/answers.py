@@ -91,6 +91,26 @@ def _stored_test(line: Mapping[str, Any]) -> StoredTest:
     return StoredTest(str(line["test"]), str(line["round"]), str(line["why"]), line["meta"], output)
 
 
+def not_started(block: str, started: Mapping[str, NodeAnswer], answers: Mapping[str, NodeAnswer]) -> dict[str, str]:
+    """Return why nodes did not start a block; one whose answer was lost may have started all the same."""
+    idle = {}
+    for node, answer in started.items():
+        if answer.error and stored_block(answers[node], block) is None:
+            idle[node] = answer.error
+    return idle
+
+
+def unfinished_rounds(block: str, answers: Mapping[str, NodeAnswer]) -> dict[str, str]:
+    """Return the rounds of a block in which tools did not run or failed, each with the first reason."""
+    reasons: dict[str, str] = {}
+    for node, answer in answers.items():
+        kept = stored_block(answer, block) or StoredBlock()
+        for test in kept.tests:
+            if test.why or test.meta.get("rc"):
+                reasons.setdefault(test.round, f"{node}: {test.why or 'a tool failed'}")
+    return reasons
+
+
 def wrong_clocks(answers: Mapping[str, NodeAnswer]) -> dict[str, str]:
     """Return why the clocks of nodes are refused, by node."""
     return {

@@ -1,6 +1,6 @@
 """What is asked of a run of an acceptance, and what it comes to."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -52,8 +52,8 @@ class RunRequest:
     limit: str = ""
     # Real seconds in which a second of a test passes.
     factor: float = 1.0
-    # How many times slower than alone programs run where one machine simulates all nodes; 0 for real nodes.
-    slowness: float = 0.0
+    # Returns how many times slower than alone programs run where one machine simulates all nodes; 0 for real nodes.
+    slowness: Callable[[], float] = lambda: 0.0
 
 
 def refused_progress(progress: AcceptanceProgress, sha256: str, limit: str, *, resume: bool) -> str:

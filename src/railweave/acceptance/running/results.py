@@ -52,6 +52,11 @@ class ResultsFolder:
                 document[table] = {name: _meaningful(row) for name, row in reading[table].items()}
         self._write(self.folder / "counters" / round_id / when / f"{device}.json", json.dumps(document))
 
+    def write_missing(self, round_id: str, when: str, device: str, why: str) -> None:
+        """Write why a switch has no counters before or after a round."""
+        document = {"version": _VERSION, "device": device, "error": why}
+        self._write(self.folder / "counters" / round_id / when / f"{device}.json", json.dumps(document))
+
     def write_running(self, digests: Mapping[str, str]) -> None:
         """Write the digest of what each switch runs, for `status` to compare with later."""
         document = {"version": _VERSION, "switches": dict(digests)}

@@ -19,8 +19,10 @@ from railweave.acceptance.running.answers import (
     NodeSet,
     StoredBlock,
     SwitchSet,
+    not_started,
     stored_block,
     tests_without_tools,
+    unfinished_rounds,
     wrong_clocks,
 )
 from railweave.acceptance.running.journal import AcceptanceJournal, progress_of
@@ -32,6 +34,7 @@ from railweave.acceptance.running.node_work import (
 )
 from railweave.acceptance.running.request import RunRequest, RunSummary, WallClock
 from railweave.acceptance.running.results import ResultsFolder
+from railweave.acceptance.running.timely import TimelySwitches
 from railweave.acceptance.running.timing import Pace, RoundTimes, pace_of, round_times, split_rounds
 from railweave.wording import counted
 
@@ -39,6 +42,7 @@ from railweave.wording import counted
 _START_S = 3.0
 # No round follows the last reading of a block.
 _LAST_READING_S = 30.0
+_LATE = "switches were not read in time"
 # Asked again for the results of a block, for nodes that were not reached.
 _FETCHES = 3
 _FETCH_PAUSE_S = 2.0
@@ -67,6 +71,7 @@ class AcceptanceRunner:
         # Nodes that take no part, and tests that cannot run, with the reason.
         self.unusable: dict[str, str] = {}
         self.refused: dict[str, str] = {}
+        self.timely = TimelySwitches(self.switches, self.request.switches, self.problems)
         self.pace = Pace()
         self.lead_s = _START_S
 
@@ -94,8 +99,12 @@ class AcceptanceRunner:
         self.problems.update(nodes)
         self.refused = tests_without_tools(self._planned(), self.prepared, self.unusable)
 
-    def _measured_pace(self) -> Pace:
+    def _measured_pace(self, *, repeats: bool = False) -> Pace:
         """Return the pace by what readings of counters took on nodes, and now take on switches."""
+        slowness = self.request.slowness()
+        if repeats:
+            # A machine that simulates all nodes had too little time for the first attempt.
+            slowness *= 2
         answers = [answer for node, answer in self.prepared.items() if node not in self.unusable]
         reading_s = max((float(answer.document.get("reading_s") or 0.0) for answer in answers), default=0.0)
         started = self.clock.now()
@@ -105,7 +114,7 @@ class AcceptanceRunner:
             else:
                 reading_s = max(reading_s, reading.answered - started)
         offsets = [answer.offset_s for answer in answers]
-        return pace_of(self.request.factor, reading_s, offsets, self.request.slowness)
+        return pace_of(self.request.factor, reading_s, offsets, slowness)
 
     def _request(self, node: str) -> dict[str, Any]:
         nics = self.interfaces.get(node, ())
@@ -123,8 +132,11 @@ class AcceptanceRunner:
             for rounds in split_rounds(self._left(), self.pace):
                 self._block(rounds)
             # Whatever was disturbed or missed is repeated once.
-            for rounds in split_rounds(self._to_repeat(), self.pace):
-                self._block(rounds)
+            if repeated := self._to_repeat():
+                self.pace = self._measured_pace(repeats=True)
+                self.timely.read_all_again()
+                for rounds in split_rounds(repeated, self.pace):
+                    self._block(rounds)
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -140,13 +152,20 @@ class AcceptanceRunner:
             missing = self.progress.not_run.get(planned.id)
             for test in planned.tests:
                 if missing is None:
-                    not_run.setdefault(test, "its round did not run")
+                    not_run.setdefault(test, self._round_remark(planned.id))
                 elif test in missing:
                     not_run.setdefault(test, missing[test])
         tests = sum(len(planned.tests) for planned in self.request.rounds)
         rounds = len(self.request.rounds)
         fabric = self.request.read.plan.fabric
         return RunSummary(fabric, rounds, tests, not_run, self.problems, self.progress.repeated, interrupted)
+
+    def _round_remark(self, round_id: str) -> str:
+        """Return why a round has no results."""
+        block = self.progress.block_of.get(round_id, "")
+        if round_id in self.progress.missed.get(block, ()):
+            return _LATE
+        return "its round did not run"
 
     def _left(self) -> list[AcceptanceRound]:
         """Return the rounds that are not done, without the tests that cannot run."""
@@ -171,27 +190,19 @@ class AcceptanceRunner:
         timed = list(zip(rounds, times, strict=True))
         works = block_work(block, self.request.read.sha256, timed, self.tests, nodes)
         requests = {node: {**self._request(node), "work": work} for node, work in works.items()}
+        began = self.clock.now()
         started = self.nodes.ask("start", requests)
+        self.lead_s = max(self.lead_s, _START_S + 1.5 * (self.clock.now() - began))
         self._follow(block, timed)
         answers = self._fetched(nodes)
-        idle = self._not_started(block, started, answers)
+        idle = not_started(block, started, answers)
         self.problems.update(idle)
         self._keep(block, answers)
         # A node that does not answer would delay the start of all others.
         self._leave_out({node: answer.error for node, answer in answers.items() if answer.error})
         self._repeat_without(rounds, idle)
+        self._repeat_unfinished(block, answers)
         self._repeat_disturbed(rounds)
-
-    @staticmethod
-    def _not_started(
-        block: str, started: Mapping[str, NodeAnswer], answers: Mapping[str, NodeAnswer]
-    ) -> dict[str, str]:
-        """Return why nodes did not start a block; one whose answer was lost may have started all the same."""
-        idle = {}
-        for node, answer in started.items():
-            if answer.error and stored_block(answers[node], block) is None:
-                idle[node] = answer.error
-        return idle
 
     def _repeat_without(self, rounds: Sequence[AcceptanceRound], idle: Mapping[str, str]) -> None:
         """Note the rounds of a block whose tests lacked a node that did not start it."""
@@ -201,13 +212,20 @@ class AcceptanceRunner:
             if lacking and planned.id not in self.progress.repeated:
                 self._note("repeat", round=planned.id, why=f"{lacking[0]}: {idle[lacking[0]]}")
 
+    def _repeat_unfinished(self, block: str, answers: Mapping[str, NodeAnswer]) -> None:
+        """Note the rounds in which tools failed, if one machine simulates all nodes: it may have been too slow."""
+        if not self.request.slowness():
+            return
+        for round_id, why in unfinished_rounds(block, answers).items():
+            if round_id not in self.progress.repeated:
+                self._note("repeat", round=round_id, why=why)
+
     def _follow(self, block: str, timed: Sequence[tuple[AcceptanceRound, RoundTimes]]) -> None:
         """Read the switches between the rounds of a block, and note each round that was read in time."""
-        late: set[str] = set()
         is_read = False
         for number, (planned, times) in enumerate(timed):
             self._wait_until(times.read)
-            readings = self._switch_counters(times.serve, late)
+            readings = self._switch_counters(times.serve)
             if number:
                 self._note_after(block, timed[number - 1][0].id, readings, is_read=is_read)
             is_read = readings is not None
@@ -216,37 +234,25 @@ class AcceptanceRunner:
             kind = f"{planned.kind.value}, {counted(len(planned.tests), 'test')}"
             self.show(f"{planned.id} ({number + 1} of {len(timed)}): {kind}, {times.end - times.send:.0f} s")
         self._wait_until(timed[-1][1].end)
-        readings = self._switch_counters(self.clock.now() + _LAST_READING_S, late)
+        readings = self._switch_counters(self.clock.now() + _LAST_READING_S)
         self._note_after(block, timed[-1][0].id, readings, is_read=is_read)
 
     def _note_after(self, block: str, round_id: str, readings: Mapping[str, Any] | None, *, is_read: bool) -> None:
         self._write_switches(round_id, "after", readings)
         self._note("after", block=block, round=round_id, read=is_read and readings is not None)
 
-    def _switch_counters(self, deadline: float, late: set[str]) -> Mapping[str, Any] | None:
-        """Return the counters of the switches that answer before ``deadline``; None if it has passed already."""
-        if self.clock.now() > deadline:
-            return None
-        counters = {}
-        readings = self.switches.read([name for name in self.request.switches if name not in late])
-        if 2 * sum(reading.answered > deadline for reading in readings.values()) > len(readings) > 1:
-            # Most came late: this machine is slow, not a switch. The rounds around this moment are repeated.
-            return None
-        for name, reading in readings.items():
-            if reading.answered > deadline:
-                # It is left out for the rest of the block: the others are read in time without it.
-                late.add(name)
-                seconds = reading.answered - deadline + self.pace.read_s
-                self.problems[name] = f"its counters came after {seconds:.0f} s, too late for a round"
-            elif reading.error:
-                self.problems[name] = reading.error
-            else:
-                counters[name] = reading.counters
-        return counters
+    def _switch_counters(self, deadline: float) -> Mapping[str, Any] | None:
+        """Return the counters of the switches; None if one came after ``deadline``, and the round does not count."""
+        return self.timely.read(self.clock.now(), deadline)
 
     def _write_switches(self, round_id: str, when: str, readings: Mapping[str, Any] | None) -> None:
-        for name, counters in (readings or {}).items():
-            self.files.write_counters(round_id, when, name, counters)
+        if readings is None:
+            return
+        for name in self.request.switches:
+            if name in readings:
+                self.files.write_counters(round_id, when, name, readings[name])
+            else:
+                self.files.write_missing(round_id, when, name, self.problems.get(name, "it was not read"))
 
     # Results
 
@@ -280,7 +286,7 @@ class AcceptanceRunner:
         owing = [node for node, answer in answers.items() if answer.error]
         self._note("results", block=block, not_run=not_run, owing=owing)
         for round_id in sorted(self.progress.missed[block] - self.progress.repeated.keys()):
-            self._note("repeat", round=round_id, why="switches were not read in time")
+            self._note("repeat", round=round_id, why=_LATE)
 
     def _write_nodes(self, round_id: str, number: int, stored: Mapping[str, StoredBlock | None]) -> None:
         for node, kept in stored.items():
