@@ -33,6 +33,7 @@ CLASSES = (
     PlannedClass("cnp", "cnp", 6, 6, lossless=False, ecn=False, dscp=(48,)),
     PlannedClass("best-effort", "bulk", 0, 0, lossless=False, ecn=False, dscp=()),
 )
+LOSSY_CLASSES = (CLASSES[0]._replace(lossless=False), *CLASSES[1:])
 GBPS = 400
 SECONDS = 15
 QUEUE_PAIRS = 4

@@ -116,8 +116,8 @@ def _finished(given: PlanInput, draft: PlanDraft) -> AcceptancePlan:
         devices.append(PlannedDevice(switch.name, switch.tier.name, *place))
     classes = []
     for traffic in fabric.policies.classes:
-        # A class has a queue of its priority; lossless queues mark.
-        of_queue = (traffic.priority, traffic.priority, traffic.lossless, traffic.lossless)
+        # A class has a queue of its priority.
+        of_queue = (traffic.priority, traffic.priority, traffic.lossless, traffic.marks)
         classes.append(PlannedClass(traffic.name, traffic.role.value, *of_queue, traffic.dscp))
     settings = JudgeSettings(policy.covered_share, policy.disturbed_share, policy.peer_share, policy.variation)
     return AcceptancePlan(

@@ -1,13 +1,14 @@
 """The judge names what is at fault, and nothing where nothing is, from results and counters of a small fabric."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import pytest
 from json_schemas import Draft202012Validator
-from small_acceptance import Shape, Yield, healthy, host_port, small_plan, write_folder
+from small_acceptance import LOSSY_CLASSES, Shape, Yield, healthy, host_port, small_plan, write_folder
 
 from railweave.acceptance.jobs import JobResult, read_job
 from railweave.acceptance.judge.registry import judge_rules
@@ -218,6 +219,40 @@ def test_a_port_that_drops_and_never_pauses_has_no_pfc() -> None:
             pause(made, name, port, nic, 20)
 
     assert named(verdict_of(made)) == {("A-3", "PFC of p0-leaf1 Ethernet3")}
+
+
+def test_lossy_rdma_may_drop_what_ecn_did_not_slow_down() -> None:
+    lossy = replace(plan(), classes=LOSSY_CLASSES)
+    made = healthy(lossy)
+    for name, port, nic in incast_ports(made, "p0-leaf1"):
+        queue = made.row(name, port, 3, "queues")
+        queue["SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS"] = 9000
+        queue["SAI_QUEUE_STAT_DROPPED_PACKETS"] = 700
+        made.add(name, nic, "packet_seq_err", 9)
+        made.add(name, nic, "rx_discards_phy", 5)
+
+    verdict = verdict_of(made)
+
+    assert verdict.findings == ()
+    assert verdict.verdict is VerdictKind.PASSED
+    states = {status.code: status.state for status in verdict.rules}
+    assert (states["A-3"], states["A-4"], states["A-5"]) == (
+        RuleState.JUDGED,
+        RuleState.NOT_PLANNED,
+        RuleState.NOT_PLANNED,
+    )
+
+
+def test_lossy_rdma_loses_nothing_on_cables() -> None:
+    made = healthy(replace(plan(), classes=LOSSY_CLASSES))
+    for name in made.counts:
+        leaf = made.row(name, PortEnd("p0-leaf2", "Ethernet1"))
+        lost = leaf["SAI_PORT_STAT_IF_OUT_OCTETS"] // 1000
+        if lost > 10_000:
+            made.add(name, PortEnd("gpu2", "rail1"), "rx_bytes_phy", -lost)
+            made.add(name, PortEnd("gpu2", "rail1"), "out_of_sequence", 9)
+
+    assert named(verdict_of(made)) == {("A-3", "gpu2 rail1")}
 
 
 def test_without_ecn_counters_their_rule_is_not_judgeable_and_the_verdict_stands() -> None:

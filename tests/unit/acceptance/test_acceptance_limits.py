@@ -16,6 +16,7 @@ from railweave.acceptance.limits.isolated import isolated_limits
 from railweave.acceptance.limits.latency import latency_limits
 from railweave.acceptance.limits.loaded import loaded_limits
 from railweave.acceptance.limits.paths import FabricPaths, fabric_paths
+from railweave.acceptance.limits.queues import queue_thresholds
 from railweave.acceptance.limits.significance import most_below, most_flows
 from railweave.acceptance.measured import measured_value
 from railweave.acceptance.model import HIGHER_IS_WORSE, Metric, MetricLimit, NicPort, PlannedTest, RoundKind, Tool
@@ -25,6 +26,7 @@ from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent, load_intent_text
 
 INTENTS = Path(__file__).resolve().parents[3] / "intent"
+LOSSY_PLANES = INTENTS.parent / "tests" / "golden" / "sonic_config" / "intents" / "lossy-planes.yml"
 NAMES = ("pod-32", "lab-4", "lab-pods", "lab-ipv6", "generations", "mixed-nodes")
 SHARES = LimitShares()
 
@@ -160,9 +162,23 @@ def test_most_flows_bounds_the_poisson_tail(mean: float) -> None:
 def test_an_incast_passes_kmin_and_stays_below_the_pause(pod_32: FabricPaths) -> None:
     for device in ("pod1-leaf1", "pod1-spine1"):
         incast = incast_senders(pod_32, device, 400)
-        assert incast.pause_bytes is not None
-        assert 2 * incast.marking_bytes <= incast.burst_bytes <= incast.pause_bytes
+        assert incast.most_bytes is not None
+        assert 2 * incast.marking_bytes <= incast.burst_bytes <= incast.most_bytes
         assert incast.burst_bytes == (incast.senders - 1) * 400_000
+
+
+def test_an_incast_of_lossy_rdma_passes_kmin_and_stays_below_the_drop() -> None:
+    fabric = design(load_intent(LOSSY_PLANES), CATALOG).fabric
+    assert fabric is not None
+    paths = fabric_paths(fabric)
+    spine = incast_senders(paths, "mix-spine1", 400)
+    thresholds = queue_thresholds(paths, "mix-spine1", 400)
+    assert thresholds.pause is None
+    assert spine.most_bytes == thresholds.drop_bytes
+    assert spine.most_bytes is not None
+    assert 2 * spine.marking_bytes <= spine.burst_bytes <= spine.most_bytes
+    # SONiC ships no buffers for these leaves.
+    assert incast_senders(paths, "mix-leaf1", 400).most_bytes is None
 
 
 def test_a_lower_bound_of_latency_grows_with_cables_and_message(pod_32: FabricPaths) -> None:

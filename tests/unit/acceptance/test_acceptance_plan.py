@@ -25,6 +25,7 @@ from railweave.report.acceptance_plan import plan_summary_view
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(__file__).parent / "golden"
 POD, LAB = ROOT / "intent/pod-32.yml", ROOT / "intent/lab-4.yml"
+LOSSY_PLANES = ROOT / "tests/golden/sonic_config/intents/lossy-planes.yml"
 
 
 def plan_of(
@@ -44,6 +45,12 @@ def test_the_plan_of_a_small_fabric(tmp_path: Path) -> None:
         golden.parent.mkdir(exist_ok=True)
         golden.write_text(written)
     assert written == golden.read_text()
+
+
+def test_lossy_rdma_is_marked_and_not_lossless(tmp_path: Path) -> None:
+    roce, cnp, best_effort = plan_of(LOSSY_PLANES, tmp_path).classes
+    assert (roce.ecn, roce.lossless) == (True, False)
+    assert (cnp.ecn, best_effort.ecn) == (False, False)
 
 
 def test_all_links_of_a_pod_are_loaded_within_the_stated_time(tmp_path: Path) -> None:

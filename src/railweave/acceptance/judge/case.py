@@ -42,12 +42,15 @@ class Case:
 
     @cached_property
     def surpluses(self) -> Mapping[tuple[str, str], int]:
-        """Return the bytes that a switch received beyond those it sent, unexplained, by round and switch."""
+        """Return the bytes that a switch received beyond those it sent, unexplained, by round and switch.
+
+        Trimmed packets leave shorter than they came, so lossy RDMA has no surplus above 0.
+        """
         surpluses: dict[tuple[str, str], int] = {}
         for counts in self.rounds():
             for device in self.index.devices:
                 surplus = inner_surplus(self.index, counts, device, self.unequal)
-                if surplus:
+                if surplus and not (self.is_lossy and surplus > 0):
                     surpluses[counts.round, device] = surplus
         return surpluses
 
@@ -85,6 +88,12 @@ class Case:
     def lossless_queues(self) -> frozenset[int]:
         """Return the queues, and so the priorities, of lossless classes."""
         return frozenset(planned.queue for planned in self.index.plan.classes if planned.lossless)
+
+    @cached_property
+    def is_lossy(self) -> bool:
+        """Tell whether the RDMA that is tested does without PFC: switches may drop it, or trim it."""
+        rdma = [planned for planned in self.index.plan.classes if planned.role == "rdma"]
+        return bool(rdma) and not any(planned.lossless for planned in rdma)
 
     @cached_property
     def crossings(self) -> Mapping[NicPort, list[PlannedTest]]:

@@ -33,6 +33,9 @@ def stray_traffic(case: Case) -> tuple[StrayTraffic, ...]:
     queues = {planned.queue for planned in case.index.plan.classes if planned.role == "rdma"}
     if not queues:
         return ()
+    if case.is_lossy:
+        # What is left of trimmed packets takes the queue of notifications.
+        queues |= {planned.queue for planned in case.index.plan.classes if planned.role == "cnp"}
     strays: list[StrayTraffic] = []
     for counts in case.rounds():
         for link in case.index.host_link.values():

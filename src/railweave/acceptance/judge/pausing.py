@@ -45,7 +45,8 @@ def drop_symptoms(case: Case) -> Iterator[Symptom]:
         message = f"{device} dropped {packets:,} packets of lossless classes"
         culprit = _dropping_culprit(case, device, drops)
         yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
-    yield from _nic_symptoms(case)
+    if not case.is_lossy:
+        yield from _nic_symptoms(case)
     yield from _frame_symptoms(case)
 
 

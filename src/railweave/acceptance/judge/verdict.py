@@ -168,6 +168,8 @@ def _disturbed_remark(name: str, reason: str) -> Diagnostic:
 def _state(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally]) -> RuleStatus:
     if rule.code == JOB_RULE and case.job is None:
         return RuleStatus(rule.code, RuleState.NOT_PLANNED, "no job.json says what a job reached")
+    if CounterMeaning.PFC_SENT in rule.needs and not case.lossless_queues:
+        return RuleStatus(rule.code, RuleState.NOT_PLANNED, "no class of the plan is lossless")
     rounds = [planned.id for planned in case.index.plan.rounds if planned.kind in rule.kinds and planned.tests]
     if not rounds:
         return RuleStatus(rule.code, RuleState.NOT_PLANNED, "the plan has no round that it looks at")

@@ -1,7 +1,8 @@
-"""Incasts have enough senders that a queue marks, and not so many that it must pause.
+"""Incasts have enough senders that a queue marks, and not so many that it must pause or drop.
 
     burst = (senders - 1) * speed * 8 us, what they send beyond the rate of the port before a notification arrives
     2 * Kmin <= burst <= senders * T, where PFC pauses each of that many ports at T bytes
+    2 * Kmin <= burst <= D for lossy RDMA, whose queue drops at D bytes
     expect of a sender = payload of min(sender_gbps, receiver_gbps / senders); fail = 0.45 * expect
 
 What an incast shows is in the counters of its queue: marks, and pauses. A sender fails only if it is starved, because
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, Inputs, LimitShares, NicPair, PairLimits, lower_limit
 from railweave.acceptance.limits.paths import FabricPaths
-from railweave.acceptance.limits.queues import queue_thresholds
+from railweave.acceptance.limits.queues import QueueThresholds, queue_thresholds
 from railweave.acceptance.model import Metric
 from railweave.qos.marking import bandwidth_delay_bytes
 
@@ -33,24 +34,32 @@ class IncastSenders(NamedTuple):
     marking_bytes: int
     # What the senders send beyond the port's rate before the first notification reaches them.
     burst_bytes: int
-    # PFC pauses the senders from here on; None if the buffer is unknown.
-    pause_bytes: int | None
+    # From here on PFC pauses the senders, or the queue of lossy RDMA drops; None if the buffer is unknown.
+    most_bytes: int | None
 
 
 def incast_senders(paths: FabricPaths, device: str, speed_gbps: int) -> IncastSenders:
     """Return the senders of an incast to a port of ``speed_gbps`` of a switch, each at that speed.
 
-    They are the fewest whose burst is twice Kmin, or fewer if that reached the depth at which PFC pauses.
+    They are the fewest whose burst is twice Kmin, or fewer if that reached the depth at which PFC pauses or a lossy
+    queue drops.
     """
-    marking, pause = queue_thresholds(paths, device, speed_gbps)
+    thresholds = queue_thresholds(paths, device, speed_gbps)
+    marking = thresholds.marking
     product_bytes = bandwidth_delay_bytes(speed_gbps)
     senders = max(_LEAST, 1 + ceil(_BURST_TO_KMIN * marking.minimum_bytes / product_bytes))
-    if pause is None:
-        return IncastSenders(senders, marking.minimum_bytes, (senders - 1) * product_bytes, None)
-    while senders > _LEAST and (senders - 1) * product_bytes > senders * pause.congested_bytes(senders):
+    most_bytes = _most_bytes(thresholds, senders)
+    while senders > _LEAST and most_bytes is not None and (senders - 1) * product_bytes > most_bytes:
         senders -= 1
-    pause_bytes = senders * pause.congested_bytes(senders)
-    return IncastSenders(senders, marking.minimum_bytes, (senders - 1) * product_bytes, pause_bytes)
+        most_bytes = _most_bytes(thresholds, senders)
+    return IncastSenders(senders, marking.minimum_bytes, (senders - 1) * product_bytes, most_bytes)
+
+
+def _most_bytes(thresholds: QueueThresholds, senders: int) -> int | None:
+    """Return the bytes from which on ``senders`` to one port are paused or lose packets."""
+    if thresholds.pause is None:
+        return thresholds.drop_bytes
+    return senders * thresholds.pause.congested_bytes(senders)
 
 
 def incast_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares) -> tuple[PairLimits, ...]:
