@@ -161,14 +161,26 @@ def _access(live: LiveFabric, hosts: Sequence[Host], *, idle: bool) -> HostAcces
     target = live.target
     access = node_access(live.designed.fabric.name, target)
     if access is None:
-        message = f"target {target.name} does not say how to reach the GPU nodes"
-        fix = "add `hosts:` to it; see inventory/production.example.yml"
-        raise RefusedError([error("RW806", message, Where(f"inventory/{target.name}.yml"), fix=fix)])
+        raise RefusedError([_no_access(live)])
     if target.source is Source.ADDRESSES and not access.hooks.drain and not access.hooks.drained and not idle:
         message = f"nothing says that no job uses {first_few([host.name for host in hosts], 3)}"
         fix = "add `hosts.hooks` with `drain` or `drained` to the target, or give --idle if you have drained the nodes"
         raise RefusedError([error("RW963", message, Where(f"inventory/{target.name}.yml"), fix=fix)])
     return with_secrets(access, target)
+
+
+def _no_access(live: LiveFabric) -> Diagnostic:
+    """Return that nothing says how the nodes are reached, and what to do for it."""
+    target = live.target
+    if target.source is not Source.SIM:
+        message = f"target {target.name} does not say how to reach the GPU nodes"
+        fix = "add `hosts:` to it; see inventory/production.example.yml"
+        return error("RW806", message, Where(f"inventory/{target.name}.yml"), fix=fix)
+    start = f"run `{command_line('sim', 'up')}` as root on Linux"
+    fix = f"{start}, after `{command_line('sim', 'down')}` if the simulator was started without root"
+    if not live.designed.fabric.policies.hosts.manage:
+        fix = f"write `hosts: {{manage: true}}` into the intent and {start}"
+    return error("RW806", f"the simulator of {live.designed.fabric.name} runs without GPU nodes", fix=fix)
 
 
 def _refuse_earlier_run(runner: AcceptanceRunner, request: RunRequest, *, resume: bool) -> None:

@@ -46,6 +46,22 @@ def test_a_target_that_does_not_reach_nodes_is_refused() -> None:
     assert refusal(target, idle=True) == ("RW806", "target production does not say how to reach the GPU nodes")
 
 
+def test_a_simulator_without_nodes_is_refused_with_what_starts_it_with_nodes() -> None:
+    fixes = {}
+    for manage in (True, False):
+        policies = SimpleNamespace(hosts=SimpleNamespace(manage=manage))
+        fabric = SimpleNamespace(name="pod", policies=policies)
+        simulated: Any = SimpleNamespace(designed=SimpleNamespace(fabric=fabric), target=Target("sim", Source.SIM))
+        diagnostic = acceptance_runs._no_access(simulated)
+        assert (diagnostic.code, diagnostic.message) == ("RW806", "the simulator of pod runs without GPU nodes")
+        fixes[manage] = diagnostic.fix
+    start = "run `railweave sim up` as root on Linux"
+    assert fixes == {
+        True: f"{start}, after `railweave sim down` if the simulator was started without root",
+        False: f"write `hosts: {{manage: true}}` into the intent and {start}",
+    }
+
+
 def test_each_check_that_fails_is_shown_and_nothing_runs() -> None:
     passed = VerifyCheck("leaf1", CheckKind.MTU, "Ethernet0", "9100", "9100", ok=True)
     failed = VerifyCheck("leaf1", CheckKind.BGP, "10.0.0.1", "established", "idle", ok=False)
