@@ -125,7 +125,12 @@ class Watch:
         self._without_address.clear()
         self._removed.clear()
         now = read_rails()
-        for name in self.down & self.rails.keys() & now.keys():
+        for name in self.down & now.keys():
+            if name not in self.rails:
+                # Configured anew, from nothing: how it is once it is up is what it will have.
+                if now[name].is_up:
+                    self.down.discard(name)
+                continue
             is_new = now[name].index != self.rails[name].index
             if not now[name].is_up and not is_new:
                 continue

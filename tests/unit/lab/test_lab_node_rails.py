@@ -87,3 +87,19 @@ def test_an_interface_that_is_configured_anew_is_left_alone(
     monkeypatch.setattr(rails, "succeeds", run)
     watch.look()
     assert len(ran) == restored
+
+
+def test_what_is_configured_anew_is_kept_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = {"rail0": BEFORE}
+    monkeypatch.setattr(rails, "read_rails", lambda: dict(state))
+    watch = Watch()
+    state["rail0"] = replace(BEFORE, is_up=False, addresses=(), routes=())
+    watch.hear([UNADDRESSED])
+    watch.look()
+    # The kernel's events of one command may come in two bursts.
+    watch.hear([DOWN])
+    watch.look()
+    state["rail0"] = BEFORE
+    watch.look()
+    assert watch.rails == {"rail0": BEFORE}
+    assert watch.down == set()
