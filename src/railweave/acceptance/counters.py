@@ -92,15 +92,15 @@ class RowDeltas(Mapping[str, CounterDelta]):
 
 
 class CounterFile(NamedTuple):
-    """A reading of one device; rows of ``tables`` may hold values that are no counters (`integers_of`)."""
+    """A reading of one device: the counters of each row by table; None for a row that is not an object."""
 
     at: float
     boot: str
-    tables: dict[str, dict[str, Any]]
+    tables: dict[str, dict[str, dict[str, int] | None]]
 
 
-def read_counter_file(data: bytes) -> CounterFile | str:
-    """Return the counters in a file, or a sentence why it has none."""
+def read_counter_file(data: bytes, earlier: CounterFile | None = None) -> CounterFile | str:
+    """Return the counters in a file, or a sentence why it has none; rows equal to those of ``earlier`` are shared."""
     try:
         document = orjson.loads(data)
     except ValueError:
@@ -112,10 +112,21 @@ def read_counter_file(data: bytes) -> CounterFile | str:
     at = document.get("at")
     if not isinstance(at, int | float) or isinstance(at, bool):
         return "does not say when it was read: `at` must be Unix seconds"
-    tables = {table: document[table] for table in TABLES if isinstance(document.get(table), dict)}
+    tables = {}
+    for table in TABLES:
+        if isinstance(document.get(table), dict):
+            earlier_rows = earlier.tables.get(table, {}) if earlier is not None else {}
+            tables[table] = {name: _checked(row, earlier_rows.get(name)) for name, row in document[table].items()}
     if not tables:
         return "has no counters: none of `ports`, `queues`, `groups`, `nics` is in it"
     return CounterFile(float(at), str(document.get("boot", "")), tables)
+
+
+def _checked(row: Any, earlier: dict[str, int] | None) -> dict[str, int] | None:
+    """Return the counters of a row. Most rows of queues and groups never change, and such a row is checked once."""
+    if earlier is not None and row == earlier:
+        return earlier
+    return integers_of(row)
 
 
 def integers_of(row: Any) -> dict[str, int] | None:
@@ -143,18 +154,37 @@ def read_counters(root: Path, plan: AcceptancePlan, rounds: Collection[str] | No
     ``unread`` with the reason. Errors among the diagnostics keep rules from being judged.
     """
     expected = [device.name for device in plan.devices] + [node.name for node in plan.nodes]
+    last: dict[str, _ReadFile] = {}
     for planned in plan.rounds:
         folder = root / "counters" / planned.id
         if (rounds is None or planned.id in rounds) and folder.is_dir():
-            yield _RoundReading(folder, planned.id).read(expected)
+            yield _RoundReading(folder, planned.id, last).read(expected)
+
+
+class _ReadFile(NamedTuple):
+    """The bytes of a file, and what they say or why they say nothing."""
+
+    content: bytes
+    reading: CounterFile | str
+
+    @property
+    def counters(self) -> CounterFile | None:
+        """Return the reading if it has any."""
+        if isinstance(self.reading, str):
+            return None
+        return self.reading
 
 
 class _RoundReading:
-    """Reads the two folders of a round; what is wrong is collected in ``diagnostics``."""
+    """Reads the two folders of a round; what is wrong is collected in ``diagnostics``.
 
-    def __init__(self, folder: Path, round_id: str) -> None:
+    ``last`` has the files after the round before by device, and is given those after this round.
+    """
+
+    def __init__(self, folder: Path, round_id: str, last: dict[str, _ReadFile]) -> None:
         self.folder = folder
         self.round_id = round_id
+        self.last = last
         self.diagnostics: list[Diagnostic] = []
         self.deltas: dict[CounterRow, Mapping[str, CounterDelta]] = {}
 
@@ -168,8 +198,10 @@ class _RoundReading:
             names = os.listdir(part) if os.path.isdir(part) else []
             present.update(name.removesuffix(".json") for name in names if name.endswith(".json"))
         for device in sorted({*expected, *present}):
-            before = self._file("before", device)
-            after = self._file("after", device)
+            file_before = self._file("before", device, self.last.get(device))
+            self.last[device] = self._file("after", device, file_before)
+            before = file_before.reading
+            after = self.last[device].reading
             if isinstance(before, str) or isinstance(after, str):
                 unread[device] = "; ".join(text for text in (before, after) if isinstance(text, str))
                 continue
@@ -181,16 +213,24 @@ class _RoundReading:
             self._report_unread(unread)
         return RoundCounters(self.round_id, self.deltas, seconds, unread, tuple(self.diagnostics))
 
-    def _file(self, when: str, device: str) -> CounterFile | str:
+    def _file(self, when: str, device: str, earlier: _ReadFile | None) -> _ReadFile:
+        name = f"{when}/{device}.json"
         try:
             # Without a buffer, and without pathlib: a run of 4,096 nodes has a hundred thousand files.
-            with open(f"{self.folder}/{when}/{device}.json", "rb", buffering=0) as file:
-                reading = read_counter_file(file.readall())
+            with open(f"{self.folder}/{name}", "rb", buffering=0) as file:
+                content = file.readall()
         except OSError as fault:
-            return f"{when}/{device}.json cannot be read: {fault.strerror}"
+            return _ReadFile(b"", f"{name} cannot be read: {fault.strerror}")
+        counters = None
+        if earlier is not None:
+            counters = earlier.counters
+            # `acceptance run` reads a device once between two rounds, and stores the reading for both.
+            if counters is not None and earlier.content == content:
+                return earlier
+        reading = read_counter_file(content, counters)
         if isinstance(reading, str):
-            return f"{when}/{device}.json {reading}"
-        return reading
+            return _ReadFile(content, f"{name} {reading}")
+        return _ReadFile(content, reading)
 
     def _compare(self, device: str, before: CounterFile, after: CounterFile) -> None:
         booted = before.boot != after.boot
@@ -263,15 +303,14 @@ class _RoundReading:
         self.diagnostics.append(error(code, message, where, devices=(device,), fix=fix))
 
 
-def _row_deltas(row: Any, later: Any, *, booted: bool) -> RowDeltas | None:
+def _row_deltas(before: dict[str, int] | None, after: dict[str, int] | None, *, booted: bool) -> RowDeltas | None:
     """Return the deltas between two readings of a row; None if the later one lacks it."""
-    after = integers_of(later)
     if after is None:
         return None
-    # Most rows of queues and groups never change, and such a row is checked once.
-    if row == later and not booted:
+    if before is after and not booted:
         return RowDeltas(after, after, grew=True)
-    before = integers_of(row) or {}
+    if before is None:
+        before = {}
     grew = before.keys() == after.keys() and all(map(ge, map(after.__getitem__, before), before.values()))
     return RowDeltas(before, after, restarted=booted, grew=grew and not booted)
 

@@ -1,6 +1,7 @@
 """Counters before and after a round: what grew, wrapped, restarted, went backwards or is missing."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,10 @@ PLAN = AcceptancePlan(
 )
 
 
-def write(root: Path, when: str, device: str, at: float = 100.0, boot: str = "1", **tables: Any) -> None:
-    path = root / "counters" / "r001" / when / f"{device}.json"
+def write(
+    root: Path, when: str, device: str, at: float = 100.0, boot: str = "1", round_id: str = "r001", **tables: Any
+) -> None:
+    path = root / "counters" / round_id / when / f"{device}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"version": 1, "device": device, "at": at, "boot": boot, **tables}))
 
@@ -113,6 +116,19 @@ def test_counters_of_a_round_are_read_by_device_table_and_row(tmp_path: Path) ->
     assert counters.deltas[CounterRow("gpu1", "nics", "rail0")]["tx_bytes_phy"].grown == 4
     assert counters.seconds == {"leaf1": 30.0, "gpu1": 29.0}
     assert counters.unread == {}
+
+
+def test_a_reading_between_two_rounds_is_parsed_once_for_both(tmp_path: Path) -> None:
+    rounds = tuple(AcceptanceRound(name, RoundKind.LOADED, 30, ()) for name in ("r001", "r002"))
+    readings = (("r001", "before", 5), ("r001", "after", 30), ("r002", "before", 30), ("r002", "after", 90))
+    for round_id, when, octets in readings:
+        write(tmp_path, when, "leaf1", octets, round_id=round_id, ports={"Ethernet0": {OCTETS: octets}})
+    row = CounterRow("leaf1", "ports", "Ethernet0")
+    first, second = (counters.deltas[row] for counters in read_counters(tmp_path, replace(PLAN, rounds=rounds)))
+    assert [first[OCTETS].grown, second[OCTETS].grown] == [25, 60]
+    assert isinstance(first, RowDeltas)
+    assert isinstance(second, RowDeltas)
+    assert first.after is second.before
 
 
 def test_a_value_that_is_no_counter_is_missing_and_not_zero() -> None:
