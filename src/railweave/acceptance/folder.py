@@ -127,8 +127,10 @@ class _FolderReader:
             names = []
         files: dict[str, list[str]] = {}
         for name in names:
+            if name.endswith(_META):
+                continue
             match = _SUFFIXES.fullmatch(name)
-            if match is not None and not name.endswith(_META):
+            if match is not None:
                 files.setdefault(match[1], []).append(f"{folder}/{name}")
         members = {member.node for member in (test.sender, test.receiver, *test.group) if member is not None}
         kept = []

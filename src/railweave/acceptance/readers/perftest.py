@@ -7,6 +7,7 @@ tables have the names of its JSON here.
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from statistics import mean
 from typing import NamedTuple
 
@@ -159,6 +160,9 @@ def _settings(settings: Mapping[str, object], title: str) -> tuple[dict[str, Sca
     return values, remarks
 
 
+# Headers that are remembered: all files of a run have a few.
+_ALIKE = 1_000
+
 _NO_TAIL = "the tail is not measured in duration mode: use iterations"
 
 # --- tables ---
@@ -232,7 +236,7 @@ def _tables(text: str) -> list[_Table]:
     tables = []
     for part in text.split("#bytes")[1:]:
         header, _, body = part.partition("\n")
-        names = [_COLUMNS.get(name, name) for name in ("#bytes", *_COLUMN.findall(header))]
+        names = _column_names(header)
         table = _Table([], "Gb/s" if "Gb/sec" in header else "MiB/s", is_cut=False)
         for line in body.splitlines(keepends=True):
             cells = line.split()
@@ -247,6 +251,11 @@ def _tables(text: str) -> list[_Table]:
         if table.rows or table.is_cut:
             tables.append(table)
     return tables
+
+
+@lru_cache(maxsize=_ALIKE)
+def _column_names(header: str) -> tuple[str, ...]:
+    return tuple(_COLUMNS.get(name, name) for name in ("#bytes", *_COLUMN.findall(header)))
 
 
 def _read_host(text: str) -> ToolReading:
@@ -305,8 +314,10 @@ def _read_rows(table: _Table, values: dict[str, Scalar], remarks: list[str], *, 
 
 def _context(text: str, titles: Sequence[str]) -> tuple[dict[str, Scalar], list[str]]:
     matches = {name: pattern.search(text) for name, pattern in _SETTINGS.items()}
-    settings = {name: match[1].removesuffix("[B]") for name, match in matches.items() if match}
-    values, remarks = _settings(settings, "".join(titles))
+    settings = tuple((name, match[1].removesuffix("[B]")) for name, match in matches.items() if match)
+    stated, doubts = _text_settings(settings, "".join(titles))
+    values = dict(stated)
+    remarks = list(doubts)
     if "Waiting for client to connect" in text:
         values["side"] = "server"
     completion = _COMPLETION.search(text)
@@ -319,6 +330,11 @@ def _context(text: str, titles: Sequence[str]) -> tuple[dict[str, Scalar], list[
     if warnings:
         values["warnings"] = len(warnings)
     return values, [*remarks, *warnings[:5], *lines_with(text, *_FAULTS)[:5]]
+
+
+@lru_cache(maxsize=_ALIKE)
+def _text_settings(settings: tuple[tuple[str, str], ...], title: str) -> tuple[Mapping[str, Scalar], Sequence[str]]:
+    return _settings(dict(settings), title)
 
 
 def _answer_without_row(text: str) -> Answer:

@@ -62,8 +62,9 @@ def read_tool_output(data: bytes, name: str = "") -> ToolReading:
         if reading is not None:
             return reading
     readers = [reader for reader in TEXT_READERS if reader.matches(text)]
-    contained = {part for reader in readers for part in _CONTAINED.get(reader.format, ())}
-    readers = [reader for reader in readers if reader.format not in contained]
+    if len(readers) > 1:
+        contained = {part for reader in readers for part in _CONTAINED.get(reader.format, ())}
+        readers = [reader for reader in readers if reader.format not in contained]
     if len(readers) > 1:
         formats = ", ".join(reader.format for reader in readers)
         return ToolReading(formats, Answer.AMBIGUOUS, {}, (f"output of several programs in one file: {formats}",))
