@@ -21,8 +21,8 @@ class NicPath(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """A switch on the path of one class. ``headroom``, ``marking`` and ``pause_bytes`` are None for lossy classes and
-    for switches whose buffer is unknown."""
+    """A switch on the path of one class. ``headroom`` and ``pause_bytes`` are None for lossy classes, ``marking`` for
+    those that do not mark, all three for switches whose buffer is unknown."""
 
     switch: Switch
     # Priority group at ingress.
@@ -60,14 +60,17 @@ def hops(
     result = []
     for switch, ingress, egress in zip(path.switches, path.links[:-1], path.links[1:], strict=True):
         hop = Hop(switch, group, None, queue, None, None)
-        if traffic_class.lossless and switch.name in buffers_of:
+        if traffic_class.marks and switch.name in buffers_of:
             hop = _with_buffers(hop, buffers_of[switch.name], ingress, egress)
+        if not traffic_class.lossless:
+            # The headroom and pauses of a switch are those of its lossless groups.
+            hop = hop._replace(headroom=None, pause_bytes=None)
         result.append(hop)
     return tuple(result)
 
 
 def _with_buffers(hop: Hop, buffers: SwitchBuffers, ingress: Link, egress: Link) -> Hop:
-    """Return the hop of a lossless class with the numbers of the switch's buffers."""
+    """Return the hop of a class that marks with the numbers of the switch's buffers."""
     headroom = next((room for room in buffers.headroom if _is_for(room, ingress)), None)
     marking = None
     for queue_marking in buffers.marking:

@@ -50,6 +50,16 @@ def test_overrides_that_check_refuses_do_not_keep_a_fabric_from_being_sized(tmp_
     assert api.size(pod).leaves == 2
 
 
+def test_buffers_of_lossy_rdma_are_sized_with_their_marking_and_no_pauses() -> None:
+    lossy = PROJECT / "tests" / "golden" / "sonic_config" / "intents" / "lossy-planes.yml"
+    (spines,) = api.size(api.open_project(lossy)).buffers
+    assert spines.devices[0] == "mix-spine1"
+    assert (spines.headroom, spines.pause_bytes) == ((), {})
+    (roce,) = spines.marking
+    assert roce.traffic_class == "roce"
+    assert 0 < roce.minimum_bytes < roce.maximum_bytes
+
+
 def test_the_buffers_of_the_reference_fabric_are_sized_with_their_thresholds() -> None:
     leaves, spines = api.size(api.open_project(PROJECT / "intent" / "pod-32.yml")).buffers
     assert spines.devices == ("pod1-spine1", "pod1-spine2", "pod1-spine3", "pod1-spine4")
