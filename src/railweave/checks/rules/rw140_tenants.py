@@ -94,7 +94,7 @@ def _unknown_tenants(tenant: Tenant, path: str, names: list[str]) -> Iterator[Br
         if other == tenant.name:
             yield Breach(place, f"tenant `{other}` reaches itself", "leave it out: its nodes reach each other anyway")
         elif other not in names:
-            choices = either([f"`{name}`" for name in names if name != tenant.name])
+            choices = either([f"`{name}`" for name in dict.fromkeys(names) if name != tenant.name])
             fix = f"{suggestion(other, names)}write {choices or 'the name of another tenant'}"
             yield Breach(place, f"tenant `{tenant.name}` reaches `{other}`, which is no tenant", fix)
 
