@@ -66,7 +66,7 @@ def _marking(fabric: Fabric, plan: BufferPlan, speeds_gbps: list[int]) -> tuple[
     for traffic_class in fabric.policies.classes:
         if not traffic_class.marks:
             continue
-        depths = {}
+        depths: dict[str, int] = {}
         if traffic_class.lossless:
             depths = _pause_bytes(plan)
         for speed in speeds_gbps:
