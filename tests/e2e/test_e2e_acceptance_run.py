@@ -87,6 +87,7 @@ def test_settings_that_differ_are_refused_a_healthy_fabric_is_accepted_and_a_los
     rounds = [line["round"] for line in acceptance.journal() if line["event"] == "after"]
     assert len(set(rounds)) == result["rounds"]
     assert acceptance.left_running() == ""
+    assert acceptance.on_node("gpu1", "ls -d /var/lib/railweave-acceptance") == ""
     # Nothing is left to do, and nothing is done twice.
     assert acceptance.run("--resume")["not_run"] == []
     assert [line["round"] for line in acceptance.journal() if line["event"] == "after"] == rounds

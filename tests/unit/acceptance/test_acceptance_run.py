@@ -86,10 +86,11 @@ def cluster(plan: AcceptancePlan, tmp_path: Path) -> Cluster:
     return Cluster(plan, tmp_path / "acceptance")
 
 
-def test_a_run_stores_outputs_and_counters_of_each_round_with_three_tasks_a_node(cluster: Cluster) -> None:
+def test_a_run_stores_outputs_and_counters_of_each_round_with_four_tasks_a_node(cluster: Cluster) -> None:
     summary = cluster.run()
     assert (summary.ok, summary.rounds, summary.tests, summary.not_run) == (True, ROUNDS, ROUNDS, {})
-    assert cluster.nodes.asked == [("prepare", 2), ("start", 2), ("fetch", 2)]
+    assert cluster.nodes.asked == [("prepare", 2), ("start", 2), ("fetch", 2), ("stop", 2)]
+    assert cluster.nodes.works == {"gpu1": {}, "gpu2": {}}
     assert [name for name in cluster.files() if "r000" in name] == [
         "results/r000-0000/gpu1.meta.json",
         "results/r000-0000/gpu1.txt",
@@ -232,7 +233,7 @@ def test_a_node_that_reboots_in_a_round_is_named_and_the_rounds_before_are_kept(
 def test_a_session_that_is_lost_once_is_opened_again(cluster: Cluster) -> None:
     cluster.nodes.lost["fetch"] = ["gpu1"]
     assert cluster.run().ok
-    assert cluster.nodes.asked[-2:] == [("fetch", 2), ("fetch", 1)]
+    assert cluster.nodes.asked[-3:] == [("fetch", 2), ("fetch", 1), ("stop", 2)]
 
 
 def test_rounds_around_a_late_answer_are_repeated_with_more_time(cluster: Cluster) -> None:
@@ -353,7 +354,7 @@ def test_a_node_that_did_not_start_a_block_is_named_and_its_rounds_are_repeated(
     assert summary.ok
     assert summary.problems == {"gpu2": "no route to host"}
     assert set(summary.repeated.values()) == {"gpu2: no route to host"}
-    assert [part for part, _ in cluster.nodes.asked] == ["prepare", "start", "fetch", "start", "fetch"]
+    assert [part for part, _ in cluster.nodes.asked] == ["prepare", "start", "fetch", "start", "fetch", "stop"]
 
 
 def test_blocks_are_two_at_most_and_at_least_twenty_minutes(plan: AcceptancePlan) -> None:

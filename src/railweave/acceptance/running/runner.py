@@ -5,6 +5,7 @@ rounds count; the next run fetches their results and carries out the rest.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,7 @@ from railweave.acceptance.running.request import RunRequest, RunSummary, WallClo
 from railweave.acceptance.running.results import ResultsFolder
 from railweave.acceptance.running.timely import TimelySwitches
 from railweave.acceptance.running.timing import Pace, RoundTimes, pace_of, round_times, split_rounds
+from railweave.errors import RailweaveError
 from railweave.wording import counted
 
 # What Ansible takes to start a block beyond what it took to prepare the nodes.
@@ -66,6 +68,8 @@ class AcceptanceRunner:
         self.files = ResultsFolder(self.request.folder)
         self.journal = AcceptanceJournal(self.request.folder, self.clock.now)
         self.progress = progress_of(self.journal.lines())
+        # The nodes need not keep the blocks that earlier runs stored, and remove them when they are prepared.
+        self.stored_before = frozenset(self.progress.stored)
         self.interfaces = interfaces_of(plan)
         self.prepared: Mapping[str, NodeAnswer] = {}
         # Nodes that take no part, and tests that cannot run, with the reason.
@@ -137,6 +141,7 @@ class AcceptanceRunner:
                 self.timely.read_all_again()
                 for rounds in split_rounds(repeated, self.pace):
                     self._block(rounds)
+            self._clear_nodes()
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -363,6 +368,14 @@ class AcceptanceRunner:
         answers = self.nodes.ask("stop", {node: self._request(node) for node in nodes})
         for block in self.progress.unfetched:
             self._keep(block, answers)
+
+    def _clear_nodes(self) -> None:
+        """Let the nodes remove the results that are stored here; what one of them keeps, the next run removes."""
+        if self.progress.stored.keys() == self.stored_before:
+            return
+        nodes = [node for node in self.request.nodes if node not in self.unusable]
+        with suppress(RailweaveError):
+            self.nodes.ask("stop", {node: self._request(node) for node in nodes})
 
     # The journal
 

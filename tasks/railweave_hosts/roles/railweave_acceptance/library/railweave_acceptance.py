@@ -104,6 +104,9 @@ class Node:
             self.start()
         elif part == "stop":
             self.remove(f"{self.folder}/reserve")
+            with contextlib.suppress(OSError):
+                # It stays while it holds results that nobody has fetched.
+                os.rmdir(self.folder)
         return answer
 
     # What an earlier run left
