@@ -26,8 +26,6 @@ from railweave.acceptance.model import (
     PlannedDevice,
     PlannedNode,
     PlannedTest,
-    RoundKind,
-    Tool,
 )
 from railweave.codec import InvalidTextError, InvalidValueError, Place, as_json, load_text, position, read_text
 from railweave.diagnostics import Where, error
@@ -64,20 +62,6 @@ class ReadPlan(NamedTuple):
 
     plan: AcceptancePlan
     sha256: str
-
-
-class _TestRow(NamedTuple):
-    """The fields of a test but its words and limits, which many tests share."""
-
-    id: str
-    round: str
-    kind: RoundKind
-    tool: Tool
-    sender: NicPort
-    receiver: NicPort | None
-    group: tuple[NicPort, ...]
-    queue_pairs: int
-    message_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,13 +271,13 @@ def _plan(document: Mapping[str, Any]) -> AcceptancePlan:
 def _read_tests(document: Mapping[str, Any]) -> Iterator[PlannedTest]:
     """Yield the tests; equal limits are one object, and so are equal words, which would else need a gigabyte."""
     limits_of: dict[bytes, tuple[MetricLimit, ...]] = {}
-    rows: Iterable[_TestRow] = _read_rows("tests", tuple[_TestRow, ...], document)
+    rows: Iterable[PlannedTest] = _read_rows("tests", tuple[PlannedTest, ...], document)
     for index, (row, value) in enumerate(zip(rows, document["tests"], strict=True)):
         written = orjson.dumps(value.get("limits"))
         if written not in limits_of:
             limits_of[written] = _read(tuple[MetricLimit, ...], value.get("limits"), ("tests", index, "limits"))
         argv = _read_argv(value.get("argv"), ("tests", index, "argv"))
-        yield PlannedTest(**row._asdict(), argv=argv, limits=limits_of[written])
+        yield row._replace(argv=argv, limits=limits_of[written])
 
 
 def _read_argv(value: object, at: Place) -> dict[str, tuple[str, ...]]:
@@ -327,8 +311,8 @@ def _renamed(key: str, value: object, index: int) -> dict[str, Any]:
     if key == "tests":
         if ("to" in row) == ("group" in row):
             raise InvalidValueError((key, index), "expected either `to` or `group`")
-        for apart in ("argv", "limits"):
-            row.pop(apart, None)
+        # Read apart (`_read_tests`).
+        row |= {"argv": {}, "limits": []}
         row.setdefault("to", None)
         row.setdefault("group", [])
     for name, field in _RENAMED.get(key, {}).items():
