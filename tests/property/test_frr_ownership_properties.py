@@ -135,11 +135,16 @@ def test_foreign_lines_are_in_no_delta_and_survive_a_change_and_its_rollback(
 def test_a_line_of_ours_that_is_gone_is_found_among_foreign_ones(data: st.DataObject, switch: str) -> None:
     text = ours("today", switch)
     wanted = parse_frr(text)
-    running, _ = beside(text, data.draw(foreign_lines(router_of(text))))
+    running, foreign = beside(text, data.draw(foreign_lines(router_of(text))))
     plain = [one for one in running.entries if one in wanted.entries and not defined_neighbor(one.line)]
     gone = data.draw(st.sampled_from(plain))
     drifted = with_lines(running, [gone], ())
-    assert moved(drifted, FrrScope(drifted, wanted).beside(wanted)) == {gone}
+    delta = moved(drifted, FrrScope(drifted, wanted).beside(wanted))
+    if gone.line == "no bgp default ipv4-unicast":
+        # Without the line FRR activates every neighbor; that of others stays active when the line comes back.
+        neighbors = {entry.line.split()[1] for entry in foreign if entry.line.startswith("neighbor ")}
+        delta -= {entry for entry in delta if entry.line in {f"neighbor {name} activate" for name in neighbors}}
+    assert delta == {gone}
 
 
 FACTORY = """\
