@@ -156,7 +156,7 @@ def test_the_root_user_of_a_node_touches_nothing_of_the_machine(nodes: Simulated
         forward = "echo 1 > /proc/sys/net/ipv4/ip_forward"
         own = f"hostname x; {forward}; ip link add v type veth; ip rule add from 10.0.0.9 lookup 9"
         nodes.ssh("gpu1", f"{own}; rm -rf /etc; kill -9 -1; touch {machine}", status=1)
-        nodes.ssh("gpu1", "mkdir -p /work /etc && touch /work/x /etc/shadow && reboot; true")
+        nodes.ssh("gpu1", "mkdir -p /srv /etc && touch /srv/x /etc/shadow && reboot; true")
         assert host.poll() is None
         assert of_the_machine() == before
         assert machine.read_text() == "secret\n"

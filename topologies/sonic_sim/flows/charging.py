@@ -169,7 +169,7 @@ class Charges:
         flow = way.flows[0]
         size = ACK_BYTES if flow.kind.transport is Transport.RDMA else ACK_BYTES + 4
         for each in way.flows:
-            # Each flow has its own way back.
+            # Acknowledgments of each flow take a path of their own.
             acks = packets / len(way.flows) / flow.kind.packets_per_ack
             self._cross_back(each, flow.dscp, acks, size)
         if bundle is None or self.congestion is None or flow.kind.transport is not Transport.RDMA:

@@ -33,7 +33,7 @@ class ResultsFolder:
         base = self.folder / "results" / stored.test
         if stored.output:
             suffix = "txt"
-            # nccl-tests and iperf3 print JSON where they are told to.
+            # nccl-tests and iperf3 print JSON with an option for it.
             if stored.output.lstrip().startswith(("{", "[")):
                 suffix = "json"
             self._write(base / f"{node}.{suffix}", stored.output)

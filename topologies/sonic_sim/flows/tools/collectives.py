@@ -293,7 +293,11 @@ def _row(tool: Run, job: Job, size: int, bus_gbytes: float) -> tuple[str, float]
 
 def _time(micros: float) -> str:
     """Return a time with as many decimals as nccl-tests prints."""
-    decimals = 0 if micros >= 10000 else 1 if micros >= 100 else 2
+    decimals = 2
+    if micros >= 10000:
+        decimals = 0
+    elif micros >= 100:
+        decimals = 1
     return f"{micros:.{decimals}f}"
 
 

@@ -211,7 +211,7 @@ class Node:
         return ""
 
     def nic_state(self, nic: str) -> dict[str, Any]:
-        """Return what the kernel tells of a NIC's slot, firmware and GIDs."""
+        """Return the slot, firmware and GIDs of a NIC, as the kernel has them."""
         base = f"/sys/class/net/{nic}/device"
         device = self.rdma_device(nic)
         state: dict[str, Any] = {"rdma": device, "firmware": self.read(f"/sys/class/infiniband/{device}/fw_ver")}
