@@ -91,3 +91,19 @@ def _existing(path: Path | str) -> Path:
     if folder.is_relative_to(Path.cwd()):
         return folder.relative_to(Path.cwd())
     return folder
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line, which ends with a newline, to a private file and sync it; raises OSError.
+
+    A line that a kill cut short does not swallow the new one.
+    """
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, _MODE)
+    try:
+        size = os.fstat(file).st_size
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            line = b"\n" + line
+        os.write(file, line)
+        os.fsync(file)
+    finally:
+        os.close(file)

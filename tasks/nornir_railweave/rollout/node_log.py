@@ -5,7 +5,6 @@ between leaves a word of what it left drained. It lies beside the journals, or w
 of its own: ``FABRIC@TARGET.nodes``. Whoever changes nodes holds that, one at a time.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from nornir_railweave.journals.store import StoreError
 from nornir_railweave.rollout.claim import capacity_held, shared_place
 from railweave.codec import Record, encode
 from railweave.errors import RailweaveError
-from railweave.files import write_private
+from railweave.files import append_line, write_private
 
 DRAINING = "draining"
 RESUMED = "resumed"
@@ -72,7 +71,7 @@ class NodeLog:
                 self._lease.add(data)
                 self._lease.flush()
             else:
-                self._append(data)
+                append_line(self._file, data)
         except (StoreError, OSError) as fault:
             raise RailweaveError(f"the record of drained nodes cannot be written: {fault}") from fault
 
@@ -87,18 +86,6 @@ class NodeLog:
                 write_private(self._file, kept)
         except (StoreError, OSError) as fault:
             raise RailweaveError(f"the record of drained nodes cannot be written: {fault}") from fault
-
-    def _append(self, data: bytes) -> None:
-        file = os.open(self._file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            size = os.fstat(file).st_size
-            # A line that a kill cut short must not swallow the next one.
-            if size and os.pread(file, 1, size - 1) != b"\n":
-                data = b"\n" + data
-            os.write(file, data)
-            os.fsync(file)
-        finally:
-            os.close(file)
 
 
 def _line(step: str, nodes: Sequence[str]) -> bytes:

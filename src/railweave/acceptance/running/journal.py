@@ -5,14 +5,13 @@ fetch are still on the nodes, under the name of their block.
 """
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from railweave.errors import RailweaveError
-from railweave.files import cannot_write
+from railweave.files import append_line, cannot_write
 
 JOURNAL_FILE = "journal.jsonl"
 """The name of the file within the directory of a plan and its results."""
@@ -30,16 +29,7 @@ class AcceptanceJournal:
         """Append a line; raises RailweaveError."""
         data = json.dumps({"at": round(self._now(), 3), "event": event, **members}).encode() + b"\n"
         try:
-            file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                size = os.fstat(file).st_size
-                # A line that a kill cut short must not swallow the next one.
-                if size and os.pread(file, 1, size - 1) != b"\n":
-                    data = b"\n" + data
-                os.write(file, data)
-                os.fsync(file)
-            finally:
-                os.close(file)
+            append_line(self.path, data)
         except OSError as fault:
             raise RailweaveError(cannot_write(self.path, fault)) from fault
 
