@@ -82,7 +82,7 @@ def _asked(pattern: str, start: str) -> bool:
 
 
 def _fixed(pattern: str) -> str:
-    """Return what stands before the first wildcard of a pattern."""
+    """Return the part of a pattern before its first wildcard."""
     return re.split(r"[*?[]", pattern, maxsplit=1)[0]
 
 

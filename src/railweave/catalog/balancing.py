@@ -45,12 +45,14 @@ def balancing_methods() -> Mapping[str, BalancingMethod]:
 
 def balancing_of(asic: Asic) -> tuple[Balancing, ...]:
     """Return every method on a chip, with the first release that has it or the reason why none does."""
-    found = []
+    methods = []
     for name, method in balancing_methods().items():
         release, source = _support(name, asic, method)
-        missing = "" if release else method.missing
-        found.append(Balancing(name, method.title, release, missing, source))
-    return tuple(found)
+        missing = ""
+        if not release:
+            missing = method.missing
+        methods.append(Balancing(name, method.title, release, missing, source))
+    return tuple(methods)
 
 
 def _support(name: str, asic: Asic, method: BalancingMethod) -> tuple[str | None, str]:

@@ -46,9 +46,21 @@ def _link_rows(plan: AcceptancePlan) -> Iterator[tuple[str, ...]]:
 
 def _class_rows(plan: AcceptancePlan) -> Iterator[tuple[str, ...]]:
     for planned in plan.classes:
-        answers = ("yes" if planned.lossless else "no", "yes" if planned.ecn else "no")
         dscp = ", ".join(map(str, planned.dscp)) or "all others"
-        yield cell(planned.name), str(planned.priority), str(planned.queue), *answers, dscp
+        yield (
+            cell(planned.name),
+            str(planned.priority),
+            str(planned.queue),
+            _yes(planned.lossless),
+            _yes(planned.ecn),
+            dscp,
+        )
+
+
+def _yes(is_so: bool) -> str:
+    if is_so:
+        return "yes"
+    return "no"
 
 
 def repeatability_section(judged: AcceptanceVerdict) -> str:

@@ -43,13 +43,13 @@ def _compare(source: ExportSource, path: Path, documents: list[PlacedValue]) -> 
         # What `kubectl get -o yaml` prints of several objects.
         for entry in document.items("items") or [document]:
             objects.setdefault(entry.text("kind"), []).append(entry)
-    known = objects.keys() & {_NODE, NIC_TEMPLATE, *_BY_KIND}
-    if not known:
+    compared = objects.keys() & {_NODE, NIC_TEMPLATE, *_BY_KIND}
+    if not compared:
         kinds = either([_NODE, NIC_TEMPLATE, *_BY_KIND])
         message = "nothing in it can be compared with the intent"
         fix = f"give a topology.conf or topology.yaml of Slurm, or objects of kind {kinds}"
         raise RefusedError([error("RW954", message, Where(str(path), 1, 1), fix=fix)])
-    for kind in sorted(known):
+    for kind in sorted(compared):
         if kind == _NODE:
             yield from compare_nodes(source, objects[kind])
         elif kind == NIC_TEMPLATE:
