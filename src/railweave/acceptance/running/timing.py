@@ -24,7 +24,7 @@ class Pace(NamedTuple):
     read_s: float = 2.0
     # By which servers start before clients, with the largest difference of clocks.
     start_s: float = 1.0
-    # By how much a tool may last longer than planned, its start included.
+    # By how much a tool may last longer than planned, its start included, with the largest difference of clocks.
     end_s: float = 2.0
     # For each test of the round, before clients start and again before it ends: programs start one after another.
     program_s: float = 0.0
@@ -87,8 +87,9 @@ def pace_of(factor: float, reading_s: float, offsets: Iterable[float], slowness:
         read_s = 0.5 * slowness + 1.5 * reading_s
         return Pace(factor, round(read_s, 2), 0.5 * slowness, 1.0 * slowness, _PROGRAM_S * slowness)
     differences = list(offsets) or [0.0]
-    start_s = 1.0 + max(differences) - min(differences)
-    return Pace(factor, round(0.5 + 2 * reading_s, 2), round(start_s, 2))
+    # The node whose clock is ahead of all others starts clients and ends servers before them.
+    spread_s = max(differences) - min(differences)
+    return Pace(factor, round(0.5 + 2 * reading_s, 2), round(1.0 + spread_s, 2), round(2.0 + spread_s, 2))
 
 
 # What it takes two cores to start a simulated tool.
