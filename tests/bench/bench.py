@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from figures import Bar, Figures, Measurement, run, table, turns
-from intents import ACCEPTED, DENSE, LARGER_MTU, PODS, SLOWER_BGP, THIN, thin
+from intents import ACCEPTED, DENSE, LARGER_MTU, PODS, SLOWER_BGP, TENANTS, THIN, thin
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
@@ -59,7 +59,7 @@ def _asked() -> argparse.Namespace:
 
 def _bench(checkouts: Checkouts, place: Path, asked: argparse.Namespace) -> Iterator[Measurement]:
     yield from _starting(checkouts, place, asked.rounds)
-    for kind, intents in (("thin", THIN), ("dense", DENSE), ("three-tier", PODS)):
+    for kind, intents in (("thin", THIN), ("dense", DENSE), ("tenants'", TENANTS), ("three-tier", PODS)):
         for switches, text in intents.items():
             if switches <= asked.largest:
                 yield from _offline(checkouts, place, f"{switches:,} {kind}", text, asked.rounds)
@@ -84,7 +84,7 @@ def _offline(checkouts: Checkouts, place: Path, name: str, text: str, rounds: in
     folder = place / name.replace(" ", "-")
     folder.mkdir()
     (folder / "intent.yml").write_text(text)
-    bars = {"1,024 thin": 1.2, "1,024 dense": 4.0, "4,096 three-tier": 8.0}
+    bars = {"1,024 thin": 1.2, "1,024 dense": 4.0, "1,024 tenants'": 6.0, "4,096 three-tier": 8.0}
 
     def check(checkout: Path, _turn: int) -> Figures:
         return run(checkout, folder, "check", "intent.yml")
@@ -95,7 +95,7 @@ def _offline(checkouts: Checkouts, place: Path, name: str, text: str, rounds: in
 
     yield turns(f"check, {name} switches", checkouts, rounds, check)
     yield turns(f"render, {name} switches", checkouts, rounds, render, _cpu(bars.get(name)))
-    changes = () if name.endswith("three-tier") else (("MTU", LARGER_MTU), ("BGP timers", SLOWER_BGP))
+    changes = () if name.endswith(("three-tier", "tenants'")) else (("MTU", LARGER_MTU), ("BGP timers", SLOWER_BGP))
     for what, change in changes:
         (folder / "changed.yml").write_text(text + change)
 

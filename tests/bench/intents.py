@@ -33,6 +33,18 @@ DENSE = {
 }
 """By number of switches. No two tiers hold more: a spine has ports for 256 leaves, a NIC for four planes."""
 
+
+def shared_by_tenants(text: str, nodes: int, tenants: int) -> str:
+    """Return an intent whose nodes belong to tenants of equal size; the last one has the rest."""
+    each = nodes // tenants
+    lasts = [*range(each, each * tenants, each), nodes]
+    lines = [f"  - {{name: team{number}, nodes: gpu{each * number + 1}-{last}}}\n" for number, last in enumerate(lasts)]
+    return f"{text}sonic: {{acl_rules: 65536}}\ntenants:\n{''.join(lines)}"
+
+
+TENANTS = {1024: shared_by_tenants(DENSE[1024], 2048, 200)}
+"""The dense fabric of two hundred tenants, whose leaves filter: at most one and a half times as dear to render."""
+
 _PODS = """\
 fabric: bench
 workload: {{kind: pretraining}}

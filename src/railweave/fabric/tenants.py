@@ -6,9 +6,10 @@ later changes the prefixes of its own tenant alone; it may cover the part of a l
 the addresses of the ports above the downlinks.
 """
 
-from bisect import bisect_left
-from collections.abc import Container, Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from railweave.fabric.devices import Switch
@@ -22,6 +23,8 @@ IPV6_BITS = 128
 
 Interval = tuple[int, int]
 """The first address and the one behind the last."""
+Network = tuple[int, int | None]
+"""A routed network of a fabric (``Fabric.network_of``)."""
 
 
 class Addresses(NamedTuple):
@@ -32,11 +35,29 @@ class Addresses(NamedTuple):
     spare: tuple[Interval, ...]
 
 
+class _LeafNodes(NamedTuple):
+    """The nodes of a tenant at one leaf: their ``networks``, each with the index of its port, and all addresses."""
+
+    networks: tuple[tuple[Pool, int], ...]
+    addresses: tuple[Addresses, ...]
+
+
 class Source(NamedTuple):
     """A prefix of a tenant's addresses at one leaf, and the indexes of the ports that they are at."""
 
     prefix: Pool
     ports: tuple[int, ...]
+
+
+class PrefixText(NamedTuple):
+    """A prefix as it is written, and as a ``word`` of keys, which have neither slashes nor colons."""
+
+    text: str
+    word: str
+
+
+PrefixTexts = Mapping[int, tuple[PrefixText, ...]]
+"""The prefixes of a tenant by the bits of their addresses."""
 
 
 class Tenancy:
@@ -46,9 +67,9 @@ class Tenancy:
         """Take the tenants that are in the fabric."""
         self.fabric = fabric
         self.tenants = tenants_in(fabric.policies.tenants, fabric.part)
-        self._of_links: dict[tuple[str, int], tuple[Pool, ...]] = {}
-        self._texts: dict[tuple[int, int | None], Mapping[str, Mapping[int, tuple[str, ...]]]] = {}
+        self._texts: dict[Network, Mapping[str, PrefixTexts]] = {}
         self._sources_at: dict[str, Mapping[str, tuple[Source, ...]]] = {}
+        self._nodes: dict[str, Mapping[str, _LeafNodes]] = {}
         self._spare_of: dict[str, tuple[tuple[int, Interval], ...]] = {}
 
     def __bool__(self) -> bool:
@@ -79,106 +100,101 @@ class Tenancy:
         return {name: tuple(sorted(others)) for name, others in reached.items()}
 
     @cached_property
-    def _links(self) -> Mapping[str, list[Link]]:
-        """Return the access links of each tenant's nodes."""
-        links: dict[str, list[Link]] = {tenant.name: [] for tenant in self.tenants}
-        for link in self.fabric.links:
-            if link.is_access and link.lower in self.tenant_of:
-                links[self.tenant_of[link.lower]].append(link)
-        return links
-
-    @cached_property
     def prefixes(self) -> Mapping[str, tuple[Pool, ...]]:
         """Return the aggregated prefixes of each tenant, ascending, IPv4 first."""
-        return {name: tuple(self._prefixes(links)) for name, links in self._links.items()}
+        prefixes = {}
+        for tenant, of_networks in self._addresses_of.items():
+            prefixes[tenant] = _all_aggregated(tuple(chain.from_iterable(of_networks.values())))
+        return prefixes
 
-    def texts(self, leaf: Switch) -> Mapping[str, Mapping[int, tuple[str, ...]]]:
+    @cached_property
+    def _addresses_of(self) -> Mapping[str, Mapping[Network, tuple[Addresses, ...]]]:
+        """Return the addresses of each tenant's nodes by the network that they are in."""
+        parts: dict[str, dict[Network, list[Addresses]]] = {tenant.name: {} for tenant in self.tenants}
+        for switch in self.fabric.switches:
+            network = self.fabric.network_of(switch)
+            for tenant, nodes in self._nodes_at(switch).items():
+                parts[tenant].setdefault(network, []).extend(nodes.addresses)
+        return {
+            tenant: {network: tuple(_joined(addresses)) for network, addresses in of_networks.items()}
+            for tenant, of_networks in parts.items()
+        }
+
+    def texts(self, leaf: Switch) -> Mapping[str, PrefixTexts]:
         """Return the prefixes of each tenant as they are written, by the bits of their addresses, as far as a leaf has
         routes to them."""
         network = self.fabric.network_of(leaf)
         texts = self._texts.get(network)
         if texts is None:
-            texts = self._texts[network] = {
-                name: {bits: tuple(str(pool) for pool in pools if pool.bits == bits) for bits in (IPV4_BITS, IPV6_BITS)}
-                for name, pools in self._routed(network).items()
-            }
+            texts = self._texts[network] = {name: _texts(pools) for name, pools in self._routed(network).items()}
         return texts
 
-    def _routed(self, network: tuple[int, int | None]) -> dict[str, tuple[Pool, ...]]:
+    def _routed(self, network: Network) -> dict[str, tuple[Pool, ...]]:
         """Return the prefixes of each tenant's addresses in one network; those in others may lie within them."""
         routed = {}
-        for name, links in self._links.items():
-            own: list[Link] = []
-            others: list[Link] = []
-            for link in links:
-                chosen = own if self.fabric.network_of(self.fabric.switch_of[link.upper]) == network else others
-                chosen.append(link)
-            routed[name] = tuple(self._prefixes(own, others))
+        for name, of_networks in self._addresses_of.items():
+            others = [part for other, parts in of_networks.items() if other != network for part in parts]
+            routed[name] = tuple(_prefixes_beside(of_networks.get(network, ()), others))
         return routed
 
     def prefixes_of(self, nodes: Container[str]) -> tuple[Pool, ...]:
         """Return the aggregated prefixes of some nodes."""
-        links = (link for link in self.fabric.links if link.is_access and link.lower in nodes)
-        return tuple(self._prefixes(links))
+        addresses: list[Addresses] = []
+        for switch in self.fabric.switches:
+            links = [link for link in self._access_links(switch) if link.lower in nodes]
+            addresses += self._of_links(switch, links).addresses
+        return _all_aggregated(addresses)
 
     def sources(self, leaf: Switch) -> Mapping[str, tuple[Source, ...]]:
         """Return the prefixes of each tenant's nodes at one leaf, with their ports."""
         sources = self._sources_at.get(leaf.name)
         if sources is None:
-            sources = self._sources_at[leaf.name] = self._sources_of(leaf)
+            nodes_at = self._nodes_at(leaf)
+            sources = {tenant: tuple(_sources(nodes_at[tenant])) for tenant in sorted(nodes_at)}
+            self._sources_at[leaf.name] = sources
         return sources
 
-    def _sources_of(self, leaf: Switch) -> Mapping[str, tuple[Source, ...]]:
-        links: dict[str, list[Link]] = {}
-        for link in self.fabric.downlinks_of[leaf.name]:
-            if link.is_access and link.lower in self.tenant_of:
-                links.setdefault(self.tenant_of[link.lower], []).append(link)
-        return {name: tuple(self._sources(links[name])) for name in sorted(links)}
+    def _nodes_at(self, switch: Switch) -> Mapping[str, _LeafNodes]:
+        """Return the nodes of each tenant at a switch; both the prefixes there and those of the fabric need them."""
+        nodes_at = self._nodes.get(switch.name)
+        if nodes_at is None:
+            links: dict[str, list[Link]] = {}
+            for link in self._access_links(switch):
+                tenant = self.tenant_of.get(link.lower)
+                if tenant is not None:
+                    links.setdefault(tenant, []).append(link)
+            nodes_at = {tenant: self._of_links(switch, own) for tenant, own in links.items()}
+            self._nodes[switch.name] = nodes_at
+        return nodes_at
 
-    def _sources(self, links: Iterable[Link]) -> Iterator[Source]:
-        links = list(links)
-        for prefix in self._prefixes(links):
-            ports = [link.upper_port for link in links if any(map(prefix.meets, self._prefixes_at(link)))]
-            yield Source(prefix, tuple(sorted(ports)))
+    def _access_links(self, switch: Switch) -> Iterable[Link]:
+        if not switch.tier.attaches_nodes:
+            return ()
+        return (link for link in self.fabric.downlinks_of[switch.name] if link.is_access)
 
-    def _prefixes(self, links: Iterable[Link], beside: Iterable[Link] = ()) -> Iterator[Pool]:
-        """Yield the prefixes of links, which may cover those ``beside``, of the same tenant, too."""
-        more = [
-            (pool.bits, (pool.first, pool.first + pool.size)) for link in beside for pool in self._prefixes_at(link)
-        ]
-        for addresses in self._addresses(links):
-            spare = [interval for bits, interval in more if bits == addresses.bits]
-            yield from aggregated(addresses._replace(spare=(*addresses.spare, *spare)))
-
-    def _prefixes_at(self, link: Link) -> tuple[Pool, ...]:
-        """Return the prefixes of an access link; each is asked for several times."""
-        end = (link.upper, link.upper_port)
-        prefixes = self._of_links.get(end)
-        if prefixes is None:
-            prefixes = self._of_links[end] = link_prefixes(self.fabric, link)
-        return prefixes
-
-    def _addresses(self, links: Iterable[Link]) -> Iterator[Addresses]:
-        """Yield the addresses of access links by family."""
-        used: dict[int, set[Interval]] = {IPV4_BITS: set(), IPV6_BITS: set()}
-        switches: set[str] = set()
+    def _of_links(self, switch: Switch, links: Collection[Link]) -> _LeafNodes:
+        """Return the addresses of some access links of a switch."""
+        networks: list[tuple[Pool, int]] = []
+        used: dict[int, list[Interval]] = {IPV4_BITS: [], IPV6_BITS: []}
         for link in links:
-            switches.add(link.upper)
-            for prefix in self._prefixes_at(link):
-                used[prefix.bits].add((prefix.first, prefix.first + prefix.size))
+            for network in link_prefixes(self.fabric, link):
+                networks.append((network, link.upper_port))
+                used[network.bits].append(_interval(network))
         spare: dict[int, list[Interval]] = {IPV4_BITS: [], IPV6_BITS: []}
-        for name in switches:
-            for bits, interval in self._spare(name):
-                spare[bits].append(interval)
-        for bits, intervals in used.items():
-            if intervals:
-                yield Addresses(bits, tuple(sorted(intervals)), tuple(spare[bits]))
+        for bits, interval in self._spare(switch):
+            spare[bits].append(interval)
+        addresses = [
+            Addresses(bits, tuple(_merged(intervals)), tuple(spare[bits]))
+            for bits, intervals in used.items()
+            if intervals
+        ]
+        return _LeafNodes(tuple(networks), tuple(addresses))
 
-    def _spare(self, name: str) -> tuple[tuple[int, Interval], ...]:
+    def _spare(self, switch: Switch) -> tuple[tuple[int, Interval], ...]:
         """Return the parts of a leaf's blocks that no access link can have; each is asked for by every tenant."""
-        spare = self._spare_of.get(name)
+        spare = self._spare_of.get(switch.name)
         if spare is None:
-            spare = self._spare_of[name] = tuple(_spare(self.fabric, self.fabric.switch_of[name]))
+            spare = self._spare_of[switch.name] = tuple(_spare(self.fabric, switch))
         return spare
 
 
@@ -197,6 +213,19 @@ def tenancy_of(fabric: Fabric) -> Tenancy:
 def tenants_in(tenants: Iterable[Tenant], part: str) -> tuple[Tenant, ...]:
     """Return the tenants that are in a fabric: ``part`` of an intent with several, else empty."""
     return tuple(tenant for tenant in tenants if not tenant.fabrics or part in tenant.fabrics)
+
+
+def prefix_text(prefix: Pool) -> PrefixText:
+    """Return a prefix as it is written."""
+    text = str(prefix)
+    return PrefixText(text, text.replace("/", "_").replace(":", "-"))
+
+
+def _texts(prefixes: Collection[Pool]) -> PrefixTexts:
+    texts: dict[int, tuple[PrefixText, ...]] = {}
+    for bits in (IPV4_BITS, IPV6_BITS):
+        texts[bits] = tuple(prefix_text(prefix) for prefix in prefixes if prefix.bits == bits)
+    return texts
 
 
 def link_prefixes(fabric: Fabric, link: Link) -> tuple[Pool, ...]:
@@ -228,14 +257,50 @@ def _spare(fabric: Fabric, leaf: Switch) -> Iterator[tuple[int, Interval]]:
         yield IPV6_BITS, (block + 2 + behind, block + (1 << (IPV6_BITS - IPV6_BLOCK_LENGTH)))
 
 
+def _prefixes_beside(addresses: Iterable[Addresses], others: Collection[Addresses]) -> Iterator[Pool]:
+    """Yield the prefixes of addresses by family, which may cover those of ``others``, of the same tenant, too."""
+    for own in addresses:
+        covered = [interval for part in others if part.bits == own.bits for interval in part.used]
+        yield from aggregated(own._replace(spare=(*own.spare, *covered)))
+
+
+def _joined(parts: Collection[Addresses]) -> Iterator[Addresses]:
+    """Yield several parts of addresses as one for each family, IPv4 first."""
+    for bits in (IPV4_BITS, IPV6_BITS):
+        alike = [part for part in parts if part.bits == bits]
+        if alike:
+            used = chain.from_iterable(part.used for part in alike)
+            spare = chain.from_iterable(part.spare for part in alike)
+            yield Addresses(bits, tuple(_merged(used)), tuple(dict.fromkeys(spare)))
+
+
+def _all_aggregated(parts: Collection[Addresses]) -> tuple[Pool, ...]:
+    """Return the prefixes of several parts of addresses together, IPv4 first."""
+    return tuple(chain.from_iterable(map(aggregated, _joined(parts))))
+
+
+def _sources(nodes: _LeafNodes) -> Iterator[Source]:
+    """Yield the prefixes of a tenant's nodes at a leaf with their ports."""
+    prefixes = _all_aggregated(nodes.addresses)
+    starts = [(prefix.bits, prefix.first) for prefix in prefixes]
+    ports: list[set[int]] = [set() for _ in prefixes]
+    for network, port in nodes.networks:
+        # The prefixes do not meet, and each network lies within one of them.
+        place = bisect_right(starts, (network.bits, network.first)) - 1
+        ports[place].add(port)
+    for prefix, within in zip(prefixes, ports, strict=True):
+        yield Source(prefix, tuple(sorted(within)))
+
+
 def aggregated(addresses: Addresses) -> Iterator[Pool]:
     """Yield the fewest prefixes that cover what is used and, beside it, only what is spare."""
-    firsts = [first for first, _ in addresses.used]
-    for first, end in _merged([*addresses.used, *addresses.spare]):
+    used = list(_merged(addresses.used))
+    ends = [end for _, end in used]
+    for first, end in _merged([*used, *addresses.spare]):
         for prefix in _split(first, end, addresses.bits):
-            at = bisect_left(firsts, prefix.first)
-            # A prefix of spare addresses alone is of no use. Used networks lie within one prefix each.
-            if at < len(firsts) and firsts[at] < prefix.first + prefix.size:
+            # A prefix of spare addresses alone is of no use.
+            place = bisect_right(ends, prefix.first)
+            if place < len(used) and used[place][0] < prefix.first + prefix.size:
                 yield prefix
 
 
@@ -248,6 +313,10 @@ def _merged(intervals: Iterable[Interval]) -> Iterator[Interval]:
         else:
             merged.append((first, end))
     return iter(merged)
+
+
+def _interval(prefix: Pool) -> Interval:
+    return prefix.first, prefix.first + prefix.size
 
 
 def _split(first: int, end: int, bits: int) -> Iterator[Pool]:

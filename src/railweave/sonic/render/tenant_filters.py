@@ -14,9 +14,10 @@ and gives its default rule 1 (sonic-utilities acl_loader/main.py, deny_rule); or
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from operator import attrgetter
 
 from railweave.fabric.devices import Switch
-from railweave.fabric.tenants import IPV4_BITS, Source, Tenancy
+from railweave.fabric.tenants import IPV4_BITS, PrefixText, Source, Tenancy, prefix_text
 from railweave.sonic.acl import ICMP, NEEDED_ICMP6, ROCE_PORT, UDP
 from railweave.sonic.ownership import TENANT_DENY, TENANT_FILTERS, tenant_filter
 from railweave.sonic.rows import Fields, Row
@@ -69,9 +70,10 @@ def tenant_filter_rows(
     yield Row("ACL_TABLE_TYPE", name, kind, _WHY)
     table: Fields = {"policy_desc": "tenants", "ports": tuple(ports), "stage": "ingress", "type": name}
     yield Row("ACL_TABLE", name, table, _WHY)
+    rules = list(_rules(tenancy, leaf, name, guarded, has_ipv6=has_ipv6))
     # In the order of their names, the last one drops: nothing is dropped before all else is allowed.
-    for key, fields, about in sorted(_rules(tenancy, leaf, guarded, has_ipv6=has_ipv6), key=lambda rule: rule[0]):
-        yield Row("ACL_RULE", f"{name}|{key}", fields, _WHY_RULE, about)
+    rules.sort(key=attrgetter("key"))
+    yield from rules
 
 
 def rule_tenants(table: str, key: str) -> tuple[str, str] | None:
@@ -100,54 +102,59 @@ def rule_count(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ip
     return count
 
 
-_NamedRule = tuple[str, Fields, str]
-"""The name of a rule, its fields, and what it does."""
-
-
-def _rules(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ipv6: bool) -> Iterator[_NamedRule]:
+def _rules(tenancy: Tenancy, leaf: Switch, table: str, guarded: Sequence[int], *, has_ipv6: bool) -> Iterator[Row]:
     texts = tenancy.texts(leaf)
     for tenant, sources in tenancy.sources(leaf).items():
         for reached in tenancy.reach[tenant]:
             about = f"Nodes of {tenant} at this leaf reach those of {reached}"
+            start = f"{table}|allow.{tenant}.{reached}"
             for source in sources:
-                yield from _reaching(leaf, source, f"allow.{tenant}.{reached}", texts[reached], guarded, about)
+                yield from _reaching(leaf, source, start, texts[reached], guarded, about)
     for dscp in guarded:
         drop = {"DSCP": str(dscp), "PACKET_ACTION": "DROP", "PRIORITY": str(_GUARD_PRIORITY)}
-        yield f"{TENANT_DENY}-{dscp}", drop, "Only notifications and ICMP may use the strict queue from node ports"
+        about = "Only notifications and ICMP may use the strict queue from node ports"
+        yield Row("ACL_RULE", f"{table}|{TENANT_DENY}-{dscp}", drop, _WHY_RULE, about)
     if has_ipv6:
-        for scope, prefix_text in _LINK_SCOPES:
-            fields = {"DST_IPV6": prefix_text, "IP_TYPE": "IPV6ANY", **_forward(_LINK_PRIORITY)}
-            yield f"allow-{scope}", fields, "Neighbor discovery stays on the link"
+        for scope, scope_prefix in _LINK_SCOPES:
+            fields = {"DST_IPV6": scope_prefix, "IP_TYPE": "IPV6ANY", **_forward(_LINK_PRIORITY)}
+            yield Row("ACL_RULE", f"{table}|allow-{scope}", fields, _WHY_RULE, "Neighbor discovery stays on the link")
     # ARP and LLDP are no IP.
     deny = {"IP_TYPE": "IP", "PACKET_ACTION": "DROP", "PRIORITY": str(_DENY_PRIORITY)}
-    yield TENANT_DENY, deny, "Whatever no rule lets pass is dropped"
+    yield Row("ACL_RULE", f"{table}|{TENANT_DENY}", deny, _WHY_RULE, "Whatever no rule lets pass is dropped")
 
 
 def _reaching(
     leaf: Switch,
     source: Source,
     start: str,
-    texts: Mapping[int, Sequence[str]],
+    texts: Mapping[int, Sequence[PrefixText]],
     guarded: Sequence[int],
     about: str,
-) -> Iterator[_NamedRule]:
-    """Yield the rules from one source to the prefixes of a tenant, whose texts are given by family."""
-    # A fabric has a hundred thousand of these rules, so what they share is written once.
+) -> list[Row]:
+    """Return the rules from one source to the prefixes of a tenant, whose texts are given by family."""
+    # A fabric has some hundred thousand of these rules, so what they share is written once.
     bits = source.prefix.bits
     source_key, destination_key, kind = _KEYS.get(bits, _KEYS_IPV6)
     ports = ",".join(leaf.panel.ports[port].name for port in source.ports)
-    shared = {source_key: str(source.prefix), "IN_PORTS": ports, "IP_TYPE": kind}
+    shared = {destination_key: "", source_key: str(source.prefix), "IN_PORTS": ports, "IP_TYPE": kind}
     forward = {**shared, **_forward(_REACH_PRIORITY)}
     marked = [
         (f".{dscp}-{packet}", {**shared, "DSCP": str(dscp), **fields, **_forward(_MARKED_PRIORITY)})
         for dscp, (packet, fields) in product(guarded, _marked_packets(bits))
     ]
-    first = f"{start}.{_word(str(source.prefix))}"
-    for text in texts.get(bits, ()):
-        name = f"{first}.{_word(text)}"
-        yield name, {destination_key: text, **forward}, about
-        for ending, fields in marked:
-            yield f"{name}{ending}", {destination_key: text, **fields}, about
+    first = f"{start}.{prefix_text(source.prefix).word}."
+    rules = []
+    for text, word in texts.get(bits, ()):
+        name = first + word
+        # Copies of a mapping whose keys are there take half the time of new ones.
+        fields = forward.copy()
+        fields[destination_key] = text
+        rules.append(Row("ACL_RULE", name, fields, _WHY_RULE, about))
+        for ending, alike in marked:
+            fields = alike.copy()
+            fields[destination_key] = text
+            rules.append(Row("ACL_RULE", name + ending, fields, _WHY_RULE, about))
+    return rules
 
 
 def _marked_packets(bits: int) -> tuple[tuple[str, dict[str, str]], ...]:
@@ -158,8 +165,3 @@ def _marked_packets(bits: int) -> tuple[tuple[str, dict[str, str]], ...]:
 
 def _forward(priority: int) -> dict[str, str]:
     return {"PACKET_ACTION": "FORWARD", "PRIORITY": str(priority)}
-
-
-def _word(prefix: str) -> str:
-    """Return a prefix as part of a key, which has neither slashes nor colons."""
-    return prefix.replace("/", "_").replace(":", "-")
