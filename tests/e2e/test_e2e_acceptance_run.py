@@ -41,7 +41,7 @@ class Acceptance:
         for _ in range(_RESUMED):
             if not result["not_run"]:
                 break
-            result = self.run("--resume", status=None)
+            result = self.run(*dict.fromkeys([*words, "--resume"]), status=None)
         assert (result["not_run"], result["interrupted"]) == ([], False)
         return result
 
@@ -124,11 +124,15 @@ def test_an_interrupted_run_leaves_nothing_running_and_is_resumed(acceptance: Ac
 
 
 @pytest.mark.nightly
-def test_a_plan_of_another_intent_and_settings_that_differ_are_refused(acceptance: Acceptance) -> None:
+def test_settings_are_refused_until_they_are_set_back_and_so_is_a_plan_of_another_intent(
+    acceptance: Acceptance,
+) -> None:
     acceptance.on_node("gpu2", "ip link set rail0 mtu 1500")
     refused = acceptance.project.run("acceptance", "run", str(acceptance.folder), "--target", "sim", status=1).stderr
-    assert "gpu2" in refused
+    assert "gpu2:rail0 has an MTU of 1500 bytes" in refused
     assert not (acceptance.folder / "results").exists()
+    acceptance.on_node("gpu2", "ip link set rail0 mtu 9000")
+    acceptance.finish("--limit", "gpu1,gpu2")
     acceptance.project.edit(("acceptance: {seconds: 5}", "acceptance: {seconds: 6}"))
     refused = acceptance.project.run("acceptance", "run", str(acceptance.folder), "--target", "sim", status=1).stderr
     assert "RW961" in refused
