@@ -221,20 +221,31 @@ def _plain_pattern(value: str, *, is_wrapped: bool, is_escaped: bool = False) ->
     """
     if len(value) < SHORTEST:
         return rf"(?<!\w){''.join(map(_character, value))}(?!\w)"
-    characters: list[str] = []
+    between = _BREAK if is_wrapped else ""
+    character_pattern = _escaped_character if is_escaped else _character
+    parts = []
     for part in _BLANKS.split(value):
         if _BLANKS.fullmatch(part):
-            # Programs may write one blank for several.
-            characters.append(f"(?:{_character(part[0])}|\\s)+")
-        elif is_escaped:
-            characters += map(_escaped_character, part)
+            blank = _blank_pattern(part, is_wrapped=is_wrapped)
+            # A pattern that begins with a repetition is searched from each blank of a text to the last.
+            parts.append(f"(?:{blank})+" if any(parts) else blank)
         else:
-            characters += map(_character, part)
-    between = _BREAK if is_wrapped else ""
-    plain = between.join(characters)
+            parts.append(between.join(map(character_pattern, part)))
+    plain = "".join(parts)
     if _is_hex(value):
         return f"(?i:{plain})"
     return plain
+
+
+def _blank_pattern(blanks: str, *, is_wrapped: bool) -> str:
+    """Return the pattern of one of several blanks, or of what programs write for them: another blank, a line end."""
+    forms = list(dict.fromkeys(map(_character, blanks)))
+    forms.append(r"\s")
+    if is_wrapped:
+        forms.append(r"\\(?=\r?\n)")
+    # A blank has several forms that match it: without an atomic group the search tries all combinations, whose number
+    # doubles with each blank of a text.
+    return f"(?>{'|'.join(forms)})"
 
 
 def _is_hex(value: str) -> bool:

@@ -125,6 +125,8 @@ SECRETS = st.text(st.characters(min_codepoint=32, max_codepoint=0x24F, exclude_c
 )
 @example(secret="0000\xa00", around="{}")
 @example(secret="0000\t0", around="at {}, so")
+@example(secret="000 \xa00", around="{}")
+@example(secret="000  \t0 \xa0 0", around="{}")
 def test_a_value_is_masked_in_every_encoding(secret: str, around: str) -> None:
     forget_resolved()
     mask_from_now_on(secret, SHOWN)
