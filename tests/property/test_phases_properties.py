@@ -296,12 +296,13 @@ def test_in_every_state_between_phases_every_path_holds(
 
 
 def lost_marking(sender: NodeSettings, hop: Fabric, receiver: NodeSettings) -> str:
-    """Return what RDMA of ``sender`` lacks on a path; empty where it is lossless and its congestion is notified."""
+    """Return what RDMA of ``sender`` lacks on a path; empty where its congestion is notified and, unless it does
+    without PFC, no packet is dropped."""
     sent, taken = sender.marking, receiver.marking
     assert sent is not None
     assert taken is not None
     chain = map_chain(hop.policies.classes)
-    if sent.priority in sent.lossless:
+    if sent.priority in sent.lossless and not sent.is_lossy:
         if chain.dscp_to_tc[sent.dscp] != sent.priority or sent.priority not in chain.lossless:
             return "the switch is lossy"
         if dict(taken.class_dscp).get(sent.dscp) != sent.priority:

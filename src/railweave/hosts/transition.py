@@ -28,6 +28,8 @@ def _sending(accepted: NicMarking | None, sent: NicMarking | None) -> NicMarking
         cnp_dscp=sent.cnp_dscp,
         cnp_priority=sent.cnp_priority,
         share_percent=sent.share_percent,
+        # A NIC whose RDMA does without PFC keeps its retransmission until all receivers pause.
+        is_lossy=sent.is_lossy,
     )
 
 
