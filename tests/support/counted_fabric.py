@@ -59,10 +59,14 @@ class Counted:
 
 
 @contextmanager
-def deployed_fabric(folder: Path, intent: str) -> Iterator[Counted]:
-    """Lay a project with ``intent`` out in ``folder``, its fabric simulated and deployed already, and count."""
+def deployed_fabric(folder: Path, intent: str, text: str = "") -> Iterator[Counted]:
+    """Lay a project with ``intent`` out in ``folder``, its fabric simulated and deployed already, and count.
+
+    ``text`` is the intent's, by default that of the project's own intent of this name.
+    """
     (folder / "intent").mkdir()
-    shutil.copy(ROOT / "intent" / intent, folder / "intent" / intent)
+    text = text or (ROOT / "intent" / intent).read_text()
+    (folder / "intent" / intent).write_text(text)
     shutil.copytree(ROOT / "inventory", folder / "inventory")
     outcome = design(load_intent(folder / "intent" / intent), load_catalog())
     assert outcome.fabric is not None

@@ -6,6 +6,7 @@ from railweave.api.project import Project
 from railweave.api.targets.limit import refuse_limited_phase, selected_switches
 from railweave.api.targets.selection import live_phase
 from railweave.diagnostics import Diagnostic, Severity
+from railweave.errors import UsageError
 from railweave.plan.lineage import discarded
 from railweave.plan.model import Plan
 
@@ -19,6 +20,7 @@ def plan(
     remove_conflicting: bool = False,
     skip_unreachable: bool = False,
     limit: str = "",
+    since: str = "",
 ) -> Plan:
     """Read all devices of ``target`` and return what a deployment would change.
 
@@ -26,14 +28,24 @@ def plan(
     by default of the next one. ``remove_conflicting`` plans the removal of unmanaged rows that hold a fabric port.
     A device that does not answer is ``unreachable`` in the plan; with ``skip_unreachable`` one that no running neighbor
     has a link to is planned as factory-fresh, for review alone, and needs no address. ``limit`` names the switches
-    that may be changed, as in `deploy`. Raises RefusedError, UsageError.
+    that may be changed, as in `deploy`. With ``since``, the running intent as ``base``, only switches are read whose
+    configuration differs from it, and neighbors whose links change. Raises RefusedError, UsageError.
     """
+    if since and (limit or base or phase is not None):
+        raise UsageError("--since limits the plan by itself: omit --limit, --from and --phase")
     refuse_limited_phase(limit, base, phase)
     fabric = live_phase(project, target, base, phase, partial=skip_unreachable)
     names = selected_switches(fabric.designed.fabric, limit)
     project.operator.warn(as_warnings(fabric.missing_secrets))
     with fabric.progress():
-        made = fabric.plan(remove_conflicting=remove_conflicting, skip_unreachable=skip_unreachable, limit=names)
+        made = None
+        if since:
+            # Imported late: most plans compare no revisions.
+            from railweave.api.targets.since import plan_since
+
+            made = plan_since(project, fabric, since, remove_conflicting=remove_conflicting)
+        if made is None:
+            made = fabric.plan(remove_conflicting=remove_conflicting, skip_unreachable=skip_unreachable, limit=names)
     project.operator.warn(as_warnings(fabric.earlier_default(made)))
     project.operator.warn(as_warnings(discarded(made, fabric.history(made))))
     return made

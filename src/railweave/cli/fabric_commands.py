@@ -22,6 +22,7 @@ from railweave.cli.options import (
     RemoveConflicting,
     RemoveLive,
     Renumber,
+    Since,
     SingleStep,
     SkipUnreachable,
     SwitchLimit,
@@ -76,6 +77,7 @@ def plan(
     base: From = "",
     phase: PhaseNumber = None,
     limit: SwitchLimit = "",
+    since: Since = "",
     job_output: JobOutput = None,
     exit_code: ExitCode = False,
 ) -> int:
@@ -93,6 +95,7 @@ def plan(
         remove_conflicting=remove_conflicting,
         skip_unreachable=skip_unreachable,
         limit=limit,
+        since=since,
     )
     files = _saved(planned, out, sign)
     if job_output is not None:

@@ -43,6 +43,14 @@ SwitchLimit = Annotated[
         autocompletion=completion.switches_listed,
     ),
 ]
+Since = Annotated[
+    str,
+    typer.Option(
+        "--since",
+        metavar="BASE",
+        help="Read only switches whose configuration differs from that of BASE, a git revision or file.",
+    ),
+]
 MaxFailures = Annotated[
     int | None,
     typer.Option("--max-failures", min=1, metavar="N", help="Stop after N failed devices; default: from the target."),

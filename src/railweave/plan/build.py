@@ -9,13 +9,13 @@ from railweave.fabric.model import Fabric
 from railweave.fabric.releases import other_release
 from railweave.plan.away import Away, away_of, withheld
 from railweave.plan.drain_planner import WHOLE, drains_of_waves, is_disruptive, two_sided_links
-from railweave.plan.model import DevicePlan, DeviceState, Plan, Reading
+from railweave.plan.model import NOT_READ, DevicePlan, DeviceState, Plan, Reading
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.stripes import find_moved_stripes
 from railweave.plan.tenant_moves import tenant_blockers
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.diff import DeviceDiff
+from railweave.sonic.delta.diff import NO_DIFFERENCE, DeviceDiff
 from railweave.sonic.delta.subject import SubjectKind
 
 
@@ -52,6 +52,8 @@ def build_plan(
 def _with_tenant_blockers(fabric: Fabric, readings: Mapping[str, Reading]) -> Mapping[str, Reading]:
     """Return the readings with what prevents changes of tenants; such a switch is planned without changes."""
     differences = {name: reading.difference for name, reading in readings.items() if reading.difference is not None}
+    # Switches that were left out of the reading have the rules that they should have.
+    differences |= {name: NO_DIFFERENCE for name, reading in readings.items() if reading is NOT_READ}
     blocked = {}
     for name, blockers in tenant_blockers(fabric, differences).items():
         difference = replace(differences[name], delta=Delta(), blockers=(*differences[name].blockers, *blockers))

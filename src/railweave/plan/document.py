@@ -67,6 +67,8 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
     # Younger than the file's version: left out if empty, so that the digests of older plans still hold.
     if plan.limit:
         document["limit"] = list(plan.limit)
+    if plan.since:
+        document["since"] = plan.since
     if plan.moved_stripes:
         document["moved_stripes"] = as_json(plan.moved_stripes)
     if plan.node_files:
@@ -286,6 +288,7 @@ class _PlanDocument:
     violations: tuple[PolicyViolation, ...]
     gone: tuple[str, ...]
     limit: tuple[str, ...] = ()
+    since: str = ""
     moved_stripes: tuple[MovedStripes, ...] = ()
     node_files: tuple[NodeFile, ...] = ()
 
@@ -305,6 +308,7 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         policy=_policy(parts.policy),
         violations=parts.violations,
         limit=parts.limit,
+        since=parts.since,
         moved_stripes=parts.moved_stripes,
         node_files=parts.node_files,
     )

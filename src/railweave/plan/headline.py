@@ -93,7 +93,9 @@ def _unread(plan: Plan) -> Iterable[str]:
         yield f"{counted(assumed, 'switch')} not reachable, planned as factory-fresh"
     if unread:
         yield f"{counted(unread, 'device')} could not be read"
-    if plan.behind:
+    if plan.since and plan.behind:
+        yield f"{counted(len(plan.behind), 'switch')} not read, configured as at {plan.since}"
+    elif plan.behind:
         verb = "stays" if len(plan.behind) == 1 else "stay"
         yield f"{counted(len(plan.behind), 'switch')} outside of the limit {verb} behind"
     if plan.waiting:

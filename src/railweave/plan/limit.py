@@ -58,6 +58,19 @@ def limited(fabric: Fabric, plan: Plan, names: Collection[str]) -> Plan:
     return in_own_order(fabric, replace(plan, devices=devices, limit=limit, violations=()))
 
 
+def to_read_as_well(fabric: Fabric, plan: Plan, names: Collection[str]) -> frozenset[str]:
+    """Return the switches that a plan of ``names``, which alone were read, depends on besides.
+
+    Those with which its changes share a link; all where it takes a switch out of service, provisions one, or could not
+    read one: then paths and neighbors elsewhere count.
+    """
+    others = plan.devices.keys() - set(names)
+    silent = any(plan.devices[name].reading.difference is None for name in names)
+    if silent or plan.disruptive or plan.unprovisioned or any(device.drain for device in plan.devices.values()):
+        return frozenset(others)
+    return _unread_neighbors(fabric, plan, names)
+
+
 def _keeps_links(fabric: Fabric, plan: Plan, name: str) -> bool:
     """Tell whether the changes of a switch concern none of its links, so that these are as intended without them."""
     device = plan.devices[name]

@@ -195,6 +195,8 @@ class Plan:
     violations: tuple[PolicyViolation, ...] = ()
     # The switches that may be changed, in the order of the fabric (`--limit`); empty for all.
     limit: tuple[str, ...] = ()
+    # The intent, a git revision or file, whose switches of equal configuration were not read; empty if all were.
+    since: str = ""
     # Entries of nodes that an automatic ``first_stripe`` moves to other leaves.
     moved_stripes: tuple[MovedStripes, ...] = ()
     # Files of GPU nodes that differ because their templates do (offline plans only): `hosts apply` writes them.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
-from railweave.plan.model import Reading
+from railweave.plan.model import NOT_READ, Reading
 from railweave.printable import printable
 from railweave.secrets import is_secret, is_secret_key, secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Change, Delta, Method
@@ -33,7 +33,7 @@ def to_be_asked(fabric: Fabric, readings: Mapping[str, Reading]) -> dict[str, De
     """
     kinds: dict[object, tuple[str, Delta]] = {}
     for switch in fabric.switches:
-        reading = readings[switch.name]
+        reading = readings.get(switch.name, NOT_READ)
         if reading.difference is None or reading.error:
             continue
         delta = reading.difference.delta

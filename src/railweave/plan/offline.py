@@ -64,6 +64,20 @@ def plan_offline(
     return replace(plan, node_files=_node_files(head, before, templates))
 
 
+def changed_switches(
+    base: Fabric, head: Fabric, templates: Templates, *, before: Templates | None = None
+) -> frozenset[str]:
+    """Return the switches of ``head`` whose configuration differs from that in ``base``, and those that ``base`` lacks.
+
+    The arguments are as in ``plan_offline``.
+    """
+    configurators = Configurator(base, before or templates), Configurator(head, templates)
+    differences = _Differences(*configurators, same_own=have_the_same_own(base, head))
+    return frozenset(
+        switch.name for switch in head.switches if differences.of(base.switch_of.get(switch.name), switch).delta
+    )
+
+
 def _node_files(fabric: Fabric, before: Templates, after: Templates) -> tuple[NodeFile, ...]:
     # Late: the renderer of nodes needs the catalog, and nearly no change is about templates.
     from railweave.hosts.changed_templates import files_by_templates

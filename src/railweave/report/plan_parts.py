@@ -192,6 +192,12 @@ def _reasons(delta: Iterable[Change], why_of: Callable[[Change], str]) -> dict[t
 
 def _limit_remarks(plan: Plan) -> Iterator[Remark]:
     """Yield which switches a limited plan may change, and which stay behind the intent because of that."""
+    if plan.since:
+        read = compact(plan.limit) or "no switch"
+        yield Remark(
+            f"read: {read}; not read, with the configuration of {plan.since}: {compact(plan.behind)}", "yellow"
+        )
+        return
     if not plan.limit:
         return
     yield Remark(f"limited to {compact(plan.limit)}", "yellow")

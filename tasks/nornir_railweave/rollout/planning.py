@@ -28,7 +28,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import build_plan
 from railweave.plan.consent import leaving_ports
 from railweave.plan.lineage import generation_of
-from railweave.plan.model import Plan, Reading
+from railweave.plan.model import NOT_READ, Plan, Reading
 from railweave.plan.models_check import WRITTEN, to_be_asked
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.unapplied import Unapplied
@@ -56,6 +56,7 @@ def plan(
     unresolved: bool = False,
     skip_unreachable: bool = False,
     pending_wait_s: float = 0,
+    only: Collection[str] = (),
     rollout_policy: RolloutPolicy = DEFAULT_POLICY,
     quiet_packets_per_s: float = QUIET_PACKETS_PER_S,
     events: Events = silent,
@@ -65,11 +66,12 @@ def plan(
 
     ``unresolved``: secrets are not known, and not compared. With ``skip_unreachable`` a device that cannot be read and
     that no neighbor knows is planned as factory-fresh. A device with a commit that waits is read again for
-    ``pending_wait_s``. A port towards a switch that leaves is out of use below ``quiet_packets_per_s``.
+    ``pending_wait_s``. ``only`` are the devices to read, by default all; without all there is no
+    ``skip_unreachable``. A port towards a switch that leaves is out of use below ``quiet_packets_per_s``.
     """
     announce = Announcer([events])
     compare = Comparer(fabric, intended, remove_conflicting, unresolved, Sharing())
-    names = [switch.name for switch in fabric.switches]
+    names = [switch.name for switch in fabric.switches if not only or switch.name in only]
     announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
     readings = _read(nr, names, compare, announce)
     deadline_s = clock.monotonic() + pending_wait_s
@@ -82,6 +84,7 @@ def plan(
     if skip_unreachable:
         readings |= assumed_fresh(fabric, readings, intended)
     readings |= _in_use(nr, fabric, readings, quiet_packets_per_s)
+    readings = {switch.name: readings.get(switch.name, NOT_READ) for switch in fabric.switches}
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
 
 

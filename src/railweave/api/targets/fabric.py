@@ -105,8 +105,9 @@ class LiveFabric:
         skip_unreachable: bool = False,
         pending_wait_s: float = 0,
         limit: Collection[str] = (),
+        only: Collection[str] = (),
     ) -> "Plan":
-        """Read all devices and return the plan, of the switches ``limit`` alone if there are any.
+        """Read all devices, or ``only`` some, and return the plan, of the switches ``limit`` alone if there are any.
 
         Raises RefusedError where the limit separates switches that must change together or in order.
         """
@@ -125,6 +126,7 @@ class LiveFabric:
             unresolved=bool(self.missing_secrets),
             skip_unreachable=skip_unreachable,
             pending_wait_s=pending_wait_s,
+            only=only,
             rollout_policy=self.target.rollout.policy,
             quiet_packets_per_s=self.target.rollout.quiet_packets_per_s,
             events=self.shown,
