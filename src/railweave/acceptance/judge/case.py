@@ -126,6 +126,12 @@ class Case:
             return None
         return link.lower
 
+    def places_of(self, end: PortEnd) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the node or the switch of a port, as the nodes and the devices of a culprit."""
+        if end.device in self.index.nodes:
+            return (end.device,), ()
+        return (), (end.device,)
+
     def transport_noticed(self, tests: Iterable[PlannedTest]) -> bool | None:
         """Tell whether the NICs of tests saw packets missing in their rounds; None if they do not count that."""
         noticed: bool | None = None

@@ -72,7 +72,7 @@ def _located(case: Case, flows: Sequence[Flow]) -> Symptom:
         fix = (
             "compare its counters with `show interfaces counters` or `ethtool -S`; update the software that reads them"
         )
-        culprit = Culprit((port_element(liar),), "counts wrong", fix, *_places(case, liar), slows=frozenset())
+        culprit = Culprit((port_element(liar),), "counts wrong", fix, *case.places_of(liar), slows=frozenset())
         return Symptom("A-3", Severity.ERROR, message, fix, culprit)
     if worst.lost < 0:
         suspects = (port_element(worst.sender), port_element(worst.receiver))
@@ -116,10 +116,3 @@ def _too_good(case: Case, tests: Sequence[PlannedTest], share: float) -> bool:
     passed = [test for test in tests if case.outcomes[test.id].status is OutcomeStatus.PASSED]
     limits = [measure.limit for test in passed for measure in case.outcomes[test.id].measures]
     return bool(limits) and len(passed) == len(tests) and all(share > 1 - limit.fail / limit.expect for limit in limits)
-
-
-def _places(case: Case, end: PortEnd) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the node or the switch of a port, as the nodes and the devices of a culprit."""
-    if end.device in case.index.nodes:
-        return (end.device,), ()
-    return (), (end.device,)

@@ -77,12 +77,12 @@ def _dropping_culprit(case: Case, device: str, drops: list[Drop]) -> Culprit:
     ingress = {drop.end for drop in drops if drop.is_ingress}
     if not ingress:
         silent = _silent_feeders(case, device, rounds)
-        return _pfc_off(silent) if len(silent) == 1 else _small_buffer(device)
+        return _pfc_off(case, *silent) if len(silent) == 1 else _small_buffer(device)
     silent = {end for end in ingress if not _frames_sent(case, end, rounds)}
     if len(silent) == 1:
-        return _pfc_off(silent)
+        return _pfc_off(case, *silent)
     if not silent and len(ingress) == 1:
-        return _pfc_off({_far_end(case, *ingress)})
+        return _pfc_off(case, _far_end(case, *ingress))
     return _small_buffer(device)
 
 
@@ -113,11 +113,10 @@ def _far_end(case: Case, end: PortEnd) -> PortEnd:
     return link.upper if end == link.lower else link.lower
 
 
-def _pfc_off(ends: set[PortEnd]) -> Culprit:
-    (end,) = ends
+def _pfc_off(case: Case, end: PortEnd) -> Culprit:
     fix = "turn PFC on for the lossless priorities at this port (`show pfc priority`; on nodes `mlnx_qos`)"
     element = setting_element(f"PFC of {end_text(end)}")
-    return Culprit((element,), "does not pause", fix, devices=(end.device,), slows=CONGESTED)
+    return Culprit((element,), "does not pause", fix, *case.places_of(end), slows=CONGESTED)
 
 
 def _small_buffer(device: str) -> Culprit:
@@ -137,7 +136,7 @@ def _nic_symptoms(case: Case) -> Iterator[Symptom]:
             paused += nic.get(CounterMeaning.PFC_SENT, 0)
         if dropped and case.transport_noticed(case.crossings[port]) is not False:
             end = link.upper if paused else link.lower
-            culprit = _pfc_off({end})
+            culprit = _pfc_off(case, end)
             message = f"{end_text(link.lower)} dropped {dropped:,} packets that arrived"
             yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
 
@@ -157,6 +156,6 @@ def _frame_symptoms(case: Case) -> Iterator[Symptom]:
     for (end, far), frames in sent.items():
         if end in case.exchanged_ports or frames < _LEAST_FRAMES or 2 * received[end, far] > frames:
             continue
-        culprit = _pfc_off({far})
+        culprit = _pfc_off(case, far)
         message = f"{end_text(end)} sent {frames:,} PFC frames, {end_text(far)} received {received[end, far]:,}"
         yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
