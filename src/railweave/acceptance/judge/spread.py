@@ -32,9 +32,20 @@ _UNUSED_SHARE = 1 / 50
 _UNEQUAL_FLOWS = 2.0
 
 
+def loaded_links(case: Case) -> frozenset[PortEnd]:
+    """Return the lower ends of the links that rounds loaded, in both directions where the plan has flows in both."""
+    senders = {flow.sender for flow in case.flows}
+    loaded: set[PortEnd] = set()
+    for link in case.index.plan.links:
+        sending = {link.lower, link.upper} & senders
+        if len(sending) == 2 or (sending and not link.probability):
+            loaded.add(link.lower)
+    return frozenset(loaded)
+
+
 def unloaded_links(case: Case) -> tuple[CoveredLink, ...]:
     """Return the links that both ends counted and that no round loaded."""
-    loaded = {flow.link.lower for flow in case.flows}
+    loaded = loaded_links(case)
     return tuple(link for link in case.index.plan.links if link.lower not in loaded and _was_read(case, link))
 
 

@@ -15,7 +15,7 @@ from railweave.acceptance.judge.outcomes import MeasuredTest, OutcomeStatus, out
 from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.registry import JudgeRule, judge_rules
 from railweave.acceptance.judge.rules.a10_job import JOB_RULE
-from railweave.acceptance.judge.spread import unloaded_links
+from railweave.acceptance.judge.spread import loaded_links, unloaded_links
 from railweave.acceptance.judge.tally import RoundTally, tally
 from railweave.acceptance.model import AcceptancePlan, CoveredLink
 from railweave.acceptance.readings import NodeResult, RoundCounters
@@ -244,11 +244,11 @@ _TURN_ON = {
 
 def _coverage(case: Case) -> tuple[int, list[CoveredLink]]:
     """Return how many links were loaded, and which were read and were not."""
-    loaded = {flow.link.lower for flow in case.flows}
-    return len(loaded), list(unloaded_links(case))
+    return len(loaded_links(case)), list(unloaded_links(case))
 
 
 def _uncovered_remark(links: list[CoveredLink]) -> Diagnostic:
     cables = first_few(dict.fromkeys(link.cable for link in links))
-    message = f"{counted(len(links), 'link')} carried less than `acceptance.covered_share` in every round: {cables}"
+    share = "`acceptance.covered_share` in every round, at least in one direction"
+    message = f"{counted(len(links), 'link')} carried less than {share}: {cables}"
     return warning("RW944", message, fix="repeat the rounds, or plan a higher level: a hash may leave a link unused")
