@@ -1,7 +1,7 @@
 """Links that a hash chooses among: those up from a leaf, down to a leaf, out of a pod and into it, with their flows.
 
-A test counts as one flow, because a switch may hash all of its queue pairs alike. Where tests that had their leaf for
-themselves were seen on several uplinks, the hash sees the source port, and each queue pair is a flow.
+A test counts as one flow, because a switch may hash all of its queue pairs alike. Where most leaves sent a test that
+they had for themselves over several uplinks, the hash sees the source port, and each queue pair is a flow.
 """
 
 from collections import Counter, defaultdict
@@ -104,9 +104,9 @@ def _tests(case: Case, kinds: tuple[RoundKind, ...], *, ran: bool) -> Iterator[P
 
 
 def _hash_sees_ports(case: Case) -> bool:
-    """Tell whether most tests that were alone on their leaf were seen on more than one of its uplinks."""
-    several = 0
-    alone = 0
+    """Tell whether most leaves have sent a test that was alone there over more than one of their uplinks."""
+    several: set[str] = set()
+    alone: set[str] = set()
     for counts in case.rounds(RoundKind.ISOLATED):
         senders: dict[str, list[PlannedTest]] = defaultdict(list)
         for test in case.index.tests_of[counts.round]:
@@ -116,9 +116,10 @@ def _hash_sees_ports(case: Case) -> bool:
         for leaf, tests in senders.items():
             used = _used_uplinks(case, counts, leaf, tests[0].queue_pairs)
             if len(tests) == 1 and tests[0].queue_pairs > 1 and used:
-                alone += 1
-                several += len(used) > 1
-    return 2 * several > alone
+                alone.add(leaf)
+                if len(used) > 1:
+                    several.add(leaf)
+    return 2 * len(several) > len(alone)
 
 
 def _used_uplinks(case: Case, counts: RoundTally, leaf: str, queue_pairs: int) -> list[PortEnd]:
