@@ -5,12 +5,12 @@ up some behind the flows of a culprit: a paused link serves its queue in order, 
 the slowest one it waits for. A test below that bound has a cause of its own.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.acceptance.judge.blame import Blame, culprit_of, explain
 from railweave.acceptance.judge.case import Case
-from railweave.acceptance.judge.elements import Culprit, ElementKind, Symptom
+from railweave.acceptance.judge.elements import Culprit, ElementKind, RoundBound, Symptom
 from railweave.acceptance.judge.outcomes import OutcomeStatus
 from railweave.acceptance.judge.paths import ends_of
 from railweave.acceptance.model import CoveredLink, Metric, PlannedDevice, PlannedTest, RoundKind
@@ -38,6 +38,8 @@ def attributed(case: Case, symptom: Symptom, culprits: Sequence[Culprit], others
         if tests:
             waiting -= tests
             yield culprit, tests
+    if len(waiting) < len(symptom.tests) and _is_chance(case, symptom.bound, waiting):
+        return
     # A node that is slow in collectives may pass every pair, and a pair of long latency may have its bandwidth.
     kinds = _compared_kinds(case.index.tests[min(symptom.tests)].kind)
     passed = frozenset(name for name in others.well - symptom.tests if case.index.tests[name].kind in kinds)
@@ -53,6 +55,15 @@ def attributed(case: Case, symptom: Symptom, culprits: Sequence[Culprit], others
             waiting -= tests
             yield culprit_of_blame, tests
     yield from _rest(case, named, frozenset(waiting), passed)
+
+
+def _is_chance(case: Case, bound: RoundBound | None, waiting: Collection[str]) -> bool:
+    """Tell whether the rest of a round, without the tests of culprits, is as slow as chance makes it."""
+    if bound is None or not waiting:
+        return False
+    if bound.tests:
+        return len(waiting) <= bound.tests
+    return sum(_share(case, name) for name in waiting) >= bound.share * len(waiting)
 
 
 def _rest(case: Case, named: Sequence[Culprit], waiting: frozenset[str], well: frozenset[str]) -> Iterator[Attribution]:
@@ -145,6 +156,10 @@ def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
     links: list[CoveredLink] = []
     for cable in culprit.cables:
         links += case.index.links_of_cable[cable]
+    if test.kind is RoundKind.ISOLATED:
+        # Alone on its leaf a test has left its traces at the switches that it passed.
+        for device in culprit.devices:
+            links += case.index.links_of[device]
     return any(_carried(case, link, test) for link in links)
 
 

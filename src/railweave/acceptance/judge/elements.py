@@ -44,6 +44,15 @@ class Culprit(NamedTuple):
     slows: frozenset[RoundKind] = frozenset(RoundKind)
 
 
+class RoundBound(NamedTuple):
+    """What chance explains in the rest of a round, once culprits have their tests."""
+
+    # The mean share of what is expected that the rest must reach; 0 where only the number of tests counts.
+    share: float
+    # How many tests may be slow; 0 where only the mean counts.
+    tests: float
+
+
 class Symptom(NamedTuple):
     """A breach of a rule, before it is known what is to blame.
 
@@ -59,6 +68,8 @@ class Symptom(NamedTuple):
     tests: frozenset[str] = frozenset()
     # Named as suspects if nothing explains the symptom.
     suspects: tuple[Element, ...] = ()
+    # Of a symptom that only all tests of a round have together.
+    bound: RoundBound | None = None
 
 
 def cable_element(link: CoveredLink) -> Element:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from railweave.acceptance.judge.case import Case
-from railweave.acceptance.judge.elements import Symptom
+from railweave.acceptance.judge.elements import RoundBound, Symptom
 from railweave.acceptance.judge.paths import ends_of
 from railweave.acceptance.model import Metric, NicPort, RoundKind
 from railweave.diagnostics import Severity
@@ -46,12 +46,14 @@ def round_symptoms(case: Case, code: str, kind: RoundKind) -> Iterator[Symptom]:
         slow = frozenset(name for name, measure in measures.items() if measure.warned)
         for limit in planned.limits:
             value = float(len(slow))
+            bound = RoundBound(0.0, limit.fail)
             if limit.metric is Metric.ROUND_BANDWIDTH:
                 value = sum(measure.value for measure in measures.values()) / len(measures)
+                bound = RoundBound(limit.fail / limit.expect, 0.0)
             beyond = value > limit.fail if limit.metric is Metric.BELOW_LIMIT else value < limit.fail
             if beyond:
                 message = f"round {planned.id}: {value:,.4g} {limit.unit}, limit {limit.fail:,.4g}"
-                yield Symptom(code, Severity.ERROR, message, "", None, slow or frozenset(measures))
+                yield Symptom(code, Severity.ERROR, message, "", None, slow or frozenset(measures), bound=bound)
 
 
 def did_well(case: Case) -> frozenset[str]:
