@@ -109,7 +109,7 @@ def try_faults(
     without: Collection[str] = (),
     level: Level = Level.SMOKE,
 ) -> Trial | None:
-    """Return a trial with faults of these kinds; None where the fabric has no place for one of them."""
+    """Return a trial with faults of these kinds; None where the fabric has no place for one, or it had no effect."""
     rng = Random(f"{fabric}/{kinds}/{seed}")
     conditions = Conditions(constants or Constants())
     plan = document(fabric, level)
@@ -121,6 +121,9 @@ def try_faults(
         truths.append(truth)
     prepared(folder, fabric, level)
     carry_out(folder, conditions, seed)
+    if any(truth.port and truth.port not in conditions.missed_pauses for truth in truths):
+        # Its queue never filled so far that a pause was due: no file shows the fault.
+        return None
     began = process_time()
     verdict = judged(folder, without)
     return Trial(tuple(truths), verdict, process_time() - began)

@@ -24,6 +24,8 @@ class Truth:
     # The tests that it touches, by the nodes and planes that they have in common with it; for disjoint pairs.
     nodes: frozenset[str] = frozenset()
     unexplained: bool = False
+    # The port that misses a pause: where its queues never filled so far, no file shows the fault.
+    port: tuple[str, str] | None = None
 
 
 Fault = Callable[[Plan, Conditions, Random], Truth | None]
@@ -106,11 +108,15 @@ def _deaf_port(plan: Plan, conditions: Conditions, rng: Random, kind: str) -> Tr
     end = link["b"]
     conditions.no_pfc.add((end["device"], end["port"]))
     # Deep buffers take all that comes before DCQCN acts: PFC is needed where they are shallower and it is slower.
-    nature = conditions.constants.scaled("buffer_bytes", 0.25 * (link["speed_gbps"] / 400) ** 2)
-    conditions.constants = nature.scaled("reaction_us", 4.0)
+    # They still pause later than they mark; faster switches have larger ones.
+    for other in plan.links:
+        for device in (other["a"]["device"], other["b"]["device"]):
+            share = 0.3 * other["speed_gbps"] / 400
+            conditions.buffer_share[device] = min(share, conditions.buffer_share.get(device, share))
+    conditions.constants = conditions.constants.scaled("reaction_us", 4.0)
     name = f"{end['device']} {end['port']}"
     names = frozenset({f"port {name}", f"setting PFC of {name}"})
-    return Truth(kind, (names,), names)
+    return Truth(kind, (names,), names, port=(end["device"], end["port"]))
 
 
 def small_buffer(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
@@ -247,12 +253,24 @@ def unused_uplink(plan: Plan, conditions: Conditions, rng: Random) -> Truth | No
     for place, link in enumerate(plan.links):
         if not link.get("nic_port") and link["kind"].startswith("leaf"):
             ups.setdefault(link["a"]["device"], []).append(place)
-    choices = [places for _, places in sorted(ups.items()) if len(places) > 1]
+    choices = [places for leaf, places in sorted(ups.items()) if _shows_an_unused(plan, leaf, len(places))]
     if not choices:
         return None
     place = rng.choice(rng.choice(choices))
     conditions.unpopular[place, True] = 0.0
     return _cable(plan, place, "unused-uplink")
+
+
+def _shows_an_unused(plan: Plan, leaf: str, uplinks: int) -> bool:
+    """Tell whether a leaf sends so many flows that an unused uplink is no chance: in one fabric of a million."""
+    leaf_of = {nic_key(link["nic_port"]): link["b"]["device"] for link in _access(plan)}
+    flows = 0
+    for test in plan.document["tests"]:
+        if test.get("to") and test["kind"] in ("isolated", "loaded", "incast", "soak"):
+            source, target = leaf_of[nic_key(test["from"])], leaf_of[nic_key(test["to"])]
+            flows += test["queue_pairs"] if source == leaf != target else 0
+    directions = 2 * sum(not link.get("nic_port") for link in plan.links)
+    return uplinks > 1 and directions * (1 - 1 / uplinks) ** flows < 1e-6
 
 
 def slower_rail(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:

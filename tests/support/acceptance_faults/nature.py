@@ -84,6 +84,10 @@ class Conditions:
     storms: dict[tuple[str, int], int] = field(default_factory=dict)
     dscp: dict[str, int] = field(default_factory=dict)
     no_pfc: set[tuple[str, str]] = field(default_factory=set)
+    # Share of the buffer of its peers' constants that a switch has: older models have less.
+    buffer_share: dict[str, float] = field(default_factory=dict)
+    # Ports at which a missing pause had an effect: packets were dropped, or pauses not heard.
+    missed_pauses: set[tuple[str, str]] = field(default_factory=set)
     # Bytes at which priority groups of a switch pause, whatever is free.
     small_buffer: dict[str, float] = field(default_factory=dict)
     # Pairs of links whose upper ends are exchanged.

@@ -26,6 +26,8 @@ PACKETS_PER_ACK = 16
 CNP_BYTES = 82
 BYTES_PER_GBPS_S = 1.25e8
 LANES = 4
+# PFC frames that may fall between the readings of both ends of a cable.
+FRAMES_OF_A_READING = 10
 # Between an ARP request and an LLDP frame.
 BACKGROUND_BYTES = 160.0
 
@@ -277,7 +279,7 @@ class Model:
             works,
             conditions.small_buffer.get(device),
             queue in self.classes.marked,
-            conditions.constants,
+            conditions.constants.scaled("buffer_bytes", conditions.buffer_share.get(device, 1.0)),
         )
         chance = self.rng.uniform(0.85, 1.15)
         marks = (result.marks + result.marks_per_s * seconds) * chance
@@ -290,6 +292,8 @@ class Model:
         for number, (_, here, there) in enumerate(ends):
             pauses = (result.pauses[number] + result.pauses_per_s[number] * seconds) * chance
             drops = (result.drops[number] + result.drops_per_s[number] * seconds) * chance
+            if lossless and drops >= 1:
+                conditions.missed_pauses |= {tuple(here), tuple(there)} & conditions.no_pfc
             if lossless and (here not in conditions.no_pfc or here in conditions.other_priority):
                 if not works[number]:
                     pauses = drops * 0.05
@@ -337,6 +341,8 @@ class Model:
         else:
             count.grow(here.device, "ports", here.port, f"{SAI}PFC_{queue}_TX_PKTS", frames)
         if there in self.conditions.no_pfc:
+            if frames >= FRAMES_OF_A_READING:
+                self.conditions.missed_pauses.add(tuple(there))
             return
         if there.device in self.fabric.nodes:
             count.grow(there.device, "nics", there.port, f"rx_prio{queue}_pause", frames)

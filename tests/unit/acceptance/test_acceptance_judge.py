@@ -221,6 +221,19 @@ def test_a_port_that_drops_and_never_pauses_has_no_pfc() -> None:
     assert named(verdict_of(made)) == {("A-3", "PFC of p0-leaf1 Ethernet3")}
 
 
+def test_a_nic_that_drops_and_never_pauses_explains_the_slow_tests_of_its_node() -> None:
+    # A loaded round between two leaves passes spines, at which the node of the NIC is not to be sought.
+    made = healthy(plan(), slow=slow(0.5, NicPort("gpu3", 0, 0)))
+    for name in made.counts:
+        made.add(name, PortEnd("gpu3", "rail0"), "rx_discards_phy", 50)
+        made.add(name, PortEnd("gpu3", "rail0"), "out_of_sequence", 50)
+
+    verdict = verdict_of(made)
+
+    assert ("A-3", "PFC of gpu3 rail0") in named(verdict)
+    assert {(finding.nodes, finding.devices) for finding in verdict.findings} == {(("gpu3",), ())}
+
+
 def test_lossy_rdma_may_drop_what_ecn_did_not_slow_down() -> None:
     lossy = replace(plan(), classes=LOSSY_CLASSES)
     made = healthy(lossy)

@@ -167,6 +167,39 @@ def test_a_fault_that_the_judge_was_not_made_for_is_named(tmp_path: Path, kind: 
     assert wrong(tmp_path, fabrics.get(kind, SMALLEST), kind, 0, Level.SMOKE) == ""
 
 
+HARD = (
+    # A leaf slows half of a round, whose other half is as fast as it must be.
+    ("mixed", "leaky-switch", 0),
+    # An isolated test lost packets in the spine that its leaf chose.
+    ("two-planes", "leaky-switch", 2),
+    # The leaf with the unused uplink sends all queue pairs of a test by the other one.
+    ("mixed", "unused-uplink", 1),
+    # Leaves of two speeds have buffers of two sizes.
+    ("mixed", "no-pfc", 0),
+    ("mixed", "other-priority", 0),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fabric", "kind", "seed"), HARD)
+def test_a_fault_with_misleading_tests_is_named(tmp_path: Path, fabric: str, kind: str, seed: int) -> None:
+    assert wrong(tmp_path, fabric, kind, seed, Level.SMOKE) == ""
+
+
+def test_an_uplink_that_its_leaf_never_chose_is_not_covered(tmp_path: Path) -> None:
+    # Level smoke has so few flows that chance is not excluded, and no finding follows.
+    plan = prepared(tmp_path / "plan", "two-planes")
+    links = json.loads((plan / "plan.json").read_bytes())["links"]
+    uplink = next(place for place, link in enumerate(links) if not link["nic_port"])
+    carry_out(plan, Conditions(unpopular={(uplink, True): 0.0}), 1)
+    verdict = judged(plan)
+    assert verdict.findings == ()
+    assert verdict.links == (len(links), len(links) - 1)
+    (remark,) = [remark.message for remark in verdict.diagnostics if remark.code == "RW944"]
+    assert remark.startswith("1 link carried less than `acceptance.covered_share` in every round")
+    assert remark.endswith(f"at least in one direction: {links[uplink]['cable']}")
+
+
 def test_traffic_by_ports_outside_the_plan_disturbs_a_round(tmp_path: Path) -> None:
     plan = prepared(tmp_path / "plan", "two-planes")
     links = json.loads((plan / "plan.json").read_bytes())["links"]
