@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sonic_sim.acl import Flow, drops
 from sonic_sim.bgp.origins import local_routes
 from sonic_sim.bgp.policy import network
 from sonic_sim.bgp.rib import equal_paths
@@ -14,6 +15,7 @@ from sonic_sim.faults import FaultKind
 
 # The time to live with which Linux sends.
 _HOPS = 64
+_ICMP = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,36 +63,94 @@ def learned(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
         yield f"FDB_TABLE|{vlan}:{mac.lower()}", {"port": port, "type": "dynamic"}
 
 
-def hops_to(device: Device, net: Fabric, target: str) -> int | None:
-    """Return how many switches a packet passes on its way to an address, 0 for an own one; None where none answers."""
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A link on the way of a packet: the port that it leaves by, and the switch and port that it comes in at."""
+
+    sender: Device
+    port: str
+    # None for a node.
+    receiver: Device | None
+    far_port: str
+
+
+def hops_to(device: Device, net: Fabric, target: str, source: str = "") -> int | None:
+    """Return how many switches a packet passes on its way to an address, 0 for an own one.
+
+    ``source`` is by default the address of the port that it leaves by. None where no answer comes back: nobody has the
+    address, or an ACL drops the packet or its answer, which takes the same way.
+    """
+    links = _links_to(device, net, target)
+    if links is None or _is_dropped(links, source or _source(device, net, links), target):
+        return None
+    return len(links)
+
+
+def _links_to(device: Device, net: Fabric, target: str) -> list[_Link] | None:
+    """Return the links to an address, none for an own one; None where nobody has it."""
     wanted = ipaddress.ip_address(target)
+    links: list[_Link] = []
     switch = device
     # A loop ends where the time to live would.
-    for passed in range(_HOPS):
+    while len(links) < _HOPS:
         if switch.faults.has(FaultKind.SILENT):
             return None
         if any(address.address == target for address in net.addresses(switch)):
-            return passed
-        if any(neighbor.address == target for neighbor in neighbors(switch, net)):
-            return passed + 1
-        onward = _next(switch, net, wanted)
-        if onward is None:
+            return links
+        port = next((neighbor.interface for neighbor in neighbors(switch, net) if neighbor.address == target), "")
+        if port:
+            return [*links, _link(net, switch, port)]
+        port = _next_port(switch, net, wanted)
+        if not port:
             return None
-        switch = onward
+        link = _link(net, switch, port)
+        if link.receiver is None:
+            return None
+        links.append(link)
+        switch = link.receiver
     return None
 
 
-def _next(device: Device, net: Fabric, wanted: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Device | None:
-    """Return the switch that a packet is given to, by the longest prefix; None where it is dropped."""
+def _link(net: Fabric, sender: Device, port: str) -> _Link:
+    far = net.far_end(sender, port)
+    if far is None:
+        return _Link(sender, port, None, "")
+    return _Link(sender, port, net.devices.get(far.node), far.port)
+
+
+def _source(device: Device, net: Fabric, links: list[_Link]) -> str:
+    """Return the address that Linux sends from: that of the first port, else that of the loopback."""
+    addresses = {own.interface: own.address for own in net.addresses(device) if ":" not in own.address}
+    if links and links[0].port in addresses:
+        return addresses[links[0].port]
+    return addresses.get("Loopback0", "")
+
+
+def _is_dropped(links: list[_Link], source: str, target: str) -> bool:
+    """Tell whether an ACL drops an echo request or its answer."""
+    if not source:
+        return False
+    request = Flow(source, target, _ICMP, 0, 0)
+    answer = Flow(target, source, _ICMP, 0, 0)
+    for link in links:
+        if drops(link.sender, link.port, answer):
+            return True
+        if link.receiver is not None and drops(link.receiver, link.far_port, request):
+            return True
+    return False
+
+
+def _next_port(device: Device, net: Fabric, wanted: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
+    """Return the port by which a packet leaves a switch, by the longest prefix; empty where it is dropped."""
     rib = ribs_of(net).get(device.name)
     if rib is None:
-        return None
+        return ""
     routes = equal_paths(rib)
     # A connected or static route to the same prefix wins by its distance.
     leads_on = {**dict.fromkeys(routes, True), **dict.fromkeys(local_routes(device), False)}
     fitting = [prefix for prefix in leads_on if wanted in network(prefix)]
     best = max(fitting, key=lambda prefix: network(prefix).prefixlen, default="")
     if not best or not leads_on[best]:
-        return None
-    peer, _ = routes[best][0]
-    return net.devices.get(rib.sessions[peer].remote)
+        return ""
+    _, port = routes[best][0]
+    return port

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from sonic_sim.buffermgr import groups
-from sonic_sim.device import Device
+from sonic_sim.device import Device, Fabric
 from sonic_sim.yang.reload_rule import ReloadRule
 
 Run = Callable[..., tuple[int, str, str]]
@@ -477,3 +477,19 @@ def test_the_platform_as_json_is_what_utilities_print(run: Run, switch: Device) 
     run(switch, "sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' switch_type npu")
     assert json.loads(run(switch, "show platform summary --json")[1])["switch_type"] == "npu"
     assert run(switch, "show platform summary")[1].endswith("Switch Type: npu\n")
+
+
+def test_a_ping_follows_the_acls_at_ports_as_traffic_does(run: Run, fabric: Fabric) -> None:
+    leaf, spine = fabric.devices["leaf1"], fabric.devices["spine1"]
+    assert run(leaf, "ping -c 1 10.255.0.2")[0] == 0
+    spine.db.put("ACL_TABLE|FILTER", {"type": "L3", "stage": "ingress", "ports@": "Ethernet0"})
+    spine.db.put("ACL_RULE|FILTER|deny", {"PRIORITY": "1", "IP_TYPE": "IP", "PACKET_ACTION": "DROP"})
+    status, out, _ = run(leaf, "ping -c 1 10.255.0.2")
+    assert (status, "1 packets transmitted, 0 received, 100% packet loss" in out) == (1, True)
+    spine.db.put("ACL_RULE|FILTER|allow", {"PRIORITY": "2", "SRC_IP": "10.255.0.1/32", "PACKET_ACTION": "FORWARD"})
+    assert run(leaf, "ping -c 1 10.255.0.2")[0] == 1, "from the address of its port"
+    assert run(leaf, "ping -c 1 -I 10.255.0.1 10.255.0.2")[0] == 0
+    # The answer comes in at the leaf.
+    leaf.db.put("ACL_TABLE|OWN", {"type": "L3", "stage": "ingress", "ports@": "Ethernet0"})
+    leaf.db.put("ACL_RULE|OWN|deny", {"PRIORITY": "1", "DST_IP": "10.255.0.1/32", "PACKET_ACTION": "DROP"})
+    assert run(leaf, "ping -c 1 -I 10.255.0.1 10.255.0.2")[0] == 1

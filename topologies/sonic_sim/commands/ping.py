@@ -1,4 +1,4 @@
-"""``ping``: answers come from the addresses that the simulated routes reach."""
+"""``ping``: answers come from the addresses that the simulated routes reach, past the ACLs on the way."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -18,6 +18,8 @@ class _Wanted:
     wait_s: int
     ttl: int
     size: int
+    # The address to send from; empty for that of the port.
+    source: str
 
 
 @program("ping")
@@ -26,7 +28,7 @@ def ping(call: Call) -> Result:
     wanted = _wanted(call.argv[1:])
     if isinstance(wanted, str):
         return Result(2, err=f"ping: {wanted}\n")
-    hops = hops_to(call.device, call.device.network, wanted.target)
+    hops = hops_to(call.device, call.device.network, wanted.target, wanted.source)
     # The data come with 8 bytes of ICMP and 20 of IP.
     lines = [f"PING {wanted.target} ({wanted.target}) {wanted.size}({wanted.size + 28}) bytes of data."]
     times: list[float] = []
@@ -56,7 +58,7 @@ def _rtt_ms(hops: int, number: int) -> float:
 def _wanted(words: list[str]) -> _Wanted | str:
     """Return the parsed words, or an error."""
     # iputils would send without end; five packets show as much.
-    options = {"-c": "5", "-W": "1", "-t": "64", "-s": "56"}
+    options = {"-c": "5", "-W": "1", "-t": "64", "-s": "56", "-I": ""}
     targets = []
     rest = iter(words)
     for word in rest:
@@ -74,4 +76,12 @@ def _wanted(words: list[str]) -> _Wanted | str:
     except ValueError:
         return f"{targets[0]}: Name or service not known"
     count, wait_s, ttl, size = (int(options[name]) for name in _NUMBERS)
-    return _Wanted(target, count, wait_s, ttl, size)
+    return _Wanted(target, count, wait_s, ttl, size, _address(options["-I"]))
+
+
+def _address(text: str) -> str:
+    """Return an address to send from; empty for an interface, whose address is that of the port."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return ""
