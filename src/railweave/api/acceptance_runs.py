@@ -75,7 +75,7 @@ def run(
     log = node_log(fabric.name, live.target.name)
     with live.progress(), log.held("acceptance run"):
         answers = runner.prepare()
-        _refuse_settings(project, live, request, answers)
+        _refuse_settings(project, live, request, answers, has_nics=access.nic_settings)
         runner.files.write_running(_running_digests(live, request.switches))
         for remark in state_remarks(answers, read.plan.tests):
             project.operator.tell(remark)
@@ -205,7 +205,7 @@ def _refuse_unverified(result: VerifyResult) -> None:
 
 
 def _refuse_settings(
-    project: Project, live: LiveFabric, request: RunRequest, answers: Mapping[str, NodeAnswer]
+    project: Project, live: LiveFabric, request: RunRequest, answers: Mapping[str, NodeAnswer], *, has_nics: bool
 ) -> None:
     """Store the settings of switches and nodes, and raise RefusedError if they are not as intended."""
     fabric = live.designed.fabric
@@ -215,7 +215,9 @@ def _refuse_settings(
     write_readings(folder, switch_readings(live, list(request.switches)))
     nodes = []
     for name, answer in answers.items():
-        nodes.append(node_reading(fabric, fabric.host_of[name], answer.document.get("facts"), answer.error))
+        host = fabric.host_of[name]
+        read = answer.document.get("facts")
+        nodes.append(node_reading(fabric, host, read, answer.error, has_nics=has_nics))
         _write(request.folder / "nodes" / f"{name}.json", json.dumps(node_state(answer), indent=1) + "\n")
     write_readings(folder, nodes)
     diagnostics = check(project, facts=folder).diagnostics

@@ -117,10 +117,16 @@ def _of_nodes(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> It
         return
     host_of = {host.name: host for host in hosts}
     for reading in reach_nodes(project, live.designed, hosts, live.target, access).read():
-        yield node_reading(live.designed.fabric, host_of[reading.name], reading.facts, reading.error)
+        host = host_of[reading.name]
+        yield node_reading(live.designed.fabric, host, reading.facts, reading.error, has_nics=access.nic_settings)
 
 
-def node_reading(fabric: Fabric, host: Host, read: Mapping[str, Any] | None, why: str) -> DeviceFacts:
-    """Return the facts of a node from what its program read; ``why`` says that it read nothing."""
-    facts = node_facts(read or {}, host_vendor(fabric, host))
+def node_reading(
+    fabric: Fabric, host: Host, read: Mapping[str, Any] | None, why: str, *, has_nics: bool = True
+) -> DeviceFacts:
+    """Return the facts of a node from what its program read; ``why`` says that it read nothing.
+
+    Without ``has_nics`` (``hosts.nic_settings`` of the target) its interfaces are no NICs.
+    """
+    facts = node_facts(read or {}, host_vendor(fabric, host), has_nics=has_nics)
     return DeviceFacts(host.name, json.dumps(facts, indent=2) + "\n", why)

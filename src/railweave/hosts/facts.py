@@ -19,11 +19,22 @@ _UNKNOWN: tuple[object, ...] = (None, "", {})
 _ON_WORDS = {"1", "on", "true", "yes", "enable", "enabled"}
 
 
-def node_facts(read: Read, vendor: str | None) -> dict[str, Any]:
-    """Return the facts of a node from the reading of its program; what it did not read is left out."""
+# What the kernel invents for an interface without hardware: 10 Gb/s for a veth (Linux, drivers/net/veth.c).
+_OF_HARDWARE = ("speed_gbps", "autoneg", "fec", "pcie")
+
+
+def node_facts(read: Read, vendor: str | None, *, has_nics: bool = True) -> dict[str, Any]:
+    """Return the facts of a node from the reading of its program; what it did not read is left out.
+
+    Without ``has_nics`` its interfaces have no hardware, and what the kernel says about that is left out.
+    """
     facts: dict[str, Any] = {}
     if "interfaces" in read:
         facts["nics"] = {name: _nic(interface, vendor) for name, interface in read["interfaces"].items()}
+    if not has_nics:
+        for nic in facts.get("nics", {}).values():
+            for key in _OF_HARDWARE:
+                nic.pop(key, None)
     for key in ("nccl", "sysctl"):
         if key in read:
             facts[key] = dict(read[key])

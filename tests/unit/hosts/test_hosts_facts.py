@@ -70,6 +70,12 @@ def test_what_was_not_read_is_no_fact() -> None:
     assert node_facts({"interfaces": {"rail0": {"mtu": 9000}}}, "nvidia") == {"nics": {"rail0": {"mtu": 9000}}}
 
 
+def test_the_speed_of_an_interface_without_hardware_is_no_fact() -> None:
+    veth = {"interfaces": {"rail0": {"mtu": 9000, "speed_mbps": "10000", "autoneg": "off"}}}
+    assert node_facts(veth, None)["nics"]["rail0"] == {"mtu": 9000, "speed_gbps": 10, "autoneg": "off"}
+    assert node_facts(veth, None, has_nics=False)["nics"]["rail0"] == {"mtu": 9000}
+
+
 def test_a_nic_that_trusts_pcp_is_said_to() -> None:
     assert facts({**BROADCOM, "trust": "0"}, "broadcom")["trust"] == "pcp"
 
