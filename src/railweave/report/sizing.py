@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from railweave.design.ratios import bandwidth_text, ratio_text
+from railweave.fabric.buffers import SwitchBuffers
 from railweave.fabric.sizing import CONNECTED_RATIO, NO_RAILS, RAILS, Sizing
 from railweave.report.layout import paragraphs, table
 from railweave.wording import compact, counted
@@ -107,16 +108,23 @@ def _buffers(sizing: Sizing) -> list[RenderableType]:
         return []
     lines: list[RenderableType] = [Text("Buffers with the ports in use", style="bold")]
     for buffers in sizing.buffers:
-        in_use = buffers.in_use
         lines.append(Text(f"  {compact(buffers.devices)}: {buffers.hwsku}"))
-        headroom = f"{megabytes(in_use.headroom_bytes)} of {megabytes(in_use.budget_bytes)}"
-        lines.append(Text(f"    headroom: {headroom}; left to share: {megabytes(in_use.shared_bytes)}"))
+        lines.append(Text(f"    {_headroom(buffers)}"))
         for pattern, depth_bytes in buffers.pause_bytes.items():
             lines.append(Text(f"    XOFF threshold: {megabytes(depth_bytes)} with {pattern}"))
         for mark in buffers.marking:
             rate = f"{mark.traffic_class} at {mark.speed_gbps}G"
             lines.append(Text(f"    ECN marking: {rate} from {megabytes(mark.minimum_bytes)}"))
     return lines
+
+
+def _headroom(buffers: SwitchBuffers) -> str:
+    in_use = buffers.in_use
+    if not buffers.headroom:
+        # What is left to share is counted for lossless groups.
+        return "no headroom: no class is lossless"
+    headroom = f"{megabytes(in_use.headroom_bytes)} of {megabytes(in_use.budget_bytes)}"
+    return f"headroom: {headroom}; left to share: {megabytes(in_use.shared_bytes)}"
 
 
 def megabytes(size_bytes: int) -> str:

@@ -1,12 +1,15 @@
 """Sizing refuses for headroom what `check` refuses, and nothing else of the configuration."""
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from railweave import api
 from railweave.diagnostics import Severity
 from railweave.errors import RefusedError
+from railweave.report.sizing import sizing_view
 
 PROJECT = Path(__file__).resolve().parents[3]
 
@@ -52,9 +55,14 @@ def test_overrides_that_check_refuses_do_not_keep_a_fabric_from_being_sized(tmp_
 
 def test_buffers_of_lossy_rdma_are_sized_with_their_marking_and_no_pauses() -> None:
     lossy = PROJECT / "tests" / "golden" / "sonic_config" / "intents" / "lossy-planes.yml"
-    (spines,) = api.size(api.open_project(lossy)).buffers
+    sized = api.size(api.open_project(lossy))
+    (spines,) = sized.buffers
     assert spines.devices[0] == "mix-spine1"
     assert (spines.headroom, spines.pause_bytes) == ((), {})
+    shown = io.StringIO()
+    Console(file=shown, width=200).print(sizing_view(sized))
+    assert "    no headroom: no class is lossless\n" in shown.getvalue()
+    assert "XOFF" not in shown.getvalue()
     (roce,) = spines.marking
     assert roce.traffic_class == "roce"
     assert 0 < roce.minimum_bytes < roce.maximum_bytes
