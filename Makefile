@@ -210,6 +210,7 @@ faults: setup ## 10,000 seeded faults in the switch program: killed, frozen and 
 
 properties: setup ## every property on 25 times as many examples as in `make test`
 	@$(PYTEST) $(PARALLEL) -m 'hypothesis and not e2e and not bench' --hypothesis-profile=thorough
+	@RAILWEAVE_HISTORIES=250 $(PYTEST) $(PARALLEL) tests/property/test_tenant_histories.py
 
 FUZZ_SECONDS ?= 600
 

@@ -39,7 +39,7 @@ KINDS = {
 }
 NODES = tuple(f"gpu{number}" for number in range(1, 13))
 NAMES = ("a", "b", "c", "store")
-# Of each kind: a thousand together are tried before a release.
+# Of each of four kinds: `make properties` tries a thousand together.
 HISTORIES = int(os.environ.get("RAILWEAVE_HISTORIES", "6"))
 STEPS = 5
 

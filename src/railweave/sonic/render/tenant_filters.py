@@ -8,8 +8,9 @@ towards the addresses of switches: of these a node reaches the leaf's end of its
 enters the fabric through a node port, so no filter at egress is needed.
 
 The key of a rule follows from what it matches: orchagent replaces a rule whose fields change by removing it first, so a
-changed rule is another rule, which is added before the old one goes. ``acl-loader`` counts priorities down from 10,000
-and gives its default rule 1 (sonic-utilities acl_loader/main.py, deny_rule); orchagent tries the highest first.
+changed rule is another rule, which is added before the old one goes. ``acl-loader`` counts priorities down from 10,000,
+so that its rules come before ours, and gives its default rule 1, in tables of SONiC's own types alone (sonic-utilities
+acl_loader/main.py, convert_rule_to_db_schema and deny_rule); orchagent tries the highest first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
