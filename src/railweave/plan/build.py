@@ -12,7 +12,7 @@ from railweave.plan.drain_planner import WHOLE, drains_of_waves, is_disruptive, 
 from railweave.plan.model import NOT_READ, DevicePlan, DeviceState, Plan, Reading
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.stripes import find_moved_stripes
-from railweave.plan.tenant_moves import tenant_blockers
+from railweave.plan.tenant_moves import are_tenant_rules, tenant_blockers
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import NO_DIFFERENCE, DeviceDiff
@@ -64,7 +64,15 @@ def _with_tenant_blockers(fabric: Fabric, readings: Mapping[str, Reading]) -> Ma
 def in_own_order(fabric: Fabric, plan: Plan) -> Plan:
     """Return ``plan`` with waves that are laid out for its changes alone, and the drains of these."""
     two_sided = two_sided_links(fabric, plan.deltas, plan.unprovisioned)
-    order = lay_out(fabric, plan.deltas, wave_gate(fabric, plan), wave_size=plan.policy.wave_size, two_sided=two_sided)
+    order = lay_out(
+        fabric,
+        plan.deltas,
+        wave_gate(fabric, plan),
+        wave_size=plan.policy.wave_size,
+        two_sided=two_sided,
+        # Between two waves the ports of one node would be in two tenants.
+        at_once=are_tenant_rules(plan.deltas),
+    )
     return _ordered(fabric, plan, order, two_sided)
 
 

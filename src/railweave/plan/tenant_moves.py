@@ -41,6 +41,11 @@ def tenant_blockers(fabric: Fabric, differences: Mapping[str, DeviceDiff]) -> di
     return blockers
 
 
+def are_tenant_rules(deltas: Mapping[str, Delta]) -> bool:
+    """Tell whether all changes are rules between tenants, as those of a move are."""
+    return all(rule_tenants(change.table, change.key) for delta in deltas.values() for change in delta)
+
+
 def _pairs(delta: Delta) -> Iterator[Pair]:
     for change in delta:
         pair = rule_tenants(change.table, change.key)

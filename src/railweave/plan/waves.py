@@ -192,8 +192,15 @@ def lay_out(
     *,
     wave_size: int = DEFAULT_POLICY.wave_size,
     two_sided: Collection[Link] = (),
+    at_once: bool = False,
 ) -> Order:
-    """Return waves of the ``changed`` devices that pass ``gate``, and beside them what no order of them can keep."""
+    """Return waves of the ``changed`` devices that pass ``gate``, and beside them what no order of them can keep.
+
+    ``at_once`` puts hitless changes into one wave without a canary, or into the fewest of ``wave_size``.
+    """
+    if at_once and gate.disruptive.isdisjoint(changed):
+        names = [switch.name for switch in fabric.switches if switch.name in changed]
+        return Order(tuple(tuple(names[start : start + wave_size]) for start in range(0, len(names), wave_size)), ())
     ends = {name for link in two_sided for name in (link.upper, link.lower)}
     builder = _WaveBuilder(gate, wave_size, ends)
     switches = [switch for switch in fabric.switches if switch.name in changed]

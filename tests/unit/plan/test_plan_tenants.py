@@ -61,6 +61,7 @@ def a_rule(tables: ConfigDb, start: str) -> str:
 def test_a_move_changes_rules_of_its_two_tenants_in_one_wave_and_no_other_row() -> None:
     plan = plan_of(fabric_of(MOVED), running_of(fabric_of(TEAMS)))
     assert not conflicts(plan)
+    assert plan.waves == (("pod-leaf1", "pod-leaf2", "pod-leaf3", "pod-leaf4"),)
     changes = [change for delta in plan.deltas.values() for change in delta]
     assert {change.table for change in changes} == {"ACL_RULE"}
     assert {tuple(change.key.split(".")[1:3]) for change in changes} == {("a", "a"), ("b", "b")}
