@@ -3,96 +3,21 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import permutations
 from math import ceil
-from typing import Any
 
 import pytest
-import yaml
+from acceptance_designs import LOSSY, designs, few, planned, switch_of_port
 from hashed_flows import Walker
-from hypothesis import assume, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.acceptance.document import parse_plan, plan_blocks
-from railweave.acceptance.model import AcceptancePlan, Level, NicPort, RoundKind, Tool
-from railweave.acceptance.planner import PlanInput, plan_acceptance
+from railweave.acceptance.model import Level, RoundKind, Tool
 from railweave.api.design.intent import Designed, design_text
-from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 
-NICS = {1: "connectx-6", 2: "connectx-7", 4: "amd-pollara-400"}
-MODELS = ["sonic-vs", "nvidia-sn4700", "accton-as7726-32x"]
-LOSSY = [
-    {"name": "roce", "role": "rdma", "dscp": [26], "priority": 3, "share": 90},
-    {"name": "cnp", "role": "cnp", "dscp": [48], "priority": 6, "strict": True},
-    {"name": "best-effort", "role": "bulk", "dscp": "default", "priority": 0, "share": 10},
-]
-MOST_LINKS = 400
 LOADING = {RoundKind.ISOLATED, RoundKind.LOADED, RoundKind.INCAST, RoundKind.SOAK}
-
-# An example takes a tenth of a second.
-few = settings(max_examples=max(5, settings().max_examples // 10))
-
-
-def some(draw: st.DrawFn, **choices: st.SearchStrategy[Any]) -> dict[str, Any]:
-    """Return a mapping with some of the keys."""
-    drawn = {key: draw(st.none() | values) for key, values in choices.items()}
-    return {key: value for key, value in drawn.items() if value is not None}
-
-
-@st.composite
-def designs(draw: st.DrawFn) -> Designed:
-    """Draw a fabric of any shape: one to three tiers, planes, several entries of nodes, storage, one or two leaves."""
-    ports = draw(st.sampled_from([1, 1, 2, 4]))
-    nics = {"count": draw(st.sampled_from([1, 2, 4])), "speed": "100G", "ports": ports, "model": NICS[ports]}
-    count = st.sampled_from([1, 2, 4, 8])
-    nodes = [{"name": "gpu", "count": draw(st.integers(1, 16)), "gpus": 2, "nics": nics}]
-    for name in draw(st.sampled_from([[], [], ["old"], ["old", "store"]])):
-        entry = {"name": name, "count": draw(count), "gpus": draw(st.sampled_from([0, 8])), "nics": nics}
-        nodes.append(entry | some(draw, stripe=count))
-    topology = some(
-        draw,
-        shape=st.sampled_from(["rail-optimized", "rack-aligned", "rail-only"]),
-        tiers=st.sampled_from([2, 3]),
-        planes=st.sampled_from([1, ports]),
-        oversubscription=st.sampled_from(["1:1", "2:1"]),
-        stripe=st.sampled_from([1, 2, 4]),
-        links_per_pair=count,
-        pod=st.sampled_from([1, 2]),
-        leaves_per_nic=st.sampled_from([1, 2]),
-    )
-    speeds = {"downlink_speed": "100G", "uplink_speed": "100G"}
-    model = draw(st.sampled_from(MODELS))
-    topology |= {"leaf": {"model": model, **speeds}, "spine": {"model": model, **some(draw, count=count)}}
-    if topology.get("tiers") == 3:
-        topology["super_spine"] = {"model": model, **some(draw, count=count)}
-    intent = {"fabric": "pod", "workload": {"kind": "inference"}, "nodes": nodes, "topology": topology}
-    try:
-        designed = design_text(yaml.safe_dump(intent | {"traffic_classes": LOSSY}), "pod.yml")
-    except RefusedError:
-        assume(False)
-        raise
-    assume(len(designed.fabric.links) <= MOST_LINKS)
-    return designed
-
-
-def planned(designed: Designed, level: Level = Level.SMOKE, seed: int = 0) -> AcceptancePlan:
-    gpus_of = {entry.name: entry.gpus or 0 for entry in designed.intent.nodes}
-    policy = designed.fabric.policies.acceptance
-    given_input = PlanInput(designed.fabric, designed.catalog, policy, "0" * 64, gpus_of, level, seed)
-    try:
-        return plan_acceptance(given_input)
-    except RefusedError:
-        assume(False)
-        raise
-
-
-def switch_of_port(fabric: Fabric) -> dict[NicPort, str]:
-    switches = {}
-    for link in fabric.links:
-        if link.is_access:
-            port = fabric.host_of[link.lower].ports[link.lower_port]
-            switches[NicPort(link.lower, port.nic, port.port)] = link.upper
-    return switches
 
 
 @given(designs(), st.sampled_from([Level.SMOKE, Level.QUICK, Level.FULL]), st.integers(0, 3))
@@ -113,6 +38,31 @@ def test_no_port_sends_or_receives_twice_but_in_an_incast(designed: Designed, le
         if round_.kind in (RoundKind.ISOLATED, RoundKind.LATENCY):
             assert set(Counter(switches[sender] for sender in senders).values()) <= {1}
             assert set(Counter(switches[port] for port in receivers if port).values()) <= {1}
+
+
+@pytest.mark.slow
+@given(designs(mixed=True), st.sampled_from(Level))
+@few
+def test_rails_are_paired_where_they_are_routed(designed: Designed, level: Level) -> None:
+    fabric = designed.fabric
+    shape = designed.intent.topology.shape
+    plan = planned(designed, level)
+    rails = {link.nic_port: link.rail for link in plan.links if link.nic_port is not None}
+    switches = switch_of_port(fabric)
+    crossing = set()
+    for test in plan.tests:
+        if test.receiver is not None and test.kind not in (RoundKind.INCAST, RoundKind.LATENCY):
+            crossing.add(rails[test.sender] != rails[test.receiver])
+    if shape == "rail-only":
+        assert True not in crossing
+        return
+    if shape == "rail-optimized":
+        ways = False
+        for sender, receiver in permutations(rails, 2):
+            ends = [fabric.switch_of[switches[port]] for port in (sender, receiver)]
+            is_routed = ends[0] != ends[1] and fabric.network_of(ends[0]) == fabric.network_of(ends[1])
+            ways = ways or (is_routed and rails[sender] != rails[receiver] and sender.node != receiver.node)
+        assert (True in crossing) == ways
 
 
 @pytest.mark.slow
