@@ -103,6 +103,7 @@ UNTARGETED = WITHOUT_INTENT | {
     "report",
     "sim",
     "size",
+    "telemetry",
 }
 """Commands that take no ``--target``."""
 TARGETED_PARTS = frozenset({"acceptance run"})

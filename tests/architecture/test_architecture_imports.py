@@ -45,7 +45,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"cabling"},
         {"bom", "design", "drawing"},
         {"qos", "routing"},
-        {"export", "hosts", "lab", "sonic"},
+        {"export", "hosts", "lab", "sonic", "telemetry"},
         {"switch_driver"},
         {"plan"},
         {"failures"},

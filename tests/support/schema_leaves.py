@@ -383,6 +383,13 @@ PAIRS: Mapping[str, Pair] = {
     "acceptance.isolated_rounds": Pair(20),
     "acceptance.loaded_rounds": Pair(4),
     "acceptance.soak_hours": Pair(12),
+    "telemetry.scrape_s": Pair(30),
+    "telemetry.exporter": Pair("monitor1:9105"),
+    "telemetry.textfile": Pair("monitor1:9100"),
+    "telemetry.alertmanager": Pair("monitor1:9093"),
+    "telemetry.node_port": Pair(9101),
+    "telemetry.webhook": Pair("https://pager.example/hook"),
+    "telemetry.runbooks": Pair("https://docs.example/runbooks"),
     "overrides": Pair(
         {
             "leaf": {"CRM": {"Config": {"polling_interval": "300"}}},

@@ -58,6 +58,7 @@ from railweave.api.reports.export import export as export
 from railweave.api.reports.export import export_formats as export_formats
 from railweave.api.reports.page import report as report
 from railweave.api.reports.suggestions import suggest as suggest
+from railweave.api.reports.telemetry import render_telemetry as render_telemetry
 from railweave.api.repository import create_repository as create_repository
 from railweave.api.simulator import sim as sim
 from railweave.api.simulator.rehearsal import rehearse as rehearse

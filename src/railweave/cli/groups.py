@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Design": (
         *("init", "size", "check", "explain", "render", "diff", "phases"),
-        *("bom", "compare", "failures", "draw", "report", "export"),
+        *("bom", "compare", "failures", "draw", "report", "export", "telemetry"),
     ),
     "Change": ("plan", "rehearse", "deploy", "rollout", "rollback"),
     "Operate": (

@@ -28,6 +28,7 @@ from railweave.cli import (
     rehearse_commands,
     rollout_commands,
     sim_commands,
+    telemetry_commands,
     weighing_commands,
 )
 from railweave.cli.groups import CommandGroup
@@ -72,6 +73,7 @@ for module in (
     acceptance_commands,
     picture_commands,
     export_commands,
+    telemetry_commands,
     sim_commands,
     lab_commands,
     node_commands,

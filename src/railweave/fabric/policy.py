@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from railweave.fabric.acceptance import AcceptancePolicy
 from railweave.fabric.releases import DEFAULT_RELEASE
+from railweave.fabric.telemetry import TelemetryPolicy
 from railweave.units import ipv4_text, ipv6_text, parse_ipv4, parse_ipv6
 
 
@@ -338,6 +339,7 @@ class Policies(NamedTuple):
     # What `check` demands of the failure analysis (T-13).
     floors: FailureFloors = FailureFloors()
     acceptance: AcceptancePolicy = AcceptancePolicy()
+    telemetry: TelemetryPolicy = TelemetryPolicy()
     load_balancing: LoadBalancing = LoadBalancing.HASH
     # Empty: every node reaches every other.
     tenants: tuple[Tenant, ...] = ()

@@ -47,6 +47,7 @@ from railweave.intent.model import ClassName, FabricName, Intent, Nodes, Topolog
 from railweave.intent.notations import Ipv6Prefix, Prefix, Release
 from railweave.intent.presets import PresetName, marking_of, preset_classes
 from railweave.intent.racks import Racks
+from railweave.intent.telemetry import TelemetryKeys
 from railweave.intent.tenants import TenantKeys
 
 SCHEMA_ID = "urn:railweave:intent:1"
@@ -316,6 +317,7 @@ class IntentKeys(Keys):
     cabling: Cabling = section(Cabling, "lengths and media of the cables")
     failures: FailureKeys = section(FailureKeys, "what has to be left whatever fails")
     acceptance: AcceptanceKeys = section(AcceptanceKeys, "how the fabric is tested, and what passes")
+    telemetry: TelemetryKeys = section(TelemetryKeys, "how the fabric is monitored")
     racks: Racks | None = unset("where nodes and switches stand; gives each cable a length of its own")
     management: ManagementKeys | None = unset("the out-of-band management network: addresses and cables of its ports")
     hosts: HostsKeys = section(HostsKeys, "how the GPU nodes are set up")
@@ -352,6 +354,7 @@ class IntentKeys(Keys):
             edge_guard=self.edge_guard,
             floors=self.failures.floors(),
             acceptance=self.acceptance.policy(),
+            telemetry=self.telemetry.policy(),
             load_balancing=self.load_balancing,
             tenants=tuple(tenant.policy() for tenant in self.tenants),
         )

@@ -80,6 +80,7 @@ COMMANDS = (
     "sim up",
     "size",
     "status",
+    "telemetry render",
     "trust",
     "undrain",
     "verify",

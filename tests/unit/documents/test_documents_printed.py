@@ -80,6 +80,7 @@ def offline(rig: Rig) -> None:
         rig.note("draw", "--of", part)
     rig.note("export", "all", "--out", str(rig.folder / "handed-on"))
     rig.note("export", "--list")
+    rig.note("telemetry render", "--out", str(rig.folder / "monitoring"))
     rig.note("export", "slurm-tree")
     rig.note("export", "--check", str(rig.folder / "handed-on" / "slurm-tree.conf"))
     rig.note("report", "--out", str(rig.folder / "fabric.html"))

@@ -1,0 +1,28 @@
+"""The result of ``railweave telemetry render`` for a terminal and as JSON."""
+
+from pathlib import Path
+from typing import Any
+
+from railweave.telemetry.folder import RenderedTelemetry
+from railweave.wording import counted
+
+
+def telemetry_json(rendered: RenderedTelemetry, out: Path) -> dict[str, Any]:
+    """Return the document of ``telemetry render --json``."""
+    return {
+        "fabric": rendered.fabric,
+        "out": str(out),
+        "files": [{"file": name, "bytes": len(text.encode())} for name, text in rendered.files.items()],
+        "series": {"thresholds": rendered.thresholds},
+    }
+
+
+def telemetry_view(rendered: RenderedTelemetry, out: Path) -> str:
+    """Return what was written where, and how many series it comes to."""
+    size = sum(len(text.encode()) for text in rendered.files.values())
+    return "\n".join(
+        [
+            f"{out}: monitoring of {rendered.fabric}, {counted(len(rendered.files), 'file')}, {size / 1000:,.1f} kB",
+            f"  series: {rendered.thresholds:,} thresholds",
+        ]
+    )

@@ -1,0 +1,1 @@
+"""What monitoring needs of a fabric: thresholds as metrics, alert rules, and the files of Prometheus and gnmic."""

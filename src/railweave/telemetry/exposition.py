@@ -1,0 +1,184 @@
+"""``thresholds.prom``: the thresholds in Prometheus' text format, for the textfile collector of node_exporter.
+
+Samples of a metric are together, as the format demands. A fabric of 1,024 switches has half a million samples, so the
+text behind a port's labels is written once for all ports that are alike.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from railweave.telemetry import metrics
+from railweave.telemetry.metrics import ScrapedMetric
+from railweave.telemetry.thresholds import PortThresholds, QueueLimits, SwitchThresholds, Thresholds
+
+_BYTES_PER_GBPS = 125_000_000
+_MS_PER_S = 1000
+
+_Suffixes = Callable[[PortThresholds], Iterable[str]]
+
+
+def thresholds_text(thresholds: Thresholds) -> tuple[str, int]:
+    """Return the text of ``thresholds.prom``, and the number of its samples."""
+    parts: list[str] = []
+    count = 0
+    for metric, samples in _samples(thresholds):
+        text = "".join(samples)
+        if text:
+            parts += (f"# HELP {metric} {metric.help}\n", f"# TYPE {metric} {metric.kind}\n", text)
+            count += text.count("\n")
+    return "".join(parts), count
+
+
+def _samples(thresholds: Thresholds) -> Iterator[tuple[ScrapedMetric, Iterable[str]]]:
+    """Yield the metrics with their samples: texts of any number of lines."""
+    yield metrics.DEVICE, map(_device, thresholds.switches)
+    yield metrics.LINK, _links(thresholds)
+    ports = list(_alike_ports(thresholds))
+    for metric, suffixes in _OF_PORTS.items():
+        yield metric, _port_samples(metric, suffixes, ports)
+    yield (
+        metrics.POOL,
+        [
+            f'{metrics.POOL}{{device="{entry.switch.name}",pool="{pool}"}} {size}\n'
+            for entry in thresholds.switches
+            for pool, size in entry.pools.items()
+        ],
+    )
+    yield metrics.WEIGHT, _weights(thresholds)
+    yield metrics.RATE_LIMIT, _rate_limits(thresholds)
+    for metric, value in _OF_SWITCHES.items():
+        yield metric, _switch_samples(metric, value, thresholds.switches)
+    yield (
+        metrics.HOLD,
+        [f'{metrics.HOLD}{{device="{entry.switch.name}"}} {thresholds.hold_s}\n' for entry in thresholds.switches],
+    )
+    # Of the whole fabric: it has no device.
+    yield metrics.FLOOR, [f"{metrics.FLOOR} {thresholds.floor_percent / 100:g}\n"]
+
+
+def switch_labels(entry: SwitchThresholds) -> dict[str, str]:
+    """Return the labels that say where a switch is; what it does not have is left out."""
+    switch = entry.switch
+    places = {"pod": switch.pod, "plane": switch.plane, "rail": switch.rail, "stripe": switch.stripe}
+    labels = {"device": switch.name, "role": switch.tier.name}
+    labels |= {name: str(value) for name, value in places.items() if value is not None}
+    return labels
+
+
+def _device(entry: SwitchThresholds) -> str:
+    labels = ",".join(f'{name}="{value}"' for name, value in switch_labels(entry).items())
+    return f"{metrics.DEVICE}{{{labels}}} 1\n"
+
+
+def _links(thresholds: Thresholds) -> Iterator[str]:
+    for entry in thresholds.switches:
+        head = f'{metrics.LINK}{{device="{entry.switch.name}",port="'
+        for port, cable, peer, peer_port, direction, _ in entry.ports:
+            yield f'{head}{port}",cable="{cable}",peer="{peer}",peer_port="{peer_port}",direction="{direction}"}} 1\n'
+
+
+def _alike_ports(thresholds: Thresholds) -> Iterator[tuple[PortThresholds, list[str]]]:
+    """Yield the thresholds of ports with the first labels of those ports of a switch that have them."""
+    for entry in thresholds.switches:
+        alike: dict[int, tuple[PortThresholds, list[str]]] = {}
+        head = f'{{device="{entry.switch.name}",port="'
+        for port, cable, _, _, _, limits in entry.ports:
+            alike.setdefault(id(limits), (limits, []))[1].append(f'{head}{port}",cable="{cable}"')
+        yield from alike.values()
+
+
+def _port_samples(
+    metric: ScrapedMetric, suffixes: _Suffixes, ports: Iterable[tuple[PortThresholds, list[str]]]
+) -> Iterator[str]:
+    name = metric.name
+    written: dict[int, tuple[str, ...]] = {}
+    for limits, labels in ports:
+        ends = written.get(id(limits))
+        if ends is None:
+            ends = written[id(limits)] = tuple(suffixes(limits))
+        for end in ends:
+            # One join for all lines: a loop over ports would take ten times as long.
+            yield f"{name}{(end + name).join(labels)}{end}"
+
+
+def _of_queues(value: Callable[[QueueLimits], int | None]) -> _Suffixes:
+    """Return the function that writes a value of each queue, without a sample where it is None."""
+
+    def suffixes(limits: PortThresholds) -> Iterator[str]:
+        for queue in limits.queues:
+            number = value(queue)
+            if number is not None:
+                yield f',queue="{queue.queue}"}} {number}\n'
+
+    return suffixes
+
+
+def _starts(limits: PortThresholds) -> Iterator[str]:
+    for queue in limits.queues:
+        for congested, start_bytes in queue.pfc_start_bytes.items():
+            yield f',queue="{queue.queue}",congested="{congested}"}} {start_bytes}\n'
+
+
+def _fec(limits: PortThresholds) -> Iterator[str]:
+    if limits.fec:
+        yield f',fec="{limits.fec}"}} 1\n'
+
+
+def _speed(limits: PortThresholds) -> Iterator[str]:
+    yield f"}} {limits.speed_gbps * _BYTES_PER_GBPS}\n"
+
+
+_OF_PORTS: dict[ScrapedMetric, _Suffixes] = {
+    metrics.KMIN: _of_queues(lambda queue: queue.kmin_bytes),
+    metrics.KMAX: _of_queues(lambda queue: queue.kmax_bytes),
+    metrics.PMAX: _of_queues(lambda queue: queue.pmax_percent),
+    metrics.PFC_START: _starts,
+    metrics.HEADROOM: _of_queues(lambda queue: queue.headroom_bytes),
+    metrics.SPEED: _speed,
+    metrics.FEC: _fec,
+}
+
+
+def _watchdog_s(entry: SwitchThresholds, field: str) -> str | None:
+    if entry.watchdog is None:
+        return None
+    return f"{getattr(entry.watchdog, field) / _MS_PER_S:g}"
+
+
+_OF_SWITCHES: dict[ScrapedMetric, Callable[[SwitchThresholds], object]] = {
+    metrics.HEADROOM_SUM: lambda entry: entry.headroom_bytes,
+    metrics.SHARED: lambda entry: entry.shared_bytes,
+    metrics.DETECTION: lambda entry: _watchdog_s(entry, "detection_ms"),
+    metrics.RESTORATION: lambda entry: _watchdog_s(entry, "restoration_ms"),
+    metrics.POLL: lambda entry: _watchdog_s(entry, "poll_ms"),
+    metrics.SESSIONS: lambda entry: entry.sessions,
+    # A switch of the highest tier has no next hops upwards.
+    metrics.NEXT_HOPS: lambda entry: entry.next_hops or None,
+}
+
+
+def _switch_samples(
+    metric: ScrapedMetric, value: Callable[[SwitchThresholds], object], switches: Iterable[SwitchThresholds]
+) -> Iterator[str]:
+    for entry in switches:
+        number = value(entry)
+        if number is not None:
+            yield f'{metric}{{device="{entry.switch.name}"}} {number}\n'
+
+
+def _weights(thresholds: Thresholds) -> Iterator[str]:
+    for entry in thresholds.switches:
+        for share in thresholds.shares:
+            if not share.strict:
+                labels = f'device="{entry.switch.name}",queue="{share.queue}",class="{share.name}"'
+                yield f"{metrics.WEIGHT}{{{labels}}} {share.weight}\n"
+
+
+def _rate_limits(thresholds: Thresholds) -> Iterator[str]:
+    for entry in thresholds.switches:
+        speeds = sorted({port.thresholds.speed_gbps for port in entry.ports})
+        for share in thresholds.shares:
+            if not share.limit_percent:
+                continue
+            for speed in speeds:
+                labels = f'device="{entry.switch.name}",queue="{share.queue}",class="{share.name}",speed="{speed}"'
+                yield f"{metrics.RATE_LIMIT}{{{labels}}} {share.limit_bytes_per_second(speed)}\n"
