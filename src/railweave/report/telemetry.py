@@ -13,7 +13,8 @@ def telemetry_json(rendered: RenderedTelemetry, out: Path) -> dict[str, Any]:
         "fabric": rendered.fabric,
         "out": str(out),
         "files": [{"file": name, "bytes": len(text.encode())} for name, text in rendered.files.items()],
-        "series": {"thresholds": rendered.thresholds},
+        "rules": {"alerts": rendered.alerts, "recording": rendered.recording},
+        "series": {"thresholds": rendered.thresholds, "scraped": rendered.scraped},
     }
 
 
@@ -23,6 +24,7 @@ def telemetry_view(rendered: RenderedTelemetry, out: Path) -> str:
     return "\n".join(
         [
             f"{out}: monitoring of {rendered.fabric}, {counted(len(rendered.files), 'file')}, {size / 1000:,.1f} kB",
-            f"  series: {rendered.thresholds:,} thresholds",
+            f"  rules: {counted(rendered.alerts, 'alert')}, {counted(rendered.recording, 'recorded expression')}",
+            f"  series: {rendered.thresholds:,} thresholds, at most {rendered.scraped:,} from switches and NICs",
         ]
     )

@@ -5,8 +5,12 @@ from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
 from railweave.fabric.model import Fabric
+from railweave.telemetry import metrics
 from railweave.telemetry.exposition import thresholds_text
+from railweave.telemetry.prometheus import prometheus_files
+from railweave.telemetry.rules.registry import ALERTS, RECORDING
 from railweave.telemetry.thresholds import Thresholds
+from railweave.telemetry.unit_tests import unit_test_files
 
 
 class RenderedTelemetry(NamedTuple):
@@ -17,10 +21,31 @@ class RenderedTelemetry(NamedTuple):
     files: Mapping[str, str]
     # Of thresholds.prom.
     thresholds: int
+    # Of switches, if all of them count everything, and of nodes beside node_exporter's own.
+    scraped: int
+    alerts: int
+    recording: int
 
 
 def render_files(fabric: Fabric, catalog: Catalog) -> RenderedTelemetry:
     """Return the files of a fabric's monitoring; equal fabrics give equal bytes."""
     thresholds = Thresholds(fabric, catalog)
     text, samples = thresholds_text(thresholds)
-    return RenderedTelemetry(fabric.name, {"thresholds.prom": text}, samples)
+    files = {"thresholds.prom": text}
+    policy = fabric.policies.telemetry
+    for path, content in {**prometheus_files(thresholds), **unit_test_files(policy)}.items():
+        files[f"prometheus/{path}"] = content
+    return RenderedTelemetry(fabric.name, files, samples, _scraped(thresholds), len(ALERTS), len(RECORDING))
+
+
+def _scraped(thresholds: Thresholds) -> int:
+    """Return the most series that exporters serve: those by queue or priority only of classes that mark."""
+    of_switches = sum("port" not in metric.labels for metric in metrics.SCRAPED)
+    of_queues = sum(len(metric.labels) > 1 for metric in metrics.SCRAPED)
+    of_ports = len(metrics.SCRAPED) - of_switches - of_queues
+    series = of_switches * len(thresholds.switches)
+    for entry in thresholds.switches:
+        queues = sum(len(port.thresholds.queues) for port in entry.ports)
+        series += of_ports * len(entry.ports) + of_queues * queues
+    nics = sum(len(host.ports) for host in thresholds.fabric.hosts)
+    return series + len(metrics.OF_NODES) * nics

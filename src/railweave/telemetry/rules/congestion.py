@@ -1,0 +1,74 @@
+"""Queues and marks beyond their thresholds, and load that does not spread."""
+
+from railweave.telemetry import metrics
+from railweave.telemetry.rules.model import (
+    WINDOW,
+    AlertRule,
+    AlertScope,
+    AlertSeverity,
+    ExampleSeries,
+    RuleLimit,
+    rate_by,
+)
+
+_QUEUE = "device, port, queue"
+_MARKS = rate_by(_QUEUE, metrics.ECN_MARKS, "rate")
+_PACKETS = rate_by(_QUEUE, metrics.QUEUE_PACKETS, "rate")
+_UPLINK = f'and on (device, port) {metrics.LINK}{{direction="up"}}'
+_RATE = f"(max by (device, port) (rate({metrics.SENT_BYTES}{WINDOW})) {_UPLINK})"
+# Jain's index of fairness of n loads: (sum x)^2 / (n sum x^2), 1 if all are equal, 1/n if one carries everything.
+_JAIN = f"(sum by (device) ({_RATE})) ^ 2 / (count by (device) ({_RATE}) * sum by (device) ({_RATE} ^ 2))"
+_SPEED = f"sum by (device) ({metrics.SPEED} {_UPLINK})"
+
+QUEUE_ABOVE_KMAX = AlertRule(
+    "AL-7",
+    "QueueAboveKmax",
+    AlertSeverity.WARNING,
+    AlertScope.QUEUE,
+    f"max by ({_QUEUE}) ({metrics.QUEUE_WATERMARK})",
+    ">",
+    RuleLimit(1, metrics.KMAX),
+    4,
+    "queue {queue} of {device} {port} stays above the depth from which ECN marks every packet",
+    (metrics.QUEUE_WATERMARK, metrics.KMAX),
+    (ExampleSeries(metrics.QUEUE_WATERMARK, 900_000, 1_100_000), ExampleSeries(metrics.KMAX, 1_000_000, 1_000_000)),
+)
+MARKED_SHARE = AlertRule(
+    "AL-8",
+    "EcnMarksTooMuch",
+    AlertSeverity.WARNING,
+    AlertScope.QUEUE,
+    # In percent, as pmax is.
+    f"100 * {_MARKS} / {_PACKETS}",
+    ">",
+    RuleLimit(1, metrics.PMAX),
+    40,
+    "queue {queue} of {device} {port} marks a larger share of packets than ECN's probability below kmax",
+    (metrics.ECN_MARKS, metrics.QUEUE_PACKETS, metrics.PMAX),
+    (
+        ExampleSeries(metrics.ECN_MARKS, 1, 30),
+        ExampleSeries(metrics.QUEUE_PACKETS, 100, 100),
+        ExampleSeries(metrics.PMAX, 20, 20),
+    ),
+)
+IMBALANCE = AlertRule(
+    "AL-9",
+    "UplinkImbalance",
+    AlertSeverity.WARNING,
+    AlertScope.DEVICE,
+    _JAIN,
+    "<",
+    RuleLimit(0.8),
+    40,
+    "the load of {device} is spread unevenly over its uplinks",
+    (metrics.SENT_BYTES, metrics.LINK, metrics.SPEED),
+    (
+        ExampleSeries(metrics.SENT_BYTES, 300e9, 0),
+        ExampleSeries(metrics.SENT_BYTES, 300e9, 600e9, {"port": "Ethernet8"}),
+        ExampleSeries(metrics.SPEED, 50e9, 50e9),
+        ExampleSeries(metrics.SPEED, 50e9, 50e9, {"port": "Ethernet8"}),
+        ExampleSeries(metrics.LINK, 1, 1, {"port": "Ethernet8", "cable": "leaf1 Ethernet8"}),
+    ),
+    # Few flows never spread evenly: judged above a tenth of the line rate.
+    condition=f"and on (device) (sum by (device) ({_RATE}) > on (device) 0.1 * {_SPEED})",
+)
