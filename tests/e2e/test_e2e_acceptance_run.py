@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_schemas import Draft202012Validator
+
+from railweave.report.documents import named_schema
 
 CANNOT = os.geteuid() != 0 or shutil.which("ip") is None
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(CANNOT, reason="simulated nodes need root and ip")]
@@ -43,6 +46,7 @@ class Acceptance:
                 break
             result = self.run(*dict.fromkeys([*words, "--resume"]), status=None)
         assert (result["not_run"], result["interrupted"]) == ([], False)
+        Draft202012Validator(named_schema("acceptance run")).validate(result)
         return result
 
     def judge(self, status: int = 0) -> Any:

@@ -1,7 +1,9 @@
 """The published schemas: one for every command with ``--json``, whole, and in step with the code."""
 
+import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,3 +141,10 @@ def test_a_schema_is_found_by_its_command(command: str) -> None:
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="did you mean `verify`"):
         named_schema("vrify")
+
+
+def test_the_slow_tests_run_every_command_for_its_document() -> None:
+    """They are left out of `make test`, where a new command would go unnoticed."""
+    source = (Path(__file__).parent / "test_documents_printed.py").read_text(encoding="utf-8")
+    quoted = set(re.findall(r'"([a-z -]+)"', source))
+    assert not {*COMMANDS} - quoted
