@@ -3,7 +3,9 @@
 import json
 import shlex
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from railweave.acceptance.document import ReadPlan, plan_blocks
 from railweave.acceptance.folder import read_results
 from railweave.acceptance.judge.verdict import judge
 from railweave.acceptance.model import AcceptancePlan, PlannedTest, RoundKind
+from railweave.acceptance.running.journal import progress_of
 from railweave.acceptance.running.node_work import limited_rounds, srun_words
 from railweave.acceptance.running.request import RunRequest, refused_progress
 from railweave.acceptance.running.runner import AcceptanceRunner
@@ -172,6 +175,50 @@ def test_an_interrupt_ends_what_runs_and_keeps_what_is_done(cluster: Cluster) ->
     assert len(summary.not_run) == ROUNDS - len(done)
     assert cluster.run().ok
     assert all(count(cluster, "before", name) == 1 for name in done)
+
+
+def strike(cluster: Cluster, rng: Random) -> None:
+    """Run the plan, and let something be killed at a moment: the controller, a session, a node or a tool."""
+    node = rng.choice(NODES)
+    kind = rng.choice(["controller", "interrupt", "session", "node", "tool"])
+    moment = rng.randrange(1, 22)
+    if kind == "controller":
+        kill_at(cluster, moment, Killed)
+    elif kind == "interrupt":
+        kill_at(cluster, moment, KeyboardInterrupt)
+    elif kind == "session":
+        cluster.nodes.lost[rng.choice(["prepare", "start", "fetch", "stop"])] = [node] * rng.randrange(1, 4)
+    elif kind == "node":
+        cluster.nodes.dies_at[node] = f"r{rng.randrange(ROUNDS):03}"
+    else:
+        cluster.nodes.fails[node] = "the tool was killed"
+    with suppress(Killed, KeyboardInterrupt):
+        cluster.run()
+    cluster.clock.waits = lambda _: None
+    for faults in (cluster.nodes.lost, cluster.nodes.dies_at, cluster.nodes.fails):
+        faults.clear()
+    # The nodes go on without a controller.
+    cluster.clock.sleep(rng.choice([0, 1000]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100))
+def test_whatever_is_killed_the_next_run_ends_with_all_tests_and_repeats_no_stored_round(
+    cluster: Cluster, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = Random(seed)
+    if rng.random() < 0.5:
+        # A killed process has no last words.
+        monkeypatch.setattr(AcceptanceRunner, "_end", lambda _: None)
+    strike(cluster, rng)
+    monkeypatch.undo()
+    monkeypatch.setattr("os.fsync", lambda _: None)
+    progress = progress_of(lines(cluster))
+    assert cluster.run().ok
+    again = progress_of(lines(cluster))
+    stored = progress.done - (again.repeated.keys() - progress.repeated.keys())
+    assert {name: again.block_of[name] for name in stored} == {name: progress.block_of[name] for name in stored}
+    assert cluster.nodes.works == {"gpu1": {}, "gpu2": {}}
 
 
 FAULTS: dict[str, tuple[Callable[[Cluster], None], str, str]] = {

@@ -68,8 +68,8 @@ class AcceptanceRunner:
         self.files = ResultsFolder(self.request.folder)
         self.journal = AcceptanceJournal(self.request.folder, self.clock.now)
         self.progress = progress_of(self.journal.lines())
-        # The nodes need not keep the blocks that earlier runs stored, and remove them when they are prepared.
-        self.stored_before = frozenset(self.progress.stored)
+        # The nodes need not keep what earlier runs have of them, and remove it when they are prepared.
+        self.stored_before = dict(self.progress.stored)
         self.interfaces = interfaces_of(plan)
         self.prepared: Mapping[str, NodeAnswer] = {}
         # Nodes that take no part, and tests that cannot run, with the reason.
@@ -371,7 +371,7 @@ class AcceptanceRunner:
 
     def _clear_nodes(self) -> None:
         """Let the nodes remove the results that are stored here; what one of them keeps, the next run removes."""
-        if self.progress.stored.keys() == self.stored_before:
+        if self.progress.stored == self.stored_before:
             return
         nodes = [node for node in self.request.nodes if node not in self.unusable]
         with suppress(RailweaveError):
