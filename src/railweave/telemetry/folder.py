@@ -6,7 +6,10 @@ from typing import NamedTuple
 from railweave.catalog.load import Catalog
 from railweave.fabric.model import Fabric
 from railweave.telemetry import metrics
+from railweave.telemetry.alertmanager import alertmanager_text
 from railweave.telemetry.exposition import thresholds_text
+from railweave.telemetry.gnmic import gnmic_text
+from railweave.telemetry.grafana import dashboard_text
 from railweave.telemetry.prometheus import prometheus_files
 from railweave.telemetry.rules.registry import ALERTS, RECORDING
 from railweave.telemetry.thresholds import Thresholds
@@ -35,6 +38,9 @@ def render_files(fabric: Fabric, catalog: Catalog) -> RenderedTelemetry:
     policy = fabric.policies.telemetry
     for path, content in {**prometheus_files(thresholds), **unit_test_files(policy)}.items():
         files[f"prometheus/{path}"] = content
+    files["prometheus/alertmanager.yml"] = alertmanager_text(policy)
+    files["gnmic.yaml"] = gnmic_text(fabric)
+    files["grafana/fabric.json"] = dashboard_text(fabric)
     return RenderedTelemetry(fabric.name, files, samples, _scraped(thresholds), len(ALERTS), len(RECORDING))
 
 
