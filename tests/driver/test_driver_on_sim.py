@@ -467,6 +467,54 @@ def test_a_damaged_state_is_recovered_and_what_was_restored_is_named(leaf: Sonic
     assert leaf.revert_timer.recover().outcome == "healthy"
 
 
+TENANTS = "RAILWEAVE_TENANTS"
+FILTER = {
+    "ACL_TABLE_TYPE": {
+        TENANTS: {
+            "ACTIONS": ["PACKET_ACTION"],
+            "BIND_POINTS": ["PORT"],
+            "MATCHES": ["DST_IP", "IN_PORTS", "IP_TYPE", "SRC_IP"],
+        }
+    },
+    "ACL_TABLE": {
+        TENANTS: {"policy_desc": "tenants", "ports": ["Ethernet4", "Ethernet8"], "stage": "ingress", "type": TENANTS}
+    },
+    "ACL_RULE": {
+        f"{TENANTS}|allow.a.a.10.32.0.0_31.10.32.0.0_31": {
+            "DST_IP": "10.32.0.0/31",
+            "IN_PORTS": "Ethernet4",
+            "IP_TYPE": "IPV4ANY",
+            "PACKET_ACTION": "FORWARD",
+            "PRIORITY": "20",
+            "SRC_IP": "10.32.0.0/31",
+        },
+        f"{TENANTS}|deny": {"IP_TYPE": "IP", "PACKET_ACTION": "DROP", "PRIORITY": "1"},
+    },
+}
+"""The filter of tenants on two ports, as it is rendered."""
+
+
+@pytest.mark.parametrize("ending", ["rolled back", "reverted by its timer", "recovered"])
+def test_a_filter_of_tenants_comes_and_goes_back_whole(
+    leaf: SonicDriver, fabric: tuple[Path, Open], ending: str
+) -> None:
+    before = running(leaf)
+    load(leaf, FILTER)
+    leaf.commit_config(revert_in=600)
+    filtered = running(leaf)
+    assert filtered["ACL_RULE"].keys() >= FILTER["ACL_RULE"].keys()
+    assert filtered["ACL_TABLE"][TENANTS]["type"] == TENANTS
+    if ending == "rolled back":
+        leaf.rollback()
+    elif ending == "reverted by its timer":
+        control.pass_time(fabric[0], 600)
+    else:
+        leaf.cli([f"sudo -n systemctl kill railweave-switch-{leaf.revert_timer.status().commit_id}"])
+        leaf.cli([f"sudo -n sh -c 'echo > {STATE}'"])
+        assert leaf.revert_timer.recover().outcome == "reverted"
+    assert running(leaf) == before
+
+
 def test_a_commit_that_waits_is_left_alone_by_a_recovery(leaf: SonicDriver) -> None:
     load(leaf, CHANGE)
     leaf.commit_config(revert_in=600)
