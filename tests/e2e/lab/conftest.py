@@ -378,6 +378,7 @@ def teams(start_lab: Callable[..., LabRig]) -> LabRig:
             ("count: 4\n", "count: 6\n"),
             ("stripe: 4 ", "stripe: 3 "),
             ("sonic-vs, count: 2, down", "sonic-vs, down"),
+            ("{leaves: 4, spines: 4}", "{leaves: 6, spines: 4}"),
             more=TEAMS,
         )
     )
