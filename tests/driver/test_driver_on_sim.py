@@ -468,7 +468,7 @@ def test_a_damaged_state_is_recovered_and_what_was_restored_is_named(leaf: Sonic
 
 
 TENANTS = "RAILWEAVE_TENANTS"
-FILTER = {
+FILTER: dict[str, dict[str, Any]] = {
     "ACL_TABLE_TYPE": {
         TENANTS: {
             "ACTIONS": ["PACKET_ACTION"],
