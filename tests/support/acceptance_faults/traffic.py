@@ -293,7 +293,7 @@ class Model:
             pauses = (result.pauses[number] + result.pauses_per_s[number] * seconds) * chance
             drops = (result.drops[number] + result.drops_per_s[number] * seconds) * chance
             if lossless and drops >= 1:
-                conditions.missed_pauses |= {tuple(here), tuple(there)} & conditions.no_pfc
+                conditions.missed_pauses |= {end for end in (here, there) if end in conditions.no_pfc}
             if lossless and (here not in conditions.no_pfc or here in conditions.other_priority):
                 if not works[number]:
                     pauses = drops * 0.05
@@ -342,7 +342,7 @@ class Model:
             count.grow(here.device, "ports", here.port, f"{SAI}PFC_{queue}_TX_PKTS", frames)
         if there in self.conditions.no_pfc:
             if frames >= FRAMES_OF_A_READING:
-                self.conditions.missed_pauses.add(tuple(there))
+                self.conditions.missed_pauses.add(there)
             return
         if there.device in self.fabric.nodes:
             count.grow(there.device, "nics", there.port, f"rx_prio{queue}_pause", frames)
