@@ -51,6 +51,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"failures"},
         {"checks", "yang"},
         {"acceptance", "comparison"},
+        {"links"},
         {"report"},
     )
 )

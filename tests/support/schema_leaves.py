@@ -390,6 +390,17 @@ PAIRS: Mapping[str, Pair] = {
     "telemetry.node_port": Pair(9101),
     "telemetry.webhook": Pair("https://pager.example/hook"),
     "telemetry.runbooks": Pair("https://docs.example/runbooks"),
+    "links.job_nodes": Pair(2),
+    "links.job_hours": Pair(48),
+    "links.job_loss": Pair(0.02),
+    "links.warn_ber": Pair("1e-6"),
+    "links.drain_ber": Pair("1e-4"),
+    "links.lead_hours": Pair(6),
+    "links.flaps": Pair(5),
+    "links.flap_hours": Pair(2),
+    "links.optics": Pair(False),
+    "links.offender_days": Pair(4),
+    "links.offender_window_days": Pair(60),
     "overrides": Pair(
         {
             "leaf": {"CRM": {"Config": {"polling_interval": "300"}}},

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from railweave.fabric.acceptance import AcceptancePolicy
+from railweave.fabric.link_policy import LinkPolicy
 from railweave.fabric.releases import DEFAULT_RELEASE
 from railweave.fabric.telemetry import TelemetryPolicy
 from railweave.units import ipv4_text, ipv6_text, parse_ipv4, parse_ipv6
@@ -340,6 +341,7 @@ class Policies(NamedTuple):
     floors: FailureFloors = FailureFloors()
     acceptance: AcceptancePolicy = AcceptancePolicy()
     telemetry: TelemetryPolicy = TelemetryPolicy()
+    links: LinkPolicy = LinkPolicy()
     load_balancing: LoadBalancing = LoadBalancing.HASH
     # Empty: every node reaches every other.
     tenants: tuple[Tenant, ...] = ()

@@ -42,6 +42,7 @@ from railweave.intent.fabric_keys import with_fabrics
 from railweave.intent.floors import FailureKeys
 from railweave.intent.keys import Keys, default, key, section, unset
 from railweave.intent.kinds import CodePoints, Entry, FieldValue, Flag, Text, Whole, Word
+from railweave.intent.links import LinkKeys
 from railweave.intent.management import ManagementKeys
 from railweave.intent.model import ClassName, FabricName, Intent, Nodes, Topology, Workload
 from railweave.intent.notations import Ipv6Prefix, Prefix, Release
@@ -318,6 +319,7 @@ class IntentKeys(Keys):
     failures: FailureKeys = section(FailureKeys, "what has to be left whatever fails")
     acceptance: AcceptanceKeys = section(AcceptanceKeys, "how the fabric is tested, and what passes")
     telemetry: TelemetryKeys = section(TelemetryKeys, "how the fabric is monitored")
+    links: LinkKeys = section(LinkKeys, "when a cable is poor, and when it must leave service")
     racks: Racks | None = unset("where nodes and switches stand; gives each cable a length of its own")
     management: ManagementKeys | None = unset("the out-of-band management network: addresses and cables of its ports")
     hosts: HostsKeys = section(HostsKeys, "how the GPU nodes are set up")
@@ -355,6 +357,7 @@ class IntentKeys(Keys):
             floors=self.failures.floors(),
             acceptance=self.acceptance.policy(),
             telemetry=self.telemetry.policy(),
+            links=self.links.policy(),
             load_balancing=self.load_balancing,
             tenants=tuple(tenant.policy() for tenant in self.tenants),
         )

@@ -1,0 +1,106 @@
+"""Errors of a port between two readings of its counters: before correction, and what FEC could not correct.
+
+Names of counters: sonic-swss orchagent/portsorch.cpp, port_stat_ids. Rates that SONiC computes are not used:
+FEC_PRE_BER_MAX keeps the first poll after boot for ever, FEC_POST_BER is an assumption (port_rates.lua).
+"""
+
+from collections.abc import Mapping
+from math import log1p
+from typing import NamedTuple
+
+from railweave.acceptance.counters import counter_delta, row_has_restarted
+from railweave.acceptance.readings import Answer
+from railweave.links.fec import NO_FEC, loss_by_bins
+from railweave.links.limits import LinkLimits
+
+_FEC = "SAI_PORT_STAT_IF_IN_FEC_"
+UNCORRECTABLE = f"{_FEC}NOT_CORRECTABLE_FRAMES"
+CORRECTED_BITS = f"{_FEC}CORRECTED_BITS"
+SYMBOL_ERRORS = f"{_FEC}SYMBOL_ERRORS"
+# S0 counts the clean codewords. SAI has S16, which SONiC does not poll.
+BINS = tuple(f"{_FEC}CODEWORD_ERRORS_S{count}" for count in range(16))
+FRAME_ERRORS = "SAI_PORT_STAT_IF_IN_ERRORS"
+_COUNTED = (*BINS, UNCORRECTABLE, CORRECTED_BITS, SYMBOL_ERRORS, FRAME_ERRORS)
+
+
+class PortErrors(NamedTuple):
+    """What a port counted between two readings; ``unmeasured`` says why there are no figures."""
+
+    unmeasured: str = ""
+    # Bits that arrived, idle ones included.
+    bits: float = 0.0
+    # Bit error rate before correction, as if each wrong symbol had one wrong bit; None without FEC counters.
+    bit_error_rate: float | None = None
+    # Codewords that FEC could not correct; frames with errors on a link without FEC.
+    uncorrectable: int = 0
+    # The share of codewords that will be lost, by the bins alone.
+    loss_by_bins: float = 0.0
+
+
+def port_errors(
+    before: Mapping[str, int] | None,
+    after: Mapping[str, int] | None,
+    seconds: float,
+    limits: LinkLimits,
+    *,
+    rebooted: bool = False,
+) -> PortErrors:
+    """Return the errors of a port by two rows of its counters; None is a row that the switch did not report."""
+    why = _unmeasured(before, after, seconds, rebooted=rebooted)
+    if before is None or after is None or why:
+        return PortErrors(why)
+    growth: dict[str, int] = {}
+    for name in _COUNTED:
+        if name in before and name in after:
+            delta = counter_delta(name, before[name], after[name])
+            if delta.answer is Answer.INVALID:
+                return PortErrors(f"its counter {name} went backwards")
+            growth[name] = delta.value
+    if limits.fec is NO_FEC:
+        return _errors_without_fec(growth, seconds, limits)
+    if after.get(BINS[0]) and not growth.get(BINS[0]):
+        return PortErrors("no codewords arrived between the readings")
+    return _errors_before_fec(growth, seconds, limits)
+
+
+def _unmeasured(
+    before: Mapping[str, int] | None, after: Mapping[str, int] | None, seconds: float, *, rebooted: bool
+) -> str:
+    """Return why two rows cannot be compared; empty if they can."""
+    if before is None or after is None:
+        return "its switch reports no counters of the port"
+    if rebooted or row_has_restarted(before, after):
+        return "its counters restarted between the readings"
+    if seconds <= 0:
+        return "the clock of its switch went backwards between the readings"
+    return ""
+
+
+def _errors_without_fec(growth: Mapping[str, int], seconds: float, limits: LinkLimits) -> PortErrors:
+    if FRAME_ERRORS not in growth:
+        return PortErrors(f"its switch does not count {FRAME_ERRORS}")
+    bits = limits.speed_gbps * 1e9 * seconds
+    # A frame with errors has at least one wrong bit.
+    return PortErrors("", bits, growth[FRAME_ERRORS] / bits, growth[FRAME_ERRORS])
+
+
+def _errors_before_fec(growth: Mapping[str, int], seconds: float, limits: LinkLimits) -> PortErrors:
+    fec = limits.fec
+    bins = [growth.get(name, 0) for name in BINS]
+    uncorrectable = growth.get(UNCORRECTABLE, 0)
+    codewords = float(sum(bins) + uncorrectable)
+    if bins[0]:
+        wrong_symbols = sum(count * number for count, number in enumerate(bins))
+        wrong_symbols += (fec.correctable + 1) * uncorrectable
+    elif CORRECTED_BITS in growth or SYMBOL_ERRORS in growth:
+        # Without bins the codewords are those of the line rate.
+        codewords = limits.codewords_per_s * seconds
+        wrong_symbols = growth.get(CORRECTED_BITS, growth.get(SYMBOL_ERRORS, 0))
+    else:
+        return PortErrors("its switch reports no FEC counters", uncorrectable=uncorrectable)
+    symbol_error_rate = min(0.5, wrong_symbols / (codewords * fec.symbols))
+    bit_error_rate = -log1p(-symbol_error_rate) / fec.symbol_bits
+    by_bins = 0.0
+    if bins[0]:
+        by_bins = loss_by_bins(fec, bins, uncorrectable)
+    return PortErrors("", codewords * fec.codeword_bits, bit_error_rate, uncorrectable, by_bins)

@@ -1,0 +1,124 @@
+"""When a link will lose its first codeword: the trend of its error rate, read again and again.
+
+The logarithm of the rate of a dying laser or a loosening plug rises about linearly. A step (a plug that was touched),
+the temperature over a day and the noise of a link do not: a trend counts only if both halves of its window rise.
+"""
+
+from collections.abc import Sequence
+from math import log10
+from statistics import fmean, median
+from typing import NamedTuple
+
+HOUR_S = 3600.0
+WINDOWS_H = (2.0, 12.0)
+"""Hours over which a trend is fitted: the short one finds a decade in hours, the long one a decade in days."""
+
+KEPT_H = 13.0
+"""Samples older than this are not used."""
+
+_BUCKETS = 12
+_LEVEL_SAMPLES = 5
+_LEVEL_S = 900.0
+# Older samples are averaged over slots of this length, so that a file of a day stays small.
+_SLOT_S = 600.0
+
+
+class Sample(NamedTuple):
+    """The bit error rate of a port at a time in Unix seconds."""
+
+    at: float
+    bit_error_rate: float
+
+
+def level(samples: Sequence[Sample]) -> float:
+    """Return the present bit error rate: the median of the last samples, so that a single peak grades nothing."""
+    last = samples[-1].at
+    recent = [sample.bit_error_rate for sample in samples[-_LEVEL_SAMPLES:] if sample.at > last - _LEVEL_S]
+    return median(recent)
+
+
+def hours_until(samples: Sequence[Sample], bit_error_rate: float) -> float | None:
+    """Return the hours until the trend of ``samples`` (oldest first) reaches a rate; None without a steady rise."""
+    estimates = []
+    for window_h in WINDOWS_H:
+        hours = _hours_by_window(samples, log10(bit_error_rate), window_h)
+        if hours is not None:
+            estimates.append(hours)
+    return min(estimates, default=None)
+
+
+def _hours_by_window(samples: Sequence[Sample], target: float, window_h: float) -> float | None:
+    if not samples:
+        return None
+    end = samples[-1].at
+    points = _buckets(samples, end, window_h)
+    middle = -window_h / 2
+    early = [point for point in points if point[0] <= middle]
+    late = [point for point in points if point[0] > middle]
+    # A slope of fewer than three points is noise.
+    if len(early) < _BUCKETS // 4 or len(late) < _BUCKETS // 4:
+        return None
+    slope = min(_slope(early), _slope(late), _slope(points))
+    if slope <= 0:
+        return None
+    late_hour, late_value = _mean(late)
+    present = late_value - slope * late_hour
+    return max(0.0, (target - present) / slope)
+
+
+def _buckets(samples: Sequence[Sample], end: float, window_h: float) -> list[tuple[float, float]]:
+    """Return hours before the end (negative) and log10 of the mean rate, for each part of the window that has any."""
+    part_s = window_h * HOUR_S / _BUCKETS
+    counts = [0] * (_BUCKETS + 1)
+    times = [0.0] * (_BUCKETS + 1)
+    rates = [0.0] * (_BUCKETS + 1)
+    for at, rate in reversed(samples):
+        place = int((end - at) / part_s)
+        if place > _BUCKETS:
+            break
+        counts[place] += 1
+        times[place] += at - end
+        rates[place] += rate
+    points = []
+    for count, time, rate in zip(counts, times, rates, strict=True):
+        if rate > 0:
+            points.append((time / count / HOUR_S, log10(rate / count)))
+    return points
+
+
+def _slope(points: Sequence[tuple[float, float]]) -> float:
+    """Return the slope of the least squares line through points."""
+    mean_hour, mean_value = _mean(points)
+    spread = 0.0
+    product = 0.0
+    for hour, value in points:
+        spread += (hour - mean_hour) ** 2
+        product += (hour - mean_hour) * (value - mean_value)
+    if not spread:
+        return 0.0
+    return product / spread
+
+
+def _mean(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    hours = sum(hour for hour, _ in points)
+    values = sum(value for _, value in points)
+    return hours / len(points), values / len(points)
+
+
+def kept(samples: Sequence[Sample]) -> list[Sample]:
+    """Return the samples that a later reading needs: those of the short window, older ones averaged by slots."""
+    if not samples:
+        return []
+    end = samples[-1].at
+    slots: dict[int, list[Sample]] = {}
+    recent = []
+    for sample in samples:
+        if sample.at >= end - WINDOWS_H[0] * HOUR_S:
+            recent.append(sample)
+        elif sample.at >= end - KEPT_H * HOUR_S:
+            slots.setdefault(int(sample.at // _SLOT_S), []).append(sample)
+    older = []
+    for slot in slots.values():
+        at = fmean(sample.at for sample in slot)
+        older.append(Sample(at, fmean(sample.bit_error_rate for sample in slot)))
+    return older + recent
