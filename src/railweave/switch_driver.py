@@ -33,6 +33,7 @@ class Capability(StrEnum):
     HOLD = "hold"
     ROUTES = "routes"
     COUNTERS = "counters"
+    LINK_STATE = "link-state"
     ROLLBACK_DOCUMENTS = "rollback-documents"
     RECOVER = "recover"
     SECOND_LOGIN = "second-login"
@@ -50,6 +51,7 @@ METHODS: Mapping[Capability, tuple[str, ...]] = {
     Capability.HOLD: ("hold",),
     Capability.ROUTES: ("ports_towards",),
     Capability.COUNTERS: ("all_counters",),
+    Capability.LINK_STATE: ("link_state",),
     Capability.ROLLBACK_DOCUMENTS: ("rollback_document",),
     Capability.RECOVER: ("recover",),
     Capability.SECOND_LOGIN: ("log_in_again",),
@@ -406,6 +408,13 @@ class SwitchDriver(Protocol):
     def all_counters(self) -> Mapping[str, Any]:
         """Return ``at`` (Unix seconds), ``boot`` (changes when counters restart), and ``ports``, ``queues`` and
         ``groups``: integers by SONiC's names of counters, by ``Ethernet0`` or ``Ethernet0|3``."""
+        raise NotOfferedError
+
+    # link-state
+
+    def link_state(self) -> Mapping[str, Any]:
+        """Return ``at`` (Unix seconds) and ``ports``: by port ``oper_status``, ``flap_count``, ``last_down_time``, and
+        ``info``, ``readings`` and ``thresholds`` of its module, texts by SONiC's names of fields."""
         raise NotOfferedError
 
     # rollback-documents, recover

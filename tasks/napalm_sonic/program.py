@@ -84,6 +84,12 @@ class SwitchProgram:
         counters: Mapping[str, Any] = self._read(["observe", "--all-counters"])["all_counters"]
         return counters
 
+    @decodes("its modules")
+    def link_state(self) -> Mapping[str, Any]:
+        """Return the flaps of ports and what their modules report (``railweave_switch.link_state``)."""
+        state: Mapping[str, Any] = self._read(["observe", "--link-state"])["link_state"]
+        return state
+
     @decodes("its objects and processes")
     def probe(self) -> Mapping[str, Any]:
         """Return the ASIC's objects by digest, links, processes and counters (``railweave_switch.probing``)."""

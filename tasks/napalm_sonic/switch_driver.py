@@ -149,6 +149,10 @@ class SonicSwitchDriver(SwitchDriver):
         """Return the counters by name, with one command."""
         return self._program.all_counters()
 
+    def link_state(self) -> Mapping[str, Any]:
+        """Return flaps and modules, with one command."""
+        return self._program.link_state()
+
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
         """Read the rollback document from the switch."""
         return self._changes.rollback_document(commit_id)

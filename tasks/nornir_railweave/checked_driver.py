@@ -261,6 +261,10 @@ class CheckedDriver(SwitchDriver):
         """Return the counters of ports, queues and priority groups."""
         return self._call(Capability.COUNTERS, "all_counters", self._driver.all_counters, Mapping)
 
+    def link_state(self) -> Mapping[str, Any]:
+        """Return the flaps of ports and their modules."""
+        return self._call(Capability.LINK_STATE, "link_state", self._driver.link_state, Mapping)
+
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
         """Return the document that undoes a confirmed commit."""
         return self._call(

@@ -19,6 +19,7 @@ from railweave_switch.all_counters import all_counters
 from railweave_switch.answers import DEVICE_ERRORS, RequestRefusedError
 from railweave_switch.guard import Guard
 from railweave_switch.host import Process, SwitchHost
+from railweave_switch.link_state import link_state
 from railweave_switch.probing import probe
 from railweave_switch.reading import UnreadableError, observations, read, towards
 from railweave_switch.restart import settle_if_free
@@ -90,6 +91,9 @@ def _add_reading_verbs(verbs: Any) -> None:
     observing.add_argument("--towards", default="", help="only the ports of the route to this IPv4 prefix")
     observing.add_argument(
         "--all-counters", dest="all_counters", action="store_true", help="only the counters of ports, queues and groups"
+    )
+    observing.add_argument(
+        "--link-state", dest="link_state", action="store_true", help="only the flaps of ports and their modules"
     )
     _add_verb(verbs, "probe", "digests of ASIC objects, links, processes of daemons, and the available counters")
 
@@ -226,6 +230,8 @@ def _observed(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
         return {"towards": towards(host, request["towards"])}
     if request["all_counters"]:
         return {"all_counters": all_counters(host)}
+    if request["link_state"]:
+        return {"link_state": link_state(host)}
     if request["counters"]:
         return observations(host, request)
     return observations(host, {**request, "observe": True})
