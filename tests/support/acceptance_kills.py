@@ -181,7 +181,8 @@ class KillTrial:
 
 
 def _ends(test: Any) -> list[Any]:
-    return test.get("group") or [test["from"], test["to"]]
+    ends: list[Any] = test.get("group") or [test["from"], test["to"]]
+    return ends
 
 
 def _read(pid: int, name: str) -> bytes:

@@ -195,8 +195,9 @@ def strike(cluster: Cluster, rng: Random) -> None:
     with suppress(Killed, KeyboardInterrupt):
         cluster.run()
     cluster.clock.waits = lambda _: None
-    for faults in (cluster.nodes.lost, cluster.nodes.dies_at, cluster.nodes.fails):
-        faults.clear()
+    cluster.nodes.lost.clear()
+    cluster.nodes.dies_at.clear()
+    cluster.nodes.fails.clear()
     # The nodes go on without a controller.
     cluster.clock.sleep(rng.choice([0, 1000]))
 
