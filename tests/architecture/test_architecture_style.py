@@ -27,6 +27,7 @@ SHORT = (
     "src/railweave/fabric/",
     *("src/railweave/hosts/", "src/railweave/intent/", "src/railweave/lab/", "src/railweave/plan/"),
     *("src/railweave/qos/", "src/railweave/report/", "src/railweave/routing/", "src/railweave/sonic/"),
+    "src/railweave/telemetry/",
     *("src/railweave/templates/", "src/railweave/yang/", "src/railweave/codec.py", "src/railweave/masking.py"),
     *("src/railweave/secrets.py", "src/railweave/wording.py", "tasks/", "topologies/sonic_sim/bgp/"),
 )

@@ -4,7 +4,7 @@ Numbers of switches are those of the CONFIG_DB rows of ``intent/pod-32.yml`` (``
 ones. Each limit has a case just above and one just below it, so that a limit that is a tenth off fails one of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 SCRAPE_S = 15
@@ -274,7 +274,9 @@ DEVICES = (
 CASES = (*LOSS, *PAUSES, *CONGESTION, *LINKS, *OPTICS, *DEVICES)
 
 
-def promtool_test(case: AlertCase, fixed: Mapping[str, str], annotations: list[Mapping[str, str]]) -> Mapping[str, Any]:
+def promtool_test(
+    case: AlertCase, fixed: Mapping[str, str], annotations: Sequence[Mapping[str, str]]
+) -> Mapping[str, Any]:
     """Return a case as promtool reads it; ``fixed`` are the labels of the rule."""
     alerts = [
         {"exp_labels": {**fixed, **labels}, "exp_annotations": dict(texts)}

@@ -122,20 +122,11 @@ def _target(name: str) -> Mapping[str, Any]:
 
 def starlark(fabric: Fabric) -> str:
     """Return the script that turns SONiC's leaves into metrics."""
-    fields = {}
-    periodic = []
-    for metric in metrics.SCRAPED:
-        field = _field_of(metric)
-        if field:
-            label = "" if len(metric.labels) == 1 else metric.labels[1]
-            fields[field] = [metric.name, _factor(metric), label]
-            if metric.source.startswith(_PERIODIC):
-                periodic.append(field)
     panels = {id(switch.panel): switch.panel for switch in fabric.switches}
     places = {panel: place for place, panel in enumerate(panels)}
     values = {
-        "@FIELDS@": fields,
-        "@PERIODIC@": periodic,
+        "@FIELDS@": _metric_of_fields(),
+        "@PERIODIC@": [_field_of(metric) for metric in metrics.SCRAPED if metric.source.startswith(_PERIODIC)],
         "@ALIASES@": [{port.alias: port.name for port in panel.ports} for panel in panels.values()],
         "@PANEL_OF@": {switch.name: places[id(switch.panel)] for switch in fabric.switches},
     }
@@ -143,6 +134,17 @@ def starlark(fabric: Fabric) -> str:
     for mark, value in values.items():
         text = text.replace(mark, json.dumps(value))
     return text
+
+
+def _metric_of_fields() -> dict[str, tuple[str, float, str]]:
+    """Return the name, the factor and the second label of the metric of each field of COUNTERS_DB."""
+    fields = {}
+    for metric in metrics.SCRAPED:
+        field = _field_of(metric)
+        if field:
+            label = "" if len(metric.labels) == 1 else metric.labels[1]
+            fields[field] = (metric.name, _factor(metric), label)
+    return fields
 
 
 def _field_of(metric: ScrapedMetric) -> str:
