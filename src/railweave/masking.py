@@ -223,7 +223,7 @@ def _plain_pattern(value: str, *, is_wrapped: bool, is_escaped: bool = False) ->
         return rf"(?<!\w){''.join(map(_character, value))}(?!\w)"
     between = _BREAK if is_wrapped else ""
     character_pattern = _escaped_character if is_escaped else _character
-    parts = []
+    parts: list[str] = []
     for part in _BLANKS.split(value):
         if _BLANKS.fullmatch(part):
             blank = _blank_pattern(part, is_wrapped=is_wrapped)

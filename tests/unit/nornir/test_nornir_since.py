@@ -56,9 +56,9 @@ def pod(deployed: tuple[Path, Counted]) -> Iterator[Counted]:
         yield counted
 
 
-def planned(text: str, **options: str) -> Plan:
+def planned(text: str, *, base: str = "", limit: str = "", since: str = "") -> Plan:
     Path("intent/pod.yml").write_text(text)
-    return plan(Project(Path("intent/pod.yml")), "sim", **options)
+    return plan(Project(Path("intent/pod.yml")), "sim", base=base, limit=limit, since=since)
 
 
 def test_the_plan_of_a_move_opens_only_the_switches_that_it_touches(pod: Counted) -> None:
