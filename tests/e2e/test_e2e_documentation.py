@@ -20,12 +20,22 @@ PAGES = [
 ]
 
 
+NIGHTLY = {"docs/tutorial/acceptance.md"}
+"""Pages whose commands take minutes."""
+
+
+def marked(page: Path) -> object:
+    """Return a page as a parameter."""
+    marks = [pytest.mark.nightly] if str(page) in NIGHTLY else []
+    return pytest.param(page, marks=marks, id=str(page))
+
+
 @pytest.fixture(scope="session")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
     """Return what deploys lab-4.yml once for all pages of a process."""
     return cache(lambda: deployed_clone(tmp_path_factory.mktemp("deployed")))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
+@pytest.mark.parametrize("page", [marked(page) for page in PAGES])
 def test_a_page_does_what_it_shows(page: Path, tmp_path: Path, deployed: Callable[[], Path]) -> None:
     run_page(ROOT / page, tmp_path, deployed)
