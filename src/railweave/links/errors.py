@@ -55,7 +55,7 @@ def port_errors(
             delta = counter_delta(name, before[name], after[name])
             if delta.answer is Answer.INVALID:
                 return PortErrors(f"its counter {name} went backwards")
-            growth[name] = delta.value
+            growth[name] = delta.grown
     if limits.fec is NO_FEC:
         return _errors_without_fec(growth, seconds, limits)
     if after.get(BINS[0]) and not growth.get(BINS[0]):

@@ -1,0 +1,251 @@
+"""All cables of a fabric graded by two readings of its switches."""
+
+from calendar import timegm
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import strptime
+from typing import Any, NamedTuple
+
+from railweave.acceptance.counters import integers_of
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
+from railweave.failures.cost import Cost
+from railweave.links.errors import PortErrors, port_errors
+from railweave.links.grades import EndReading, Grade, Reason, grade_of, reasons_of
+from railweave.links.harm import costs_of_cables, links_of_cables
+from railweave.links.history import HistoryLine, Memory, Offender, PortMemory, flaps_within
+from railweave.links.limits import LimitsOf, LinkLimits
+from railweave.links.optics import Module, module_of, optics_reasons
+from railweave.links.trend import Sample
+
+# A link below this share of its watch level has no trend worth remembering.
+_REMEMBERED_SHARE = 0.1
+# The rate after a repair is within a decade of the one before (sonic-mgmt issue 26555).
+_SETTLED = 10
+# Below this rate 30 seconds have too few errors to compare.
+_MEASURABLE = 1e-10
+# ``last_down_time`` of orchagent: UTC, without a zone.
+_DOWN_TIME = "%a %b %d %H:%M:%S %Y"
+_NO_MODULE = Module({}, {}, {})
+
+
+class SwitchLinks(NamedTuple):
+    """What a switch reported: two readings of its counters, and ``ports`` of its ``link_state``."""
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    ports: Mapping[str, Any]
+
+
+class CableEnd(NamedTuple):
+    """A port at the end of a cable, as SONiC or the node names it."""
+
+    device: str
+    port: str
+
+
+@dataclass(frozen=True, slots=True)
+class GradedCable:
+    """A cable with its grade, and what its loss would cost."""
+
+    cable: str
+    a: CableEnd
+    b: CableEnd
+    grade: Grade
+    reasons: tuple[Reason, ...]
+    cost: Cost
+    # The worst bit error rate before correction of its ends; None if none is measured.
+    bit_error_rate: float | None
+    uncorrectable: int
+    # Serial numbers of its modules, those that report one.
+    serials: tuple[str, ...]
+
+    def line(self, day: str) -> HistoryLine:
+        """Return the line of the history for ``day``."""
+        return HistoryLine(day, self.cable, self.grade, tuple(reason.text for reason in self.reasons), self.serials)
+
+
+@dataclass(frozen=True, slots=True)
+class LinksReport:
+    """The cables of a fabric, those whose loss harms most first; what could not be read, by switch."""
+
+    fabric: str
+    target: str
+    seconds: float
+    cables: tuple[GradedCable, ...]
+    unread: Mapping[str, str]
+    # Switches that were graded by counters alone, with the reason.
+    without_optics: Mapping[str, str]
+    offenders: tuple[Offender, ...] = ()
+
+    @property
+    def poor(self) -> tuple[GradedCable, ...]:
+        """Return the cables with another grade than A."""
+        return tuple(cable for cable in self.cables if cable.grade is not Grade.A)
+
+    @property
+    def to_drain(self) -> tuple[GradedCable, ...]:
+        """Return the cables of grade D."""
+        return tuple(cable for cable in self.cables if cable.grade is Grade.D)
+
+    @property
+    def may_return(self) -> bool:
+        """Tell whether all cables are good enough to carry traffic again."""
+        return all(cable.grade <= Grade.B for cable in self.cables)
+
+
+class LinkGrader:
+    """Grades the cables of a fabric; ``memory`` is brought up to date with what is read."""
+
+    def __init__(self, fabric: Fabric, cable_names: Sequence[str], memory: Memory) -> None:
+        self._fabric = fabric
+        self._policy = fabric.policies.links
+        self._limits = LimitsOf(fabric)
+        self._memory = memory
+        self.cables = links_of_cables(fabric, cable_names)
+        self._parts_of_cage: dict[tuple[str, int], int] = {}
+        for switch in fabric.switches:
+            for port in switch.panel.ports:
+                cage = switch.name, port.panel
+                self._parts_of_cage[cage] = self._parts_of_cage.get(cage, 0) + 1
+
+    def grade(self, readings: Mapping[str, SwitchLinks]) -> list[GradedCable]:
+        """Return all cables, those whose loss harms most first, of these the worst first.
+
+        A switch that is not among ``readings`` could not be read: its ends are not measured.
+        """
+        costs = costs_of_cables(self._fabric, self.cables)
+        cables = [self._graded(name, links, costs[name], readings) for name, links in self.cables.items()]
+        place = {name: place for place, name in enumerate(self.cables)}
+        worst = "DCBA"
+        return sorted(cables, key=lambda cable: (cable.cost.severity, worst.index(cable.grade), place[cable.cable]))
+
+    def _graded(self, name: str, links: Sequence[Link], cost: Cost, readings: Mapping[str, SwitchLinks]) -> GradedCable:
+        reasons: dict[Reason, None] = {}
+        rates = []
+        uncorrectable = 0
+        serials: dict[str, None] = {}
+        for link in links:
+            limits = self._limits.of(link)
+            ends = list(self._ends(link, limits, readings, serials))
+            reasons.update(dict.fromkeys(reasons_of(ends, limits, self._policy)))
+            for end in ends:
+                uncorrectable += end.errors.uncorrectable
+                if end.errors.bit_error_rate is not None:
+                    rates.append(end.errors.bit_error_rate)
+        ordered = sorted(reasons, key=lambda reason: reason.grade, reverse=True)
+        first = links[0]
+        return GradedCable(
+            cable=name,
+            a=self._end(first.lower, first.lower_port),
+            b=self._end(first.upper, first.upper_port),
+            grade=grade_of(ordered),
+            reasons=tuple(ordered),
+            cost=cost,
+            bit_error_rate=max(rates, default=None),
+            uncorrectable=uncorrectable,
+            serials=tuple(serials),
+        )
+
+    def _end(self, device: str, index: int) -> CableEnd:
+        return CableEnd(device, self._fabric.ports_of[device][index].name)
+
+    def _ends(
+        self, link: Link, limits: LinkLimits, readings: Mapping[str, SwitchLinks], serials: dict[str, None]
+    ) -> Iterator[EndReading]:
+        """Yield the ends of a link at switches: what a node counts is not read."""
+        for device, index in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
+            if device not in self._fabric.switch_of:
+                continue
+            name = ":".join(self._end(device, index))
+            if device not in readings:
+                yield EndReading(name, PortErrors("its switch could not be read"))
+                continue
+            yield self._end_reading(name, device, index, limits, readings[device], serials)
+
+    def _end_reading(
+        self, name: str, device: str, index: int, limits: LinkLimits, reading: SwitchLinks, serials: dict[str, None]
+    ) -> EndReading:
+        port = self._fabric.switch_of[device].panel.ports[index]
+        errors = port_errors(
+            integers_of(reading.before.get("ports", {}).get(port.name)),
+            integers_of(reading.after.get("ports", {}).get(port.name)),
+            _seconds(reading),
+            limits,
+            rebooted=reading.before.get("boot") != reading.after.get("boot"),
+        )
+        at = float(reading.after.get("at", 0))
+        memory = self._memory.setdefault(name, PortMemory())
+        samples = _remembered(memory, errors, at, limits)
+        state = reading.ports.get(port.name)
+        if not isinstance(state, Mapping):
+            return EndReading(name, errors, samples)
+        module, lanes = self._module(device, index, reading.ports)
+        if module.serial:
+            serials[module.serial] = None
+        optics: Sequence[Reason] = ()
+        if self._policy.optics:
+            optics = optics_reasons(name, module, lanes)
+        flaps = _flaps(memory, state, at, self._policy.flap_hours)
+        return EndReading(name, errors, samples, flaps, state.get("oper_status") == "down", optics)
+
+    def _module(self, device: str, index: int, ports: Mapping[str, Any]) -> tuple[Module, range | None]:
+        """Return the module of a port, and the lanes that the port has of it; None if it has all."""
+        panel = self._fabric.switch_of[device].panel
+        port = panel.ports[index]
+        parts = self._parts_of_cage[device, port.panel]
+        holder = port
+        if parts > 1:
+            # Only the first port of a cage has the module's readings.
+            holder = next(other for other in panel.ports if other.panel == port.panel)
+        state = ports.get(holder.name)
+        if not isinstance(state, Mapping):
+            return _NO_MODULE, None
+        module = module_of(state)
+        lanes = sum(field.startswith("rx") and field.endswith("power") for field in module.readings)
+        if parts == 1 or lanes % parts:
+            return module, None
+        first = (max(port.subport, 1) - 1) * (lanes // parts) + 1
+        return module, range(first, first + lanes // parts)
+
+
+def worst_reading(readings: Sequence[GradedCable]) -> GradedCable:
+    """Return the worst of some readings of a cable, of grade C at least if its error rate varied by a decade."""
+    worst = max(readings, key=lambda cable: (cable.grade, cable.bit_error_rate or 0))
+    rates = [cable.bit_error_rate for cable in readings if cable.bit_error_rate]
+    if not rates or max(rates) <= _SETTLED * max(min(rates), _MEASURABLE):
+        return worst
+    reason = Reason(Grade.C, f"its bit error rate varied from {min(rates):.1e} to {max(rates):.1e}")
+    reasons = sorted((*worst.reasons, reason), key=lambda reason: reason.grade, reverse=True)
+    return replace(worst, grade=grade_of(reasons), reasons=tuple(reasons))
+
+
+def _seconds(reading: SwitchLinks) -> float:
+    return float(reading.after.get("at", 0)) - float(reading.before.get("at", 0))
+
+
+def _remembered(memory: PortMemory, errors: PortErrors, at: float, limits: LinkLimits) -> list[Sample]:
+    """Add a reading to the samples of a port; return those that grade it. A good link forgets its samples."""
+    rate = errors.bit_error_rate
+    if rate is None:
+        return []
+    memory.samples.append(Sample(at, rate))
+    samples = memory.samples
+    if rate < limits.watch * _REMEMBERED_SHARE:
+        memory.samples = []
+    return samples
+
+
+def _flaps(memory: PortMemory, state: Mapping[str, Any], at: float, hours: int) -> int:
+    flaps = 0
+    count = str(state.get("flap_count", ""))
+    if count.isdecimal():
+        flaps = flaps_within(memory, at, int(count), hours)
+    # Before the first reading only the time of the last flap is known.
+    try:
+        down_at = timegm(strptime(str(state.get("last_down_time", "")), _DOWN_TIME))
+    except ValueError:
+        return flaps
+    if 0 <= at - down_at <= hours * 3600:
+        return max(flaps, 1)
+    return flaps

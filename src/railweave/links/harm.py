@@ -1,0 +1,45 @@
+"""What the loss of each cable costs, by the failure analysis; alike cables are computed once."""
+
+from collections.abc import Mapping, Sequence
+
+from railweave.fabric.links import Link
+from railweave.fabric.model import Fabric
+from railweave.failures.components import components, without_cards
+from railweave.failures.cost import Cost, Costs
+from railweave.failures.symmetry import Symmetry
+
+CableLinks = Mapping[str, Sequence[Link]]
+"""The links of each cable by its name."""
+
+
+def links_of_cables(fabric: Fabric, names: Sequence[str]) -> dict[str, list[Link]]:
+    """Return the links of each cable; ``names`` are of the fabric's links in their order."""
+    cables: dict[str, list[Link]] = {}
+    for link, name in zip(fabric.links, names, strict=True):
+        cables.setdefault(name, []).append(link)
+    return cables
+
+
+def costs_of_cables(fabric: Fabric, cables: CableLinks) -> dict[str, Cost]:
+    """Return what the loss of each cable costs."""
+    # Line cards tell links apart whose loss costs the same.
+    parts = without_cards(components(fabric))
+    symmetry = Symmetry(parts)
+    costs = Costs(fabric, symmetry)
+    color_of = {}
+    component_of = {}
+    for color, component in zip(symmetry.colors, parts, strict=True):
+        if component.down and not component.out:
+            (link,) = component.down
+            color_of[link.lower, link.lower_port] = color
+            component_of[link.lower, link.lower_port] = component
+    cost_of_kind: dict[tuple[int, ...], Cost] = {}
+    result = {}
+    for name, links in cables.items():
+        places = [(link.lower, link.lower_port) for link in links]
+        # Links of one cable share a device, so cables whose links have the same colors are alike.
+        kind = tuple(sorted(color_of[place] for place in places))
+        if kind not in cost_of_kind:
+            cost_of_kind[kind] = costs.of([component_of[place] for place in places])
+        result[name] = cost_of_kind[kind]
+    return result
