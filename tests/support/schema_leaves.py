@@ -314,7 +314,9 @@ PAIRS: Mapping[str, Pair] = {
     "sonic.acl_rules": Pair(512, was=256),
     "tenants[].name": Pair("other", both=_TENANTS),
     "tenants[].nodes": Pair(["gpu1"], both=_TENANTS),
-    "tenants[].fabrics": Pair(["storage"], document=_FABRICS, both=_TENANTS, fabric="backend"),
+    "tenants[].fabrics": Pair(
+        ["backend", "storage"], was=["storage"], document=_FABRICS, both=_TENANTS, fabric="backend"
+    ),
     "tenants[].isolation": Pair("filtered", both=_TENANTS),
     "tenants[].reaches": Pair(["second"], both=_TENANTS),
     "mtu.fabric": Pair(9216),
