@@ -33,6 +33,9 @@ from railweave.api.maintenance.drain import undrain as undrain
 from railweave.api.maintenance.lifecycle import recover as recover
 from railweave.api.maintenance.lifecycle import replace as replace
 from railweave.api.maintenance.lifecycle import retire as retire
+from railweave.api.maintenance.links import drain_links as drain_links
+from railweave.api.maintenance.links import links as links
+from railweave.api.maintenance.links import soak_links as soak_links
 from railweave.api.maintenance.selftest import selftest as selftest
 from railweave.api.maintenance.selftest import write_bundle as write_bundle
 from railweave.api.maintenance.status import status as status

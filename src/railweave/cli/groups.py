@@ -12,7 +12,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "Change": ("plan", "rehearse", "deploy", "rollout", "rollback"),
     "Operate": (
-        *("status", "verify", "drift", "drain", "undrain", "replace", "retire"),
+        *("status", "verify", "drift", "drain", "undrain", "links", "replace", "retire"),
         *("acceptance", "recover", "hosts", "facts", "audit"),
     ),
     "Access": ("trust", "worker"),
@@ -114,6 +114,16 @@ class SubcommandGroup(TyperGroup):
         if word not in self.commands and ours in self.commands:
             ctx.fail(f"No such command {word!r}. Did you mean {ours!r}?")
         return super().resolve_command(ctx, args)
+
+
+class LinksGroup(SubcommandGroup):
+    """``railweave links …``, where `show` may be left out: ``railweave links [INTENT]``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Put `show` before the words if none of them is a command."""
+        if not any(word in self.commands or word in ctx.help_option_names for word in args):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
 
 
 def option_hint(command: str, option: str, accepted: set[str]) -> str:

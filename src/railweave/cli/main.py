@@ -22,6 +22,7 @@ from railweave.cli import (
     export_commands,
     fabric_commands,
     lab_commands,
+    links_commands,
     node_commands,
     operation_commands,
     picture_commands,
@@ -76,6 +77,7 @@ for module in (
     telemetry_commands,
     sim_commands,
     lab_commands,
+    links_commands,
     node_commands,
 ):
     module.register(app)

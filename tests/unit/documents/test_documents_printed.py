@@ -132,6 +132,11 @@ def drained(rig: Rig) -> None:
     rig.note("drain")
     rig.note("status")
     rig.note("undrain", SPINE)
+    graded = rig.note("links show", "--seconds", "1")
+    (uplink,) = [link["cable"] for link in graded["links"] if link["a"]["device"] == LEAF][:1]
+    rig.note("links drain", uplink, "--yes")
+    rig.note("undrain", LEAF)
+    rig.note("links soak", uplink, "--seconds", "1", "--readings", "2")
     rig.note("recover", SPINE, LEAF)
     rig.note("selftest", LEAF, "--spare", "--yes", status=1)
 

@@ -1,0 +1,80 @@
+"""Graded cables for a terminal and as JSON."""
+
+from collections.abc import Iterator
+from math import isinf
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from railweave.codec import members
+from railweave.failures.cost import Cost
+from railweave.links.grades import Grade
+from railweave.links.grading import GradedCable, LinksReport
+from railweave.report.layout import table
+from railweave.report.reasons import reason_lines
+from railweave.wording import command_line, counted
+
+_STYLES = {Grade.B: "", Grade.C: "yellow", Grade.D: "bold red"}
+
+
+def links_json(report: LinksReport) -> dict[str, Any]:
+    """Return the document of ``railweave links --json``: every cable, those whose loss harms most first."""
+    return {
+        **members(report, "fabric", "target", "seconds"),
+        "links": [_cable_json(cable) for cable in report.cables],
+        "unread": dict(report.unread),
+        "without_optics": dict(report.without_optics),
+        "repeat_offenders": [members(offender, *offender._fields) for offender in report.offenders],
+    }
+
+
+def _cable_json(cable: GradedCable) -> dict[str, Any]:
+    return {
+        "cable": cable.cable,
+        "a": members(cable.a, *cable.a._fields),
+        "b": members(cable.b, *cable.b._fields),
+        "grade": cable.grade.value,
+        "reasons": [reason.text for reason in cable.reasons],
+        "cost": _cost_json(cable.cost),
+        "bit_error_rate": cable.bit_error_rate,
+        "uncorrectable": cable.uncorrectable,
+        "serials": list(cable.serials),
+    }
+
+
+def _cost_json(cost: Cost) -> dict[str, Any]:
+    document = members(cost, *cost._fields)
+    # JSON has no infinity, and null is not a loss.
+    if cost.oversubscription is not None and isinf(cost.oversubscription):
+        document["oversubscription"] = "infinite"
+    return document
+
+
+def links_view(report: LinksReport) -> RenderableType:
+    """Return the cables with another grade than A, repeat offenders, and the next command."""
+    grades = [cable.grade for cable in report.cables]
+    summary = ", ".join(f"{grade} {grades.count(grade)}" for grade in Grade)
+    cables = counted(len(report.cables), "cable")
+    parts: list[RenderableType] = [Text(f"{report.fabric} on {report.target}: {cables}, {summary}", style="bold")]
+    rows = [row for cable in report.poor for row in _rows(cable)]
+    if rows:
+        parts.append(table("grade", "cable", "reason", rows=rows))
+    for offender in report.offenders:
+        where = f" in {', '.join(offender.cables)}" if offender.kind == "optic" else ""
+        days = counted(offender.days, "day")
+        parts.append(Text(f"repeat offender: {offender.kind} {offender.name}{where}, {days} below grade A"))
+    parts += [Text(f"not read: {line}", style="bold red") for line in reason_lines(report.unread)]
+    parts += [Text(f"graded without optics and flaps: {line}") for line in reason_lines(report.without_optics)]
+    if report.to_drain:
+        parts.append(Text(f"next: {command_line('links', 'drain', repr(report.to_drain[0].cable))}"))
+    return Group(*parts)
+
+
+def _rows(cable: GradedCable) -> Iterator[tuple[Text, str, str]]:
+    """Yield a row for each reason; grade and cable are in the first."""
+    for place, reason in enumerate(cable.reasons):
+        if place:
+            yield Text(""), "", reason.text
+        else:
+            yield Text(cable.grade.value, style=_STYLES[cable.grade]), cable.cable, reason.text
