@@ -199,8 +199,7 @@ def lay_out(
     ``at_once`` puts hitless changes into one wave without a canary, or into the fewest of ``wave_size``.
     """
     if at_once and gate.disruptive.isdisjoint(changed):
-        names = [switch.name for switch in fabric.switches if switch.name in changed]
-        return Order(tuple(tuple(names[start : start + wave_size]) for start in range(0, len(names), wave_size)), ())
+        return Order(_fewest_waves(fabric, changed, wave_size), ())
     ends = {name for link in two_sided for name in (link.upper, link.lower)}
     builder = _WaveBuilder(gate, wave_size, ends)
     switches = [switch for switch in fabric.switches if switch.name in changed]
@@ -208,6 +207,11 @@ def lay_out(
         builder.add(list(group))
     waves = tuple(builder.waves)
     return Order(waves, (*builder.violations(), *_while_two_sided(gate, waves, two_sided)))
+
+
+def _fewest_waves(fabric: Fabric, changed: Collection[str], wave_size: int) -> tuple[Wave, ...]:
+    names = [switch.name for switch in fabric.switches if switch.name in changed]
+    return tuple(tuple(names[start : start + wave_size]) for start in range(0, len(names), wave_size))
 
 
 def _rollout_order(switch: Switch) -> tuple[int, int]:

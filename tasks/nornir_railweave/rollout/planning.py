@@ -65,9 +65,8 @@ def plan(
     """Return what a deployment of ``fabric`` would change on the devices that ``nr`` reaches.
 
     ``unresolved``: secrets are not known, and not compared. With ``skip_unreachable`` a device that cannot be read and
-    that no neighbor knows is planned as factory-fresh. A device with a commit that waits is read again for
-    ``pending_wait_s``. ``only`` are the devices to read, by default all; without all there is no
-    ``skip_unreachable``. A port towards a switch that leaves is out of use below ``quiet_packets_per_s``.
+    that no neighbor knows is planned as factory-fresh. One whose commit waits is read again for ``pending_wait_s``.
+    Only the devices ``only`` are read, by default all. A leaving port is out of use below ``quiet_packets_per_s``.
     """
     announce = Announcer([events])
     compare = Comparer(fabric, intended, remove_conflicting, unresolved, Sharing())
