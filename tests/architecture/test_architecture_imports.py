@@ -51,7 +51,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"failures"},
         {"checks", "yang"},
         {"acceptance", "comparison"},
-        {"links"},
+        {"health", "links"},
         {"report"},
     )
 )

@@ -24,6 +24,8 @@ from railweave.api.design.analysis import render as render
 from railweave.api.design.analysis import size as size
 from railweave.api.design.revisions import diff as diff
 from railweave.api.design.revisions import phases as phases
+from railweave.api.fabric_health import health as health
+from railweave.api.fabric_health import watch_health as watch_health
 from railweave.api.journal import rollout as rollout
 from railweave.api.journal.audit import audit as audit
 from railweave.api.maintenance.drain import DrainRequest as DrainRequest

@@ -56,6 +56,7 @@ COMMANDS = (
     "export",
     "facts collect",
     "failures",
+    "health",
     "hosts apply",
     "hosts plan",
     "hosts rollback",

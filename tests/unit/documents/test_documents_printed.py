@@ -149,6 +149,7 @@ def changed(rig: Rig) -> None:
     rig.note("plan")
     rig.note("drift")
     rig.note("verify")
+    rig.note("health", "--seconds", "1")
     rig.note("deploy", "--from", "HEAD", "--yes")
     rig.note("rollback", "--yes")
     for command in ("rollout show", "rollout list", "audit"):
@@ -174,6 +175,7 @@ def faulty(rig: Rig) -> None:
     rig.note("sim status")
     for command in ("plan", "drift", "verify", "status"):
         rig.note(command, status=1)
+    rig.note("health", "--seconds", "1", status=1)
     rig.note("deploy", "--yes", status=1)
     rig.run("sim", "fault", SPINE, "clear")
     rig.note("sim replace", SPINE)

@@ -1,0 +1,209 @@
+"""Two readings of a switch as growth of its counters: what was cleared, wrapped or not counted is no growth.
+
+A counter that a switch does not have is None, never 0, so that no rule takes a missing counter for a healthy one.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from railweave.acceptance.counter_names import CounterMeaning, counter_name
+from railweave.acceptance.counters import counter_delta, integers_of, row_has_restarted
+from railweave.acceptance.readings import Answer
+from railweave.wording import first_few
+
+CounterKind = CounterMeaning | str
+"""A meaning, or the name of a counter that no meaning covers."""
+
+FLAPS = "flap_count"
+"""Changes of a link's state (APPL_DB ``PORT_TABLE``): a flap is two of them, down and up."""
+
+_TABLES = ("ports", "queues", "groups")
+_MOST_NAMED = 3
+
+
+class CountedRow:
+    """The counters of a port, queue or priority group in both readings."""
+
+    __slots__ = ("after", "before", "restarted")
+
+    def __init__(self, before: Mapping[str, int], after: Mapping[str, int], *, restarted: bool = False) -> None:
+        self.before = before
+        self.after = after
+        # Somebody cleared them between the readings: no growth is known.
+        self.restarted = restarted
+
+    def has(self, kind: CounterKind) -> bool:
+        """Tell whether the row has a counter of this kind, of any priority."""
+        if isinstance(kind, CounterMeaning):
+            return any(meaning is kind for meaning, _ in _names_of(tuple(self.after)))
+        return kind in self.after
+
+    def grown(self, name: str) -> int | None:
+        """Return how much the counter ``name`` grew; None if that is not known."""
+        if self.restarted or name not in self.before or name not in self.after:
+            return None
+        delta = counter_delta(name, self.before[name], self.after[name])
+        if delta.answer is Answer.INVALID:
+            return None
+        return delta.grown
+
+    def growth(self, meaning: CounterMeaning, priority: int | None = None) -> int | None:
+        """Return how much the counters of a meaning grew together; None if the row has none of them."""
+        growths = [self.grown(name) for name in _names_of(tuple(self.after)).get((meaning, priority), ())]
+        known = [growth for growth in growths if growth is not None]
+        if not known:
+            return None
+        return sum(known)
+
+    def value(self, meaning: CounterMeaning) -> int | None:
+        """Return the largest counter of a meaning in the later reading."""
+        names = _names_of(tuple(self.after)).get((meaning, None), ())
+        return max((self.after[name] for name in names), default=None)
+
+    def value_before(self, meaning: CounterMeaning) -> int | None:
+        """Return the largest counter of a meaning in the earlier reading."""
+        names = _names_of(tuple(self.before)).get((meaning, None), ())
+        return max((self.before[name] for name in names), default=None)
+
+
+NO_ROW = CountedRow({}, {})
+
+
+@cache
+def _names_of(names: tuple[str, ...]) -> Mapping[tuple[CounterMeaning, int | None], tuple[str, ...]]:
+    """Return the names of counters by meaning and PFC priority; most rows of a switch have the same names."""
+    by_meaning: dict[tuple[CounterMeaning, int | None], tuple[str, ...]] = {}
+    for name in names:
+        entry = counter_name(name)
+        if entry is not None:
+            key = (entry.meaning, entry.priority)
+            by_meaning[key] = (*by_meaning.get(key, ()), name)
+    return by_meaning
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSwitch:
+    """What a switch counted between two readings, ``seconds`` apart by its own clock."""
+
+    device: str
+    seconds: float
+    ports: Mapping[str, CountedRow]
+    # By port and number.
+    queues: Mapping[tuple[str, int], CountedRow]
+    groups: Mapping[tuple[str, int], CountedRow]
+    # Sentences on rows that cannot be judged.
+    remarks: tuple[str, ...] = ()
+
+    def port(self, port: str) -> CountedRow:
+        """Return the counters of a port, empty if it was not counted."""
+        return self.ports.get(port, NO_ROW)
+
+    def queue(self, port: str, number: int) -> CountedRow:
+        """Return the counters of an egress queue, empty if it was not counted."""
+        return self.queues.get((port, number), NO_ROW)
+
+    def group(self, port: str, number: int) -> CountedRow:
+        """Return the counters of a priority group, empty if it was not counted."""
+        return self.groups.get((port, number), NO_ROW)
+
+    def rows(self, table: str) -> Iterator[CountedRow]:
+        """Yield the rows of ``ports``, ``queues`` or ``groups``."""
+        tables: dict[str, Mapping[Any, CountedRow]] = {
+            "ports": self.ports,
+            "queues": self.queues,
+            "groups": self.groups,
+        }
+        yield from tables[table].values()
+
+
+def compare_readings(
+    device: str, ports: Collection[str], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> CountedSwitch | str:
+    """Return the growth of the counters of ``device`` on its cabled ``ports``, or a sentence why there is none.
+
+    The readings are as `SwitchDriver.all_counters` returns them.
+    """
+    for reading in (before, after):
+        reason = _unusable(reading, ports)
+        if reason:
+            return reason
+    if before.get("boot") != after.get("boot"):
+        return "its counters restarted between the readings: a reboot, `config reload` or restart of swss"
+    seconds = float(after["at"]) - float(before["at"])
+    if seconds <= 0:
+        return f"its clock went back by {-seconds:g} s between the readings"
+    wanted = frozenset(ports)
+    tables = {table: _rows(before.get(table), after.get(table), wanted) for table in _TABLES}
+    return CountedSwitch(
+        device,
+        seconds,
+        tables["ports"],
+        _numbered(tables["queues"]),
+        _numbered(tables["groups"]),
+        tuple(_remarks(tables, ports)),
+    )
+
+
+def _unusable(reading: Mapping[str, Any], ports: Collection[str]) -> str:
+    """Return why a reading cannot be used, else ""."""
+    at = reading.get("at")
+    if not isinstance(at, int | float) or isinstance(at, bool) or not isinstance(reading.get("ports"), Mapping):
+        return "its answer has no counters: expected `at` and `ports`"
+    if ports and not any(port in reading["ports"] for port in ports):
+        return "it has none of the ports of the design: the address may belong to another switch"
+    return ""
+
+
+def _rows(before: Any, after: Any, ports: frozenset[str]) -> dict[str, CountedRow]:
+    """Return the rows of a table that belong to ``ports`` and are in both readings."""
+    rows: dict[str, CountedRow] = {}
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return rows
+    for name, later in after.items():
+        if name.partition("|")[0] not in ports:
+            continue
+        earlier_row = integers_of(before.get(name))
+        later_row = integers_of(later)
+        if earlier_row is None or later_row is None:
+            continue
+        restarted = earlier_row != later_row and row_has_restarted(earlier_row, later_row)
+        rows[name] = CountedRow(earlier_row, later_row, restarted=restarted)
+    return rows
+
+
+def _numbered(rows: Mapping[str, CountedRow]) -> dict[tuple[str, int], CountedRow]:
+    numbered = {}
+    for name, row in rows.items():
+        port, _, number = name.partition("|")
+        if number.isdecimal():
+            numbered[port, int(number)] = row
+    return numbered
+
+
+def _remarks(tables: Mapping[str, Mapping[str, CountedRow]], ports: Collection[str]) -> Iterator[str]:
+    """Yield what cannot be judged: ports without counters, rows that were cleared, counters that fell alone."""
+    missing = [port for port in ports if port not in tables["ports"]]
+    if missing:
+        yield f"does not count {first_few(missing, _MOST_NAMED)}"
+    cleared = []
+    fallen = []
+    for rows in tables.values():
+        for name, row in rows.items():
+            if row.restarted:
+                cleared.append(name)
+            elif row.before != row.after:
+                fallen += [f"{name} {counter}" for counter in _fallen(row)]
+    if cleared:
+        yield f"counters were cleared between the readings: {first_few(cleared, _MOST_NAMED)}"
+    if fallen:
+        yield f"counters went backwards: {first_few(fallen, _MOST_NAMED)}"
+
+
+def _fallen(row: CountedRow) -> Iterator[str]:
+    """Yield the counters of a row that fell without a wrap."""
+    for name, value in row.before.items():
+        later = row.after.get(name)
+        if later is not None and later < value and row.grown(name) is None:
+            yield name

@@ -1,0 +1,63 @@
+"""Links, neighbors and sessions that are not as designed, and other state that `railweave verify` compares."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from railweave.diagnostics import Severity
+from railweave.health.case import HealthCase
+from railweave.health.codes import BGP_DOWN, LINK_DOWN, OTHER_STATE, WRONG_NEIGHBOR
+from railweave.health.model import HealthFinding, HealthRule, port_finding
+from railweave.plan.outcome import CheckKind, VerifyCheck
+from railweave.wording import counted, first_few
+
+_ELSEWHERE = frozenset({CheckKind.MTU, CheckKind.REACHABLE, CheckKind.ERRORS})
+"""Kinds that other rules judge, or that make a switch unread."""
+_SHOW = "`railweave verify` shows each of them, `railweave drift` what differs from the intent"
+
+
+def _down(case: HealthCase) -> Iterator[HealthFinding]:
+    for check in _failed(case, CheckKind.LINK):
+        port = case.port_of.get((check.device, check.subject))
+        if port is not None:
+            message = f"is {check.actual}, expected {check.expected}"
+            fix = f"check power of {port.peer}, cable and optics; `show interfaces status {port.port}`"
+            yield port_finding(LINK_DOWN, Severity.ERROR, port, message, fix)
+
+
+def _neighbors(case: HealthCase) -> Iterator[HealthFinding]:
+    for check in _failed(case, CheckKind.LLDP):
+        port = case.port_of.get((check.device, check.subject))
+        if port is not None:
+            message = f"has the LLDP neighbor {check.actual}, expected {check.expected}"
+            fix = "plug the cable as its label says (`railweave bom --labels`)"
+            yield port_finding(WRONG_NEIGHBOR, Severity.ERROR, port, message, fix)
+
+
+def _sessions(case: HealthCase) -> Iterator[HealthFinding]:
+    for check in _failed(case, CheckKind.BGP):
+        message = f"{check.device}: BGP with {check.subject} is {check.actual}, expected {check.expected}"
+        fix = "see `vtysh -c 'show bgp summary'`; findings at the same link come first"
+        yield HealthFinding(BGP_DOWN, Severity.ERROR, message, (check.device,), (), (), fix)
+
+
+def _others(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield one finding for each switch and kind of check that no other rule has."""
+    failed: dict[tuple[str, CheckKind], list[VerifyCheck]] = defaultdict(list)
+    own = {CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP}
+    for check in case.checks:
+        if not check.ok and check.kind not in _ELSEWHERE | own:
+            failed[check.device, check.kind].append(check)
+    for (device, kind), checks in failed.items():
+        subjects = first_few([check.subject for check in checks], 3)
+        message = f"{device}: {counted(len(checks), 'check')} of kind {kind} failed: {subjects} ({checks[0].actual})"
+        yield HealthFinding(OTHER_STATE, Severity.ERROR, message, (device,), (), (), _SHOW)
+
+
+def _failed(case: HealthCase, kind: CheckKind) -> Iterator[VerifyCheck]:
+    return (check for check in case.checks if check.kind is kind and not check.ok)
+
+
+LINKS = HealthRule(LINK_DOWN, "links are up", _down)
+NEIGHBORS = HealthRule(WRONG_NEIGHBOR, "cables are in the ports of the plan", _neighbors)
+SESSIONS = HealthRule(BGP_DOWN, "BGP sessions are established", _sessions)
+STATE = HealthRule(OTHER_STATE, "the switches are in the designed state", _others)

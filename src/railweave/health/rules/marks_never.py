@@ -1,0 +1,50 @@
+"""Queues that were deeper than Kmax and never marked: senders do not slow down, and PFC has to stop them."""
+
+from collections.abc import Iterator
+
+from railweave.acceptance.counter_names import CounterMeaning
+from railweave.diagnostics import Severity
+from railweave.health.case import HealthCase
+from railweave.health.codes import MARKS_NEVER
+from railweave.health.model import HealthFinding, HealthRule, port_finding
+from railweave.health.needs import ECN_MARKS, QUEUE_WATERMARK
+from railweave.health.reading import CountedRow
+
+
+def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    for port, switch in case.counted():
+        for queue, limits in port.queues.items():
+            row = switch.queue(port.port, queue)
+            depth = _unmarked_depth(row, limits.kmax_bytes)
+            if depth:
+                message = (
+                    f"marked no packet of queue {queue}, which was {depth:,} bytes deep:"
+                    f" above {limits.kmax_bytes:,} (Kmax) ECN marks every packet"
+                )
+                fix = (
+                    f"compare its WRED profile with the design (`railweave drift`), and let {port.peer} get packets"
+                    " that allow ECN (ECT in the IP header)"
+                )
+                yield port_finding(MARKS_NEVER, Severity.ERROR, port, message, fix)
+
+
+def _unmarked_depth(row: CountedRow, kmax_bytes: int) -> int:
+    """Return how deep a queue was above Kmax although it marked nothing in that time; 0 if that is not so.
+
+    The watermark is the largest depth since it was cleared: it speaks of the time between the readings only if it
+    rose, and else of the time since the counters began.
+    """
+    depth = row.value(CounterMeaning.SHARED_WATERMARK)
+    earlier_depth = row.value_before(CounterMeaning.SHARED_WATERMARK)
+    marks = row.growth(CounterMeaning.MARKS)
+    packets = row.growth(CounterMeaning.SENT_PACKETS)
+    if depth is None or earlier_depth is None or marks is None or not packets:
+        return 0
+    if depth <= kmax_bytes or marks:
+        return 0
+    if depth > earlier_depth or not row.value(CounterMeaning.MARKS):
+        return depth
+    return 0
+
+
+RULE = HealthRule(MARKS_NEVER, "a queue deeper than Kmax marks packets", _judge, (ECN_MARKS, QUEUE_WATERMARK))

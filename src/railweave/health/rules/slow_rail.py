@@ -1,0 +1,50 @@
+"""A rail that carries less than its peers: collectives load all rails alike, so the slowest one sets the pace."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from statistics import fmean, median
+
+from railweave.acceptance.counter_names import CounterMeaning
+from railweave.diagnostics import Severity
+from railweave.health.case import HealthCase
+from railweave.health.codes import SLOW_RAIL
+from railweave.health.limits import LEAST_RAIL_SHARE, LOADED_SHARE
+from railweave.health.model import HealthFinding, HealthRule
+from railweave.health.needs import RECEIVED_BYTES
+
+
+def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    for plane, loads in _loads(case).items():
+        for rail, load in sorted(loads.items()):
+            peers = [other for peer, other in loads.items() if peer != rail]
+            usual = median(peers or [0.0])
+            if usual > LOADED_SHARE and load < LEAST_RAIL_SHARE * usual:
+                yield _finding(case, plane, rail, load / usual)
+
+
+def _loads(case: HealthCase) -> dict[int, dict[int, float]]:
+    """Return the mean load that nodes send into each rail as a share of the line rate, by plane and rail."""
+    shares: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for port, switch in case.counted():
+        if not port.to_node or port.rail is None:
+            continue
+        received = switch.port(port.port).growth(CounterMeaning.RECEIVED_BYTES)
+        if received is not None:
+            shares[port.plane][port.rail].append(received / (port.bytes_per_s * switch.seconds))
+    return {plane: {rail: fmean(loads) for rail, loads in rails.items()} for plane, rails in shares.items()}
+
+
+def _finding(case: HealthCase, plane: int, rail: int, share: float) -> HealthFinding:
+    devices: dict[str, None] = {}
+    for port, _ in case.counted():
+        if port.to_node and (port.plane, port.rail) == (plane, rail):
+            devices[port.device] = None
+    message = f"rail {rail} of plane {plane} carries {share:.0%} of what its peers carry ({', '.join(devices)})"
+    fix = (
+        "look for other findings at these switches and at the NICs of the rail; an acceptance finds the cable"
+        " (`railweave acceptance plan`)"
+    )
+    return HealthFinding(SLOW_RAIL, Severity.WARNING, message, tuple(devices), (), (), fix)
+
+
+RULE = HealthRule(SLOW_RAIL, "loaded rails carry equal loads", _judge, (RECEIVED_BYTES,))

@@ -1,0 +1,92 @@
+"""The health of a fabric for a terminal and as JSON: findings, switches that were not read, and what was not judged."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from railweave.codec import as_json
+from railweave.diagnostics import Severity
+from railweave.health.model import HealthFinding, HealthGap, HealthReport
+from railweave.report.layout import paragraphs, table, verdict
+from railweave.report.reasons import reason_lines
+from railweave.wording import compact, counted
+
+_MOST_SHOWN = 40
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+
+
+def health_json(report: HealthReport) -> dict[str, Any]:
+    """Return the document of ``health --json``."""
+    return {
+        "fabric": report.fabric,
+        "target": report.target,
+        "seconds": report.seconds,
+        "ok": report.ok,
+        "unread": dict(report.unread),
+        "findings": as_json(report.findings),
+        "unjudged": as_json(report.gaps),
+    }
+
+
+def health_view(report: HealthReport) -> RenderableType:
+    """Return the findings with their fixes, then what was not read and not judged, then a verdict."""
+    findings: list[RenderableType] = []
+    if report.findings:
+        rows = [_row(finding) for finding in report.findings[:_MOST_SHOWN]]
+        findings.append(table("code", "what is wrong", "fix", rows=rows))
+    hidden = len(report.findings) - _MOST_SHOWN
+    if hidden > 0:
+        findings.append(Text(f"and {hidden:,} more; --json has all of them"))
+    unread = [Text(f"unread: {line}", style="bold red") for line in reason_lines(report.unread)]
+    gaps = [Text(_gap_text(gap), style="yellow") for gap in report.gaps]
+    return paragraphs(findings, unread, gaps, [_verdict(report)])
+
+
+def health_changes(earlier: HealthReport, report: HealthReport) -> RenderableType | None:
+    """Return what a report has that the one before had not, and the other way round; None without a change."""
+    before = {_identity(finding): finding for finding in earlier.findings}
+    now = {_identity(finding): finding for finding in report.findings}
+    lines = [
+        Text(f"+ {finding.code} {finding.message}; {finding.fix}", style=_STYLES[finding.severity])
+        for identity, finding in now.items()
+        if identity not in before
+    ]
+    lines += [
+        Text(f"- {finding.code} {finding.message}", style="green")
+        for identity, finding in before.items()
+        if identity not in now
+    ]
+    for name, reason in report.unread.items():
+        if name not in earlier.unread:
+            lines.append(Text(f"+ unread: {name}: {reason}", style="bold red"))
+    lines += [Text(f"- unread: {name}", style="green") for name in earlier.unread if name not in report.unread]
+    if not lines:
+        return None
+    return Group(*lines)
+
+
+def _identity(finding: HealthFinding) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return what stays the same from reading to reading: messages have numbers that change."""
+    return finding.code, finding.devices, finding.ports
+
+
+def _row(finding: HealthFinding) -> tuple[str | Text, ...]:
+    return Text(finding.code, style=_STYLES[finding.severity]), finding.message, finding.fix
+
+
+def _gap_text(gap: HealthGap) -> str:
+    subject = ""
+    if gap.codes:
+        subject = f" {', '.join(gap.codes)}"
+    return f"not judged:{subject} on {compact(gap.devices)}: {gap.reason}; {gap.fix}"
+
+
+def _verdict(report: HealthReport) -> Text:
+    judged = f"{counted(report.judged, 'switch')} over {report.seconds:g} s"
+    if report.ok:
+        return verdict(True, f"healthy: no finding on {judged}")
+    sentence = f"{counted(len(report.findings), 'finding')} on {judged}"
+    if report.unread:
+        sentence += f", {counted(len(report.unread), 'switch')} not read"
+    return verdict(False, sentence)
