@@ -26,6 +26,11 @@ RENAMED = {
     "sim power-off": "sim.power",
     "sim power-on": "sim.power",
     "sim ssh": "sim.ssh_command",
+    "acceptance read": "acceptance.read_outputs",
+    "links show": "links",
+    "links drain": "drain_links",
+    "links soak": "soak_links",
+    "telemetry render": "render_telemetry",
 }
 """Commands whose function has another name: Python's own words, and what a terminal does."""
 
