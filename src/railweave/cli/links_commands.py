@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
     """Add ``railweave links …`` to ``app``."""
     commands = typer.Typer(
         cls=LinksGroup,
-        help="Grade the cables of a running fabric; drain and soak poor ones.",
+        help="Grade the cables of a running fabric, drain and soak them.",
         no_args_is_help=False,
         rich_markup_mode=None,
     )

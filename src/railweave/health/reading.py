@@ -134,8 +134,8 @@ def compare_readings(
     seconds = float(after["at"]) - float(before["at"])
     if seconds <= 0:
         return f"its clock went back by {-seconds:g} s between the readings"
-    wanted = frozenset(ports)
-    tables = {table: _rows(before.get(table), after.get(table), wanted) for table in _TABLES}
+    names = frozenset(ports)
+    tables = {table: _rows(before.get(table), after.get(table), names) for table in _TABLES}
     return CountedSwitch(
         device,
         seconds,

@@ -23,7 +23,7 @@ FRAME_ERRORS = "SAI_PORT_STAT_IF_IN_ERRORS"
 _COUNTED = (*BINS, UNCORRECTABLE, CORRECTED_BITS, SYMBOL_ERRORS, FRAME_ERRORS)
 
 
-class PortErrors(NamedTuple):
+class LinkErrors(NamedTuple):
     """What a port counted between two readings; ``unmeasured`` says why there are no figures."""
 
     unmeasured: str = ""
@@ -44,22 +44,22 @@ def port_errors(
     limits: LinkLimits,
     *,
     rebooted: bool = False,
-) -> PortErrors:
+) -> LinkErrors:
     """Return the errors of a port by two rows of its counters; None is a row that the switch did not report."""
     why = _unmeasured(before, after, seconds, rebooted=rebooted)
     if before is None or after is None or why:
-        return PortErrors(why)
+        return LinkErrors(why)
     growth: dict[str, int] = {}
     for name in _COUNTED:
         if name in before and name in after:
             delta = counter_delta(name, before[name], after[name])
             if delta.answer is Answer.INVALID:
-                return PortErrors(f"its counter {name} went backwards")
+                return LinkErrors(f"its counter {name} went backwards")
             growth[name] = delta.grown
     if limits.fec is NO_FEC:
         return _errors_without_fec(growth, seconds, limits)
     if after.get(BINS[0]) and not growth.get(BINS[0]):
-        return PortErrors("no codewords arrived between the readings")
+        return LinkErrors("no codewords arrived between the readings")
     return _errors_before_fec(growth, seconds, limits)
 
 
@@ -76,15 +76,15 @@ def _unmeasured(
     return ""
 
 
-def _errors_without_fec(growth: Mapping[str, int], seconds: float, limits: LinkLimits) -> PortErrors:
+def _errors_without_fec(growth: Mapping[str, int], seconds: float, limits: LinkLimits) -> LinkErrors:
     if FRAME_ERRORS not in growth:
-        return PortErrors(f"its switch does not count {FRAME_ERRORS}")
+        return LinkErrors(f"its switch does not count {FRAME_ERRORS}")
     bits = limits.speed_gbps * 1e9 * seconds
     # A frame with errors has at least one wrong bit.
-    return PortErrors("", bits, growth[FRAME_ERRORS] / bits, growth[FRAME_ERRORS])
+    return LinkErrors("", bits, growth[FRAME_ERRORS] / bits, growth[FRAME_ERRORS])
 
 
-def _errors_before_fec(growth: Mapping[str, int], seconds: float, limits: LinkLimits) -> PortErrors:
+def _errors_before_fec(growth: Mapping[str, int], seconds: float, limits: LinkLimits) -> LinkErrors:
     fec = limits.fec
     bins = [growth.get(name, 0) for name in BINS]
     uncorrectable = growth.get(UNCORRECTABLE, 0)
@@ -97,10 +97,10 @@ def _errors_before_fec(growth: Mapping[str, int], seconds: float, limits: LinkLi
         codewords = limits.codewords_per_s * seconds
         wrong_symbols = growth.get(CORRECTED_BITS, growth.get(SYMBOL_ERRORS, 0))
     else:
-        return PortErrors("its switch reports no FEC counters", uncorrectable=uncorrectable)
+        return LinkErrors("its switch reports no FEC counters", uncorrectable=uncorrectable)
     symbol_error_rate = min(0.5, wrong_symbols / (codewords * fec.symbols))
     bit_error_rate = -log1p(-symbol_error_rate) / fec.symbol_bits
     by_bins = 0.0
     if bins[0]:
         by_bins = loss_by_bins(fec, bins, uncorrectable)
-    return PortErrors("", codewords * fec.codeword_bits, bit_error_rate, uncorrectable, by_bins)
+    return LinkErrors("", codewords * fec.codeword_bits, bit_error_rate, uncorrectable, by_bins)

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from railweave.fabric.link_policy import LinkPolicy
-from railweave.links.errors import PortErrors
+from railweave.links.errors import LinkErrors
 from railweave.links.fec import LOSS_LIMIT, NO_FEC
 from railweave.links.limits import LinkLimits
 from railweave.links.trend import Sample, hours_until, level
@@ -39,7 +39,7 @@ class EndReading(NamedTuple):
 
     # The port in words: ``pod1-leaf1:Ethernet0``.
     name: str
-    errors: PortErrors
+    errors: LinkErrors
     # Error rates of earlier readings and of this one, oldest first; the last is of this reading if it is measured.
     samples: Sequence[Sample] = ()
     # How often the link went down within the hours of the policy.

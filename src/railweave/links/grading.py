@@ -10,7 +10,7 @@ from railweave.acceptance.counters import integers_of
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
 from railweave.failures.cost import Cost
-from railweave.links.errors import PortErrors, port_errors
+from railweave.links.errors import LinkErrors, port_errors
 from railweave.links.grades import EndReading, Grade, Reason, grade_of, reasons_of
 from railweave.links.harm import costs_of_cables, links_of_cables
 from railweave.links.history import HistoryLine, Memory, Offender, PortMemory, flaps_within
@@ -37,7 +37,7 @@ class SwitchLinks(NamedTuple):
     ports: Mapping[str, Any]
 
 
-class CableEnd(NamedTuple):
+class GradedEnd(NamedTuple):
     """A port at the end of a cable, as SONiC or the node names it."""
 
     device: str
@@ -49,8 +49,8 @@ class GradedCable:
     """A cable with its grade, and what its loss would cost."""
 
     cable: str
-    a: CableEnd
-    b: CableEnd
+    a: GradedEnd
+    b: GradedEnd
     grade: Grade
     reasons: tuple[Reason, ...]
     cost: Cost
@@ -147,8 +147,8 @@ class LinkGrader:
             serials=tuple(serials),
         )
 
-    def _end(self, device: str, index: int) -> CableEnd:
-        return CableEnd(device, self._fabric.ports_of[device][index].name)
+    def _end(self, device: str, index: int) -> GradedEnd:
+        return GradedEnd(device, self._fabric.ports_of[device][index].name)
 
     def _ends(
         self, link: Link, limits: LinkLimits, readings: Mapping[str, SwitchLinks], serials: dict[str, None]
@@ -159,7 +159,7 @@ class LinkGrader:
                 continue
             name = ":".join(self._end(device, index))
             if device not in readings:
-                yield EndReading(name, PortErrors("its switch could not be read"))
+                yield EndReading(name, LinkErrors("its switch could not be read"))
                 continue
             yield self._end_reading(name, device, index, limits, readings[device], serials)
 
@@ -224,7 +224,7 @@ def _seconds(reading: SwitchLinks) -> float:
     return float(reading.after.get("at", 0)) - float(reading.before.get("at", 0))
 
 
-def _remembered(memory: PortMemory, errors: PortErrors, at: float, limits: LinkLimits) -> list[Sample]:
+def _remembered(memory: PortMemory, errors: LinkErrors, at: float, limits: LinkLimits) -> list[Sample]:
     """Add a reading to the samples of a port; return those that grade it. A good link forgets its samples."""
     rate = errors.bit_error_rate
     if rate is None:

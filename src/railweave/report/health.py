@@ -1,5 +1,6 @@
 """The health of a fabric for a terminal and as JSON: findings, switches that were not read, and what was not judged."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -57,13 +58,17 @@ def health_changes(earlier: HealthReport, report: HealthReport) -> RenderableTyp
         for identity, finding in before.items()
         if identity not in now
     ]
-    for name, reason in report.unread.items():
-        if name not in earlier.unread:
-            lines.append(Text(f"+ unread: {name}: {reason}", style="bold red"))
-    lines += [Text(f"- unread: {name}", style="green") for name in earlier.unread if name not in report.unread]
+    lines += _changed_readings(earlier.unread, report.unread)
     if not lines:
         return None
     return Group(*lines)
+
+
+def _changed_readings(earlier: Mapping[str, str], unread: Mapping[str, str]) -> list[Text]:
+    """Return a line for each switch that was read before and is not now, and the other way round."""
+    lost = unread.keys() - earlier.keys()
+    lines = [Text(f"+ unread: {name}: {unread[name]}", style="bold red") for name in sorted(lost)]
+    return lines + [Text(f"- unread: {name}", style="green") for name in sorted(earlier.keys() - unread.keys())]
 
 
 def _identity(finding: HealthFinding) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

@@ -11,6 +11,7 @@ from railweave.codec import members
 from railweave.failures.cost import Cost
 from railweave.links.grades import Grade
 from railweave.links.grading import GradedCable, LinksReport
+from railweave.links.history import Offender
 from railweave.report.layout import table
 from railweave.report.reasons import reason_lines
 from railweave.wording import command_line, counted
@@ -53,22 +54,30 @@ def _cost_json(cost: Cost) -> dict[str, Any]:
 
 def links_view(report: LinksReport) -> RenderableType:
     """Return the cables with another grade than A, repeat offenders, and the next command."""
-    grades = [cable.grade for cable in report.cables]
-    summary = ", ".join(f"{grade} {grades.count(grade)}" for grade in Grade)
-    cables = counted(len(report.cables), "cable")
-    parts: list[RenderableType] = [Text(f"{report.fabric} on {report.target}: {cables}, {summary}", style="bold")]
+    parts: list[RenderableType] = [Text(_summary_line(report), style="bold")]
     rows = [row for cable in report.poor for row in _rows(cable)]
     if rows:
         parts.append(table("grade", "cable", "reason", rows=rows))
-    for offender in report.offenders:
-        where = f" in {', '.join(offender.cables)}" if offender.kind == "optic" else ""
-        days = counted(offender.days, "day")
-        parts.append(Text(f"repeat offender: {offender.kind} {offender.name}{where}, {days} below grade A"))
+    parts += [Text(_offender_line(offender)) for offender in report.offenders]
     parts += [Text(f"not read: {line}", style="bold red") for line in reason_lines(report.unread)]
     parts += [Text(f"graded without optics and flaps: {line}") for line in reason_lines(report.without_optics)]
     if report.to_drain:
         parts.append(Text(f"next: {command_line('links', 'drain', repr(report.to_drain[0].cable))}"))
     return Group(*parts)
+
+
+def _summary_line(report: LinksReport) -> str:
+    grades = [cable.grade for cable in report.cables]
+    summary = ", ".join(f"{grade} {grades.count(grade)}" for grade in Grade)
+    return f"{report.fabric} on {report.target}: {counted(len(report.cables), 'cable')}, {summary}"
+
+
+def _offender_line(offender: Offender) -> str:
+    where = ""
+    if offender.kind == "optic":
+        where = f" in {', '.join(offender.cables)}"
+    days = counted(offender.days, "day")
+    return f"repeat offender: {offender.kind} {offender.name}{where}, {days} below grade A"
 
 
 def _rows(cable: GradedCable) -> Iterator[tuple[Text, str, str]]:

@@ -193,10 +193,7 @@ def _reasons(delta: Iterable[Change], why_of: Callable[[Change], str]) -> dict[t
 def _limit_remarks(plan: Plan) -> Iterator[Remark]:
     """Yield which switches a limited plan may change, and which stay behind the intent because of that."""
     if plan.since:
-        read = compact(plan.limit) or "no switch"
-        yield Remark(
-            f"read: {read}; not read, with the configuration of {plan.since}: {compact(plan.behind)}", "yellow"
-        )
+        yield _since_remark(plan)
         return
     if not plan.limit:
         return
@@ -206,6 +203,11 @@ def _limit_remarks(plan: Plan) -> Iterator[Remark]:
         yield Remark(f"stay behind, with changes that are not deployed: {compact(changed)}", "yellow")
     if unread:
         yield Remark(f"outside of the limit and not read: {compact(unread)}", "yellow")
+
+
+def _since_remark(plan: Plan) -> Remark:
+    read = compact(plan.limit) or "no switch"
+    return Remark(f"read: {read}; not read, with the configuration of {plan.since}: {compact(plan.behind)}", "yellow")
 
 
 def _unread_remarks(plan: Plan) -> Iterator[Remark]:

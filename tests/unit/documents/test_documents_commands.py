@@ -12,7 +12,7 @@ from parsed_commands import ERRORS, NAMED_ONLY, parse
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 SHOWN = re.compile(r"(?:^(?: {4,}| *\$ )(?:[A-Z_]+=\S+ )*(?:\S+/)?|`)(?=railweave )([^`\n]+)", re.MULTILINE)
-AFTER = re.compile(r"\s(?:#|>|\||&&) .*|\s+\\$")
+AFTER = re.compile(r"\s(?:#|>|\|{1,2}|&&) .*|\s+\\$")
 TARGET = re.compile(r"(?:^ {4,}|^ *\$ |`)make ([a-z0-9-]+)", re.MULTILINE)
 
 

@@ -36,6 +36,7 @@ NO_NEXT_STEP = {
     ("src/railweave/export/model.py", "railweave export"),
     ("src/railweave/report/artifacts.py", "railweave render"),
     ("src/railweave/report/models.py", "railweave check"),
+    ("src/railweave/telemetry/prometheus.py", "railweave telemetry render"),
     ("tasks/railweave_hosts/runner.py", "railweave hosts"),
 }
 """Names of commands in generated files, a help text and the title of a play."""

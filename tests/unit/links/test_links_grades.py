@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from railweave.fabric.link_policy import LinkPolicy
-from railweave.links.errors import BINS, CORRECTED_BITS, UNCORRECTABLE, PortErrors, port_errors
+from railweave.links.errors import BINS, CORRECTED_BITS, UNCORRECTABLE, LinkErrors, port_errors
 from railweave.links.fec import RS544
 from railweave.links.grades import EndReading, Grade, Reason, grade_of, reasons_of
 from railweave.links.history import (
@@ -30,7 +30,7 @@ BEFORE = {**dict.fromkeys(BINS, 0), BINS[0]: 10**12, UNCORRECTABLE: 3, CORRECTED
 AFTER = {**BEFORE, BINS[0]: 10**12 + CODEWORDS, BINS[1]: 24_000, BINS[2]: 1, CORRECTED_BITS: 29_002}
 
 
-def errors(after: dict[str, int], before: dict[str, int] = BEFORE, seconds: float = 30.0) -> PortErrors:
+def errors(after: dict[str, int], before: dict[str, int] = BEFORE, seconds: float = 30.0) -> LinkErrors:
     return port_errors(before, after, seconds, LIMITS)
 
 
@@ -89,7 +89,7 @@ def test_an_uncorrectable_codeword_drains_unless_the_link_came_up_meanwhile() ->
 
 @pytest.mark.parametrize(("flaps", "grade"), [(0, Grade.A), (1, Grade.C), (2, Grade.C), (3, Grade.D)])
 def test_flaps_drain_from_the_limit_on(flaps: int, grade: Grade) -> None:
-    assert graded(EndReading("leaf1:Ethernet0", PortErrors(), flaps=flaps)) is grade
+    assert graded(EndReading("leaf1:Ethernet0", LinkErrors(), flaps=flaps)) is grade
 
 
 def test_down_and_up_are_one_flap_and_a_boot_none() -> None:

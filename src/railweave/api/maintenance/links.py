@@ -19,7 +19,7 @@ from railweave.errors import RailweaveError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.files import cannot_write, write_private
 from railweave.links.grades import Grade
-from railweave.links.grading import LinkGrader, LinksReport, SwitchLinks, worst_reading
+from railweave.links.grading import GradedCable, LinkGrader, LinksReport, SwitchLinks, worst_reading
 from railweave.links.harm import links_of_cables
 from railweave.links.history import (
     Memory,
@@ -30,7 +30,7 @@ from railweave.links.history import (
     read_memory,
 )
 from railweave.plan.manual_drain import DrainResult
-from railweave.wording import suggestion
+from railweave.wording import command_line, suggestion
 
 SECONDS = 30.0
 """Seconds between the two readings of `links`."""
@@ -144,19 +144,23 @@ def soak_links(
     reports: list[LinksReport] = []
     for _ in range(readings):
         report = links(project, target, seconds=seconds, sleep=sleep)
-        graded = {cable.cable: cable for cable in report.cables}
-        for name in cables:
-            if name not in graded:
-                raise _unknown(report.fabric, name, list(graded))
-        soaked = tuple(graded[name] for name in dict.fromkeys(cables))
-        reports.append(replace(report, cables=soaked))
+        reports.append(replace(report, cables=_chosen(report, cables)))
     worst = tuple(worst_reading(read) for read in zip(*(report.cables for report in reports), strict=True))
     unread = {name: why for report in reports for name, why in report.unread.items()}
     return replace(reports[-1], cables=worst, unread=unread)
 
 
+def _chosen(report: LinksReport, cables: Sequence[str]) -> tuple[GradedCable, ...]:
+    """Return ``cables`` of a report, each once. Raises UsageError for an unknown one."""
+    graded = {cable.cable: cable for cable in report.cables}
+    for name in cables:
+        if name not in graded:
+            raise _unknown(report.fabric, name, list(graded))
+    return tuple(graded[name] for name in dict.fromkeys(cables))
+
+
 def _unknown(fabric: str, name: str, names: Sequence[str]) -> UsageError:
-    fix = suggestion(name, names) or "`railweave bom --labels` lists them"
+    fix = suggestion(name, names) or f"`{command_line('bom', '--labels', 'FILE')}` lists them"
     return UsageError(f"{fabric} has no cable {name}: {fix}".rstrip())
 
 

@@ -8,11 +8,14 @@ from railweave.health.case import HealthCase
 from railweave.health.codes import BGP_DOWN, LINK_DOWN, OTHER_STATE, WRONG_NEIGHBOR
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.wording import counted, first_few
+from railweave.wording import command_line, counted, first_few
 
 _ELSEWHERE = frozenset({CheckKind.MTU, CheckKind.REACHABLE, CheckKind.ERRORS})
 """Kinds that other rules judge, or that make a switch unread."""
-_SHOW = "`railweave verify` shows each of them, `railweave drift` what differs from the intent"
+
+
+def _show() -> str:
+    return f"`{command_line('verify')}` shows each of them, `{command_line('drift')}` what differs from the intent"
 
 
 def _down(case: HealthCase) -> Iterator[HealthFinding]:
@@ -29,7 +32,7 @@ def _neighbors(case: HealthCase) -> Iterator[HealthFinding]:
         port = case.port_of.get((check.device, check.subject))
         if port is not None:
             message = f"has the LLDP neighbor {check.actual}, expected {check.expected}"
-            fix = "plug the cable as its label says (`railweave bom --labels`)"
+            fix = f"plug the cable as its label says (`{command_line('bom', '--labels', 'FILE')}`)"
             yield port_finding(WRONG_NEIGHBOR, Severity.ERROR, port, message, fix)
 
 
@@ -50,7 +53,7 @@ def _others(case: HealthCase) -> Iterator[HealthFinding]:
     for (device, kind), checks in failed.items():
         subjects = first_few([check.subject for check in checks], 3)
         message = f"{device}: {counted(len(checks), 'check')} of kind {kind} failed: {subjects} ({checks[0].actual})"
-        yield HealthFinding(OTHER_STATE, Severity.ERROR, message, (device,), (), (), _SHOW)
+        yield HealthFinding(OTHER_STATE, Severity.ERROR, message, (device,), (), (), _show())
 
 
 def _failed(case: HealthCase, kind: CheckKind) -> Iterator[VerifyCheck]:

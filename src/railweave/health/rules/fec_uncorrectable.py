@@ -11,7 +11,7 @@ from railweave.health.codes import FEC_UNCORRECTABLE
 from railweave.health.limits import CODEWORD_BITS, FRAME_LOSS_RATIO
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.needs import FEC_CODEWORDS
-from railweave.health.rules.link_errors import CABLE_FIX
+from railweave.health.rules.link_errors import cable_fix
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
@@ -20,7 +20,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
         codewords = switch.port(port.port).growth(CounterMeaning.FEC_UNCORRECTABLE)
         if codewords and codewords > _most_allowed(port.speed_gbps, switch.seconds, ports):
             message = f"could not correct {codewords:,} codewords in {switch.seconds:.0f} s: their packets are lost"
-            yield port_finding(FEC_UNCORRECTABLE, Severity.ERROR, port, message, CABLE_FIX)
+            yield port_finding(FEC_UNCORRECTABLE, Severity.ERROR, port, message, cable_fix())
 
 
 @cache

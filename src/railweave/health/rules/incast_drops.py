@@ -9,7 +9,7 @@ from railweave.health.codes import INCAST_DROPS
 from railweave.health.limits import ERRORS_PER_S
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.reading import CountedSwitch
-from railweave.wording import listed
+from railweave.wording import command_line, listed
 
 _QUEUES = range(8)
 _DISCARDS = "SAI_PORT_STAT_IF_OUT_DISCARDS"
@@ -32,7 +32,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
             message = f"dropped {dropped:,} packets{where}: more was sent to {port.peer} at once than its port absorbs"
             fix = (
                 f"spread the traffic to {port.peer} over time or NICs; lower the ECN thresholds of classes that mark"
-                " (`railweave explain`)"
+                f" (`{command_line('explain', port.device, 'WRED_PROFILE')}`)"
             )
             yield port_finding(INCAST_DROPS, Severity.WARNING, port, message, fix)
 

@@ -8,7 +8,7 @@ from railweave.health.codes import LINK_FLAPS
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.needs import LINK_CHANGES
 from railweave.health.reading import FLAPS
-from railweave.health.rules.link_errors import CABLE_FIX
+from railweave.health.rules.link_errors import cable_fix
 from railweave.wording import counted
 
 
@@ -18,7 +18,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
         # One change is a link that went down or came up for good.
         if changes >= 2:
             message = f"went down and up {counted(changes // 2, 'time')} in {switch.seconds:.0f} s"
-            yield port_finding(LINK_FLAPS, Severity.ERROR, port, message, CABLE_FIX)
+            yield port_finding(LINK_FLAPS, Severity.ERROR, port, message, cable_fix())
 
 
 RULE = HealthRule(LINK_FLAPS, "links stay up", _judge, (LINK_CHANGES,))

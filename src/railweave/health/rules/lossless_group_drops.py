@@ -8,6 +8,7 @@ from railweave.health.case import HealthCase
 from railweave.health.codes import LOSSLESS_GROUP_DROPS
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.needs import GROUP_DROPS
+from railweave.wording import command_line
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
@@ -25,7 +26,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
             )
             fix = (
                 "compare the length of the cable with the intent, the BUFFER_PG row with the design"
-                f" (`railweave drift`), and PFC at {port.peer}"
+                f" (`{command_line('drift')}`), and PFC at {port.peer}"
             )
             yield port_finding(LOSSLESS_GROUP_DROPS, Severity.ERROR, port, message, fix)
 

@@ -8,6 +8,7 @@ from railweave.health.case import HealthCase
 from railweave.health.codes import LOSSLESS_QUEUE_DROPS
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.needs import QUEUE_DROPS
+from railweave.wording import command_line
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
@@ -21,7 +22,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
                 # The watchdog drops what a stormed queue holds: the storm is the finding.
                 continue
             message = f"dropped {dropped:,} packets of lossless queue {queue}"
-            fix = "compare its buffer profiles and PORT_QOS_MAP with the design (`railweave drift`)"
+            fix = f"compare its buffer profiles and PORT_QOS_MAP with the design (`{command_line('drift')}`)"
             yield port_finding(LOSSLESS_QUEUE_DROPS, Severity.ERROR, port, message, fix)
 
 

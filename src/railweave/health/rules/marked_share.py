@@ -9,6 +9,7 @@ from railweave.health.codes import MARKED_SHARE
 from railweave.health.limits import LEAST_PACKETS
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.needs import ECN_MARKS
+from railweave.wording import command_line
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
@@ -27,7 +28,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
                 )
                 fix = (
                     f"check that the NICs at {port.peer} and its senders react to ECN (DCQCN on), and compare the WRED"
-                    " profile with the design (`railweave drift`)"
+                    f" profile with the design (`{command_line('drift')}`)"
                 )
                 yield port_finding(MARKED_SHARE, Severity.WARNING, port, message, fix)
 

@@ -9,6 +9,7 @@ from railweave.health.codes import MARKS_NEVER
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.needs import ECN_MARKS, QUEUE_WATERMARK
 from railweave.health.reading import CountedRow
+from railweave.wording import command_line
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
@@ -22,8 +23,8 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
                     f" above {limits.kmax_bytes:,} (Kmax) ECN marks every packet"
                 )
                 fix = (
-                    f"compare its WRED profile with the design (`railweave drift`), and let {port.peer} get packets"
-                    " that allow ECN (ECT in the IP header)"
+                    f"compare its WRED profile with the design (`{command_line('drift')}`), and let {port.peer} get"
+                    " packets that allow ECN (ECT in the IP header)"
                 )
                 yield port_finding(MARKS_NEVER, Severity.ERROR, port, message, fix)
 

@@ -13,12 +13,9 @@ from railweave.health.limits import BULK_PACKET_BYTES, LOADED_SHARE, STRAY_PACKE
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.needs import QUEUE_PACKETS
 from railweave.health.reading import CountedSwitch
+from railweave.wording import command_line
 
 _QUEUES = range(8)
-_FIX = (
-    "set the DSCP of each kind of traffic as rendered (`railweave hosts plan`), and compare DSCP_TO_TC_MAP and"
-    " TC_TO_QUEUE_MAP with the design (`railweave drift`)"
-)
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
@@ -28,7 +25,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
             packets = switch.queue(port.port, queue).growth(CounterMeaning.SENT_PACKETS) or 0
             if queue not in used and packets > STRAY_PACKETS_PER_S * switch.seconds:
                 message = f"sent {packets:,} packets from queue {queue}, which belongs to no traffic class"
-                yield port_finding(MIXED_TRAFFIC, Severity.ERROR, port, message, _FIX)
+                yield port_finding(MIXED_TRAFFIC, Severity.ERROR, port, message, _fix())
         if port.to_node and case.rdma:
             yield from _in_default_class(case, port, switch)
 
@@ -47,7 +44,14 @@ def _in_default_class(case: HealthCase, port: WatchedPort, switch: CountedSwitch
                 f"sent bulk data at {share:.0%} of its rate in the default class {traffic_class.name}"
                 f" (queue {traffic_class.priority}): RDMA with another DSCP than that of its class"
             )
-            yield port_finding(MIXED_TRAFFIC, Severity.WARNING, port, message, _FIX)
+            yield port_finding(MIXED_TRAFFIC, Severity.WARNING, port, message, _fix())
+
+
+def _fix() -> str:
+    return (
+        f"set the DSCP of each kind of traffic as rendered (`{command_line('hosts', 'plan')}`), and compare"
+        f" DSCP_TO_TC_MAP and TC_TO_QUEUE_MAP with the design (`{command_line('drift')}`)"
+    )
 
 
 RULE = HealthRule(MIXED_TRAFFIC, "all traffic is in the queue of its class", _judge, (QUEUE_PACKETS,))

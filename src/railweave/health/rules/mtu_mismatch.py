@@ -8,6 +8,7 @@ from railweave.health.codes import MTU_MISMATCH
 from railweave.health.limits import ERRORS_PER_S
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.plan.outcome import CheckKind
+from railweave.wording import command_line
 
 _OVERSIZE = "SAI_PORT_STAT_ETHER_RX_OVERSIZE_PKTS"
 # What drops a frame that is too long, by chip.
@@ -19,7 +20,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
         port = case.port_of.get((check.device, check.subject))
         if check.kind is CheckKind.MTU and not check.ok and port is not None:
             message = f"has MTU {check.actual}, the design has {check.expected}"
-            fix = "`railweave drift` shows the row, `railweave deploy` restores it"
+            fix = f"`{command_line('drift')}` shows the row, `{command_line('deploy')}` restores it"
             yield port_finding(MTU_MISMATCH, Severity.ERROR, port, message, fix)
     for port, switch in case.counted():
         row = switch.port(port.port)
@@ -28,7 +29,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
         refused = max(row.grown(name) or 0 for name in _REFUSED)
         if oversize > ERRORS_PER_S * switch.seconds and refused >= oversize:
             message = f"dropped {oversize:,} frames that were longer than its MTU"
-            fix = f"set the MTU of {port.peer} to that of the design (`railweave hosts plan` for nodes)"
+            fix = f"set the MTU of {port.peer} to that of the design (`{command_line('hosts', 'plan')}` for nodes)"
             yield port_finding(MTU_MISMATCH, Severity.ERROR, port, message, fix)
 
 

@@ -10,7 +10,7 @@ from railweave.health.limits import START_FRAMES
 from railweave.health.model import HealthFinding, HealthRule
 from railweave.health.needs import ECN_MARKS, PFC_FRAMES
 from railweave.health.reading import CountedSwitch
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
 _MOST_NAMED = 4
 
@@ -37,7 +37,7 @@ def _at_switch(case: HealthCase, switch: CountedSwitch, priority: int) -> Iterat
     paused.sort(key=_most_frames)
     names = first_few([f"{port.port} to {port.peer}" for _, port in paused], _MOST_NAMED)
     message = f"{switch.device} sent {sum(sent):,} PFC frames of priority {priority} ({names}) and marked no packet"
-    fix = "let ECN act first: compare WRED_PROFILE and QUEUE with the design (`railweave drift`, `railweave explain`)"
+    fix = f"let ECN act first: compare WRED_PROFILE and QUEUE with the design (`{command_line('drift')}`)"
     yield HealthFinding(
         PFC_WITHOUT_ECN,
         Severity.ERROR,

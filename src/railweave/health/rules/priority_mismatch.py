@@ -13,7 +13,7 @@ from railweave.health.codes import PRIORITY_MISMATCH
 from railweave.health.limits import START_FRAMES
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.reading import CountedSwitch
-from railweave.wording import listed
+from railweave.wording import command_line, listed
 
 _PRIORITIES = range(8)
 _GLOBAL_PAUSE = "SAI_PORT_STAT_PAUSE_RX_PKTS"
@@ -42,7 +42,7 @@ def _other_priorities(case: HealthCase, port: WatchedPort, switch: CountedSwitch
             yield port_finding(PRIORITY_MISMATCH, Severity.ERROR, port, message, _fix(case, port))
         if sent > START_FRAMES:
             message = f"sent {sent:,} PFC frames of priority {priority}, which is not lossless in the design"
-            fix = "`railweave drift` shows the row of PORT_QOS_MAP, `railweave deploy` restores it"
+            fix = f"`{command_line('drift')}` shows the row of PORT_QOS_MAP, `{command_line('deploy')}` restores it"
             yield port_finding(PRIORITY_MISMATCH, Severity.ERROR, port, message, fix)
 
 
@@ -62,9 +62,9 @@ def _not_stopping(case: HealthCase, port: WatchedPort, switch: CountedSwitch) ->
 
 
 def _fix(case: HealthCase, port: WatchedPort) -> str:
-    where = "`railweave drift` shows its PORT_QOS_MAP"
+    where = f"`{command_line('drift')}` shows its PORT_QOS_MAP"
     if port.to_node:
-        where = "`railweave hosts plan` shows its settings"
+        where = f"`{command_line('hosts', 'plan')}` shows its settings"
     if not case.lossless:
         return f"turn PFC off at {port.peer} ({where})"
     return f"turn PFC on at {port.peer} for priority {listed(sorted(case.lossless))} alone ({where})"

@@ -11,6 +11,7 @@ from railweave.health.codes import SLOW_RAIL
 from railweave.health.limits import LEAST_RAIL_SHARE, LOADED_SHARE
 from railweave.health.model import HealthFinding, HealthRule
 from railweave.health.needs import RECEIVED_BYTES
+from railweave.wording import command_line
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
@@ -42,7 +43,7 @@ def _finding(case: HealthCase, plane: int, rail: int, share: float) -> HealthFin
     message = f"rail {rail} of plane {plane} carries {share:.0%} of what its peers carry ({', '.join(devices)})"
     fix = (
         "look for other findings at these switches and at the NICs of the rail; an acceptance finds the cable"
-        " (`railweave acceptance plan`)"
+        f" (`{command_line('acceptance', 'plan', '--out', 'DIR')}`)"
     )
     return HealthFinding(SLOW_RAIL, Severity.WARNING, message, tuple(devices), (), (), fix)
 

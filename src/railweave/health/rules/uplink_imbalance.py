@@ -11,6 +11,7 @@ from railweave.health.model import HealthFinding, HealthRule
 from railweave.health.needs import SENT_BYTES
 from railweave.health.reading import CountedSwitch
 from railweave.plan.outcome import CheckKind
+from railweave.wording import command_line
 
 
 def jain_index(loads: list[float]) -> float:
@@ -56,7 +57,10 @@ def _finding(name: str, loaded: list[tuple[float, WatchedPort]], index: float) -
         f"{name} spreads its load unevenly over {len(loaded)} uplinks: {most_load:.0%} of the rate at {most.port},"
         f" {least_load:.0%} at {least.port} (Jain's index {index:.2f}, at least {LEAST_JAIN})"
     )
-    fix = "use more queue pairs per connection, check the hash (`railweave check`, L-1 to L-3) and `show ip route`"
+    fix = (
+        f"use more queue pairs per connection, check the hash (`{command_line('check')}`, L-1 to L-3) and"
+        " `show ip route`"
+    )
     ports = (most, least)
     return HealthFinding(
         UPLINK_IMBALANCE,
