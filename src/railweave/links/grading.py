@@ -1,7 +1,7 @@
 """All cables of a fabric graded by two readings of its switches."""
 
 from calendar import timegm
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import strptime
 from typing import Any, NamedTuple
@@ -108,6 +108,13 @@ class LinkGrader:
             for port in switch.panel.ports:
                 cage = switch.name, port.panel
                 self._parts_of_cage[cage] = self._parts_of_cage.get(cage, 0) + 1
+
+    def forget(self, cables: Collection[str]) -> None:
+        """Forget the earlier readings of ``cables``, which were repaired."""
+        for name in cables:
+            for link in self.cables.get(name, ()):
+                for device, index in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
+                    self._memory.pop(":".join(self._end(device, index)), None)
 
     def grade(self, readings: Mapping[str, SwitchLinks]) -> list[GradedCable]:
         """Return all cables, those whose loss harms most first, of these the worst first.

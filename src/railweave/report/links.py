@@ -62,7 +62,7 @@ def links_view(report: LinksReport) -> RenderableType:
     parts += [Text(f"not read: {line}", style="bold red") for line in reason_lines(report.unread)]
     parts += [Text(f"graded without optics and flaps: {line}") for line in reason_lines(report.without_optics)]
     if report.to_drain:
-        parts.append(Text(f"next: {command_line('links', 'drain', repr(report.to_drain[0].cable))}"))
+        parts.append(Text(f"next: {command_line('links', 'drain', report.to_drain[0].cable)}"))
     return Group(*parts)
 
 

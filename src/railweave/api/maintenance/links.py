@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,11 +46,19 @@ def links(
     Samples of poor links are kept in ``.railweave/links`` for their trend, with a line a day for each cable that is
     not of grade A. A switch that cannot be read is named, the others are graded. Raises UsageError, RailweaveError.
     """
+    return _graded(project, target, seconds, sleep)
+
+
+def _graded(
+    project: Project, target: str, seconds: float, sleep: Callable[[float], None], repaired: Collection[str] = ()
+) -> LinksReport:
+    """Return the grades of all cables; ``repaired`` are graded without what was read before."""
     live = live_fabric(project, target, partial=True)
     fabric = live.designed.fabric
     folder = _FOLDER / fabric.name
     memory = _memory(folder / f"{target}.json")
     grader = LinkGrader(fabric, cable_names(fabric, load_catalog()), memory)
+    grader.forget(repaired)
     with live.progress():
         readings, unread, without_optics = _read_twice(live, seconds, sleep)
     cables = grader.grade(readings)
@@ -143,7 +151,8 @@ def soak_links(
     """
     reports: list[LinksReport] = []
     for _ in range(readings):
-        report = links(project, target, seconds=seconds, sleep=sleep)
+        # Each reading is judged by itself: samples from before the repair say nothing of the cable now.
+        report = _graded(project, target, seconds, sleep, cables)
         reports.append(replace(report, cables=_chosen(report, cables)))
     worst = tuple(worst_reading(read) for read in zip(*(report.cables for report in reports), strict=True))
     unread = {name: why for report in reports for name, why in report.unread.items()}

@@ -9,7 +9,7 @@ from railweave.health.codes import INCAST_DROPS
 from railweave.health.limits import ERRORS_PER_S
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.reading import CountedSwitch
-from railweave.wording import command_line, listed
+from railweave.wording import listed
 
 _QUEUES = range(8)
 _DISCARDS = "SAI_PORT_STAT_IF_OUT_DISCARDS"
@@ -30,10 +30,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
             dropped -= _lossless_drops(case, port, switch)
         if dropped > ERRORS_PER_S * switch.seconds:
             message = f"dropped {dropped:,} packets{where}: more was sent to {port.peer} at once than its port absorbs"
-            fix = (
-                f"spread the traffic to {port.peer} over time or NICs; lower the ECN thresholds of classes that mark"
-                f" (`{command_line('explain', port.device, 'WRED_PROFILE')}`)"
-            )
+            fix = f"spread the traffic to {port.peer} over time or NICs; lower the ECN thresholds of classes that mark"
             yield port_finding(INCAST_DROPS, Severity.WARNING, port, message, fix)
 
 
