@@ -52,10 +52,10 @@ class CountedRow:
     def growth(self, meaning: CounterMeaning, priority: int | None = None) -> int | None:
         """Return how much the counters of a meaning grew together; None if the row has none of them."""
         growths = [self.grown(name) for name in _names_of(tuple(self.after)).get((meaning, priority), ())]
-        known = [growth for growth in growths if growth is not None]
-        if not known:
+        counted = [growth for growth in growths if growth is not None]
+        if not counted:
             return None
-        return sum(known)
+        return sum(counted)
 
     def value(self, meaning: CounterMeaning) -> int | None:
         """Return the largest counter of a meaning in the later reading."""
