@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from alert_cases import CASES, ROWS, promtool_test
-from real_prometheus import tested, unpacked
+from real_prometheus import promtool_results, unpacked
 from reference_intents import ROOT
 from telemetry_samples import fabric_of
 
@@ -76,7 +76,7 @@ def test_every_alert_fires_and_stays_quiet_as_written_by_hand(programs: Path, tm
     for rule in ALERTS:
         write(tmp_path, rule.name, rule, rule)
     files = [f"{rule.name}.yml" for rule in ALERTS]
-    assert tested(programs, tmp_path, files) == dict.fromkeys(files, True)
+    assert promtool_results(programs, tmp_path, files) == dict.fromkeys(files, True)
 
 
 def test_no_rule_can_go_and_no_limit_can_move_by_a_tenth(programs: Path, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_no_rule_can_go_and_no_limit_can_move_by_a_tenth(programs: Path, tmp_pat
             write(tmp_path, name, rule, loaded)
             names.append(f"{name}.yml")
     assert len(names) > len(ALERTS) + 10
-    assert tested(programs, tmp_path, names) == dict.fromkeys(names, False)
+    assert promtool_results(programs, tmp_path, names) == dict.fromkeys(names, False)
 
 
 @pytest.mark.parametrize("scrape_s", [1, 15, 60])
@@ -98,4 +98,4 @@ def test_generated_tests_pass_at_every_interval(scrape_s: int, programs: Path, t
         (tmp_path / path).write_text(text, encoding="utf-8")
     folder = tmp_path / "prometheus"
     files = sorted(f"tests/{path.name}" for path in (folder / "tests").iterdir())
-    assert tested(programs, folder, files) == dict.fromkeys(files, True)
+    assert promtool_results(programs, folder, files) == dict.fromkeys(files, True)
