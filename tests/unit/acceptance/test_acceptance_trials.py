@@ -27,7 +27,7 @@ ONLY_RULE = {
     "A-4": ("rail-only", "small-buffer"),
     "A-5": ("rail-only", "storms"),
     # Where a leaf has two uplinks, half of them missing make whole rounds slow, which A-1 sees as well.
-    "A-6": ("two-planes", "unused-uplink"),
+    "A-6": ("mixed", "unused-uplink"),
     "A-7": ("rail-only", "slower-rail"),
     "A-8": ("rail-only", "aging"),
     "A-9": ("rail-only", "slow-gpu"),
@@ -154,8 +154,9 @@ def test_two_faults_that_share_no_test_are_both_named(tmp_path: Path, fabric: st
 @pytest.mark.parametrize("rule", ONLY_RULE)
 def test_a_rule_that_is_switched_off_lets_its_fault_pass(tmp_path: Path, rule: str) -> None:
     fabric, kind = ONLY_RULE[rule]
-    trial = try_faults(tmp_path / "trial", fabric, [kind], 0)
-    assert trial is not None
+    # A draw without an effect is no trial.
+    tried = (try_faults(tmp_path / "trial", fabric, [kind], seed) for seed in range(40))
+    trial = next(filter(None, tried))
     assert trial.verdict.verdict == "failed"
     assert all(finding.fix for finding in trial.verdict.findings)
     assert judged(tmp_path / "trial", [rule]).verdict == "passed"
