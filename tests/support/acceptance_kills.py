@@ -156,14 +156,15 @@ class KillTrial:
             result = self.bench.project.json(*words, status=None)
             if not result["not_run"]:
                 break
-        assert (result["not_run"], result["interrupted"]) == ([], False)
+        assert (result["not_run"], result["interrupted"]) == ([], False), f"not run: {result['not_run']}"
 
     def _check_left(self) -> None:
-        assert self.bench.of_tests() == []
-        assert self.bench.supervisors() == []
+        assert self.bench.of_tests() == [], "tools run"
+        supervisors = self.bench.supervisors()
+        assert supervisors == [], f"supervisors are left on {supervisors}"
         assert list(self.bench.drained.iterdir()) == [], "nodes stay drained"
         verdict = self.bench.project.json("acceptance", "judge", str(self.folder), status=None)
-        assert (verdict["verdict"], verdict["findings"]) == ("passed", [])
+        assert (verdict["verdict"], verdict["findings"]) == ("passed", []), verdict
 
     def _progress(self) -> AcceptanceProgress:
         journal = self.folder / "journal.jsonl"

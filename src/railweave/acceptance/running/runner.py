@@ -371,7 +371,8 @@ class AcceptanceRunner:
 
     def _clear_nodes(self) -> None:
         """Let the nodes remove the results that are stored here; what one of them keeps, the next run removes."""
-        if self.progress.stored == self.stored_before:
+        # A run that found nothing to do has prepared the nodes all the same.
+        if self.progress.stored == self.stored_before and not self.prepared:
             return
         nodes = [node for node in self.request.nodes if node not in self.unusable]
         with suppress(RailweaveError):
