@@ -1,4 +1,4 @@
-"""An alert rule as a value: what is observed, the limit, and everything that an operator is told.
+"""An alert rule as a value: the observation, its limit, and the text of the alert.
 
 Rules know no device: limits are metrics of thresholds.prom, to which observations are joined by their labels. So their
 number is the same for every fabric.
