@@ -4,19 +4,14 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+import debian_packages
+
 PACKAGES = ("prometheus", "prometheus-alertmanager")
 
 
 def unpacked(folder: Path) -> Path:
-    """Return the folder of the programs; the packages are those that apt knows."""
-    root = folder / "root"
-    download = ["apt-get", "download", "-q", *PACKAGES]
-    if subprocess.run(download, cwd=folder, capture_output=True, check=False).returncode:
-        subprocess.run(["apt-get", "update", "-q"], capture_output=True, check=True)
-        subprocess.run(download, cwd=folder, capture_output=True, check=True)
-    for package in sorted(folder.glob("*.deb")):
-        subprocess.run(["dpkg", "-x", str(package), str(root)], check=True)
-    return root / "usr" / "bin"
+    """Return the folder of the programs."""
+    return debian_packages.unpacked(folder, PACKAGES) / "usr" / "bin"
 
 
 def promtool_results(programs: Path, folder: Path, files: Iterable[str]) -> dict[str, bool]:

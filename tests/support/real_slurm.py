@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import debian_packages
+
 PACKAGES = ("slurmctld", "slurm-client", "slurm-wlm-basic-plugins", "libmunge2")
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 WAIT_S = 30
@@ -37,15 +39,8 @@ PartitionName=all Nodes=ALL Default=YES
 
 
 def unpacked(folder: Path) -> Path:
-    """Return a folder with Slurm's files; the packages are those that apt knows."""
-    root = folder / "root"
-    download = ["apt-get", "download", "-q", *PACKAGES]
-    if subprocess.run(download, cwd=folder, capture_output=True, check=False).returncode:
-        subprocess.run(["apt-get", "update", "-q"], capture_output=True, check=True)
-        subprocess.run(download, cwd=folder, capture_output=True, check=True)
-    for package in sorted(folder.glob("*.deb")):
-        subprocess.run(["dpkg", "-x", str(package), str(root)], check=True)
-    return root
+    """Return a folder with Slurm's files."""
+    return debian_packages.unpacked(folder, PACKAGES)
 
 
 @contextmanager
