@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -265,11 +266,36 @@ def test_an_interrupted_start_leaves_no_node(new_project: Any) -> None:
         intent.write("hosts: {manage: true}\n")
     folder = project.folder / ".railweave/sim/pod1"
     starting = project.start("sim", "up")
-    project.wait_until(lambda: nodes_of(folder), 60, "a node starts")
-    starting.send_signal(signal.SIGINT)
+    machines = project.wait_until(lambda: makers_of_nodes(folder), 60, "the process that makes the nodes runs")[0]
+    try:
+        project.wait_until(lambda: stopped_with_nodes(machines), 60, "a node starts")
+        assert len(nodes_of(folder)) < 32, "all nodes were there before the signal was sent"
+        starting.send_signal(signal.SIGINT)
+    finally:
+        os.kill(machines, signal.SIGCONT)
     said = starting.communicate(timeout=60)[0]
     assert starting.returncode == 130, said
     project.wait_until(lambda: not traces(folder), 20, "no process and no mount")
+
+
+def stopped_with_nodes(machines: int) -> bool:
+    """Let the process that makes the nodes go on for a moment, and stop it; tell whether one is there.
+
+    While it is stopped, the start cannot end before a signal is there.
+    """
+    os.kill(machines, signal.SIGCONT)
+    time.sleep(0.01)
+    os.kill(machines, signal.SIGSTOP)
+    return bool(children(machines, "init"))
+
+
+def makers_of_nodes(folder: Path) -> list[int]:
+    """Return the process that makes the nodes of a simulated fabric, if it runs."""
+    try:
+        simulator = json.loads((folder / "process.json").read_text())["pid"]
+        return children(simulator, "nodes/machines.py")
+    except OSError:
+        return []
 
 
 def nodes_of(folder: Path) -> list[str]:
