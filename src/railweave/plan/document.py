@@ -33,6 +33,7 @@ from railweave.sonic.delta.change import Change, Delta
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.kept import keeps
 from railweave.sonic.delta.methods import effect_is_unknown
+from railweave.telemetry.alert_change import AlertChange
 from railweave.wording import command_line
 
 
@@ -73,6 +74,8 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
         document["moved_stripes"] = as_json(plan.moved_stripes)
     if plan.node_files:
         document["node_files"] = as_json(plan.node_files)
+    if plan.alerts:
+        document["alerts"] = as_json(plan.alerts)
     return document
 
 
@@ -291,6 +294,7 @@ class _PlanDocument:
     since: str = ""
     moved_stripes: tuple[MovedStripes, ...] = ()
     node_files: tuple[NodeFile, ...] = ()
+    alerts: tuple[AlertChange, ...] = ()
 
 
 def _plan(document: Mapping[str, Any]) -> Plan:
@@ -311,6 +315,7 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         since=parts.since,
         moved_stripes=parts.moved_stripes,
         node_files=parts.node_files,
+        alerts=parts.alerts,
     )
 
 

@@ -16,6 +16,7 @@ from railweave.plan.unapplied import Unapplied
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
 from railweave.sonic.delta.closing import ClosingPort
 from railweave.sonic.delta.diff import NO_DIFFERENCE, DeviceDiff
+from railweave.telemetry.alert_change import AlertChange
 
 PLAN_VERSION = 3
 """The version of the file form; a plan of another version is refused."""
@@ -201,6 +202,8 @@ class Plan:
     moved_stripes: tuple[MovedStripes, ...] = ()
     # Files of GPU nodes that differ because their templates do (offline plans only): `hosts apply` writes them.
     node_files: tuple[NodeFile, ...] = ()
+    # Alerts that change, of an intent with `telemetry` (offline plans only): `telemetry render` writes them.
+    alerts: tuple[AlertChange, ...] = ()
     version: int = PLAN_VERSION
 
     @cached_property

@@ -13,6 +13,7 @@ from railweave.plan.grouping import shown_changes
 from railweave.plan.headline import FRESH_WORDS, impact, unprotected
 from railweave.plan.model import DISRUPTION_RANK, DevicePlan, DeviceState, Plan
 from railweave.plan.waves import violation_diagnostics
+from railweave.report.alert_lines import alert_lines
 from railweave.report.reasons import reason_lines
 from railweave.sonic.delta.change import Change, Disruption, Method, Op
 from railweave.sonic.delta.kept import keeps, keeps_what_came
@@ -109,6 +110,7 @@ def remarks(plan: Plan, most_cables: int) -> tuple[Remark, ...]:
     for file in plan.node_files:
         text = f"templates/hosts/ changes {file.name} of {compact(file.nodes)}: {written}"
         lines.append(Remark(text, "yellow"))
+    lines += [Remark(line, "yellow") for line in alert_lines(plan.alerts)]
     return tuple(lines)
 
 

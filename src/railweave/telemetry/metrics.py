@@ -172,3 +172,9 @@ HOLD: Final = _threshold("bgp_hold_seconds", (), "hold time of BGP sessions")
 SESSIONS: Final = _threshold("bgp_sessions", (), "BGP sessions of the switch")
 NEXT_HOPS: Final = _threshold("bgp_next_hops", (), "equal-cost next hops towards the tier above")
 FLOOR: Final = _threshold("links_floor_ratio", (), "share of the links of a plane or rail that has to be up")
+
+LIMITS: Final = (
+    *(KMIN, KMAX, PMAX, PFC_START, HEADROOM, SPEED, POOL, HEADROOM_SUM, SHARED, WEIGHT, RATE_LIMIT),
+    *(DETECTION, RESTORATION, POLL, HOLD, SESSIONS, NEXT_HOPS, FLOOR),
+)
+"""The thresholds that are amounts: the others say what is where."""

@@ -16,6 +16,7 @@ from railweave.plan.offline import plan_offline
 from railweave.plan.phases import planning
 from railweave.plan.phases.planning import Phase
 from railweave.plan.stripes import moved_between, moved_stripe_diagnostics
+from railweave.telemetry.alert_change import AlertChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,17 @@ def diff(project: Project, base: str, head: str = "", *, renumber: bool = False)
         _refuse_earlier_default(before, after, TO_COMPARE)
         _refuse_other_automatic_values(before, after)
     plan = plan_offline(before.fabric, after.fabric, after.templates, before=before.templates, renumber=renumber)
-    return replace(plan, intent_sha256=after.intent.sha256)
+    return replace(plan, intent_sha256=after.intent.sha256, alerts=_changed_alerts(before, after))
+
+
+def _changed_alerts(before: Designed, after: Designed) -> tuple[AlertChange, ...]:
+    """Return the alerts that change, none where the intent says nothing of monitoring."""
+    if "telemetry" not in after.written.places:
+        return ()
+    # Late: nearly no command needs the rules.
+    from railweave.telemetry.changes import MonitoredFabric, alert_changes
+
+    return alert_changes(MonitoredFabric(before.fabric, before.catalog), MonitoredFabric(after.fabric, after.catalog))
 
 
 def _refuse_other_automatic_values(before: Designed, after: Designed) -> None:

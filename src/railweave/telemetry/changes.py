@@ -1,0 +1,93 @@
+"""Which alerts two designs of a fabric have different limits for, or different windows and delays.
+
+The samples of ``thresholds.prom`` are compared, which are what Prometheus evaluates the rules with.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from railweave.catalog.load import Catalog
+from railweave.fabric.model import Fabric
+from railweave.telemetry import metrics
+from railweave.telemetry.alert_change import AlertChange, LimitChange
+from railweave.telemetry.exposition import thresholds_text
+from railweave.telemetry.metrics import ScrapedMetric
+from railweave.telemetry.rules.model import AlertRule
+from railweave.telemetry.rules.registry import ALERTS
+from railweave.telemetry.thresholds import Thresholds
+
+_AMOUNTS_IN_CONDITIONS = (metrics.SPEED,)
+"""Thresholds that some condition compares with; in all other conditions it only matters that they are there."""
+
+
+class MonitoredFabric(NamedTuple):
+    """A design of a fabric with the catalog of its models."""
+
+    fabric: Fabric
+    catalog: Catalog
+
+
+def alert_changes(before: MonitoredFabric, after: MonitoredFabric) -> tuple[AlertChange, ...]:
+    """Return the alerts that change, by the order of their codes; empty where all stay as they are."""
+    changes = list(_by_interval(before.fabric, after.fabric))
+    samples_before = _samples(before)
+    samples_after = _samples(after)
+    # Most samples are equal, and only the others are taken apart.
+    gone = _values(samples_before - samples_after)
+    new = _values(samples_after - samples_before)
+    for rule in ALERTS:
+        for metric in _limits_of(rule):
+            change = _change(rule, metric, gone.get(metric.name, {}), new.get(metric.name, {}))
+            if change is not None:
+                changes.append(change)
+    return tuple(changes)
+
+
+def _by_interval(before: Fabric, after: Fabric) -> Iterator[AlertChange]:
+    old_s = before.policies.telemetry.scrape_s
+    new_s = after.policies.telemetry.scrape_s
+    if old_s != new_s:
+        first = LimitChange("telemetry.scrape_s", str(old_s), str(new_s))
+        yield AlertChange("", "", "", changed=len(ALERTS), added=0, removed=0, first=first)
+
+
+def _samples(design: MonitoredFabric) -> frozenset[str]:
+    text, _ = thresholds_text(Thresholds(design.fabric, design.catalog))
+    return frozenset(text.splitlines())
+
+
+def _values(samples: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the values of samples by the name of their metric and their labels."""
+    values: dict[str, dict[str, str]] = {}
+    for sample in samples:
+        series, _, value = sample.rpartition(" ")
+        name, _, labels = series.partition("{")
+        values.setdefault(name, {})[labels.rstrip("}")] = value
+    return values
+
+
+def _limits_of(rule: AlertRule) -> Iterator[ScrapedMetric]:
+    """Yield the thresholds that the expression of a rule reads."""
+    expression = rule.promql(1)
+    for metric in metrics.LIMITS:
+        if metric.name in expression:
+            yield metric
+
+
+def _change(
+    rule: AlertRule, metric: ScrapedMetric, gone: Mapping[str, str], new: Mapping[str, str]
+) -> AlertChange | None:
+    both = sorted(gone.keys() & new.keys())
+    changed = both
+    if metric is not rule.limit.metric and metric not in _AMOUNTS_IN_CONDITIONS:
+        # The condition selects queues that have such a threshold, whatever its value is.
+        changed = []
+    added = len(new) - len(both)
+    removed = len(gone) - len(both)
+    if not (changed or added or removed):
+        return None
+    first = None
+    if changed:
+        labels = changed[0]
+        first = LimitChange(labels, gone[labels], new[labels])
+    return AlertChange(rule.code, rule.name, metric.name, len(changed), added, removed, first)
