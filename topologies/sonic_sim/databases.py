@@ -15,9 +15,11 @@ from sonic_sim.flows.counters import (
     queue_and_group_rows,
     queue_keys,
 )
+from sonic_sim.flows.model import FlowModel, model_of
 from sonic_sim.lldp import lldp_rows
 from sonic_sim.neighbors import learned
 from sonic_sim.network import Port
+from sonic_sim.optics import transceiver_rows
 from sonic_sim.orchagent import watchdog_rows
 from sonic_sim.traffic import USED_PACKET_BYTES, Counted, counted
 
@@ -87,12 +89,16 @@ def _fixed(pattern: str) -> str:
 
 
 def _port_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
+    release = device.image().version.partition(".")[2]
+    flaps = model_of(net, device.clock).flaps
     for port in net.ports(device).values():
         row = dict(device.orchagent.object_of(f"PORT|{port.name}"))
         row["mtu"] = str(port.mtu)
         row["oper_status"] = "up" if net.link_up(device, port.name) else "down"
         row["parent_port"] = port.name
         row["admin_status"] = "up" if port.admin_up else "down"
+        if release >= _TELLS_FEC:
+            row |= flaps.row(device, port.name)
         yield f"PORT_TABLE:{port.name}", row
     # portsyncd says by these that all ports are configured, and made: other daemons wait for them.
     yield "PORT_TABLE:PortConfigDone", {"count": str(len(net.ports(device)))}
@@ -144,7 +150,7 @@ def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[s
     if _asked(pattern, "COUNTERS_QUEUE_") or _asked(pattern, "COUNTERS_PG_"):
         yield from name_maps(names)
     # Counting follows the traffic of the whole fabric, which is spared where nobody asks for it.
-    model = counted_until_now(device) if _asked(pattern, "COUNTERS:oid") or "WATERMARKS" in pattern else None
+    model = counted_until_now(device) if _counts(pattern) else None
     rows: dict[str, Hash] = {}
     if model is not None:
         rows = dict(queue_and_group_rows(device, model, names, _fixed(pattern)))
@@ -155,12 +161,26 @@ def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[s
         if queue.isdigit() and (watched, int(queue)) in queues:
             rows.setdefault(f"COUNTERS:{queues[watched, int(queue)]}", {}).update(row)
     yield from rows.items()
+    if model is not None and _asked(pattern, "RATES:"):
+        yield from _rate_rows(device, model, names)
     if model is not None and _asked(pattern, "COUNTERS:oid:0x1000"):
         carried = counted(device, net)
         for port in net.ports(device).values():
             row = counters(device, net, port, carried[port.name])
             add_port_fields(device, model, port.name, row)
             yield f"COUNTERS:{names[port.name]}", row
+
+
+def _rate_rows(device: Device, model: FlowModel, names: Hash) -> Iterator[tuple[str, Hash]]:
+    for port, port_id in names.items():
+        rates = model.ports.rates(device, port)
+        if rates:
+            yield f"RATES:{port_id}", rates
+
+
+def _counts(pattern: str) -> bool:
+    """Tell whether a pattern of Redis may match rows that grow with time."""
+    return _asked(pattern, "COUNTERS:oid") or _asked(pattern, "RATES:") or "WATERMARKS" in pattern
 
 
 def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
@@ -184,7 +204,7 @@ def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
     return {f"SAI_PORT_STAT_IF_{name}": str(value) for name, value in values.items()}
 
 
-# orchagent reports the FEC in force from this release on (portsorch.cpp, updateDbPortOperFec).
+# orchagent reports flaps and the FEC in force from this release on (portsorch.cpp, updateDbPortOperFec).
 _TELLS_FEC = "202311"
 
 
@@ -193,6 +213,8 @@ def _state_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str
         yield switchhash.CAPABILITY, switchhash.capability(device.spec.asic)
     if _asked(pattern, "FDB_TABLE|"):
         yield from learned(device, net)
+    if _asked(pattern, "TRANSCEIVER_"):
+        yield from transceiver_rows(device, net)
     if _asked(pattern, "PORT_TABLE|"):
         for port in net.ports(device).values():
             yield f"PORT_TABLE|{port.name}", _port_state(device, net, port)

@@ -31,18 +31,25 @@ class FaultKind(StrEnum):
     SLOW_NIC = "slow-nic"
     WRONG_DSCP = "wrong-dscp"
     SLOW_GPU = "slow-gpu"
+    DIRTY_FIBER = "dirty-fiber"
+    DYING_LASER = "dying-laser"
+    BAD_COPPER = "bad-copper"
+    HOT_CAGE = "hot-cage"
 
 
 # Faults that happen when they are asked for and leave nothing armed.
 AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE, FaultKind.DAEMON_DIES})
 OF_TRAFFIC = frozenset({FaultKind.LOSSY, FaultKind.BER, FaultKind.NO_PFC, FaultKind.SMALL_BUFFER, FaultKind.SLOW_NIC,
-                        FaultKind.WRONG_DSCP, FaultKind.SLOW_GPU})  # fmt: skip
+                        FaultKind.WRONG_DSCP, FaultKind.SLOW_GPU, FaultKind.DIRTY_FIBER, FaultKind.DYING_LASER,
+                        FaultKind.BAD_COPPER, FaultKind.HOT_CAGE})  # fmt: skip
 """Faults that no configuration shows: tests of bandwidth and counters do."""
-OF_A_NIC = frozenset({FaultKind.LOSSY, FaultKind.BER, FaultKind.NO_PFC, FaultKind.SLOW_NIC, FaultKind.WRONG_DSCP})
+OF_A_NIC = frozenset({FaultKind.LOSSY, FaultKind.BER, FaultKind.NO_PFC, FaultKind.SLOW_NIC, FaultKind.WRONG_DSCP,
+                      FaultKind.DIRTY_FIBER, FaultKind.DYING_LASER, FaultKind.BAD_COPPER})  # fmt: skip
 """Faults of nodes that can be of one NIC."""
 OF_A_NODE = OF_A_NIC | {FaultKind.SLOW_GPU}
 OF_A_PORT = frozenset({FaultKind.ERRORS, FaultKind.LINK_DOWN, FaultKind.IN_FORCE, FaultKind.LOSSY, FaultKind.BER,
-                       FaultKind.NO_PFC})  # fmt: skip
+                       FaultKind.NO_PFC, FaultKind.DIRTY_FIBER, FaultKind.DYING_LASER, FaultKind.BAD_COPPER,
+                       FaultKind.HOT_CAGE})  # fmt: skip
 """Faults that can be of one port."""
 OF_A_SWITCH = frozenset(FaultKind) - OF_A_PORT - {FaultKind.SLOW_NIC, FaultKind.WRONG_DSCP, FaultKind.SLOW_GPU}
 """Faults of a whole switch alone."""
@@ -81,9 +88,17 @@ class Fault:
     # Of lossy, the share of packets that arrive here and are lost, and whether they count as FEC errors.
     ratio: float = 0.01
     counted: bool = False
-    # Of ber, the bit error rate of a lane before FEC.
+    # Of ber and of poor links, the bit error rate of a lane before FEC; of a dying laser, when it is armed.
     ber: float = 1e-5
     lane: int = 0
+    # Of dirty-fiber, the light that it takes from the lane.
+    db: float = 8.0
+    # Of dying-laser, the seconds in which its error rate rises by a decade.
+    decade_s: float = 21_600.0
+    # Of bad-copper, how often it flaps in an hour.
+    flaps: float = 30.0
+    # Of hot-cage, the temperature of the module.
+    celsius: float = 78.0
     # Of small-buffer, the bytes at which a lossless priority group pauses.
     bytes: int = 40_000
     # Of slow-nic, what its PCIe bus carries, in Gb/s.
@@ -113,6 +128,10 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "bytes": (0, 2**32),
     "gbps": (0, 10_000),
     "dscp": (0, 63),
+    "db": (0, 40),
+    "decade_s": (1, 1e9),
+    "flaps": (0, 36_000),
+    "celsius": (-40, 150),
 }
 """The least and the largest value of a detail."""
 

@@ -17,7 +17,7 @@ from sonic_sim.errors import SimulatorError
 from sonic_sim.faults import faults_from_json
 from sonic_sim.files import Directory, File
 from sonic_sim.orchagent import orchagent_from_json
-from sonic_sim.spec import SimCable, SimDevice, host_from_json
+from sonic_sim.spec import SimCable, SimDevice, host_from_json, switch_from_json
 from sonic_sim.switch_host import SimulatedHost
 
 
@@ -60,7 +60,7 @@ def device_to_json(device: Device) -> dict[str, Any]:
 def _spec_to_json(spec: SimDevice) -> dict[str, Any]:
     return {
         "name": spec.name, "factory": spec.factory, "serial": spec.serial, "mac": spec.mac, "asic": spec.asic,
-        "without": list(spec.without),
+        "without": list(spec.without), "modules": {port: asdict(module) for port, module in spec.modules.items()},
     }  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def _content_from_json(value: Mapping[str, Any]) -> bytes:
 
 def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
     """Return the switch that `device_to_json` described. Raises KeyError, TypeError for another shape."""
-    device = Device(SimDevice(**{**value["spec"], "without": tuple(value["spec"].get("without", ()))}), clock)
+    device = Device(switch_from_json(value["spec"]), clock)
     for key, row in value["rows"].items():
         device.db.put(key, row)
     device.initialized = value["initialized"]

@@ -52,6 +52,8 @@ class Port:
     autoneg: bool
     mtu: int
     alias: str
+    # Between ASIC and module.
+    lanes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,7 @@ def port_of(name: str, row: Hash) -> Port:
         autoneg=row.get("autoneg", "off") == "on",
         mtu=_number(row.get("mtu", ""), 9100),
         alias=row.get("alias", name),
+        lanes=lanes,
     )
 
 

@@ -32,6 +32,7 @@ from sonic_sim.watching import Watch
 _LISTENS_AT_ONCE = 50
 # A critical process that exits ends the bgp container, which systemd starts again after 30 s (RestartSec).
 _CONTAINER_RESTARTS_S = 40
+_OF_LIGHT = frozenset({FaultKind.DIRTY_FIBER, FaultKind.DYING_LASER})
 _RESTARTS_LISTENER = frozenset({FaultKind.UNREACHABLE, FaultKind.WRONG_HOST_KEY})
 
 
@@ -114,6 +115,7 @@ class Simulation:
         self._refuse_other_models(spec)
         self.fabric = self.fabric or spec.fabric
         added = [device for device in spec.devices if device.name not in self.network.devices]
+        self._insert_modules(spec)
         new = [self._new_device(device, spec.states.get(device.name)) for device in added]
         for host in spec.hosts:
             before = self.network.hosts.get(host.name, host)
@@ -132,6 +134,16 @@ class Simulation:
         self._write_endpoints()
         names = [device.name for device in new]
         return {"added": names, "unplugged": unplugged, "without_nodes": self.cluster.problem}
+
+    def _insert_modules(self, spec: SimSpec) -> None:
+        """Insert modules into cages of the switches that are there already, where they are empty."""
+        for wanted in spec.devices:
+            device = self.network.devices.get(wanted.name)
+            if device is not None and wanted.modules.keys() - device.spec.modules.keys():
+                modules = {**wanted.modules, **device.spec.modules}
+                device.spec = replace(device.spec, modules=modules)
+                device.db.version += 1
+                self.keeper.save_device(device)
 
     def _plug_new(self, cables: Sequence[SimCable]) -> list[list[str]]:
         """Plug cables whose ports are free; return the ends of the others, but of those that are plugged already."""
@@ -223,6 +235,7 @@ class Simulation:
     def _changed(self, device: Device) -> None:
         self.keeper.save_device(device)
         self.watch.look(device)
+        self.flows.model.flaps.follow(device)
 
     def _key(self, path: Path) -> asyncssh.SSHKey:
         if path.exists():
@@ -285,6 +298,7 @@ class Simulation:
             if kind in OF_A_SWITCH:
                 raise SimulatorError(f"{kind} is a fault of the whole switch: omit the port")
             self._check_port(device, str(details["port"]))
+            _check_medium(device, kind, str(details["port"]))
         if details.get("daemon") and details["daemon"] not in device.frr.daemons:
             names = ", ".join(device.frr.daemons)
             raise SimulatorError(f"{name} has no daemon {details['daemon']}; there are: {names}")
@@ -444,6 +458,17 @@ class Simulation:
             },
             "cables": [asdict(cable) for cable in self.network.cable_list()],
         }
+
+
+def _check_medium(device: Device, kind: str, port: str) -> None:
+    """Raise SimulatorError for a fault of light in a copper cable, or of copper in a fiber."""
+    module = device.spec.modules.get(port)
+    if module is None:
+        return
+    if kind in _OF_LIGHT and module.copper:
+        raise SimulatorError(f"{device.name} {port} has a copper cable ({module.name}): {kind} is a fault of optics")
+    if kind == FaultKind.BAD_COPPER and not module.copper:
+        raise SimulatorError(f"{device.name} {port} has optics ({module.name}): {kind} is a fault of copper cables")
 
 
 def _arm(faults: Faults, kind: str, details: Mapping[str, Any]) -> None:

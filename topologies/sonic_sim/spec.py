@@ -10,8 +10,29 @@ ConfigDbDocument = dict[str, dict[str, dict[str, FieldValue]]]
 
 
 @dataclass(frozen=True, slots=True)
+class SimModule:
+    """What is plugged into a cage: a transceiver, or the end of a cable."""
+
+    # ``QSFP-DD``, ``OSFP``, ``QSFP28`` …
+    form_factor: str
+    # ``400G-DR4``.
+    name: str
+    serial: str
+    # Of the whole cage, on the wire, in each direction.
+    lanes: int
+    # Of the cable.
+    length_m: int = 0
+    # A cable with fixed ends, of copper or optical.
+    fixed: bool = False
+    copper: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SimDevice:
-    """A switch: ``factory`` is the CONFIG_DB that it boots with; ``without`` names programs that its image lacks."""
+    """A switch: ``factory`` is the CONFIG_DB that it boots with; ``without`` names programs that its image lacks.
+
+    ``modules`` are those in its cages by port; the ports of one cage have the same.
+    """
 
     name: str
     factory: ConfigDbDocument
@@ -19,6 +40,7 @@ class SimDevice:
     mac: str
     asic: str = "vs"
     without: tuple[str, ...] = ()
+    modules: Mapping[str, SimModule] = field(default_factory=dict)
 
     @property
     def hwsku(self) -> str:
@@ -135,13 +157,16 @@ def spec_from_json(text: str | bytes) -> SimSpec:
 def _spec(document: Mapping[str, Any]) -> SimSpec:
     return SimSpec(
         fabric=document["fabric"],
-        devices=tuple(map(_device, document["devices"])),
+        devices=tuple(map(switch_from_json, document["devices"])),
         hosts=tuple(map(host_from_json, document["hosts"])),
         cables=tuple(SimCable(**cable) for cable in document["cables"]),
         states={name: SimState(**state) for name, state in document.get("states", {}).items()},
     )
 
 
-def _device(value: Mapping[str, Any]) -> SimDevice:
-    # JSON has no tuples.
-    return SimDevice(**{**value, "without": tuple(value.get("without", ()))})
+def switch_from_json(value: Mapping[str, Any]) -> SimDevice:
+    """Return the switch that was written as plain values."""
+    # JSON has no tuples; folders of earlier simulators have neither of them.
+    without = tuple(value.get("without", ()))
+    modules = {port: SimModule(**module) for port, module in value.get("modules", {}).items()}
+    return SimDevice(**{**value, "without": without, "modules": modules})

@@ -241,8 +241,16 @@ def fault(
     daemon: Annotated[str, typer.Option(help="For late-daemon: the daemon of FRR; default: all.")] = "",
     ratio: Annotated[float | None, typer.Option(help="For lossy: the share of packets that is lost.")] = None,
     counted: Annotated[bool, typer.Option("--counted", help="For lossy: count the packets as FEC errors.")] = False,
-    ber: Annotated[float | None, typer.Option(help="For ber: the bit error rate of the lane before FEC.")] = None,
-    lane: Annotated[int | None, typer.Option(help="For ber: the lane.")] = None,
+    ber: Annotated[
+        float | None, typer.Option(help="For ber and faults of cables: the bit error rate of a lane before FEC.")
+    ] = None,
+    lane: Annotated[int | None, typer.Option(help="For ber, dirty-fiber and dying-laser: the lane.")] = None,
+    db: Annotated[float | None, typer.Option(help="For dirty-fiber: the light that it takes, in dB.")] = None,
+    decade_s: Annotated[
+        float | None, typer.Option(help="For dying-laser: seconds in which its error rate rises tenfold.")
+    ] = None,
+    flaps: Annotated[float | None, typer.Option(help="For bad-copper: flaps an hour.")] = None,
+    celsius: Annotated[float | None, typer.Option(help="For hot-cage: the temperature of the module.")] = None,
     size: Annotated[
         int | None, typer.Option("--bytes", help="For small-buffer: the bytes at which PFC pauses.")
     ] = None,
@@ -259,6 +267,9 @@ def fault(
 
     Kinds that no configuration shows, in traffic: lossy, ber and no-pfc (switch or node), small-buffer (switch),
     slow-nic, wrong-dscp and slow-gpu (node).
+
+    Kinds of poor cables, which counters and modules show: dirty-fiber (a lane that receives), dying-laser (of the
+    module of the port; the other end counts), bad-copper (both ends), hot-cage (with the module beside it).
     """
     details: dict[str, Any] = {
         "command": command,
@@ -274,6 +285,7 @@ def fault(
     optional = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms, "counted": counted}
     details |= {name: value for name, value in optional.items() if value}
     measures = {"nic": nic, "ratio": ratio, "ber": ber, "lane": lane, "bytes": size, "gbps": gbps, "dscp": dscp}
+    measures |= {"db": db, "decade_s": decade_s, "flaps": flaps, "celsius": celsius}
     details |= {name: value for name, value in measures.items() if value is not None}
     if kind == "clear":
         api.sim.clear_fault(api.open_project(option), device, cleared)

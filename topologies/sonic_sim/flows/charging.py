@@ -12,6 +12,7 @@ from sonic_sim.flows.ledger import GROUPS, PORTS, QUEUES, Ledger, RowKey, nic_ro
 from sonic_sim.flows.losses import LinkQuality, quality_at, rdma_efficiency
 from sonic_sim.flows.nics import Place, priority_of
 from sonic_sim.flows.rows import rows_of
+from sonic_sim.flows.wires import wire_at
 from sonic_sim.network import End
 
 PORT = "SAI_PORT_STAT_"
@@ -68,8 +69,8 @@ class Charges:
     def _quality(self, hop: Hop, receiver: Place) -> LinkQuality:
         if hop not in self._qualities:
             nic = receiver.nic.nic if hop.receiver == receiver.end else 0
-            gbps = self.plumbing.gbps(hop)
-            self._qualities[hop] = quality_at(self.net, hop.receiver, nic, gbps, self.plumbing.constants)
+            wire = wire_at(self.net, hop.receiver)
+            self._qualities[hop] = quality_at(self.net, hop.receiver, nic, wire, self.plumbing.constants)
         return self._qualities[hop]
 
     def _drop_shares(self, way: Way, bundle: Bundle | None) -> dict[tuple[Hop, bool], float]:

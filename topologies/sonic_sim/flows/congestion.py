@@ -10,7 +10,7 @@ from sonic_sim.flows.constants import Constants
 from sonic_sim.flows.flow import Flow, Transport
 from sonic_sim.flows.fluid import Bundle, Fluid, Group, Part, Pauses, PoolState, Source, Station
 from sonic_sim.flows.forwarding import Hop
-from sonic_sim.flows.losses import fault_at
+from sonic_sim.flows.link_faults import fault_at
 from sonic_sim.flows.nics import Place, priority_of
 from sonic_sim.flows.rows import GroupRows, Limit, QueueRows, rows_of
 from sonic_sim.network import End

@@ -1,21 +1,18 @@
 """Packets that cables lose: what FEC cannot correct, what nobody counts, and what both cost a flow."""
 
-from dataclasses import dataclass
-from functools import cache
-from math import exp, lgamma, log, sqrt
+from dataclasses import dataclass, replace
+from math import expm1, log1p, sqrt
 
 from sonic_sim.device import Fabric
-from sonic_sim.faults import Fault, FaultKind
+from sonic_sim.faults import FaultKind
+from sonic_sim.flows.codewords import RS544, Code, codeword_shares
 from sonic_sim.flows.constants import Constants
+from sonic_sim.flows.link_faults import added_rates, fault_at
+from sonic_sim.flows.wires import Wire
 from sonic_sim.network import End
 
-# RS(544,514) over 10-bit symbols (IEEE 802.3 clause 91): a codeword with more than 15 bad symbols is lost.
-SYMBOL_BITS = 10
-CODEWORD_SYMBOLS = 544
-CODEWORD_BITS = CODEWORD_SYMBOLS * SYMBOL_BITS
-CORRECTABLE_SYMBOLS = 15
-_LANE_GBPS = 100
-_MOST_LANES = 8
+# RoCE packets of the largest path MTU; with half of a codeword at each end.
+_PACKET_BITS = 4096 * 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +26,8 @@ class LinkQuality:
     corrupted: float
     # Bit error rate of each lane before FEC.
     lanes: tuple[float, ...]
+    # None without FEC.
+    code: Code | None = RS544
 
     @property
     def ber(self) -> float:
@@ -36,55 +35,50 @@ class LinkQuality:
         return sum(self.lanes) / len(self.lanes)
 
     @property
+    def codewords(self) -> tuple[float, ...]:
+        """The shares of codewords by their wrong symbols, the last of those that are lost; none without FEC."""
+        if self.code is None:
+            return ()
+        return codeword_shares(self.code, self.lanes)
+
+    @property
     def uncorrectable(self) -> float:
         """The share of codewords that FEC does not correct."""
-        return tail(CODEWORD_BITS * self.ber)
+        if self.code is None:
+            return 0.0
+        return self.codewords[-1]
+
+    @property
+    def damaged(self) -> float:
+        """The share of packets that arrive with wrong bits."""
+        if self.code is None:
+            return -expm1(_PACKET_BITS * log1p(-min(self.ber, 0.5)))
+        return min(1.0, self.uncorrectable * (_PACKET_BITS / self.code.bits + 1))
 
 
-@cache
-def tail(mean_symbols: float) -> float:
-    """Return the probability that more symbols of a codeword are bad than FEC corrects (Poisson)."""
-    if mean_symbols <= 0:
-        return 0.0
-    below = 0.0
-    for count in range(CORRECTABLE_SYMBOLS + 1):
-        below += _poisson(mean_symbols, count)
-    if below < 0.999:
-        return 1.0 - below
-    # Rare: the first terms beyond, which 1 - below would lose.
-    return sum(_poisson(mean_symbols, count) for count in range(CORRECTABLE_SYMBOLS + 1, 2 * CORRECTABLE_SYMBOLS))
+def quality_at(
+    net: Fabric, end: End, nic: int, wire: Wire, constants: Constants, at: float | None = None
+) -> LinkQuality:
+    """Return the quality of the direction of a link that ends at ``end``; ``nic`` is the number of a NIC there.
 
-
-def _poisson(mean: float, count: int) -> float:
-    return exp(count * log(mean) - mean - lgamma(count + 1))
-
-
-def quality_at(net: Fabric, end: End, nic: int, gbps: float, constants: Constants) -> LinkQuality:
-    """Return the quality of the direction of a link that ends at ``end``; ``nic`` is the number of a NIC there."""
+    ``at`` is a time in Unix seconds of the switches, None for now.
+    """
+    if at is None:
+        at = next(iter(net.devices.values())).clock.now()
+    healthy = constants.healthy_ber
+    if wire.code is None:
+        # A link that runs without FEC is good enough for that.
+        healthy = constants.loss_ratio
+    lanes = tuple(healthy + rate for rate in added_rates(net, end, nic, wire.lanes, at))
     lossy = fault_at(net, FaultKind.LOSSY, end, nic)
-    bad = fault_at(net, FaultKind.BER, end, nic)
-    count = max(1, min(_MOST_LANES, round(gbps / _LANE_GBPS)))
-    lanes = [constants.healthy_ber] * count
-    if bad is not None:
-        lanes[bad.lane % count] += bad.ber
     lost = constants.loss_ratio
     corrupted = constants.loss_ratio
     if lossy is not None:
         lost += lossy.ratio
         if lossy.counted:
             corrupted += lossy.ratio
-    codewords = 4096 * 8 / (CODEWORD_BITS * 514 / 544) + 1
-    by_errors = min(1.0, tail(CODEWORD_BITS * sum(lanes) / count) * codewords)
-    return LinkQuality(min(1.0, lost + by_errors), min(1.0, corrupted + by_errors), corrupted, tuple(lanes))
-
-
-def fault_at(net: Fabric, kind: FaultKind, end: End, nic: int) -> Fault | None:
-    """Return the fault of a kind at an end of a cable: of the port of a switch, or of a NIC of a node."""
-    if end.node in net.hosts:
-        faults = net.host_faults.get(end.node)
-        return None if faults is None else faults.of_nic(kind, nic)
-    device = net.devices.get(end.node)
-    return None if device is None else device.faults.of_port(kind, end.port)
+    clean = LinkQuality(0.0, 0.0, corrupted, lanes, wire.code)
+    return replace(clean, lost=min(1.0, lost + clean.damaged), counted=min(1.0, corrupted + clean.damaged))
 
 
 def rdma_efficiency(lost: float, gbps: float, frame_bytes: int, round_trip_us: float) -> float:

@@ -13,10 +13,12 @@ from sonic_sim.faults import FaultKind
 from sonic_sim.flows.charging import Charges
 from sonic_sim.flows.congestion import Congestion, Plumbing, Way
 from sonic_sim.flows.constants import Constants, constants_of, speedup_of
+from sonic_sim.flows.flaps import Flaps
 from sonic_sim.flows.flow import BYTES_PER_GBPS, Flow, FlowKind, Transport
 from sonic_sim.flows.forwarding import Forwarding, Hop, Packet
 from sonic_sim.flows.ledger import Ledger
-from sonic_sim.flows.losses import fault_at, tcp_limit_gbps
+from sonic_sim.flows.link_faults import fault_at
+from sonic_sim.flows.losses import tcp_limit_gbps
 from sonic_sim.flows.nics import NicIndex, Place, addresses_of
 from sonic_sim.flows.ports import PortMeter
 from sonic_sim.flows.shares import Lane, scheduled_shares
@@ -56,7 +58,9 @@ class FlowModel:
         self.forwarding = Forwarding(net, seed)
         self.ledger = Ledger()
         self.nics = NicIndex(dict)
-        self.ports = PortMeter(net, self.constants, self.ledger)
+        # Of its own, so that paths do not depend on how often counters are read.
+        self.ports = PortMeter(net, self.constants, self.ledger, random.Random(seed + 1))  # noqa: S311  no secret
+        self.flaps = Flaps(net, random.Random(seed + 2))  # noqa: S311  no secret
         self._origin = clock.monotonic()
         self._time = 0.0
         self._running: list[Transfer] = []

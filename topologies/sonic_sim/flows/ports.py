@@ -1,39 +1,49 @@
-"""What ports count while they are up, traffic or not: bits that FEC corrected, codewords that it could not."""
+"""What ports count while they are up, traffic or not: codewords by their wrong symbols, corrected bits, error rates.
 
-from math import exp
+Counts are drawn, so that two readings of a link differ as those of a real one do.
+"""
 
+from random import Random
+
+from sonic_sim.configdb import Hash
 from sonic_sim.device import Device, Fabric
+from sonic_sim.flows.codewords import Code, draw_codewords
 from sonic_sim.flows.constants import Constants
 from sonic_sim.flows.ledger import PORTS, Ledger, RowKey, nic_row
-from sonic_sim.flows.losses import CODEWORD_BITS, CORRECTABLE_SYMBOLS, LinkQuality, quality_at
+from sonic_sim.flows.link_faults import moments
+from sonic_sim.flows.losses import LinkQuality, quality_at
 from sonic_sim.flows.nics import FlowNic
-from sonic_sim.flows.rows import rows_of
+from sonic_sim.flows.rates import ErrorRates
+from sonic_sim.flows.wires import Wire, wire_at
 from sonic_sim.network import End
 
 _AGAIN_S = 0.05
 _FEC = "SAI_PORT_STAT_IF_IN_FEC_"
+_BINS = 16
 
 
 class PortMeter:
     """Counts of time; every port is brought up to now when it is read."""
 
-    def __init__(self, net: Fabric, constants: Constants, ledger: Ledger) -> None:
+    def __init__(self, net: Fabric, constants: Constants, ledger: Ledger, random: Random) -> None:
         self.net = net
         self.constants = constants
         self.ledger = ledger
+        self._random = random
         self._read_at: dict[End, float] = {}
         self._switch_read_at: dict[str, float] = {}
+        self._rates: dict[str, dict[str, ErrorRates]] = {}
 
     def quality(self, end: End, nic: int) -> LinkQuality:
         """Return the quality of the direction of a link that ends here."""
-        return quality_at(self.net, end, nic, self._gbps(end), self.constants)
+        return quality_at(self.net, end, nic, wire_at(self.net, end), self.constants)
 
-    def _gbps(self, end: End) -> float:
-        for place in (end, self.net.cables.get(end)):
-            device = self.net.devices.get(place.node) if place is not None else None
-            if device is not None and place is not None and place.port in self.net.ports(device):
-                return rows_of(device)[place.port].gbps
-        return 0.0
+    def rates(self, device: Device, port: str) -> Hash:
+        """Return the error rates of a port as SONiC's script of rates wrote them last."""
+        rates = self._rates.get(device.name, {}).get(port)
+        if rates is None:
+            return {}
+        return rates.row()
 
     def count_switch(self, device: Device, now: float) -> None:
         """Bring the ports of a switch up to ``now``, in seconds of this machine."""
@@ -44,24 +54,35 @@ class PortMeter:
         for port in self.net.ports(device):
             end = End(device.name, port)
             seconds = self._seconds(end, now)
-            if not self.net.link_up(device, port):
-                continue
-            quality = self.quality(end, 0)
-            bits = self._gbps(end) * 1e9 * seconds
-            codewords = bits / CODEWORD_BITS
-            key = RowKey(PORTS, device.name, port)
-            add = self.ledger.add
-            symbols = CODEWORD_BITS * quality.ber
-            share = exp(-symbols)
-            for count in range(CORRECTABLE_SYMBOLS + 1):
-                if count:
-                    share *= symbols / count
-                add(key, f"{_FEC}CODEWORD_ERRORS_S{count}", codewords * share)
-            damaged = 1 - exp(-symbols) - quality.uncorrectable
-            add(key, f"{_FEC}CORRECTABLE_FRAMES", codewords * damaged)
-            add(key, f"{_FEC}NOT_CORRECTABLE_FRAMES", codewords * quality.uncorrectable)
-            add(key, f"{_FEC}SYMBOL_ERRORS", codewords * symbols)
-            add(key, f"{_FEC}CORRECTED_BITS", bits * quality.ber * (1 - quality.uncorrectable))
+            if self.net.link_up(device, port):
+                self._count_port(device, end, seconds, now)
+
+    def _count_port(self, device: Device, end: End, seconds: float, now: float) -> None:
+        wire = wire_at(self.net, end)
+        if wire.code is None:
+            return
+        key = RowKey(PORTS, end.node, end.port)
+        for at, part_s in moments(self.net, end, device.clock.now(), seconds):
+            quality = quality_at(self.net, end, 0, wire, self.constants, at)
+            self._count_codewords(key, wire, wire.code, quality, part_s)
+        row = self.ledger.counts(key)
+        rates = self._rates.setdefault(device.name, {}).setdefault(end.port, ErrorRates())
+        rates.follow(row, now, self.net.ports(device)[end.port])
+
+    def _count_codewords(self, key: RowKey, wire: Wire, code: Code, quality: LinkQuality, seconds: float) -> None:
+        codewords = int(wire.gbps * 1e9 * seconds / code.bits)
+        *bins, lost = draw_codewords(self._random, codewords, quality.codewords)
+        add = self.ledger.add
+        for wrong, count in enumerate(bins[:_BINS]):
+            add(key, f"{_FEC}CODEWORD_ERRORS_S{wrong}", count)
+        symbols = sum(wrong * count for wrong, count in enumerate(bins))
+        add(key, f"{_FEC}CORRECTABLE_FRAMES", sum(bins[1:]))
+        add(key, f"{_FEC}NOT_CORRECTABLE_FRAMES", lost)
+        add(key, f"{_FEC}SYMBOL_ERRORS", symbols)
+        # A wrong symbol has one wrong bit, and now and then a second one.
+        share = code.symbol_error_rate(quality.ber)
+        if share:
+            add(key, f"{_FEC}CORRECTED_BITS", round(symbols * code.symbol_bits * quality.ber / share))
 
     def count_nic(self, node: str, nic: FlowNic, now: float) -> None:
         """Bring a NIC up to ``now``."""
@@ -71,11 +92,14 @@ class PortMeter:
         device = self.net.devices.get(far.node) if far is not None else None
         if far is None or device is None or not nic.up or not self.net.link_up(device, far.port):
             return
-        quality = self.quality(end, nic.nic)
-        bits = self._gbps(end) * 1e9 * seconds
+        wire = wire_at(self.net, end)
+        if wire.code is None:
+            return
+        quality = quality_at(self.net, end, nic.nic, wire, self.constants)
+        bits = wire.gbps * 1e9 * seconds
         key = nic_row(end)
         self.ledger.add(key, "rx_corrected_bits_phy", bits * quality.ber * (1 - quality.uncorrectable))
-        self.ledger.add(key, "rx_pcs_symbol_err_phy", bits / CODEWORD_BITS * quality.uncorrectable)
+        self.ledger.add(key, "rx_pcs_symbol_err_phy", bits / wire.code.bits * quality.uncorrectable)
         for lane, ber in enumerate(quality.lanes):
             self.ledger.add(key, f"rx_err_lane_{lane}_phy", bits / len(quality.lanes) * ber)
 

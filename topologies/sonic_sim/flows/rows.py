@@ -82,6 +82,9 @@ class PortRows:
     gbps: float
     mtu: int
     pfc: frozenset[int]
+    # The FEC that runs, and the lanes between ASIC and module.
+    fec: str = "rs"
+    lanes: int = 1
     class_of_dscp: Mapping[int, int] = field(default_factory=dict)
     queue_of_class: Mapping[int, int] = field(default_factory=dict)
     group_of_class: Mapping[int, int] = field(default_factory=dict)
@@ -117,9 +120,11 @@ def rows_of(device: Device) -> PortTable:
 def _port_rows(device: Device, port: str, bindings: Mapping[str, Mapping[str, str]]) -> PortRows:
     here = device.network.ports(device)[port]
     mbps = here.speed_mbps
+    fec = here.fec
     in_force = device.faults.in_force(port)
-    if in_force is not None and in_force.speed:
-        mbps = in_force.speed
+    if in_force is not None:
+        mbps = in_force.speed or mbps
+        fec = in_force.fec or fec
     qos = dict(device.orchagent.seen.get(f"PORT_QOS_MAP|{port}", ()))
     pfc = frozenset(int(number) for number in qos.get("pfc_enable", "").split(",") if number.isdecimal())
     if device.faults.of_port(FaultKind.NO_PFC, port) is not None:
@@ -130,6 +135,8 @@ def _port_rows(device: Device, port: str, bindings: Mapping[str, Mapping[str, st
         gbps,
         here.mtu,
         pfc,
+        fec,
+        here.lanes,
         _map(device, "DSCP_TO_TC_MAP", qos.get("dscp_to_tc_map", "")),
         queue_of_class,
         _map(device, "TC_TO_PRIORITY_GROUP_MAP", qos.get("tc_to_pg_map", "")),

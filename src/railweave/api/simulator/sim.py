@@ -15,6 +15,7 @@ from typing import Any
 
 from railweave.api.project import STATE, Project
 from railweave.api.simulator.machines import nics_of
+from railweave.cabling.modules import Modules, PlannedModule, planned_modules
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, boot_speed_gbps, build_panel
@@ -29,7 +30,7 @@ from sonic_sim import control
 from sonic_sim.control import Endpoints, SimOptions
 from sonic_sim.errors import SimulatorError
 from sonic_sim.factory import factory_config
-from sonic_sim.spec import SimCable, SimDevice, SimHost, SimSpec
+from sonic_sim.spec import SimCable, SimDevice, SimHost, SimModule, SimSpec
 
 __all__ = [
     "cable",
@@ -235,22 +236,41 @@ def simulator_spec(fabric: Fabric, catalog: Catalog) -> SimSpec:
 
     Cables join the ports of the intent's breakout: a cage that still runs at its factory speed has no link yet.
     """
+    modules = planned_modules(fabric, catalog)
     return SimSpec(
         fabric=fabric.name,
-        devices=tuple(_device(switch, fabric, catalog) for switch in fabric.switches),
+        devices=tuple(_device(switch, fabric, catalog, modules) for switch in fabric.switches),
         hosts=tuple(_host(host, fabric) for host in fabric.hosts),
         cables=tuple(SimCable(a=_lower_end(link, fabric), b=_upper_end(link, fabric)) for link in fabric.links),
     )
 
 
-def _device(switch: Switch, fabric: Fabric, catalog: Catalog) -> SimDevice:
+def _device(switch: Switch, fabric: Fabric, catalog: Catalog, modules: Modules) -> SimDevice:
     model = catalog.find_switch(switch.panel.model)
     if model is None:
         raise ValueError(f"{switch.name}: model {switch.panel.model!r} left the catalog")
     mac = _mac(fabric.name, switch.name)
     factory = factory_config(_factory_ports(model), hwsku=model.hwskus[0].name, platform=model.platform, mac=mac)
     serial = _digest(fabric.name, switch.name)[:12].upper()
-    return SimDevice(name=switch.name, factory=factory, serial=serial, mac=mac, asic=model.asic.vendor.lower())
+    plugged = {}
+    for port in switch.panel.ports:
+        module = modules.get((switch.name, port.index))
+        if module is not None:
+            plugged[port.name] = _sim_module(fabric.name, module)
+    asic = model.asic.vendor.lower()
+    return SimDevice(name=switch.name, factory=factory, serial=serial, mac=mac, asic=asic, modules=plugged)
+
+
+def _sim_module(fabric: str, module: PlannedModule) -> SimModule:
+    return SimModule(
+        form_factor=module.form_factors[0],
+        name=module.pmd,
+        serial=f"S{_digest(fabric, module.piece)[:11].upper()}",
+        lanes=module.lanes,
+        length_m=module.length_m,
+        fixed=module.fixed,
+        copper=module.copper,
+    )
 
 
 def _factory_ports(model: SwitchModel) -> dict[str, dict[str, str]]:

@@ -3,6 +3,7 @@
 from sonic_sim.commands.show import (  # noqa: F401
     counters,
     interfaces,
+    optics,
     qos,
     routing,
     running,

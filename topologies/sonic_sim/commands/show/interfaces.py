@@ -27,10 +27,8 @@ not_simulated(
     """
     dhcp-mitigation-rate  Show interface dhcp-mitigation-rate information
     errors                Show Interface Erorrs <interfacename>
-    flap                  Show Interface Flap Information <interfacename>
     mpls                  Show Interface MPLS status
     tpid                  Show Interface tpid information
-    transceiver           Show SFP Transceiver information
 """,
 )
 
@@ -282,8 +280,6 @@ not_simulated(
     counters,
     """
     detailed       Show interface counters detailed
-    fec-histogram  Show interface counters fec-histogram
-    fec-stats      Show interface counters fec-stats
     trim           Show interface counters trim
 """,
 )

@@ -1,0 +1,127 @@
+"""Models of poor links: which bit error rate each has on each lane, and what it does to the light of its modules.
+
+A fault is of the end that has the cause. A dirty fiber and a hot cage show where bits arrive; a dying laser at the
+other end of its cable; a bad copper cable at both ends.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from math import log10
+from typing import NamedTuple
+
+from sonic_sim.configdb import natural_key
+from sonic_sim.device import Device, Fabric
+from sonic_sim.faults import Fault, FaultKind
+from sonic_sim.network import End
+
+# A laser beyond its end sends noise.
+_WORST_BER = 0.1
+# The bit error rate of a laser without wear (constants.healthy_ber).
+_NEW_BER = 2e-9
+# A module and the one below it share a stacked cage (QSFP-DD and OSFP hardware specifications): 1 and 2, 3 and 4.
+_STACK = 2
+# The neighbor of a hot module is a little cooler.
+_NEIGHBOR_COOLER_C = 3.0
+
+
+def fault_at(net: Fabric, kind: FaultKind, end: End, nic: int) -> Fault | None:
+    """Return the fault of a kind at an end of a cable: of the port of a switch, or of a NIC of a node."""
+    if end.node in net.hosts:
+        faults = net.host_faults.get(end.node)
+        return None if faults is None else faults.of_nic(kind, nic)
+    device = net.devices.get(end.node)
+    return None if device is None else device.faults.of_port(kind, end.port)
+
+
+def far_fault(net: Fabric, kind: FaultKind, end: End) -> Fault | None:
+    """Return the fault of a kind at the other end of a cable."""
+    far = net.cables.get(end)
+    if far is None:
+        return None
+    digits = re.search(r"\d+", far.port)
+    return fault_at(net, kind, far, int(digits[0]) if digits else 0)
+
+
+def of_cable(net: Fabric, kind: FaultKind, end: End, nic: int = 0) -> Fault | None:
+    """Return the fault of a kind of the cable at ``end``, at whichever of its ends it was armed."""
+    return fault_at(net, kind, end, nic) or far_fault(net, kind, end)
+
+
+def added_rates(net: Fabric, end: End, nic: int, lanes: int, at: float) -> list[float]:
+    """Return the bit error rates that faults add to the lanes that end at ``end``, ``at`` a time in Unix seconds."""
+    rates = [0.0] * lanes
+    for fault in (fault_at(net, FaultKind.BER, end, nic), fault_at(net, FaultKind.DIRTY_FIBER, end, nic)):
+        if fault is not None:
+            rates[fault.lane % lanes] += fault.ber
+    laser = far_fault(net, FaultKind.DYING_LASER, end)
+    if laser is not None:
+        rates[laser.lane % lanes] += laser_ber(laser, at)
+    for fault in (of_cable(net, FaultKind.BAD_COPPER, end, nic), hot_cage(net, end)):
+        if fault is not None:
+            rates = [rate + fault.ber for rate in rates]
+    return rates
+
+
+def laser_ber(fault: Fault, at: float) -> float:
+    """Return the bit error rate of a dying laser: a decade more in each of its ``decade_s``."""
+    decades = max(0.0, at - fault.since) / fault.decade_s
+    return float(min(_WORST_BER, fault.ber * 10 ** min(decades, 20.0)))
+
+
+def wear(fault: Fault, at: float) -> float:
+    """Return the decades between the error rate of a dying laser and that of a new one."""
+    return max(0.0, log10(laser_ber(fault, at) / _NEW_BER))
+
+
+def moments(net: Fabric, end: End, at: float, seconds: float) -> Iterator[tuple[float, float]]:
+    """Yield parts of the last ``seconds`` until ``at`` in which error rates hardly change: their middle and length."""
+    parts = 1
+    laser = far_fault(net, FaultKind.DYING_LASER, end)
+    if laser is not None:
+        # A twentieth of a decade is 12 %.
+        parts = min(200, int(seconds / laser.decade_s * 20) + 1)
+    for part in range(parts):
+        yield at - seconds * (part + 0.5) / parts, seconds / parts
+
+
+class CageHeat(NamedTuple):
+    """The heat of a cage: ``celsius`` at the module of a port."""
+
+    celsius: float
+    ber: float
+
+
+def hot_cage(net: Fabric, end: End) -> CageHeat | None:
+    """Return the heat of the cage of a port of a switch: its own fault, or that of the module beside it."""
+    device = net.devices.get(end.node)
+    if device is None:
+        return None
+    for fault in device.faults.armed:
+        if fault.kind is not FaultKind.HOT_CAGE:
+            continue
+        if fault.port in ("", end.port):
+            return CageHeat(fault.celsius, fault.ber)
+        if _stack(device, fault.port) == _stack(device, end.port) is not None:
+            # Ports of one cage share its module.
+            same = cage_of(device, fault.port) == cage_of(device, end.port)
+            return CageHeat(fault.celsius if same else fault.celsius - _NEIGHBOR_COOLER_C, fault.ber)
+    return None
+
+
+def cage_of(device: Device, port: str) -> str:
+    """Return the number of the cage of a port on the panel; empty if its row does not state it."""
+    return device.db.get(f"PORT|{port}").get("index", "")
+
+
+def cages(device: Device, ports: Iterable[str]) -> dict[str, list[str]]:
+    """Return for each of ``ports`` those in its cage, itself included, in natural order."""
+    by_cage: dict[str, list[str]] = {}
+    for port in sorted(ports, key=natural_key):
+        # A port whose row does not state it has a cage of its own.
+        by_cage.setdefault(cage_of(device, port) or port, []).append(port)
+    return {port: together for together in by_cage.values() for port in together}
+
+
+def _stack(device: Device, port: str) -> int | None:
+    cage = cage_of(device, port)
+    return (int(cage) - 1) // _STACK if cage.isdecimal() else None
