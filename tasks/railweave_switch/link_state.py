@@ -14,7 +14,7 @@ from railweave_switch.host import Hash, SwitchHost
 
 _PORTS = "PORT_TABLE:"
 _PORT_FIELDS = ("oper_status", "flap_count", "last_down_time")
-_INFO_FIELDS = ("type", "manufacturer", "model", "serial", "cable_length")
+_INFO_FIELDS = ("type", "manufacturer", "model", "serial", "cable_length", "specification_compliance")
 _READINGS = re.compile(r"temperature|voltage|(rx|tx)\d+power|tx\d+bias")
 _THRESHOLDS = re.compile(r"(temp|vcc|rxpower|txpower|txbias)(high|low)(alarm|warning)")
 

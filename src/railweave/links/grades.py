@@ -46,7 +46,7 @@ class EndReading(NamedTuple):
     flaps: int = 0
     # The link is down although both ends should be up.
     down: bool = False
-    # What the module at this end is short of.
+    # What the module at this end is short of, and how it differs from the planned one.
     optics: Sequence[Reason] = ()
 
 

@@ -4,9 +4,11 @@ from calendar import timegm
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import strptime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from railweave.acceptance.counters import integers_of
+from railweave.cabling.modules import Modules
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
 from railweave.failures.cost import Cost
@@ -15,7 +17,9 @@ from railweave.links.grades import EndReading, Grade, Reason, grade_of, reasons_
 from railweave.links.harm import costs_of_cables, links_of_cables
 from railweave.links.history import HistoryLine, Memory, Offender, PortMemory, flaps_within
 from railweave.links.limits import LimitsOf, LinkLimits
-from railweave.links.optics import Module, module_of, optics_reasons
+from railweave.links.optics import Module, breaches_of, module_of, optics_reasons
+from railweave.links.parts import part_reasons
+from railweave.links.suspects import SuspectEnd, suspect_of
 from railweave.links.trend import Sample
 
 # A link below this share of its watch level has no trend worth remembering.
@@ -59,6 +63,8 @@ class GradedCable:
     uncorrectable: int
     # Serial numbers of its modules, those that report one.
     serials: tuple[str, ...]
+    # The part to look at first; empty if nothing points to one.
+    suspect: str = ""
 
     def line(self, day: str) -> HistoryLine:
         """Return the line of the history for ``day``."""
@@ -94,14 +100,25 @@ class LinksReport:
         return all(cable.grade <= Grade.B for cable in self.cables)
 
 
+class _PortReading(NamedTuple):
+    """An end as it grades the link, and as it points to the part at fault."""
+
+    end: EndReading
+    suspect: SuspectEnd
+
+
 class LinkGrader:
     """Grades the cables of a fabric; ``memory`` is brought up to date with what is read."""
 
-    def __init__(self, fabric: Fabric, cable_names: Sequence[str], memory: Memory) -> None:
+    def __init__(
+        self, fabric: Fabric, cable_names: Sequence[str], memory: Memory, modules: Modules = MappingProxyType({})
+    ) -> None:
+        """``modules`` are those of the bill of materials; without them modules are not compared with it."""
         self._fabric = fabric
         self._policy = fabric.policies.links
         self._limits = LimitsOf(fabric)
         self._memory = memory
+        self._modules = modules
         self.cables = links_of_cables(fabric, cable_names)
         self._parts_of_cage: dict[tuple[str, int], int] = {}
         for switch in fabric.switches:
@@ -132,9 +149,12 @@ class LinkGrader:
         rates = []
         uncorrectable = 0
         serials: dict[str, None] = {}
+        suspects: list[SuspectEnd] = []
         for link in links:
             limits = self._limits.of(link)
-            ends = list(self._ends(link, limits, readings, serials))
+            ports = list(self._ends(link, limits, readings, serials))
+            suspects += [port.suspect for port in ports]
+            ends = [port.end for port in ports]
             reasons.update(dict.fromkeys(reasons_of(ends, limits, self._policy)))
             for end in ends:
                 uncorrectable += end.errors.uncorrectable
@@ -142,16 +162,18 @@ class LinkGrader:
                     rates.append(end.errors.bit_error_rate)
         ordered = sorted(reasons, key=lambda reason: reason.grade, reverse=True)
         first = links[0]
+        grade = grade_of(ordered)
         return GradedCable(
             cable=name,
             a=self._end(first.lower, first.lower_port),
             b=self._end(first.upper, first.upper_port),
-            grade=grade_of(ordered),
+            grade=grade,
             reasons=tuple(ordered),
             cost=cost,
             bit_error_rate=max(rates, default=None),
             uncorrectable=uncorrectable,
             serials=tuple(serials),
+            suspect=suspect_of(grade, suspects),
         )
 
     def _end(self, device: str, index: int) -> GradedEnd:
@@ -159,20 +181,21 @@ class LinkGrader:
 
     def _ends(
         self, link: Link, limits: LinkLimits, readings: Mapping[str, SwitchLinks], serials: dict[str, None]
-    ) -> Iterator[EndReading]:
+    ) -> Iterator[_PortReading]:
         """Yield the ends of a link at switches: what a node counts is not read."""
         for device, index in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
             if device not in self._fabric.switch_of:
                 continue
             name = ":".join(self._end(device, index))
             if device not in readings:
-                yield EndReading(name, LinkErrors("its switch could not be read"))
+                unread = EndReading(name, LinkErrors("its switch could not be read"))
+                yield _PortReading(unread, SuspectEnd(name, (), errors=False, copper=None))
                 continue
             yield self._end_reading(name, device, index, limits, readings[device], serials)
 
     def _end_reading(
         self, name: str, device: str, index: int, limits: LinkLimits, reading: SwitchLinks, serials: dict[str, None]
-    ) -> EndReading:
+    ) -> _PortReading:
         port = self._fabric.switch_of[device].panel.ports[index]
         errors = port_errors(
             integers_of(reading.before.get("ports", {}).get(port.name)),
@@ -184,17 +207,24 @@ class LinkGrader:
         at = float(reading.after.get("at", 0))
         memory = self._memory.setdefault(name, PortMemory())
         samples = _remembered(memory, errors, at, limits)
+        poor = bool(errors.uncorrectable) or (errors.bit_error_rate or 0.0) >= limits.watch
         state = reading.ports.get(port.name)
         if not isinstance(state, Mapping):
-            return EndReading(name, errors, samples)
+            unknown = SuspectEnd(name, (), errors=poor, copper=None)
+            return _PortReading(EndReading(name, errors, samples), unknown)
         module, lanes = self._module(device, index, reading.ports)
         if module.serial:
             serials[module.serial] = None
-        optics: Sequence[Reason] = ()
+        optics: list[Reason] = []
         if self._policy.optics:
             optics = optics_reasons(name, module, lanes)
+        planned = self._modules.get((device, index))
+        if planned is not None:
+            optics += part_reasons(name, module, planned)
         flaps = _flaps(memory, state, at, self._policy.flap_hours)
-        return EndReading(name, errors, samples, flaps, state.get("oper_status") == "down", optics)
+        end = EndReading(name, errors, samples, flaps, state.get("oper_status") == "down", optics)
+        suspect = SuspectEnd(name, breaches_of(module, lanes), errors=poor, copper=module.is_copper)
+        return _PortReading(end, suspect)
 
     def _module(self, device: str, index: int, ports: Mapping[str, Any]) -> tuple[Module, range | None]:
         """Return the module of a port, and the lanes that the port has of it; None if it has all."""
@@ -209,7 +239,7 @@ class LinkGrader:
         if not isinstance(state, Mapping):
             return _NO_MODULE, None
         module = module_of(state)
-        lanes = sum(field.startswith("rx") and field.endswith("power") for field in module.readings)
+        lanes = module.lanes
         if parts == 1 or lanes % parts:
             return module, None
         first = (max(port.subport, 1) - 1) * (lanes // parts) + 1

@@ -24,6 +24,21 @@ _ALARM = "alarm"
 _WARNING = "warning"
 
 
+class OpticsBreach(NamedTuple):
+    """A reading beyond a threshold of its module."""
+
+    # ``rxpower``, ``txpower``, ``txbias``, ``temp`` or ``vcc``.
+    name: str
+    # From 1; 0 of the whole module.
+    lane: int
+    value: float
+    # ``alarm`` or ``warning``.
+    level: str
+    # ``low`` or ``high``.
+    side: str
+    limit: float
+
+
 class Module(NamedTuple):
     """A module as its switch reports it: ``link_state`` of the switch's driver."""
 
@@ -38,6 +53,29 @@ class Module(NamedTuple):
         if serial in ("N/A", "0"):
             return ""
         return serial
+
+    @property
+    def is_copper(self) -> bool | None:
+        """Tell whether this is the end of a copper cable; None if the module does not report its medium."""
+        compliance = self.info.get("specification_compliance", "")
+        if not compliance or compliance == "N/A":
+            return None
+        return "copper" in compliance.lower() or "-CR" in compliance
+
+    @property
+    def length_m(self) -> float:
+        """Return the length of its cable in meters; 0 if the module reports none."""
+        length = _number(self.info.get("cable_length", ""))
+        return length or 0.0
+
+    @property
+    def lanes(self) -> int:
+        """Return the lanes that the module has: of others it reports ``N/A``."""
+        count = 0
+        for field, value in self.readings.items():
+            if field.startswith("rx") and field.endswith("power") and value.strip() != "N/A":
+                count += 1
+        return count
 
 
 def module_of(row: Mapping[str, object]) -> Module:
@@ -58,19 +96,25 @@ def optics_reasons(end: str, module: Module, lanes: range | None = None) -> list
     An alarm is grade C, a warning grade B: light that FEC still corrects is no reason to drain.
     """
     reasons = []
+    for breach in breaches_of(module, lanes):
+        grade = Grade.B
+        if breach.level == _ALARM:
+            grade = Grade.C
+        text = _SENTENCE[breach.name].format(value=breach.value, lane=breach.lane)
+        reasons.append(Reason(grade, f"module of {end} {text}, its {breach.side} {breach.level} is {breach.limit:g}"))
+    return reasons
+
+
+def breaches_of(module: Module, lanes: range | None = None) -> list[OpticsBreach]:
+    """Return the readings of a module beyond its own thresholds; of ``lanes`` alone if other ports use the others."""
+    breaches = []
     for name, lane, value in _values(module.readings):
         if lanes is not None and lane and lane not in lanes:
             continue
-        breach = _breach(name, value, module.thresholds)
-        if breach is None:
-            continue
-        level, side, limit = breach
-        grade = Grade.B
-        if level == _ALARM:
-            grade = Grade.C
-        text = _SENTENCE[name].format(value=value, lane=lane)
-        reasons.append(Reason(grade, f"module of {end} {text}, its {side} {level} is {limit:g}"))
-    return reasons
+        breach = _breach(name, lane, value, module.thresholds)
+        if breach is not None:
+            breaches.append(breach)
+    return breaches
 
 
 def _values(readings: Mapping[str, str]) -> Iterator[tuple[str, int, float]]:
@@ -85,8 +129,8 @@ def _values(readings: Mapping[str, str]) -> Iterator[tuple[str, int, float]]:
             yield name, int(parts["lane"] or 0), value
 
 
-def _breach(name: str, value: float, thresholds: Mapping[str, str]) -> tuple[str, str, float] | None:
-    """Return the level, side and value of the threshold that a value is beyond; None within all of them."""
+def _breach(name: str, lane: int, value: float, thresholds: Mapping[str, str]) -> OpticsBreach | None:
+    """Return the worst threshold that a value is beyond; None within all of them."""
     for level in (_ALARM, _WARNING):
         low = _number(thresholds.get(f"{name}low{level}", ""))
         high = _number(thresholds.get(f"{name}high{level}", ""))
@@ -94,9 +138,9 @@ def _breach(name: str, value: float, thresholds: Mapping[str, str]) -> tuple[str
         if low is None or high is None or high <= low:
             continue
         if value < low:
-            return level, "low", low
+            return OpticsBreach(name, lane, value, level, "low", low)
         if value > high:
-            return level, "high", high
+            return OpticsBreach(name, lane, value, level, "high", high)
     return None
 
 

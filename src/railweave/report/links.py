@@ -41,6 +41,7 @@ def _cable_json(cable: GradedCable) -> dict[str, Any]:
         "bit_error_rate": cable.bit_error_rate,
         "uncorrectable": cable.uncorrectable,
         "serials": list(cable.serials),
+        "suspect": cable.suspect,
     }
 
 
@@ -81,9 +82,11 @@ def _offender_line(offender: Offender) -> str:
 
 
 def _rows(cable: GradedCable) -> Iterator[tuple[Text, str, str]]:
-    """Yield a row for each reason; grade and cable are in the first."""
+    """Yield a row for each reason, grade and cable in the first, and one for the suspect part."""
     for place, reason in enumerate(cable.reasons):
         if place:
             yield Text(""), "", reason.text
         else:
             yield Text(cable.grade.value, style=_STYLES[cable.grade]), cable.cable, reason.text
+    if cable.suspect:
+        yield Text(""), "", f"look at: {cable.suspect}"

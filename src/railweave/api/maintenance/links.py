@@ -14,6 +14,7 @@ from railweave.api.maintenance.drain import DrainRequest, drain
 from railweave.api.project import STATE, Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.cabling.cable_names import cable_names
+from railweave.cabling.modules import planned_modules
 from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError, UsageError
 from railweave.fabric.model import Fabric
@@ -57,7 +58,8 @@ def _graded(
     fabric = live.designed.fabric
     folder = _FOLDER / fabric.name
     memory = _memory(folder / f"{target}.json")
-    grader = LinkGrader(fabric, cable_names(fabric, load_catalog()), memory)
+    catalog = load_catalog()
+    grader = LinkGrader(fabric, cable_names(fabric, catalog), memory, planned_modules(fabric, catalog))
     grader.forget(repaired)
     with live.progress():
         readings, unread, without_optics = _read_twice(live, seconds, sleep)

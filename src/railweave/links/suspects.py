@@ -1,0 +1,59 @@
+"""Which part of a poor cable to look at first, by what the modules of its ends report beside the errors."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from railweave.links.grades import Grade
+from railweave.links.optics import OpticsBreach
+
+_BOTH = 2
+
+
+class SuspectEnd(NamedTuple):
+    """One end of a cable that is poor."""
+
+    # The port in words: ``pod1-leaf1:Ethernet0``.
+    name: str
+    breaches: Sequence[OpticsBreach]
+    # The port counts errors that grade the cable.
+    errors: bool
+    # The module is the end of a copper cable; None if it does not say so.
+    copper: bool | None
+
+
+def suspect_of(grade: Grade, ends: Sequence[SuspectEnd]) -> str:
+    """Return the part that is most likely at fault, with the place to look; empty if nothing points to one.
+
+    The cause comes before its effects: heat before errors, a fading laser before the light that its partner misses.
+    """
+    if grade is Grade.A:
+        return ""
+    return _by_optics(ends) or _by_errors(ends)
+
+
+def _by_optics(ends: Sequence[SuspectEnd]) -> str:
+    hot = [end.name for end in ends if _has(end, "temp", "high")]
+    if hot:
+        return f"cooling at {' and '.join(hot)}"
+    for end in ends:
+        if _has(end, "txbias", "high") or _has(end, "txpower", "low"):
+            return f"laser of the module of {end.name}"
+    for end in ends:
+        if _has(end, "rxpower", "low"):
+            return f"fiber or connector towards {end.name}"
+    return ""
+
+
+def _by_errors(ends: Sequence[SuspectEnd]) -> str:
+    if any(end.copper for end in ends):
+        return "copper cable"
+    counting = [end for end in ends if end.errors]
+    # A node's end is not read: without a second end nothing is known of the far module.
+    if len(counting) != 1 or len(ends) != _BOTH:
+        return ""
+    (other,) = (end for end in ends if end is not counting[0])
+    return f"fiber towards {counting[0].name}, or the module of {other.name}"
+
+
+def _has(end: SuspectEnd, name: str, side: str) -> bool:
+    return any(breach.name == name and breach.side == side for breach in end.breaches)
