@@ -51,8 +51,13 @@ class Watched:
         return self.lost - self.drained
 
 
-def watch(rate: Rate, minutes: int, chance: random.Random, noise: float, correlation: float = 0.0) -> Watched:
-    """Poll a link each minute until it loses a codeword; ``noise`` is in decades (one standard deviation)."""
+def watch(
+    rate: Rate, minutes: int, chance: random.Random, noise: float, correlation: float = 0.0, *, judged_every: int = 1
+) -> Watched:
+    """Poll a link each minute until it loses a codeword; ``noise`` is in decades (one standard deviation).
+
+    ``judged_every`` so many minutes it is graded: more than 1 is as if the command ran less often, and saves time.
+    """
     watched = Watched()
     samples: list[Sample] = []
     wander = 0.0
@@ -64,7 +69,7 @@ def watch(rate: Rate, minutes: int, chance: random.Random, noise: float, correla
         samples.append(Sample(minute * MINUTE_S, errors / (GBPS * 1e9 * MINUTE_S)))
         if minute % _THINNED_EVERY == 0:
             samples = kept(samples)
-        if watched.drained is None:
+        if watched.drained is None and minute % judged_every == 0:
             reason = rate_reason(samples, LIMITS, LinkPolicy())
             if reason is not None and reason.grade is Grade.D:
                 watched.drained = minute
@@ -78,6 +83,41 @@ def watch(rate: Rate, minutes: int, chance: random.Random, noise: float, correla
 def drift(start: float, hours_per_decade: float) -> Rate:
     """Return a rate that rises one decade in so many hours."""
     return lambda minute: start * 10 ** (minute / 60 / hours_per_decade)
+
+
+def accelerating(start: float, hours_per_decade: float) -> Rate:
+    """Return a rate whose rise begins slowly: in the end it is one decade in so many hours."""
+
+    def at(minute: float) -> float:
+        hours = minute / 60
+        # The logarithm is a parabola that reaches the slope after a decade.
+        return float(start * 10 ** (hours**2 / (4 * hours_per_decade**2)))
+
+    return at
+
+
+def stepped(start: float, hours_per_decade: float) -> Rate:
+    """Return a rate that rises in steps of a tenth of a decade."""
+    return lambda minute: start * 10 ** (int(10 * minute / 60 / hours_per_decade) / 10)
+
+
+def sawtooth(start: float, hours_per_decade: float) -> Rate:
+    """Return a rate that rises, and falls by a fifth of a decade every 4 hours."""
+
+    def at(minute: float) -> float:
+        tooth = minute / 240 % 1
+        return float(start * 10 ** (minute / 60 / hours_per_decade + 0.2 * tooth))
+
+    return at
+
+
+def swinging(start: float, hours_per_decade: float) -> Rate:
+    """Return a rate that rises and follows the temperature of the day by a seventh of a decade."""
+    return lambda minute: start * 10 ** (minute / 60 / hours_per_decade + 0.15 * sin(tau * minute / DAY_MINUTES))
+
+
+FORMS = (drift, accelerating, stepped, sawtooth, swinging)
+"""Forms of a drift, by the rate at the start and the hours for a decade."""
 
 
 def daily(mean: float, decades: float) -> Rate:

@@ -1,15 +1,17 @@
 """Drifts are found an hour before the first lost codeword, and stable links are never drained."""
 
 import random
+from collections.abc import Callable
 from math import log10
 
 import pytest
-from link_drift import LIMITS, daily, drift, watch
+from link_drift import DAY_MINUTES, FORMS, LIMITS, Rate, daily, drift, watch
 
 from railweave.fabric.link_policy import LinkPolicy
 from railweave.links.grades import Grade, rate_reason
 from railweave.links.trend import Sample, hours_until
 
+DAY_H = 24
 # (seed, hours for a decade, noise in decades, its correlation from minute to minute)
 DRIFTS = [(1, 6.0, 0.01, 0.0), (2, 6.0, 0.05, 0.97)]
 
@@ -25,15 +27,34 @@ def test_a_drift_is_found_an_hour_before_the_first_lost_codeword(
 
 
 @pytest.mark.slow
-def test_95_percent_of_drifts_are_found_in_time() -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_95_percent_of_drifts_are_found_in_time(form: Callable[[float, float], Rate]) -> None:
     leads = []
-    for seed in range(100, 140):
+    for seed in range(100, 120):
         chance = random.Random(seed)
         hours = 10 ** chance.uniform(log10(6), log10(168))
-        watched = watch(drift(5e-5, hours), int(hours * 90), chance, 0.05)
+        noise = chance.choice([0.01, 0.05, 0.1])
+        # A slow drift leaves time enough to grade each fifth poll.
+        judged_every = 5 if hours > DAY_H else 1
+        rate = form(5e-5, hours)
+        watched = watch(rate, int(hours * 240), chance, noise, chance.choice([0, 0.9]), judged_every=judged_every)
         assert watched.lost is not None
         leads.append(watched.lead)
     assert sum(lead >= 60 for lead in leads) >= 0.95 * len(leads)
+
+
+@pytest.mark.slow
+def test_links_that_are_poor_for_good_are_never_drained() -> None:
+    """Healthy links are graded A whatever the trend: of 10,000 days, those of poor links alone could drain falsely."""
+    drained = []
+    for seed in range(100):
+        chance = random.Random(seed)
+        rate = daily(10 ** chance.uniform(log10(3e-6), log10(6e-5)), chance.choice([0, 0.05, 0.1, 0.15]))
+        noise = chance.choice([0.01, 0.03, 0.05])
+        watched = watch(rate, DAY_MINUTES, chance, noise, chance.choice([0, 0.9, 0.99]), judged_every=10)
+        if watched.drained is not None:
+            drained.append(seed)
+    assert drained == []
 
 
 # A healthy link, one with temperature and wander, and a link that is poor for good.

@@ -56,10 +56,14 @@ def added_rates(net: Fabric, end: End, nic: int, lanes: int, at: float) -> list[
     laser = far_fault(net, FaultKind.DYING_LASER, end)
     if laser is not None:
         rates[laser.lane % lanes] += laser_ber(laser, at)
-    for fault in (of_cable(net, FaultKind.BAD_COPPER, end, nic), hot_cage(net, end)):
-        if fault is not None:
-            rates = [rate + fault.ber for rate in rates]
-    return rates
+    everywhere = 0.0
+    copper = of_cable(net, FaultKind.BAD_COPPER, end, nic)
+    if copper is not None:
+        everywhere += copper.ber
+    heat = hot_cage(net, end)
+    if heat is not None:
+        everywhere += heat.ber
+    return [rate + everywhere for rate in rates]
 
 
 def laser_ber(fault: Fault, at: float) -> float:
