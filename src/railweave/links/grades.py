@@ -8,7 +8,7 @@ from railweave.fabric.link_policy import LinkPolicy
 from railweave.links.errors import LinkErrors
 from railweave.links.fec import LOSS_LIMIT, NO_FEC
 from railweave.links.limits import LinkLimits
-from railweave.links.trend import Sample, hours_until, level
+from railweave.links.trend import Sample, hours_until, level, sustained_level
 from railweave.wording import counted
 
 _HOUR_S = 3600
@@ -126,7 +126,7 @@ def rate_reason(samples: Sequence[Sample], limits: LinkLimits, policy: LinkPolic
         return None
     rate = level(samples)
     text = f"has a bit error rate of {rate:.1e} before correction"
-    if rate >= limits.drain:
+    if min(rate, sustained_level(samples)) >= limits.drain:
         return Reason(Grade.D, f"{text}, the limit of the job is {limits.drain:.1e}")
     if rate < limits.watch:
         return None

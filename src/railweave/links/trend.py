@@ -19,6 +19,9 @@ KEPT_H = 13.0
 _BUCKETS = 12
 _LEVEL_SAMPLES = 5
 _LEVEL_S = 900.0
+# A link that wanders around its limit is drained only if it is above for as long as a wander takes.
+_SUSTAINED_SAMPLES = 25
+_SUSTAINED_S = 1800.0
 # Older samples are averaged over slots of this length, so that a file of a day stays small.
 _SLOT_S = 600.0
 
@@ -32,9 +35,17 @@ class Sample(NamedTuple):
 
 def level(samples: Sequence[Sample]) -> float:
     """Return the present bit error rate: the median of the last samples, so that a single peak grades nothing."""
+    return _median_of_last(samples, _LEVEL_SAMPLES, _LEVEL_S)
+
+
+def sustained_level(samples: Sequence[Sample]) -> float:
+    """Return the bit error rate of the last half hour, so that a link above its limit for minutes is not drained."""
+    return _median_of_last(samples, _SUSTAINED_SAMPLES, _SUSTAINED_S)
+
+
+def _median_of_last(samples: Sequence[Sample], count: int, seconds: float) -> float:
     last = samples[-1].at
-    recent = [sample.bit_error_rate for sample in samples[-_LEVEL_SAMPLES:] if sample.at > last - _LEVEL_S]
-    return median(recent)
+    return median(sample.bit_error_rate for sample in samples[-count:] if sample.at > last - seconds)
 
 
 def hours_until(samples: Sequence[Sample], bit_error_rate: float) -> float | None:

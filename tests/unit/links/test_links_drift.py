@@ -75,6 +75,15 @@ def test_a_steady_rise_predicts_when_it_reaches_a_rate() -> None:
     assert abs(hours - 8.0) < 0.2
 
 
+def test_a_rate_above_the_limit_for_minutes_is_repaired_and_for_half_an_hour_drained() -> None:
+    samples = [Sample(minute * 60.0, 5e-5) for minute in range(30)]
+    samples += [Sample(minute * 60.0, 1.5e-4) for minute in range(30, 60)]
+    for polls, grade in ((30, Grade.C), (36, Grade.C), (60, Grade.D)):
+        reason = rate_reason(samples[:polls], LIMITS, LinkPolicy())
+        assert reason is not None
+        assert reason.grade is grade
+
+
 def test_a_single_peak_grades_nothing() -> None:
     samples = [Sample(minute * 60.0, 1e-9) for minute in range(5)]
     peaked = [*samples[:4], Sample(240.0, 1e-3)]

@@ -18,7 +18,7 @@ from sonic_sim.network import End
 _WORST_BER = 0.1
 # The bit error rate of a laser without wear (constants.healthy_ber).
 _NEW_BER = 2e-9
-# A module and the one below it share a stacked cage (QSFP-DD and OSFP hardware specifications): 1 and 2, 3 and 4.
+# A module and the one below it share a stacked cage (QSFP-DD and OSFP hardware specifications).
 _STACK = 2
 # The neighbor of a hot module is a little cooler.
 _NEIGHBOR_COOLER_C = 3.0
@@ -127,5 +127,11 @@ def cages(device: Device, ports: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _stack(device: Device, port: str) -> int | None:
+    """Return the number of the stacked cage of a port; None if its row does not state its cage."""
     cage = cage_of(device, port)
-    return (int(cage) - 1) // _STACK if cage.isdecimal() else None
+    if not cage.isdecimal():
+        return None
+    # Some panels count from 0.
+    indexes = [row.get("index", "") for row in device.db.table("PORT").values()]
+    first = min(int(index) for index in indexes if index.isdecimal())
+    return (int(cage) - first) // _STACK
