@@ -44,6 +44,11 @@ RELEASES = tuple(FOLDERS)
 INTENTS = sorted((*REFERENCE_INTENTS, *(ROOT / "src/railweave/starter/minimal/intent").glob("*.yml")))
 NIGHTLY = pytest.mark.nightly
 LOSSY_RDMA = ROOT / "tests" / "golden" / "sonic_config" / "intents" / "lossy-planes.yml"
+# Every key, with the shortest and the longest interval and both words.
+COUNTERS = """telemetry:
+  counters: {port: 100, queue: enable, watermark: 60000, pg_drop: 30000, port_buffer_drop: 300000, phy: disable,
+             pfcwd: enable, wred_queue: 100, wred_port: 30000, switch: 1000}
+"""
 TENANTS = """sonic: {acl_rules: 512}
 tenants:
   - {name: research, nodes: [gpu1, gpu3], reaches: [store]}
@@ -117,6 +122,20 @@ def test_lossy_rdma_is_valid_on_its_release(release: str) -> None:
     assert not has_errors(check_config(fabric))
     spine_rows = configure(fabric, fabric.switch_of["mix-spine1"], find_templates()).config_db()
     assert ("SWITCH_TRIMMING" in spine_rows) == (release >= "202505")
+    faults = check_yang(fabric, [models_of(release)], find_templates())
+    assert not faults, [fault.message for fault in faults]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_all_groups_of_counters_are_valid_on_their_release(release: str) -> None:
+    text = LOSSY_RDMA.read_text(encoding="utf-8") + f"sonic: {{release: '{release}'}}\n{COUNTERS}"
+    fabric = design(load_intent_text(text, "counters.yml"), load_catalog()).fabric
+    assert fabric is not None
+    assert not has_errors(check_config(fabric))
+    groups = configure(fabric, fabric.switch_of["mix-spine1"], find_templates()).config_db()["FLEX_COUNTER_TABLE"]
+    assert ("WRED_ECN_QUEUE" in groups) == (release >= "202505")
+    assert ("SWITCH" in groups) == (release >= "202511")
+    assert groups["PORT"] == {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "100"}
     faults = check_yang(fabric, [models_of(release)], find_templates())
     assert not faults, [fault.message for fault in faults]
 

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from railweave.fabric.counter_groups import CounterPolicy
+
 
 class TelemetryPolicy(NamedTuple):
     """The keys of ``telemetry:``; each is described in docs/reference/intent.md."""
@@ -18,3 +20,5 @@ class TelemetryPolicy(NamedTuple):
     webhook: str | None = None
     # Begins the links to the runbook pages.
     runbooks: str = "docs/runbooks"
+    # What switches count; None without `telemetry:` in the intent, which leaves the switches' rows alone.
+    counters: CounterPolicy | None = None

@@ -356,7 +356,7 @@ class IntentKeys(Keys):
             edge_guard=self.edge_guard,
             floors=self.failures.floors(),
             acceptance=self.acceptance.policy(),
-            telemetry=self.telemetry.policy(),
+            telemetry=self.telemetry.policy(counts="telemetry" in self.model_fields_set),
             links=self.links.policy(),
             load_balancing=self.load_balancing,
             tenants=tuple(tenant.policy() for tenant in self.tenants),

@@ -1,10 +1,12 @@
-"""The ``telemetry:`` of the intent: where monitoring runs, and how often it reads."""
+"""The ``telemetry:`` of the intent: where monitoring runs, how often it reads, and what switches count."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
+from railweave.fabric.counter_groups import GROUP_OF, CounterGroup, CounterPolicy, CounterSetting, CounterState
 from railweave.fabric.telemetry import TelemetryPolicy
-from railweave.intent.keys import Keys, default, unset
-from railweave.intent.kinds import Text, Whole
+from railweave.intent.keys import Keys, default, section, unset
+from railweave.intent.kinds import Kind, Text, Whole, refuse, shown
 
 _ADDRESS = r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}"
 Address = Annotated[str, Text(what="an address with a port", pattern=_ADDRESS, example="monitor1:9105")]
@@ -12,6 +14,86 @@ Url = Annotated[str | None, Text(what="a URL", pattern=r"https?://[^\s\"\\]+", e
 Place = Annotated[str, Text(what="a folder or URL", pattern=r"[^\s\"\\{}]+", example="https://docs.example/runbooks")]
 
 _DEFAULTS = TelemetryPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class Polling(Kind):
+    """``enable``, ``disable``, ``keep``, or the milliseconds between two polls of a group of counters."""
+
+    group: str = ""
+
+    @property
+    def _group(self) -> CounterGroup:
+        return GROUP_OF[self.group]
+
+    def read(self, value: object) -> CounterSetting:
+        """Return the setting."""
+        if value in [state.value for state in CounterState]:
+            return CounterSetting(CounterState(value))
+        group = self._group
+        if isinstance(value, bool) or not isinstance(value, int) or not group.poll_ms:
+            refuse("RW014", f"{shown(value)} is not a valid polling", self._fix(value))
+        if not group.least_ms <= value <= group.most_ms:
+            fix = f"{self._fix(value)}, as `{group.command} interval` takes them"
+            refuse("RW013", f"{shown(value)} is out of range", fix)
+        return CounterSetting(CounterState.ENABLE, value)
+
+    def _fix(self, value: object) -> str:
+        if value is True or value == "on":
+            return "write `enable`"
+        if value is False or value == "off":
+            return "write `disable`"
+        group = self._group
+        if not group.poll_ms:
+            return "write `enable`, `disable` or `keep`"
+        return f"write `enable`, `disable`, `keep`, or milliseconds from {group.least_ms} to {group.most_ms}"
+
+    def form(self) -> dict[str, Any]:
+        """Return the words, and the bounds of the interval."""
+        words: dict[str, Any] = {"enum": [state.value for state in CounterState]}
+        group = self._group
+        if not group.poll_ms:
+            return words
+        return {"anyOf": [words, {"type": "integer", "minimum": group.least_ms, "maximum": group.most_ms}]}
+
+
+class CounterKeys(Keys):
+    """What each switch counts: `enable`, `disable`, milliseconds between two polls, or `keep` for its own row."""
+
+    port: Annotated[CounterSetting, Polling(group="port")] = default(
+        "keep", "packets, errors, PFC frames and FEC of ports; SONiC polls them every 1000 ms"
+    )
+    queue: Annotated[CounterSetting, Polling(group="queue")] = default(
+        "keep", "packets and drops of queues; SONiC polls them every 10000 ms"
+    )
+    watermark: Annotated[CounterSetting, Polling(group="watermark")] = default(
+        "keep", "watermarks of queues, priority groups and buffer pools; SONiC polls them every 60000 ms"
+    )
+    pg_drop: Annotated[CounterSetting, Polling(group="pg_drop")] = default(
+        "keep", "drops of priority groups; SONiC polls them every 10000 ms"
+    )
+    port_buffer_drop: Annotated[CounterSetting, Polling(group="port_buffer_drop")] = default(
+        "keep", "drops of port buffers, expensive to read; SONiC polls them every 60000 ms"
+    )
+    phy: Annotated[CounterSetting, Polling(group="phy")] = default(
+        "keep", "signal and lock of lanes, from SONiC 202505 on, which polls them every 10000 ms"
+    )
+    pfcwd: Annotated[CounterSetting, Polling(group="pfcwd")] = default(
+        "keep", "storms and pause time of queues that the PFC watchdog watches; SONiC polls them"
+    )
+    wred_queue: Annotated[CounterSetting, Polling(group="wred_queue")] = default(
+        "enable", "ECN marks and WRED drops of queues, from SONiC 202505 on; `enable` is every 10000 ms"
+    )
+    wred_port: Annotated[CounterSetting, Polling(group="wred_port")] = default(
+        "enable", "WRED drops of ports, from SONiC 202505 on; `enable` is every 1000 ms"
+    )
+    switch: Annotated[CounterSetting, Polling(group="switch")] = default(
+        "enable", "trimmed packets of a switch that trims, from SONiC 202511 on; `enable` is every 60000 ms"
+    )
+
+    def policy(self) -> CounterPolicy:
+        """Return the keys as a frozen value."""
+        return CounterPolicy(**dict(self))
 
 
 class TelemetryKeys(Keys):
@@ -29,6 +111,12 @@ class TelemetryKeys(Keys):
     webhook: Url = unset("URL that Alertmanager posts alerts to; left out, its own page shows them")
     runbooks: Place = default(_DEFAULTS.runbooks, "begins the links of alerts to their runbook pages")
 
-    def policy(self) -> TelemetryPolicy:
-        """Return the keys as a frozen value."""
-        return TelemetryPolicy(**dict(self))
+    counters: CounterKeys = section(
+        CounterKeys, "what switches count, as soon as the intent has `telemetry`; without it they keep their own rows"
+    )
+
+    def policy(self, *, counts: bool) -> TelemetryPolicy:
+        """Return the keys as a frozen value; ``counts`` tells whether the intent states `telemetry` at all."""
+        keys = dict(self)
+        counters = self.counters.policy() if counts else None
+        return TelemetryPolicy(**{**keys, "counters": counters})

@@ -99,15 +99,17 @@ EDGE_TABLES = frozenset({"ACL_RULE", "ACL_TABLE", "ACL_TABLE_TYPE"})
 SYSTEM_DEFAULTS = "SYSTEM_DEFAULTS"
 """On-off settings of SONiC, of which BFD needs one; it stays where the intent no longer has BFD, as others may use
 it."""
-RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | {CABLE_LENGTH, SYSTEM_DEFAULTS} | EDGE_TABLES
+FLEX_COUNTERS = "FLEX_COUNTER_TABLE"
+"""Which counters SONiC polls; a row stays where the intent no longer asks for it, as others may use it."""
+RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | {CABLE_LENGTH, FLEX_COUNTERS, SYSTEM_DEFAULTS} | EDGE_TABLES
 """The tables for which railweave renders rows."""
 
 FEATURE = "FEATURE"
 FEATURES_NEEDED = frozenset({"bgp", "database", "swss", "syncd"})
 """Features without which a switch forwards nothing."""
 
-FIELDWISE_OVERRIDES = frozenset({CABLE_LENGTH})
-"""Tables whose one row belongs to many: whoever states a field of it owns that field."""
+FIELDWISE_OVERRIDES = frozenset({CABLE_LENGTH, FLEX_COUNTERS})
+"""Tables whose rows belong to many: whoever states a field of one owns that field."""
 
 FOUND_ON_HARDWARE = frozenset({("DEVICE_METADATA", "mac"), ("DEVICE_METADATA", "platform")})
 """Tables with fields that SONiC finds on the hardware and no intent states."""

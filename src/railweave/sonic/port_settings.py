@@ -8,14 +8,11 @@ from typing import NamedTuple
 
 from railweave.fabric.buffers import BufferPool
 from railweave.fabric.policy import BufferModel
-from railweave.sonic.ownership import RENDERED_TABLES
+from railweave.sonic.ownership import FLEX_COUNTERS, RENDERED_TABLES
 from railweave.sonic.resolved import BufferUse, ResolvedTables, Scheduler, Wred, text
 from railweave.sonic.rows import ConfigDb, Fields, Value, number
 
-COUNTER_GROUPS = "FLEX_COUNTER_TABLE"
-_READ_BESIDE = frozenset(
-    {"ACL_RULE", "ACL_TABLE", COUNTER_GROUPS, "VLAN_MEMBER", "PORTCHANNEL_MEMBER", "TC_TO_DSCP_MAP"}
-)
+_READ_BESIDE = frozenset({"ACL_RULE", "ACL_TABLE", "VLAN_MEMBER", "PORTCHANNEL_MEMBER", "TC_TO_DSCP_MAP"})
 """Tables that railweave renders no rows of and that decide what a link does."""
 
 PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
@@ -150,7 +147,7 @@ def switch_port(device: str, read: ResolvedTables, port: str, lanes_intended: in
         sonic_type=_sonic_type(read),
         domains=frozenset(_domains(read.tables, port)),
         watch_times=_watch_times(read, port),
-        is_watchdog_blind=_is_off(read.row(COUNTER_GROUPS, "PFCWD").get("FLEX_COUNTER_STATUS")),
+        is_watchdog_blind=_is_off(read.row(FLEX_COUNTERS, "PFCWD").get("FLEX_COUNTER_STATUS")),
         drops_lossless=read.row("PFC_WD", "GLOBAL").get("BIG_RED_SWITCH") == "enable",
         is_asymmetric=row.get("pfc_asym") == "on",
         is_missing=not row and read.is_whole,

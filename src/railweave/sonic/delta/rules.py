@@ -90,7 +90,7 @@ RATES = ("cir", "cbs", "pir", "pbs")
 MEMBERSHIPS = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION")
 PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
 SERVICES = ("SYSLOG_SERVER", "NTP", "NTP_SERVER", "DNS_NAMESERVER", "BANNER_MESSAGE")
-FOLLOWED = ("AAA", "TACPLUS", "TACPLUS_SERVER", "CRM", "FLEX_COUNTER_TABLE", "STATIC_ROUTE")
+FOLLOWED = ("AAA", "TACPLUS", "TACPLUS_SERVER", "CRM", "STATIC_ROUTE")
 READ_AT_START = ("SNMP", "SNMP_COMMUNITY", "SNMP_USER", "SNMP_AGENT_ADDRESS_CONFIG")
 
 FOLLOWED_BY_HOST = ("KDUMP", "LDAP", "LDAP_SERVER", "NTP_KEY", "PASSW_HARDENING", "RADIUS", "RADIUS_SERVER",
@@ -287,6 +287,9 @@ RULES: tuple[TreatmentRule, ...] = (
     TreatmentRule(("FLEX_COUNTER_TABLE",), (ROW, "FLEX_COUNTER_STATUS", "POLL_INTERVAL"), _GOES, _NONE, _PATCH,
          "orchagent takes no removal, and a field that is removed keeps its value (SW orchagent/flexcounterorch.cpp"
          " doTask)", keeps="the counters of the group are read as before until orchagent starts anew"),
+    TreatmentRule(("FLEX_COUNTER_TABLE",), (), _ANY, _NONE, _PATCH,
+         "flexcounterorch starts and stops the polling of a group and sets its interval; nothing that forwards is"
+         " written (SW orchagent/flexcounterorch.cpp doTask)"),
     TreatmentRule(FOLLOWED, (), _ANY, _NONE, _PATCH,
          "a daemon follows the table (HS scripts/hostcfgd, BI sonic-bgpcfgd, SW orchagent)"),
     TreatmentRule(READ_AT_START, (), _ANY, _NONE, _WRITE,

@@ -32,6 +32,7 @@ from railweave.sonic.render.buffer_tables import (
     shared_rows,
 )
 from railweave.sonic.render.buffer_tables import queue_rows as buffer_queue_rows
+from railweave.sonic.render.counter_rows import counter_rows
 from railweave.sonic.render.metadata import SONIC_TYPE, shared_settings
 from railweave.sonic.render.ports import Attachment, bare_interface_row, breakout_rows, port_fields, reserved_port_row
 from railweave.sonic.render.qos_tables import (
@@ -125,7 +126,7 @@ class PanelRows(NamedTuple):
     # In panel order.
     ports: tuple[PortRows, ...]
     breakout: tuple[Row, ...]
-    # Maps, schedulers, ECN profiles, the buffer's pools, and profiles that belong to no port.
+    # Maps, schedulers, ECN profiles, the buffer's pools, profiles that belong to no port, and groups of counters.
     qos: tuple[Row, ...]
     global_map: Row
     # Empty without a lossless class.
@@ -162,6 +163,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     trimming = trimming_of(panel, policies)
     if plan:
         qos += (*shared_rows(plan, release), *trimming_rows(trimming, panel, plan))
+    qos += counter_rows(panel, policies, trims=bool(trimming.queues))
     if panel.hash_fields and release.hash_fields:
         qos.append(_hash_row(panel, tier, policies))
     rule = detection_rule(len(panel.ports), policies.watchdog)
