@@ -402,7 +402,8 @@ def test_a_watchdog_without_counters_is_found(pod: Pod) -> None:
         "PFCWD": {"FLEX_COUNTER_STATUS": "enable"},
         "QUEUE": {"FLEX_COUNTER_STATUS": "disable"},
     }
-    assert not found(pod(), pod_leaf1=leaf)
+    told = found(pod(), pod_leaf1=leaf)
+    assert [(finding.code, finding.severity) for finding in told] == [("RW145", Severity.WARNING)]
 
 
 def test_facts_keep_the_counter_groups_of_a_switch(pod: Pod) -> None:

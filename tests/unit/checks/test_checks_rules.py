@@ -112,6 +112,16 @@ ADVICE = {
         " pod1-leaf1…4)",
         "tenants",
     ),
+    "RW143": (
+        "info: SONiC 202411 does not poll WRED_ECN_PORT (telemetry.counters.wred_port), so its row is not rendered",
+        "telemetry",
+    ),
+    "RW144": (
+        "warning: a switch of 32 ports reads 383 objects a second for its counters, 4.0 times the 95 of SONiC's own"
+        " intervals, 3 at most: 256 queues every 1000 ms, 256 queues every 10000 ms, 32 ports every 1000 ms, the other"
+        " groups as SONiC has them",
+        "telemetry.counters.queue",
+    ),
     "L-4": (
         "info: leaves spread flows over 15 uplinks, an odd count: the load stays uneven",
         "topology.spine.count",
