@@ -141,6 +141,11 @@ def test_errors_of_a_port_are_a_fault_of_the_simulator(deployed_lab: Any) -> Non
     found = project.wait_until(lambda: (seen := lost())["Ethernet0"][0] != "0" and seen, 60, "errors are counted")
     assert found["Ethernet0"][1] != "0"
     assert found["Ethernet112"] == ["0", "0"]
+    failed = [check for check in project.verify(status=1)["checks"] if not check["ok"]]
+    assert [(check["device"], check["kind"], check["subject"]) for check in failed] == [(LEAF, "errors", "Ethernet0")]
+    assert failed[0]["expected"] == "links carry frames without errors"
+    project.run("sim", "fault", LEAF, "clear")
+    assert project.verify()["ok"]
 
 
 def test_an_undrain_waits_for_nothing_that_traffic_does_not_need(deployed_lab: Any) -> None:

@@ -1,12 +1,13 @@
 """Running fabrics compared with the intent: verification and drift. Nothing is changed."""
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from railweave.api.project import JOURNALS, Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.api.targets.limit import refuse_limited_phase, selected_switches
@@ -20,9 +21,20 @@ if TYPE_CHECKING:
 
 
 def verify(
-    project: Project, target: str, *, base: str = "", phase: int | None = None, wait_s: float = 0, limit: str = ""
+    project: Project,
+    target: str,
+    *,
+    base: str = "",
+    phase: int | None = None,
+    wait_s: float = 0,
+    limit: str = "",
+    counters: bool = True,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> "VerifyResult":
     """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent.
+
+    Counters are read before and after, at least two seconds apart by ``clock``: errors that grow and PFC storms fail
+    by the rules of `health`. Without ``counters`` the state alone is compared.
 
     ``base`` and ``phase`` as for `plan`, by default the last phase that all switches have. Devices are read again
     until every check passes, for ``wait_s`` seconds at most. ``limit`` names the switches to verify, as in `deploy`; by
@@ -35,13 +47,37 @@ def verify(
     rollout = None
     if not base and phase is None:
         rollout = _limited_rollout(fabric)
+    settled = _settled(fabric, rollout, names)
+    chosen = names or settled
     with fabric.progress():
-        if rollout is None:
-            return fabric.verify(wait_s=wait_s, devices=names or None)
-        settled = fabric.designed.fabric.switch_of.keys() - rollout.behind | names
-        result = fabric.verify(wait_s=wait_s, devices=names or settled, settled=settled)
+        if counters:
+            result = _with_counters(fabric, chosen, settled, wait_s, clock)
+        else:
+            result = fabric.verify(wait_s=wait_s, devices=chosen or None, settled=settled)
+    if rollout is None:
+        return result
     behind = [name for name in rollout.behind if name not in names]
     return replace(result, warnings=(*result.warnings, *_left_behind(rollout, behind)))
+
+
+def _settled(fabric: LiveFabric, rollout: Rollout | None, names: Set[str]) -> Set[str]:
+    """Return the switches of whose links something is expected, empty for all: none that a limit left behind."""
+    if rollout is None:
+        return frozenset()
+    return fabric.designed.fabric.switch_of.keys() - rollout.behind | names
+
+
+def _with_counters(
+    fabric: LiveFabric, chosen: Set[str], settled: Set[str], wait_s: float, clock: Clock
+) -> "VerifyResult":
+    """Verify the switches ``chosen``, by default all, and judge what they counted meanwhile."""
+    # Late: the rules of health take long to import.
+    from railweave.api.error_watch import ErrorWatch
+
+    watch = ErrorWatch(fabric, sorted(chosen or fabric.designed.fabric.switch_of), clock)
+    result = fabric.verify(wait_s=wait_s, devices=chosen or None, settled=settled)
+    checks, fixes = watch.checks()
+    return replace(result, checks=(*result.checks, *checks), advice=(*result.advice, *fixes))
 
 
 def _limited_rollout(fabric: LiveFabric) -> Rollout | None:

@@ -296,7 +296,8 @@ def verify(
 ) -> int:
     """Compare the state of the running fabric with the intent.
 
-    Checks LLDP, BGP, MTU, addresses and links.
+    Checks LLDP, BGP, MTU, addresses and links. Errors that grow and PFC storms fail: counters are read twice, at least
+    2 seconds apart.
     """
     from railweave.report.verification import verify_json, verify_view
 

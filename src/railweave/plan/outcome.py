@@ -85,6 +85,7 @@ class CheckKind(StrEnum):
     TENANTS = "tenants"
     PREFIXES = "prefixes"
     ERRORS = "errors"
+    STORMS = "storms"
     DISCARDS = "discards"
 
 

@@ -29,6 +29,7 @@ _MEANING = {
     CheckKind.TENANTS: "node ports that keep tenants apart",
     CheckKind.PREFIXES: "prefixes of each session, no fewer than before",
     CheckKind.ERRORS: "errors of used ports, rising no faster than before",
+    CheckKind.STORMS: "queues that no neighbor pauses without end",
     CheckKind.DISCARDS: "discards of used ports, rising no faster than before",
 }
 _MOST_SHOWN = 60

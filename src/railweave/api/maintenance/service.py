@@ -25,7 +25,7 @@ def out_of_service(project: Project, target: str) -> tuple[dict[str, str], tuple
     """
     reading = status(project, target)
     switches = {switch.device: reason for switch in reading.read if (reason := _stated(switch))}
-    checks = verify(project, target).checks
+    checks = verify(project, target, counters=False).checks
     up = _with_session(checks)
     unknown = []
     for unread in reading.unread:
