@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.tasks.counters import read_counters
+from nornir_railweave.tasks.link_state import read_link_states
 from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.health.case import HealthCase, watched_ports
 from railweave.health.judge import CounterAnswer, compare_switches, health_gaps, judge_health
 from railweave.health.model import HealthReport
+from railweave.health.reading import with_flaps
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.telemetry.thresholds import Thresholds
 
@@ -66,7 +68,15 @@ class HealthLook:
         self._read_at_s = self._clock.monotonic()
         readings = read_counters(self._live.nornir, self._reachable)
         self._last = {name: CounterAnswer(reading.counters, reading.error) for name, reading in readings.items()}
+        self._add_flaps()
         return earlier
+
+    def _add_flaps(self) -> None:
+        """Add the flaps of ports to the last counters; without them the rule of flaps is not judged."""
+        answering = [name for name, answer in self._last.items() if not answer.error]
+        for name, reading in read_link_states(self._live.nornir, answering).items():
+            if not reading.error:
+                self._last[name] = CounterAnswer(with_flaps(self._last[name].counters, reading.state))
 
     def report(self, seconds: float) -> HealthReport:
         """Read the state now and the counters once ``seconds`` have passed since the last reading."""

@@ -1,22 +1,32 @@
-"""The counters that rules need, with what turns each on (SONiC ``counterpoll``; defaults: init_cfg.json)."""
+"""The counters that rules need, with what turns each on (`fabric.counter_groups`; defaults: init_cfg.json)."""
 
 from railweave.acceptance.counter_names import CounterMeaning
+from railweave.fabric.counter_groups import GROUP_OF
 from railweave.health.model import CounterNeed
 from railweave.health.reading import FLAPS
 
-ECN_MARKS = CounterNeed(
-    "queues", CounterMeaning.MARKS, "turn them on: `counterpoll wredqueue enable`, off by default", since="202505"
-)
-QUEUE_PACKETS = CounterNeed("queues", CounterMeaning.SENT_PACKETS, "turn them on: `counterpoll queue enable`")
-QUEUE_DROPS = CounterNeed("queues", CounterMeaning.DROPS, "turn them on: `counterpoll queue enable`")
-QUEUE_WATERMARK = CounterNeed("queues", CounterMeaning.SHARED_WATERMARK, "turn them on: `counterpoll watermark enable`")
-GROUP_DROPS = CounterNeed("groups", CounterMeaning.DROPS, "turn them on: `counterpoll pg-drop enable`")
+
+def _polled(table: str, meaning: CounterMeaning, group: str) -> CounterNeed:
+    """Return a counter that is missing where a group of counters is off."""
+    fix = f"turn them on: `{GROUP_OF[group].enable}`"
+    if not GROUP_OF[group].is_on_by_default:
+        fix += ", off by default"
+    return CounterNeed(table, meaning, fix, since=GROUP_OF[group].since)
+
+
+ECN_MARKS = _polled("queues", CounterMeaning.MARKS, "wred_queue")
+QUEUE_PACKETS = _polled("queues", CounterMeaning.SENT_PACKETS, "queue")
+QUEUE_DROPS = _polled("queues", CounterMeaning.DROPS, "queue")
+QUEUE_WATERMARK = _polled("queues", CounterMeaning.SHARED_WATERMARK, "watermark")
+GROUP_DROPS = _polled("groups", CounterMeaning.DROPS, "pg_drop")
 STORMS = CounterNeed(
-    "queues", CounterMeaning.STORMS, "the PFC watchdog counts them: see `show pfcwd config`, `counterpoll pfcwd`"
+    "queues",
+    CounterMeaning.STORMS,
+    f"the PFC watchdog counts them: see `show pfcwd config`, `{GROUP_OF['pfcwd'].enable}`",
 )
-PFC_FRAMES = CounterNeed("ports", CounterMeaning.PFC_SENT, "turn them on: `counterpoll port enable`")
-SENT_BYTES = CounterNeed("ports", CounterMeaning.SENT_BYTES, "turn them on: `counterpoll port enable`")
-RECEIVED_BYTES = CounterNeed("ports", CounterMeaning.RECEIVED_BYTES, "turn them on: `counterpoll port enable`")
-PORT_ERRORS = CounterNeed("ports", CounterMeaning.ERRORS, "turn them on: `counterpoll port enable`")
+PFC_FRAMES = _polled("ports", CounterMeaning.PFC_SENT, "port")
+SENT_BYTES = _polled("ports", CounterMeaning.SENT_BYTES, "port")
+RECEIVED_BYTES = _polled("ports", CounterMeaning.RECEIVED_BYTES, "port")
+PORT_ERRORS = _polled("ports", CounterMeaning.ERRORS, "port")
 FEC_CODEWORDS = CounterNeed("ports", CounterMeaning.FEC_UNCORRECTABLE, "ports without FEC do not count them")
-LINK_CHANGES = CounterNeed("ports", FLAPS, "it counts changes of links", since="202311")
+LINK_CHANGES = CounterNeed("ports", FLAPS, "the driver has to read it: capability `link-state`", since="202311")

@@ -19,6 +19,28 @@ CounterKind = CounterMeaning | str
 FLAPS = "flap_count"
 """Changes of a link's state (APPL_DB ``PORT_TABLE``): a flap is two of them, down and up."""
 
+
+def with_flaps(counters: Mapping[str, Any], link_state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a reading of counters with the flaps of its ports, which SONiC keeps in APPL_DB.
+
+    Both are as `SwitchDriver.all_counters` and `SwitchDriver.link_state` return them. A port that never changed its
+    state has no such counter.
+    """
+    states = link_state.get("ports", {})
+    ports = counters.get("ports", {})
+    if not isinstance(states, Mapping) or not isinstance(ports, Mapping):
+        return counters
+    counted = dict(ports)
+    for name, row in ports.items():
+        state = states.get(name)
+        if not isinstance(state, Mapping) or not isinstance(row, Mapping):
+            continue
+        flaps = str(state.get(FLAPS, ""))
+        if flaps.isascii() and flaps.isdecimal():
+            counted[name] = {**row, FLAPS: int(flaps)}
+    return {**counters, "ports": counted}
+
+
 _TABLES = ("ports", "queues", "groups")
 _MOST_NAMED = 3
 

@@ -17,7 +17,7 @@ from health_trials import (
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.health import codes
-from railweave.health.reading import CountedRow, compare_readings
+from railweave.health.reading import FLAPS, CountedRow, compare_readings, with_flaps
 
 ROCE = f"queues {NODE_PORT}|3"
 
@@ -161,3 +161,26 @@ def test_rows_of_another_form_are_left_out() -> None:
     trial.before[LEAF]["groups"] = None
     assert trial.unread == {}
     assert trial.findings() == ()
+
+
+def test_flaps_are_read_beside_the_counters_and_judged_with_them() -> None:
+    trial = HealthTrial()
+    trial.drop_counter(FLAPS)
+    assert [gap.codes for gap in trial.gaps()] == [(codes.LINK_FLAPS,)]
+    for reading, flaps in ((trial.before, "7"), (trial.after, "11")):
+        state = {"ports": {UPLINKS[0]: {"flap_count": flaps, "oper_status": "up"}, "Ethernet1": {"flap_count": "2"}}}
+        reading[LEAF] = dict(with_flaps(reading[LEAF], state))
+    assert LEAF not in trial.gaps()[0].devices
+    (finding,) = trial.findings()
+    assert finding.code == codes.LINK_FLAPS
+    assert finding.message == (
+        "lab-leaf1 Ethernet112 (cable lab-leaf1 Ethernet112, to lab-spine1) went down and up 2 times in 30 s"
+    )
+
+
+@pytest.mark.parametrize(
+    "state", [{}, {"ports": None}, {"ports": {NODE_PORT: {}}}, {"ports": {NODE_PORT: {FLAPS: "N/A"}}}]
+)
+def test_ports_without_flaps_get_no_counter(state: dict[str, object]) -> None:
+    reading = {"at": 1.0, "ports": {NODE_PORT: {"SAI_PORT_STAT_IF_IN_ERRORS": 1}}}
+    assert with_flaps(reading, state) == reading
