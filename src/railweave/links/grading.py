@@ -12,12 +12,13 @@ from railweave.cabling.modules import Modules
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
 from railweave.failures.cost import Cost
+from railweave.links.cages import Cages
 from railweave.links.errors import LinkErrors, port_errors
 from railweave.links.grades import EndReading, Grade, Reason, grade_of, reasons_of
 from railweave.links.harm import costs_of_cables, links_of_cables
 from railweave.links.history import HistoryLine, Memory, Offender, PortMemory, flaps_within
 from railweave.links.limits import LimitsOf, LinkLimits
-from railweave.links.optics import Module, breaches_of, module_of, optics_reasons
+from railweave.links.optics import breaches_of, optics_reasons
 from railweave.links.parts import part_reasons
 from railweave.links.suspects import SuspectEnd, suspect_of
 from railweave.links.trend import Sample
@@ -30,7 +31,6 @@ _SETTLED = 10
 _MEASURABLE = 1e-10
 # ``last_down_time`` of orchagent: UTC, without a zone.
 _DOWN_TIME = "%a %b %d %H:%M:%S %Y"
-_NO_MODULE = Module({}, {}, {})
 
 
 class SwitchLinks(NamedTuple):
@@ -120,11 +120,7 @@ class LinkGrader:
         self._memory = memory
         self._modules = modules
         self.cables = links_of_cables(fabric, cable_names)
-        self._parts_of_cage: dict[tuple[str, int], int] = {}
-        for switch in fabric.switches:
-            for port in switch.panel.ports:
-                cage = switch.name, port.panel
-                self._parts_of_cage[cage] = self._parts_of_cage.get(cage, 0) + 1
+        self._cages = Cages(fabric)
 
     def forget(self, cables: Collection[str]) -> None:
         """Forget the earlier readings of ``cables``, which were repaired."""
@@ -212,7 +208,7 @@ class LinkGrader:
         if not isinstance(state, Mapping):
             unknown = SuspectEnd(name, (), errors=poor, copper=None)
             return _PortReading(EndReading(name, errors, samples), unknown)
-        module, lanes = self._module(device, index, reading.ports)
+        module, lanes = self._cages.module(device, index, reading.ports)
         if module.serial:
             serials[module.serial] = None
         optics: list[Reason] = []
@@ -225,25 +221,6 @@ class LinkGrader:
         end = EndReading(name, errors, samples, flaps, state.get("oper_status") == "down", optics)
         suspect = SuspectEnd(name, breaches_of(module, lanes), errors=poor, copper=module.is_copper)
         return _PortReading(end, suspect)
-
-    def _module(self, device: str, index: int, ports: Mapping[str, Any]) -> tuple[Module, range | None]:
-        """Return the module of a port, and the lanes that the port has of it; None if it has all."""
-        panel = self._fabric.switch_of[device].panel
-        port = panel.ports[index]
-        parts = self._parts_of_cage[device, port.panel]
-        holder = port
-        if parts > 1:
-            # Only the first port of a cage has the module's readings.
-            holder = next(other for other in panel.ports if other.panel == port.panel)
-        state = ports.get(holder.name)
-        if not isinstance(state, Mapping):
-            return _NO_MODULE, None
-        module = module_of(state)
-        lanes = module.lanes
-        if parts == 1 or lanes % parts:
-            return module, None
-        first = (max(port.subport, 1) - 1) * (lanes // parts) + 1
-        return module, range(first, first + lanes // parts)
 
 
 def worst_reading(readings: Sequence[GradedCable]) -> GradedCable:

@@ -65,7 +65,7 @@ class Module(NamedTuple):
     @property
     def length_m(self) -> float:
         """Return the length of its cable in meters; 0 if the module reports none."""
-        length = _number(self.info.get("cable_length", ""))
+        length = number_in(self.info.get("cable_length", ""))
         return length or 0.0
 
     @property
@@ -108,7 +108,7 @@ def optics_reasons(end: str, module: Module, lanes: range | None = None) -> list
 def breaches_of(module: Module, lanes: range | None = None) -> list[OpticsBreach]:
     """Return the readings of a module beyond its own thresholds; of ``lanes`` alone if other ports use the others."""
     breaches = []
-    for name, lane, value in _values(module.readings):
+    for name, lane, value in module_values(module.readings):
         if lanes is not None and lane and lane not in lanes:
             continue
         breach = _breach(name, lane, value, module.thresholds)
@@ -117,11 +117,11 @@ def breaches_of(module: Module, lanes: range | None = None) -> list[OpticsBreach
     return breaches
 
 
-def _values(readings: Mapping[str, str]) -> Iterator[tuple[str, int, float]]:
+def module_values(readings: Mapping[str, str]) -> Iterator[tuple[str, int, float]]:
     """Yield the name of the thresholds, the lane (0: of the whole module) and the value of each reading."""
     for field, text in readings.items():
         parts = _READING.fullmatch(field)
-        value = _number(text)
+        value = number_in(text)
         if parts is None or value is None:
             continue
         name = _NAMES.get(parts["kind"], f"{parts['kind']}{parts['what'] or ''}")
@@ -132,8 +132,8 @@ def _values(readings: Mapping[str, str]) -> Iterator[tuple[str, int, float]]:
 def _breach(name: str, lane: int, value: float, thresholds: Mapping[str, str]) -> OpticsBreach | None:
     """Return the worst threshold that a value is beyond; None within all of them."""
     for level in (_ALARM, _WARNING):
-        low = _number(thresholds.get(f"{name}low{level}", ""))
-        high = _number(thresholds.get(f"{name}high{level}", ""))
+        low = number_in(thresholds.get(f"{name}low{level}", ""))
+        high = number_in(thresholds.get(f"{name}high{level}", ""))
         # Not set, or not of this module.
         if low is None or high is None or high <= low:
             continue
@@ -144,7 +144,7 @@ def _breach(name: str, lane: int, value: float, thresholds: Mapping[str, str]) -
     return None
 
 
-def _number(text: str) -> float | None:
+def number_in(text: str) -> float | None:
     """Return the number that begins a text (older releases add a unit); None if there is none."""
     word = re.match(r"\s*([-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf))", text)
     if word is None:
