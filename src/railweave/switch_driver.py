@@ -112,11 +112,13 @@ class CommitStatus:
 @dataclass(frozen=True, slots=True)
 class ObserveRequest:
     """What an answer is to show beside itself. ``state``: interfaces, addresses, LLDP and BGP; ``counters``: those of
-    the ports, read twice, ``over_s`` seconds apart, unless that is 0."""
+    the ports, read twice, ``over_s`` seconds apart, unless that is 0; ``telemetry``: what monitoring reads, which only
+    ``read`` answers."""
 
     state: bool = True
     counters: bool = False
     over_s: float = 0.0
+    telemetry: bool = False
 
 
 STATE = ObserveRequest()
@@ -225,6 +227,11 @@ class ConfigReading:
     unapplied: Sequence[tuple[str, str, str, str]] | None = None
     unseen: tuple[str, ...] = ()
     image: Mapping[str, str] = field(default_factory=dict)
+    # What monitoring reads: ``counters`` and ``link_state`` as the methods return them; ``watermarks`` of the last
+    # interval by ``queues`` and ``groups``; ``error_rates`` before FEC by port, as texts; ``error``, why some of it is
+    # missing; ``other_program``, a sentence if another version of the switch's program answered. None from a driver
+    # that does not answer it together.
+    telemetry: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

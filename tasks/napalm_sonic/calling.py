@@ -45,6 +45,10 @@ _NAMED = ("apply", "amend", "confirm", "revert")
 _DONE = ("applied", Stage.CONFIRMED, Stage.REVERTED)
 
 
+class OtherProgramError(CommitError):  # type: ignore[misc]
+    """Another version of the program is on the switch, and cannot be replaced now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Calls the program on one device."""
@@ -174,7 +178,7 @@ class Caller:
             status = status_of(self._parsed(refused)["status"])
             # Only the version that wrote the state can end its transaction.
             if status.pending or status.state == "damaged":
-                raise CommitError(
+                raise OtherProgramError(
                     f"{self.session.hostname}: another version of railweave-switch has something pending there "
                     f"({status.state} {status.commit_id or status.error}): end it with that version first, or by "
                     f"`railweave recover`"
@@ -184,7 +188,7 @@ class Caller:
         done = self.session.run(line, timeout_s, packed_base64())
         first, _, second = done.stdout.partition("\n")
         if refused.exit_status == OTHER_PROGRAM and not first.strip() and _is_reader(done):
-            raise CommitError(
+            raise OtherProgramError(
                 f"{self.session.hostname}: another version of railweave-switch is installed there, and this login may"
                 f" only read: a command with the writer's key replaces it, such as `railweave plan`"
             )

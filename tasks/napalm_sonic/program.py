@@ -5,12 +5,13 @@ import json
 import secrets
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from napalm.base.exceptions import CommandErrorException, CommitConfirmException, CommitError
 
-from napalm_sonic.calling import Caller
+from napalm_sonic.calling import Caller, OtherProgramError
 from napalm_sonic.decoding import decodes
 from napalm_sonic.lock import Lock, who
 from napalm_sonic.observed import Observed, observed_of
@@ -53,9 +54,28 @@ class SwitchProgram:
         earlier = self.last_reading
         if earlier is not None and earlier.frr_digest:
             words += _digests(earlier)
-        self.last_reading = reading_of(self.hostname, self._read(words), earlier)
-        self.caller.quotes.running = self.last_reading.running
-        return self.last_reading
+        answer = self._monitored(words) if request is not None and request.telemetry else self._read(words)
+        reading = reading_of(self.hostname, answer, earlier)
+        # The last reading stays with its session, and counters are large.
+        self.last_reading = replace(reading, telemetry=None)
+        self.caller.quotes.running = reading.running
+        return reading
+
+    def _monitored(self, words: list[str]) -> dict[str, Any]:
+        """Return the answer to a reading for monitoring; of another version of the program, what that can answer."""
+        try:
+            return self._read([*words, "--telemetry"])
+        except OtherProgramError as other:
+            answer = self.caller.ask(words)
+            if answer is None or answer.get("outcome") != "read":
+                raise
+            telemetry: dict[str, Any] = {"other_program": str(other)}
+            for option, part in (("--all-counters", "counters"), ("--link-state", "link_state")):
+                # A version without the option refuses it.
+                with suppress(CommandErrorException):
+                    seen = self.caller.ask(["observe", option]) or {}
+                    telemetry[part] = seen.get(option.removeprefix("--").replace("-", "_"))
+            return {**answer, "telemetry": telemetry}
 
     def _read(self, words: list[str], data: bytes = b"") -> dict[str, Any]:
         answer = self.caller.call(words, data)

@@ -194,6 +194,7 @@ def _reading(running: RunningConfig, last: Reading | None, answer: Mapping[str, 
         unapplied=unapplied_of(answer),
         unseen=unseen_of(answer),
         image=image,
+        telemetry=answer.get("telemetry"),
     )
 
 

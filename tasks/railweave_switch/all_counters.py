@@ -40,8 +40,8 @@ def all_counters(host: SwitchHost) -> dict[str, Any]:
     for table, names in maps.items():
         answer[table] = {}
         for name, number in names.items():
-            row = dict(_integers(objects.get(f"COUNTERS:{number}", {})))
-            row.update(_integers(watermarks.get(f"PERSISTENT_WATERMARKS:{number}", {})))
+            row = dict(integers(objects.get(f"COUNTERS:{number}", {})))
+            row.update(integers(watermarks.get(f"PERSISTENT_WATERMARKS:{number}", {})))
             answer[table][name.replace(":", "|")] = row
     return answer
 
@@ -52,7 +52,8 @@ def _boot(host: SwitchHost, ports: Hash) -> str:
     return f"{host.boot_id()} {hashlib.sha256(numbers.encode()).hexdigest()[:16]}"
 
 
-def _integers(row: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+def integers(row: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Yield the counters of a row that are numbers and were readable."""
     for name, text in row.items():
         if not name.startswith(_COUNTED):
             continue

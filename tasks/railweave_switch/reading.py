@@ -18,6 +18,7 @@ from railweave_switch.state import path, read_document
 from railweave_switch.state_forms import DamagedError
 from railweave_switch.status_report import report
 from railweave_switch.steps import READ_S, frr_lost, frr_text
+from railweave_switch.telemetry import telemetry
 
 ADDRESSES = ("ip", "-j", "addr", "show")
 BGP = ("vtysh", "-c", "show bgp vrf all neighbors json")
@@ -53,8 +54,8 @@ class UnreadableError(Exception):
 def read(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return digests of CONFIG_DB and FRR's text, and the contents of those whose digest differs from ``request``.
 
-    ``rollback`` adds the merge document that undoes a commit and the generation before it; for observations see
-    ``observations``.
+    ``rollback`` adds the merge document that undoes a commit and the generation before it, ``telemetry`` what
+    monitoring reads; for observations see ``observations``.
     """
     answer: dict[str, Any] = {"outcome": "read", "status": report(host), "digest_key": digest_key(host)}
     rows = _rows(host)
@@ -64,7 +65,16 @@ def read(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     answer.update(common)
     if request.get("rollback"):
         answer.update(_undo(host, str(request["rollback"])))
+    if request.get("telemetry"):
+        answer["telemetry"] = _telemetry(host)
     return {**answer, **observations(host, request, common)}
+
+
+def _telemetry(host: SwitchHost) -> dict[str, Any]:
+    try:
+        return telemetry(host)
+    except (DatabaseError, OSError) as error:
+        return {"error": str(error)}
 
 
 def observations(

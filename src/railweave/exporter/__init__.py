@@ -1,0 +1,1 @@
+"""Readings of switches as metrics for Prometheus: what `railweave exporter` serves."""

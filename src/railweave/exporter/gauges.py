@@ -1,0 +1,150 @@
+"""Gauges of the ports of a switch: links, sessions, neighbors, watermarks, error rates and modules."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
+
+from railweave.exporter.counters import CounterSample, ReadCounters
+from railweave.exporter.model import MonitoredReading
+from railweave.links.cages import Cages
+from railweave.links.errors import port_errors
+from railweave.links.limits import LinkLimits
+from railweave.links.optics import module_values, number_in
+from railweave.plan.expectation import Expectation
+from railweave.plan.outcome import CheckKind
+from railweave.plan.verification import check_device
+from railweave.telemetry import metrics
+from railweave.telemetry.metrics import ScrapedMetric
+
+_ABOVE_32_BITS = 2**63
+
+
+def link_samples(expectation: Expectation, reading: MonitoredReading) -> Iterator[CounterSample]:
+    """Yield whether links and sessions are up and neighbors as planned, by the checks of `verify`.
+
+    A port on which LLDP shows no neighbor has no sample: whether the cable is right is unknown.
+    """
+    seen = reading.observation
+    for port in expectation.ports:
+        state = seen.ports.get(port.port)
+        if state is not None:
+            yield CounterSample(metrics.PORT_UP, port.port, _flag(state.up))
+    port_of = {session.peer: session.port for session in expectation.sessions}
+    for check in check_device(expectation, seen):
+        if check.skipped:
+            continue
+        if check.kind is CheckKind.BGP and check.subject in port_of:
+            yield CounterSample(metrics.BGP_UP, port_of[check.subject], _flag(check.ok))
+        elif check.kind is CheckKind.LLDP and seen.lldp.get(check.subject):
+            yield CounterSample(metrics.NEIGHBOR_MATCHES, check.subject, _flag(check.ok))
+
+
+def _flag(value: bool) -> str:
+    return "1" if value else "0"
+
+
+def watermark_samples(
+    reading: MonitoredReading, ports: Iterable[str], marking: Iterable[int], lossless: frozenset[int]
+) -> Iterator[CounterSample]:
+    """Yield the watermarks of the last interval: of queues that mark, and of the headroom of lossless groups."""
+    queues = reading.part("watermarks", "queues")
+    groups = reading.part("watermarks", "groups")
+    numbers = tuple(marking)
+    for port in ports:
+        for number in numbers:
+            name = f"{port}|{number}"
+            yield from _watermark(metrics.QUEUE_WATERMARK, port, number, queues.get(name))
+            if number in lossless:
+                yield from _watermark(metrics.HEADROOM_WATERMARK, port, number, groups.get(name))
+
+
+def _watermark(metric: ScrapedMetric, port: str, number: int, row: object) -> Iterator[CounterSample]:
+    if not isinstance(row, Mapping):
+        return
+    value = row.get(metric.source.partition(" ")[2])
+    # A bad read of 2^64 - 1 stays in a watermark.
+    if type(value) is int and 0 <= value < _ABOVE_32_BITS:
+        yield CounterSample(metric, port, str(value), number)
+
+
+def error_rate_samples(
+    reading: MonitoredReading, read: ReadCounters, earlier: ReadCounters | None, limits: Mapping[str, LinkLimits]
+) -> Iterator[CounterSample]:
+    """Yield the bit error rates before FEC: as the switch computes them, else from its codewords as `links` does."""
+    rates = reading.part("error_rates")
+    for port, limit in limits.items():
+        rate = _rate_in(rates.get(port))
+        if rate is None and port not in rates and earlier is not None:
+            errors = port_errors(
+                earlier.rows.get(f"ports {port}"),
+                read.rows.get(f"ports {port}"),
+                read.at - earlier.at,
+                limit,
+                rebooted=earlier.boot != read.boot,
+            )
+            rate = errors.bit_error_rate
+        if rate is not None:
+            yield CounterSample(metrics.PRE_FEC_BER, port, f"{rate:.6g}")
+
+
+def _rate_in(text: object) -> float | None:
+    """Return a ratio of errors; None for ``N/A``, ``nan`` and whatever is none."""
+    if not isinstance(text, str):
+        return None
+    try:
+        rate = float(text)
+    except ValueError:
+        return None
+    if isfinite(rate) and 0 <= rate <= 1:
+        return rate
+    return None
+
+
+def module_samples(
+    reading: MonitoredReading, device: str, indices: Iterable[int], cages: Cages
+) -> Iterator[CounterSample]:
+    """Yield flaps, and the power and temperature of modules beside the limits that the modules themselves have."""
+    states = reading.part("link_state", "ports")
+    for index in indices:
+        port = cages.port(device, index)
+        state = states.get(port)
+        if not isinstance(state, Mapping):
+            continue
+        count = str(state.get("flap_count", ""))
+        # orchagent counts both edges; without a flap, and on older releases, there is no field.
+        if count.isdecimal():
+            yield CounterSample(metrics.FLAPS, port, str(int(count) // 2))
+        module, lanes = cages.module(device, index, states)
+        powers = []
+        temperatures = []
+        for name, lane, value in module_values(module.readings):
+            if name == "rxpower" and (lanes is None or lane in lanes):
+                powers.append(value)
+            elif name == "temp":
+                temperatures.append(value)
+        if powers:
+            yield CounterSample(metrics.OPTIC_POWER, port, _number(min(powers)))
+            yield from _limit(
+                metrics.OPTIC_POWER_LOW, port, module.thresholds, "rxpowerlowwarning", "rxpowerhighwarning"
+            )
+        if temperatures:
+            yield CounterSample(metrics.OPTIC_TEMPERATURE, port, _number(max(temperatures)))
+            yield from _limit(
+                metrics.OPTIC_TEMPERATURE_HIGH, port, module.thresholds, "temphighwarning", "templowwarning"
+            )
+
+
+def _limit(
+    metric: ScrapedMetric, port: str, thresholds: Mapping[str, str], name: str, opposite: str
+) -> Iterator[CounterSample]:
+    limit = number_in(thresholds.get(name, ""))
+    other = number_in(thresholds.get(opposite, ""))
+    # Both are 0 if the module does not set them (SFF-8636, CMIS).
+    if limit is not None and isfinite(limit) and limit != other:
+        yield CounterSample(metric, port, _number(limit))
+
+
+def _number(value: float) -> str:
+    """Return a value as Prometheus reads it: a lane without light has ``-Inf`` dBm."""
+    if isfinite(value):
+        return f"{value:g}"
+    return "+Inf" if value > 0 else "-Inf"

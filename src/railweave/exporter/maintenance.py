@@ -1,0 +1,27 @@
+"""Which planned work a switch is in: the states of the metric that keeps its alerts, and those of its cables, quiet."""
+
+from railweave.exporter.model import MonitoredReading
+from railweave.plan.away import withheld
+from railweave.plan.manual_drain import WHOLE
+from railweave.sonic.delta.diff import drained, is_unprovisioned, maintenance
+from railweave.telemetry.metrics import MAINTENANCE_STATES
+
+DRAINED, TSA, ROLLING, REPLACED = MAINTENANCE_STATES
+
+
+def maintenance_states(name: str, reading: MonitoredReading) -> frozenset[str]:
+    """Return the states of the switch ``name``.
+
+    A pending commit or a hold is a rollout, but a commit that only drains is a drain. A switch that was never deployed
+    is a new one in the place of another, or one that the fabric grows by.
+    """
+    states = set()
+    if drained(reading.running) == tuple(WHOLE) or reading.status.drains:
+        states.add(DRAINED)
+    if withheld(maintenance(reading.running)):
+        states.add(TSA)
+    if reading.status.hold or (reading.status.pending and not reading.status.drains):
+        states.add(ROLLING)
+    if is_unprovisioned(name, reading.running):
+        states.add(REPLACED)
+    return frozenset(states)

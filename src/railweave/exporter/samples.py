@@ -1,0 +1,86 @@
+"""The metrics of a switch as lines of Prometheus' text format, from its last two readings."""
+
+from collections.abc import Iterable, Iterator
+
+from railweave.exporter.counters import CounterSample, ReadCounters, counter_samples, read_counters
+from railweave.exporter.gauges import error_rate_samples, link_samples, module_samples, watermark_samples
+from railweave.exporter.maintenance import maintenance_states
+from railweave.exporter.model import MonitoredReading, Samples, SwitchSamples
+from railweave.fabric.model import Fabric
+from railweave.links.cages import Cages
+from railweave.links.limits import LimitsOf
+from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope, expect
+from railweave.telemetry.metrics import ScrapedMetric
+
+
+class SwitchSampler:
+    """Turns the readings of one switch into samples; it keeps the counters of the last reading."""
+
+    def __init__(
+        self, fabric: Fabric, device: str, cages: Cages, limits: LimitsOf, scope: VerificationScope = WHOLE_FABRIC
+    ) -> None:
+        """Prepare for ``device``; ``scope`` is what the target's checks leave out."""
+        self._device = device
+        self._cages = cages
+        self._expectation = expect(fabric, fabric.switch_of[device], scope)
+        links = fabric.links_of[device]
+        self._indices = [link.port_of(device) for link in links]
+        self._limits = {cages.port(device, link.port_of(device)): limits.of(link) for link in links}
+        classes = fabric.policies.classes
+        self._marking = sorted(traffic_class.priority for traffic_class in classes if traffic_class.marks)
+        self._lossless = frozenset(traffic_class.priority for traffic_class in classes if traffic_class.lossless)
+        self._earlier: ReadCounters | None = None
+
+    def __call__(self, reading: MonitoredReading) -> SwitchSamples:
+        """Return the samples of a reading: every part that it has."""
+        samples = list(link_samples(self._expectation, reading))
+        samples += module_samples(reading, self._device, self._indices, self._cages)
+        missing = [*self._missing(reading)]
+        read = self._counters(reading)
+        if isinstance(read, str):
+            missing.append(read)
+        else:
+            samples += counter_samples(read, self._earlier, self._lossless)
+            samples += watermark_samples(reading, self._limits, self._marking, self._lossless)
+            samples += error_rate_samples(reading, read, self._earlier, self._limits)
+            self._earlier = read
+        return SwitchSamples(
+            sample_lines(self._device, samples),
+            maintenance_states(self._device, reading),
+            tuple(missing),
+            bool(reading.telemetry.get("other_program")),
+            reading.status.remaining_s or 0.0,
+        )
+
+    def _counters(self, reading: MonitoredReading) -> ReadCounters | str:
+        if not reading.part("counters"):
+            return str(reading.telemetry.get("error") or "its answer has no counters")
+        return read_counters(reading.part("counters"), self._limits, sorted({*self._marking, *self._lossless}))
+
+    def _missing(self, reading: MonitoredReading) -> Iterator[str]:
+        """Yield which parts of a reading are missing beside its counters."""
+        if reading.telemetry.get("other_program"):
+            yield str(reading.telemetry["other_program"])
+        elif not reading.part("link_state"):
+            yield "its answer has neither flaps nor modules"
+
+
+def sample_lines(device: str, samples: Iterable[CounterSample]) -> Samples:
+    """Return the lines of the samples by metric."""
+    lines: dict[ScrapedMetric, list[str]] = {}
+    for metric, port, value, number in samples:
+        numbered = ""
+        if number is not None:
+            numbered = f',{metric.labels[1]}="{number}"'
+        line = f'{metric.name}{{device="{device}",port="{port}"{numbered}}} {value}\n'
+        lines.setdefault(metric, []).append(line)
+    return {metric: "".join(texts) for metric, texts in lines.items()}
+
+
+def exposition(samples: Iterable[tuple[ScrapedMetric, str]]) -> str:
+    """Return a text of format 0.0.4, with the lines of each metric under its help and type."""
+    parts: list[str] = []
+    for metric, lines in samples:
+        if lines:
+            parts += (f"# HELP {metric} {metric.help}\n", f"# TYPE {metric} {metric.kind}\n", lines)
+    return "".join(parts)

@@ -1,0 +1,71 @@
+"""What the switch's program reads for monitoring, and what is asked of another version of it."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from monitored_switch import NODE_PORT, OF_NODE, QUEUE_OF_NODE, DatabaseHost, answered
+from napalm.base.exceptions import CommandErrorException
+
+from napalm_sonic.calling import OtherProgramError
+from napalm_sonic.program import SwitchProgram
+from railweave_switch.telemetry import telemetry
+
+
+def test_watermarks_and_rates_have_names() -> None:
+    rows = {
+        f"PERIODIC_WATERMARKS:{QUEUE_OF_NODE}": {"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": "734208"},
+        f"RATES:{OF_NODE}": {"FEC_PRE_BER": "9.8e-10", "RX_BPS": "1"},
+    }
+    answer = answered(rows)
+    assert answer["watermarks"] == {
+        "queues": {f"{NODE_PORT}|3": {"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": 734208}},
+        "groups": {},
+    }
+    assert answer["error_rates"] == {NODE_PORT: "9.8e-10"}
+    assert answer["counters"]["at"] == 1000.0
+
+
+def test_a_switch_without_counters_still_has_its_modules() -> None:
+    host: Any = DatabaseHost({"COUNTERS_DB": {}, "APPL_DB": {"PORT_TABLE:Ethernet0": {"flap_count": "2"}}})
+    answer = telemetry(host)
+    assert set(answer) == {"error", "link_state"}
+    assert answer["link_state"]["ports"]["Ethernet0"]["flap_count"] == "2"
+    assert "counterpoll port enable" in answer["error"]
+
+
+class OtherVersion:
+    """A caller whose switch has a version of the program without ``observe --link-state``."""
+
+    def __init__(self) -> None:
+        self.session = SimpleNamespace(hostname="leaf1")
+        self.asked: list[list[str]] = []
+
+    def call(self, words: list[str], *_: object) -> dict[str, Any]:
+        assert words[-1] == "--telemetry"
+        raise OtherProgramError("leaf1: another version of railweave-switch is installed there")
+
+    def ask(self, words: list[str]) -> dict[str, Any]:
+        self.asked.append(words)
+        if words == ["observe", "--all-counters"]:
+            return {"outcome": "read", "all_counters": {"at": 1}}
+        if words == ["observe", "--link-state"]:
+            raise CommandErrorException("leaf1: unrecognized arguments: --link-state")
+        return {"outcome": "read", "config": {}}
+
+
+def test_another_version_answers_what_it_can() -> None:
+    caller: Any = OtherVersion()
+    answer = SwitchProgram(caller, SimpleNamespace())._monitored(["read", "--observe"])  # type: ignore[arg-type]
+    assert answer["telemetry"] == {
+        "other_program": "leaf1: another version of railweave-switch is installed there",
+        "counters": {"at": 1},
+    }
+    assert caller.asked == [["read", "--observe"], ["observe", "--all-counters"], ["observe", "--link-state"]]
+
+
+def test_a_version_that_cannot_be_read_is_named() -> None:
+    caller: Any = OtherVersion()
+    caller.ask = lambda _: None
+    with pytest.raises(OtherProgramError, match="another version"):
+        SwitchProgram(caller, SimpleNamespace())._monitored(["read"])  # type: ignore[arg-type]
