@@ -52,6 +52,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"checks", "yang"},
         {"acceptance", "comparison"},
         {"health", "links"},
+        {"exporter"},
         {"report"},
     )
 )

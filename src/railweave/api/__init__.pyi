@@ -41,6 +41,9 @@ from railweave.api.maintenance.links import soak_links as soak_links
 from railweave.api.maintenance.selftest import selftest as selftest
 from railweave.api.maintenance.selftest import write_bundle as write_bundle
 from railweave.api.maintenance.status import status as status
+from railweave.api.monitoring.exporter import ExporterOptions as ExporterOptions
+from railweave.api.monitoring.exporter import exporter_once as exporter_once
+from railweave.api.monitoring.exporter import serve_exporter as serve_exporter
 from railweave.api.operator import Operator as Operator
 from railweave.api.plans import plan as plan
 from railweave.api.project import Project as Project

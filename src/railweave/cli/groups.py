@@ -12,7 +12,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "Change": ("plan", "rehearse", "deploy", "rollout", "rollback"),
     "Operate": (
-        *("status", "verify", "health", "drift", "drain", "undrain", "links", "replace", "retire"),
+        *("status", "verify", "health", "exporter", "drift", "drain", "undrain", "links", "replace", "retire"),
         *("acceptance", "recover", "hosts", "facts", "audit"),
     ),
     "Access": ("trust", "worker"),

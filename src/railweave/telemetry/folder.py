@@ -49,7 +49,7 @@ def _scraped(thresholds: Thresholds) -> int:
     of_switches = sum("port" not in metric.labels for metric in metrics.SCRAPED)
     of_queues = sum(len(metric.labels) > 1 for metric in metrics.SCRAPED)
     of_ports = len(metrics.SCRAPED) - of_switches - of_queues
-    series = of_switches * len(thresholds.switches)
+    series = (of_switches + len(metrics.MAINTENANCE_STATES) - 1) * len(thresholds.switches)
     for entry in thresholds.switches:
         queues = sum(len(port.thresholds.queues) for port in entry.ports)
         series += of_ports * len(entry.ports) + of_queues * queues

@@ -113,7 +113,23 @@ READING_AGE: Final = ScrapedMetric(
 MAINTENANCE: Final = ScrapedMetric(
     "railweave_maintenance", "gauge", ("state",), "1 while a switch is drained, in TSA, rolling or being replaced"
 )
+MAINTENANCE_STATES: Final = ("drained", "tsa", "rolling", "replaced")
+"""The values of the label ``state``; each has a sample, 0 or 1."""
 DRIFT_ROWS: Final = ScrapedMetric("railweave_drift_rows", "gauge", (), "rows and FRR lines that differ from the intent")
+OTHER_PROGRAM: Final = ScrapedMetric(
+    "railweave_other_program",
+    "gauge",
+    (),
+    "1 if another version of railweave-switch answered",
+)
+
+# Of the exporter itself, at `/metrics`, beside SWITCH_UP and READING_AGE of all switches.
+EXPORTER: Final = ScrapedMetric("railweave_exporter_info", "gauge", ("version",), "1 with the version of the exporter")
+READINGS: Final = ScrapedMetric("railweave_readings_total", "counter", (), "readings of the switch that ended")
+FAILED_READINGS: Final = ScrapedMetric("railweave_failed_readings_total", "counter", (), "readings without an answer")
+READING_SECONDS: Final = ScrapedMetric(
+    "railweave_reading_duration_seconds", "gauge", (), "how long the last reading took"
+)
 
 NIC_OUT_OF_SEQUENCE: Final = ScrapedMetric(
     "railweave_nic_out_of_sequence_total", "counter", _PORT, "packets out of sequence at a NIC", "out_of_sequence"
@@ -128,9 +144,12 @@ SCRAPED: Final = (
     *(QUEUE_PACKETS, QUEUE_DROPS, ECN_MARKS, QUEUE_WATERMARK, GROUP_DROPS, HEADROOM_WATERMARK),
     *(CORRECTED, UNCORRECTABLE, PRE_FEC_BER, FLAPS),
     *(OPTIC_POWER, OPTIC_POWER_LOW, OPTIC_TEMPERATURE, OPTIC_TEMPERATURE_HIGH),
-    *(NEIGHBOR_MATCHES, BGP_UP, SWITCH_UP, READING_AGE, MAINTENANCE, DRIFT_ROWS),
+    *(NEIGHBOR_MATCHES, BGP_UP, SWITCH_UP, READING_AGE, MAINTENANCE, DRIFT_ROWS, OTHER_PROGRAM),
 )
 """What the exporter serves of a switch: 25 metrics of a port with one lossless class, the others of the switch."""
+
+OF_EXPORTER: Final = (EXPORTER, SWITCH_UP, READING_AGE, READINGS, FAILED_READINGS, READING_SECONDS)
+"""What the exporter serves of itself."""
 
 OF_NODES: Final = (NIC_OUT_OF_SEQUENCE, NIC_ACK_TIMEOUTS)
 """What the textfile of a node adds to the collectors of node_exporter."""

@@ -37,7 +37,19 @@ class Comparer:
 
         Raises what the driver raises, and DocumentError where its answer is not a configuration.
         """
-        running = running_of(driver, which)
+        return self._compared(name, running_of(driver, which))
+
+    def changes(self, name: str, running: RunningConfig) -> int | None:
+        """Return how many rows and FRR lines of a configuration differ from the intended one; None if that is unknown.
+
+        Raises DocumentError where it is not a configuration.
+        """
+        difference = self._compared(name, running).difference
+        if difference.blockers:
+            return None
+        return len(difference.delta)
+
+    def _compared(self, name: str, running: RunningConfig) -> ConfigComparison:
         intended = as_running(self.intended(name), running) if self.unresolved else self.intended(name)
         platform = self.fabric.switch_of[name].panel.platform or None
         with decoding("its configuration"):

@@ -1,0 +1,1 @@
+"""What runs beside a fabric and serves its metrics."""
