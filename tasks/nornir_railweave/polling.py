@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Collection
 
 from nornir.core import Nornir
+from nornir.core.processor import Processor
 from nornir.core.task import Result, Task
 from nornir.plugins.runners import SerialRunner
 
@@ -28,7 +29,7 @@ class SwitchPolling:
         self._task = task
         self._interval_s = interval_s
         self._turn: threading.Semaphore | None = None
-        processors = []
+        processors: list[Processor] = []
         if at_once:
             self._turn = threading.Semaphore(at_once)
             processors.append(OpenSessions(at_once))

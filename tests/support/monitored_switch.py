@@ -1,6 +1,7 @@
 """A leaf of lab-4 as its switch's databases describe it, read by the switch's own program for monitoring."""
 
 import fnmatch
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -39,10 +40,10 @@ GROUP_OF_NODE, GROUP_OF_UPLINK = _GROUPS.values()
 class DatabaseHost:
     """The databases of a switch by name and key."""
 
-    databases: dict[str, dict[str, Hash]]
+    databases: Mapping[str, Mapping[str, Mapping[str, str]]]
     at: float = 1000.0
 
-    def rows(self, database: str, pattern: str = "*") -> dict[str, Hash]:
+    def rows(self, database: str, pattern: str = "*") -> dict[str, Mapping[str, str]]:
         rows = self.databases.get(database, {})
         return {key: row for key, row in rows.items() if fnmatch.fnmatchcase(key, pattern)}
 
@@ -53,7 +54,9 @@ class DatabaseHost:
         return "b"
 
 
-def answered(counters: dict[str, Hash], at: float = 1000.0, **databases: dict[str, Hash]) -> dict[str, Any]:
+def answered(
+    counters: Mapping[str, Mapping[str, str]], at: float = 1000.0, **databases: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
     """Return what the switch's program answers to monitoring with these rows of COUNTERS_DB."""
     rows = {"COUNTERS_DB": {**MAPS, **counters}, **databases}
     return telemetry(cast(SwitchHost, DatabaseHost(rows, at)))
