@@ -69,7 +69,7 @@ def refusal(folder: Path, text: str) -> str:
         ("/metrics?device=leaf9", HTTPStatus.NOT_FOUND, "the fabric has no such switch: /metrics lists them\n"),
         ("/metrics?device=a&device=b", HTTPStatus.BAD_REQUEST, "one device a request: /metrics?device=NAME\n"),
         ("/metric", HTTPStatus.NOT_FOUND, "not found: /metrics, /metrics?device=NAME\n"),
-        ("/", HTTPStatus.OK, "railweave exporter: /metrics, /metrics?device=NAME\n"),
+        ("/", HTTPStatus.OK, "metrics of a fabric: /metrics, /metrics?device=NAME\n"),
     ],
 )
 def test_a_path_has_its_answer(path: str, status: HTTPStatus, body: str) -> None:

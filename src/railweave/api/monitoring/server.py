@@ -36,7 +36,7 @@ def answer(path: str, pages: Pages) -> HttpAnswer:
     """Return the answer to a GET of ``path``: ``/metrics``, or ``/metrics?device=NAME``."""
     url = urlsplit(path)
     if url.path == "/":
-        return HttpAnswer(HTTPStatus.OK, "railweave exporter: /metrics, /metrics?device=NAME\n")
+        return HttpAnswer(HTTPStatus.OK, "metrics of a fabric: /metrics, /metrics?device=NAME\n")
     if url.path != "/metrics":
         return HttpAnswer(HTTPStatus.NOT_FOUND, "not found: /metrics, /metrics?device=NAME\n")
     devices = parse_qs(url.query).get("device", [])
