@@ -16,8 +16,11 @@ from rollout_counts import counted, told_rollouts
 
 from sonic_sim import control
 
-FILES = ("gitops", "wheels", "documentation", "hosts", "rehearse", "faults", "resume", "ipv6", "sites", "report")
-"""Test files in the order in which they begin: the longest tests and the longest files, by their processor time."""
+FILES = (
+    *("acceptance_faults", "acceptance_run", "gitops", "wheels", "documentation", "hosts", "rehearse", "faults"),
+    *("resume", "ipv6", "sites", "report"),
+)
+"""Test files in the order in which they begin: those that wait for minutes, then by their processor time."""
 
 LAST = "yang"
 """The file of hundreds of short tests, which fill up what is left of the time."""

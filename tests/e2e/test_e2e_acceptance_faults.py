@@ -26,7 +26,7 @@ CANNOT = os.geteuid() != 0 or shutil.which("ip") is None
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(CANNOT, reason="simulated nodes need root and ip")]
 
 SEED = os.environ.get("RAILWEAVE_FAULT_SEED", "0")
-NODES = "hosts: {manage: true, frontend: eno1}\nacceptance: {seconds: 2}\n"
+NODES = "hosts: {manage: true, frontend: eno1}\nacceptance: {seconds: 2, collectives: none}\n"
 _RESUMED = 3
 
 

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.skipif(CANNOT, reason="simulated node
 _PATIENCE_S = 600
 _RESUMED = 2
 
-NODES = "hosts: {manage: true, frontend: eno1}\nacceptance: {seconds: 5}\n"
+NODES = "hosts: {manage: true, frontend: eno1}\nacceptance: {seconds: 3}\n"
 
 
 class Acceptance:
@@ -137,6 +137,6 @@ def test_settings_are_refused_until_they_are_set_back_and_so_is_a_plan_of_anothe
     assert not (acceptance.folder / "results").exists()
     acceptance.on_node("gpu2", "ip link set rail0 mtu 9000")
     acceptance.finish("--limit", "gpu1,gpu2")
-    acceptance.project.edit(("acceptance: {seconds: 5}", "acceptance: {seconds: 6}"))
+    acceptance.project.edit(("acceptance: {seconds: 3}", "acceptance: {seconds: 6}"))
     refused = acceptance.project.run("acceptance", "run", str(acceptance.folder), "--target", "sim", status=1).stderr
     assert "RW961" in refused

@@ -20,8 +20,8 @@ PAGES = [
 ]
 
 
-NIGHTLY = {"docs/tutorial/acceptance.md"}
-"""Pages whose commands take minutes."""
+NIGHTLY = {"docs/how-to/hosts.md", "docs/tutorial/acceptance.md", "tests/e2e/journeys/wheel.md"}
+"""Pages whose commands take minutes, and have scenarios of their own."""
 
 
 def marked(page: Path) -> object:

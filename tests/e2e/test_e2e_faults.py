@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from by_night import nightly_except
 
 pytestmark = pytest.mark.e2e
 
@@ -167,7 +168,7 @@ def test_a_device_whose_bgp_does_not_come_up_is_rolled_back_and_the_rollout_stop
     assert project.verify()["ok"] is True
 
 
-@pytest.mark.parametrize("moment", ["before", "during", "after"])
+@pytest.mark.parametrize("moment", nightly_except(["before", "during", "after"], daily=["during"]))
 @pytest.mark.parametrize("command", ["config load", "vtysh -f", "railweave-switch apply", "railweave-switch confirm"])
 def test_a_session_lost_at_any_step_leaves_old_or_new(rig: Rig, command: str, moment: str) -> None:
     rig.change_policy()

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from by_night import nightly_except
 from reference_intents import REFERENCE_INTENTS
 
 from nornir_railweave.lab.laboratory import ensure_image
@@ -70,7 +71,7 @@ def parse(folder: Path, suite: str) -> str:
     return subprocess.run([*command, "bash", "-c", PARSE], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", nightly_except(SUITES, daily=["bookworm"]))
 def test_frr_accepts_the_file_of_every_intent_and_release(tmp_path: Path, suite: str) -> None:
     assert write_texts(tmp_path) >= len(INTENTS) * len(UNDERLAYS) * len(RELEASES) * 2
     assert parse(tmp_path, suite) == ""

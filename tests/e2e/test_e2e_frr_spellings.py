@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from by_night import nightly_except
 from frr_spellings import FAMILY, FAMILY6, QUIET, ROUTE_MAP, ROUTER, TOP
 from real_frr import RealFrr, real_frr
 
@@ -72,7 +73,7 @@ def configuration(seed: int) -> Iterator[str]:
     yield from ("route-map RM permit 10", *(f" {line}" for line in some(rng, ROUTE_MAP, 4)), "exit")
 
 
-@pytest.fixture(scope="module", params=["bookworm", "trixie"])
+@pytest.fixture(scope="module", params=nightly_except(["bookworm", "trixie"], daily=["bookworm"]))
 def frr(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealFrr]:
     with real_frr(request.param, tmp_path_factory.mktemp(request.param)) as one:
         yield one

@@ -65,6 +65,7 @@ topology:
 """
 
 
+@pytest.mark.nightly
 def test_a_generation_with_faster_uplinks_comes_under_the_spines_of_the_others_and_grows(new_project: Any) -> None:
     project = new_project("mixed-nodes.yml")
     project.up()

@@ -342,6 +342,7 @@ def test_amd_nics_are_set_port_by_port_and_read_back(nodes: Nodes) -> None:
     assert "gpu1:rail1 pauses 0 and lab-leaf2:Ethernet0 3" in nodes.check(nodes.collect(), status=1)["Q-3"]
 
 
+@pytest.mark.nightly
 def test_a_tool_that_refuses_stops_the_change_before_the_next_batch(nodes: Nodes) -> None:
     nodes.add("gpu1", "gpu2", "gpu3")
     nodes.target(batches={"canary": 1, "size": 1, "max_failures": 0})

@@ -67,6 +67,7 @@ def test_both_fabrics_of_a_node_hold_and_a_packet_leaves_by_the_nic_of_its_addre
     assert [shared.state(fabric) for fabric in ("backend", "storage")] == ["unchanged", "changed"]
 
 
+@pytest.mark.nightly
 def test_what_one_fabric_gets_and_gives_back_leaves_the_other_as_it_is(shared: SharedNodes) -> None:
     node = shared.node
     shared.run("apply", "backend")

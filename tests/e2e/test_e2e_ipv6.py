@@ -151,6 +151,7 @@ def test_a_node_gets_both_families_and_loses_ipv6_again(new_project: Any, tmp_pa
         node.remove()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(CANNOT, reason="network namespaces need root and ip")
 def test_a_node_that_got_both_families_goes_back_to_none(new_project: Any, tmp_path: Path) -> None:
     project = new_project("lab-dual.yml")
@@ -222,6 +223,7 @@ def test_a_live_fabric_gives_up_ipv4_for_its_nodes_and_gets_it_again(new_project
         assert project.verify()["ok"]
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(CANNOT, reason="network namespaces need root and ip")
 def test_a_node_changes_from_both_families_to_ipv6_alone_and_back(new_project: Any, tmp_path: Path) -> None:
     project = new_project("lab-ipv6.yml")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from browser import Browser, browser
+from by_night import nightly_except
 from intents import DENSE
 
 from railweave import api
@@ -176,7 +177,7 @@ topology:
 KINDS = {**{name: design_intent(name) for name in starter_designs()}, "chassis": CHASSIS}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", nightly_except(KINDS, daily=["chassis", "storage", "two-planes-200g"]))
 def test_no_link_of_any_kind_of_fabric_is_dead(kind: str, tab: Browser, tmp_path: Path) -> None:
     intent = tmp_path / "fabric.yml"
     intent.write_text(KINDS[kind], encoding="utf-8")

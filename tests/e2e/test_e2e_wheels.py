@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from by_night import nightly_except
 
 from railweave.cli.main import app
 
@@ -161,7 +162,7 @@ def simulated(railweave: Environment, wheels: Path, tmp_path_factory: pytest.Tem
     return environment
 
 
-@pytest.mark.parametrize("source", ["file", "index"])
+@pytest.mark.parametrize("source", nightly_except(["file", "index"], daily=["index"]))
 def test_the_scaffold_installs_and_deploys(source: str, simulated: Environment, wheels: Path, tmp_path: Path) -> None:
     """``requirements.in`` of the scaffold is installed from its folder ``wheels``, or from an index on loopback."""
     [wheel] = wheels.glob("railweave-*.whl")

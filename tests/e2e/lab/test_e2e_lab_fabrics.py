@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from shell_session import ROOT
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 PAGE = ROOT / "docs" / "how-to" / "several-fabrics.md"
 

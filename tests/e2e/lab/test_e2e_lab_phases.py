@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 SWITCHES = ("bare-leaf1", "bare-leaf2", "bare-spine1", "bare-spine2")
 ADDRESSES = {"gpu1": "10.32.0.1", "gpu2": "10.32.0.67"}
