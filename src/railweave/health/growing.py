@@ -4,6 +4,7 @@ A fabric that carries no load shows neither imbalance nor drops, so the other ru
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from railweave.acceptance.counter_names import CounterMeaning, counter_name
@@ -41,7 +42,13 @@ def judged_counters(counters: Mapping[str, Any]) -> dict[str, Any]:
 def _judged(row: Any) -> Any:
     if not isinstance(row, Mapping):
         return row
-    return {name: value for name, value in row.items() if name == _RESTORED or _is_judged(name)}
+    return {name: row[name] for name in _judged_names(tuple(row))}
+
+
+# The rows of a table have the same names on most switches.
+@lru_cache(maxsize=256)
+def _judged_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name == _RESTORED or _is_judged(name))
 
 
 def _is_judged(name: str) -> bool:

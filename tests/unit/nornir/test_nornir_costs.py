@@ -91,8 +91,12 @@ def test_an_unchanged_plan_costs_one_login_and_one_command(pod: Counted) -> None
     assert pod.asked == {name: Counter(logins=1, channels=1) for name in SWITCHES}
 
 
-def test_an_unchanged_verification_costs_one_login_and_one_command(pod: Counted) -> None:
+def test_an_unchanged_verification_costs_one_login_and_three_commands(pod: Counted) -> None:
+    # One reads the state, two read the counters before and after it.
     assert verify(Project(INTENT), "sim").ok
+    assert pod.asked == {name: Counter(logins=1, channels=3) for name in SWITCHES}
+    pod.clear()
+    assert verify(Project(INTENT), "sim", counters=False).ok
     assert pod.asked == {name: Counter(logins=1, channels=1) for name in SWITCHES}
 
 
