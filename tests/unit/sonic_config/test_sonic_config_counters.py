@@ -188,6 +188,9 @@ def test_a_deployed_switch_gets_the_fields_alone_and_keeps_its_others(lab_fabric
 
 def test_rows_of_an_intent_without_telemetry_stay_as_they_are(lab_fabric: Lab) -> None:
     config = config_of(lab_fabric())
-    tables = {**config.config_db(), "FLEX_COUNTER_TABLE": {"QUEUE": {"FLEX_COUNTER_STATUS": "disable"}}}
+    tables: dict[str, Table] = {
+        **config.config_db(),
+        "FLEX_COUNTER_TABLE": {"QUEUE": {"FLEX_COUNTER_STATUS": "disable"}},
+    }
     delta = diff("lab-leaf1", RunningConfig(tables, config.frr), config).delta
     assert not [edit for edit in delta if edit.table == "FLEX_COUNTER_TABLE"]
