@@ -29,11 +29,11 @@ class SwitchPolling:
         self._task = task
         self._interval_s = interval_s
         self._turn: threading.Semaphore | None = None
-        processors: list[Processor] = []
         if at_once:
             self._turn = threading.Semaphore(at_once)
-            processors.append(OpenSessions(at_once))
-        self._nr = nr.with_processors(processors).with_runner(SerialRunner())
+        # It replaces lost sessions, and closes others only if there are too many.
+        sessions: list[Processor] = [OpenSessions(at_once or len(self._names))]
+        self._nr = nr.with_processors(sessions).with_runner(SerialRunner())
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
 

@@ -1,14 +1,15 @@
 """Gauges of the ports of a switch: links, sessions, neighbors, watermarks, error rates and modules."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from math import isfinite
+from math import isfinite, isnan
+from typing import Any
 
 from railweave.exporter.counters import CounterSample, ReadCounters
 from railweave.exporter.model import MonitoredReading
 from railweave.links.cages import Cages
 from railweave.links.errors import port_errors
 from railweave.links.limits import LinkLimits
-from railweave.links.optics import module_values, number_in
+from railweave.links.optics import number_in
 from railweave.plan.expectation import Expectation
 from railweave.plan.outcome import CheckKind
 from railweave.plan.verification import check_device
@@ -113,31 +114,48 @@ def module_samples(
         # orchagent counts both edges; without a flap, and on older releases, there is no field.
         if count.isdecimal():
             yield CounterSample(metrics.FLAPS, port, str(int(count) // 2))
-        module, lanes = cages.module(device, index, states)
-        powers = []
-        temperatures = []
-        for name, lane, value in module_values(module.readings):
-            if name == "rxpower" and (lanes is None or lane in lanes):
-                powers.append(value)
-            elif name == "temp":
-                temperatures.append(value)
-        if powers:
-            yield CounterSample(metrics.OPTIC_POWER, port, _number(min(powers)))
-            yield from _limit(
-                metrics.OPTIC_POWER_LOW, port, module.thresholds, "rxpowerlowwarning", "rxpowerhighwarning"
-            )
-        if temperatures:
-            yield CounterSample(metrics.OPTIC_TEMPERATURE, port, _number(max(temperatures)))
-            yield from _limit(
-                metrics.OPTIC_TEMPERATURE_HIGH, port, module.thresholds, "temphighwarning", "templowwarning"
-            )
+        yield from _optic_samples(port, *cages.optics(device, index, states))
+
+
+def _optic_samples(
+    port: str, readings: Mapping[str, Any], thresholds: Mapping[str, Any], lanes: range | None
+) -> Iterator[CounterSample]:
+    """Yield the weakest of ``lanes`` (None: of all) and the temperature, each with the module's own limit."""
+    powers = []
+    for field, text in readings.items():
+        # Modules have dozens of readings: only the others are sorted out by their names.
+        if not field.startswith("rx") or not field.endswith("power"):
+            continue
+        lane = field[2:-5]
+        value = _reading(text)
+        if value is not None and (lanes is None or (lane.isdecimal() and int(lane) in lanes)):
+            powers.append(value)
+    if powers:
+        yield CounterSample(metrics.OPTIC_POWER, port, _number(min(powers)))
+        yield from _limit(metrics.OPTIC_POWER_LOW, port, thresholds, "rxpowerlowwarning", "rxpowerhighwarning")
+    temperature = _reading(readings.get("temperature"))
+    if temperature is not None:
+        yield CounterSample(metrics.OPTIC_TEMPERATURE, port, _number(temperature))
+        yield from _limit(metrics.OPTIC_TEMPERATURE_HIGH, port, thresholds, "temphighwarning", "templowwarning")
+
+
+def _reading(text: object) -> float | None:
+    """Return the number of a reading; None for ``N/A``."""
+    try:
+        value = float(str(text))
+    except ValueError:
+        # Older releases add a unit.
+        return number_in(str(text))
+    if isnan(value):
+        return None
+    return value
 
 
 def _limit(
-    metric: ScrapedMetric, port: str, thresholds: Mapping[str, str], name: str, opposite: str
+    metric: ScrapedMetric, port: str, thresholds: Mapping[str, Any], name: str, opposite: str
 ) -> Iterator[CounterSample]:
-    limit = number_in(thresholds.get(name, ""))
-    other = number_in(thresholds.get(opposite, ""))
+    limit = _reading(thresholds.get(name))
+    other = _reading(thresholds.get(opposite))
     # Both are 0 if the module does not set them (SFF-8636, CMIS).
     if limit is not None and isfinite(limit) and limit != other:
         yield CounterSample(metric, port, _number(limit))

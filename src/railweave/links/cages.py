@@ -29,19 +29,43 @@ class Cages:
 
         ``ports`` are those of the switch's ``link_state``.
         """
-        panel = self._fabric.switch_of[device].panel
-        port = panel.ports[index]
-        parts = self._parts[device, port.panel]
-        holder = port
-        if parts > 1:
-            # Only the first port of a cage has the module's readings.
-            holder = next(other for other in panel.ports if other.panel == port.panel)
-        state = ports.get(holder.name)
+        parts, holder = self._holder(device, index)
+        state = ports.get(holder)
         if not isinstance(state, Mapping):
             return _NO_MODULE, None
         module = module_of(state)
-        lanes = module.lanes
-        if parts == 1 or lanes % parts:
+        if parts == 1:
             return module, None
-        first = (max(port.subport, 1) - 1) * (lanes // parts) + 1
-        return module, range(first, first + lanes // parts)
+        return module, self._lanes(device, index, parts, module.lanes)
+
+    def optics(
+        self, device: str, index: int, ports: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any], range | None]:
+        """Return the readings and thresholds of the module of a port as they are, and the lanes as `module` does."""
+        parts, holder = self._holder(device, index)
+        if parts > 1:
+            module, lanes = self.module(device, index, ports)
+            return module.readings, module.thresholds, lanes
+        state = ports.get(holder)
+        if not isinstance(state, Mapping):
+            return {}, {}, None
+        tables = [state.get(name) for name in ("readings", "thresholds")]
+        readings, thresholds = (table if isinstance(table, Mapping) else {} for table in tables)
+        return readings, thresholds, None
+
+    def _holder(self, device: str, index: int) -> tuple[int, str]:
+        """Return into how many ports the cage of a port is split, and which of them has the module's readings."""
+        panel = self._fabric.switch_of[device].panel
+        port = panel.ports[index]
+        parts = self._parts[device, port.panel]
+        if parts == 1:
+            return parts, port.name
+        # Only the first port of a cage has them.
+        return parts, next(other for other in panel.ports if other.panel == port.panel).name
+
+    def _lanes(self, device: str, index: int, parts: int, lanes: int) -> range | None:
+        if lanes % parts:
+            return None
+        subport = self._fabric.switch_of[device].panel.ports[index].subport
+        first = (max(subport, 1) - 1) * (lanes // parts) + 1
+        return range(first, first + lanes // parts)
