@@ -38,7 +38,7 @@ def alertmanager_text(policy: TelemetryPolicy) -> str:
             # The alert that says that a device is down is the one that has to come through.
             _inhibition(devices.DEVICE_OUT, [_ALL, f'rule!="{devices.DEVICE_DOWN.code}"'], "device"),
             # Not a wrong neighbor: a cable in a wrong port leaves another port dark, and is its cause.
-            _inhibition(links.LINK_DOWN, [_of(links.BGP_DOWN)], "cable"),
+            _inhibition(links.LINK_DOWN, [_of(links.BGP_DOWN, links.OPTIC_POWER)], "cable"),
             # The neighbor at a wrong cable has other addresses: its session cannot come up.
             _inhibition(links.WRONG_NEIGHBOR, [_of(links.BGP_DOWN)], "device", "port"),
             _inhibition(links.UNCORRECTABLE, [_of(links.PRE_FEC_BER, links.ERRORS)], "device", "port"),

@@ -93,7 +93,7 @@ class LiveStandIn:
 @pytest.fixture
 def exporter() -> Exporter:
     stand_in: Any = LiveStandIn()
-    return Exporter(Notes(), stand_in, ExporterOptions(drift_s=300), lambda: 1000.0)
+    return Exporter(Notes(), stand_in, ExporterOptions(drift_s=300), "d1", lambda: 1000.0)
 
 
 def told(exporter: Exporter) -> list[str]:
@@ -133,6 +133,16 @@ def test_drift_is_unknown_if_the_configuration_cannot_be_compared(exporter: Expo
     page = exporter.page(LEAF)
     assert page is not None
     assert "railweave_drift_rows" not in page
+
+
+def test_another_state_of_the_intent_is_no_drift(exporter: Exporter) -> None:
+    status = CommitStatus(pending=False, generation={"digest": "d2"})
+    exporter.take(LEAF, replace(good(exporter), reading=ConfigReading(running(), status)))
+    page = exporter.page(LEAF)
+    assert page is not None
+    assert "railweave_drift_rows" not in page
+    note = "runs another state of the intent: its drift is unknown until the exporter is restarted"
+    assert told(exporter)[0] == f"{LEAF}: {note}"
 
 
 def test_drift_counts_the_rows_that_differ(exporter: Exporter) -> None:

@@ -16,6 +16,7 @@ from nornir_railweave.tasks.telemetry import SwitchTelemetry, read_telemetry
 from railweave import __version__
 from railweave.api.design.intent import load_configurable
 from railweave.api.journal.folder import journal_folder
+from railweave.api.journal.history import sources_digest
 from railweave.api.monitoring.web_config import OPEN, WebConfig, load_web_config
 from railweave.api.operator import Operator
 from railweave.api.project import Project
@@ -26,6 +27,7 @@ from railweave.exporter.samples import SwitchSampler
 from railweave.exporter.store import ReadingStore
 from railweave.links.cages import Cages
 from railweave.links.limits import LimitsOf
+from railweave.plan.lineage import generation_of
 
 INTERVAL_S = 15.0
 DRIFT_S = 300.0
@@ -52,9 +54,14 @@ class Exporter:
     """Reads the switches of a fabric into a store."""
 
     def __init__(
-        self, operator: Operator, live: LiveFabric, options: ExporterOptions, clock: Callable[[], float] = monotonic
+        self,
+        operator: Operator,
+        live: LiveFabric,
+        options: ExporterOptions,
+        intent_digest: str = "",
+        clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Prepare; nothing is read yet."""
+        """Prepare; nothing is read yet. ``intent_digest`` is what a switch reports once the intent is deployed."""
         fabric = live.designed.fabric
         names = [switch.name for switch in fabric.switches]
         self.store = ReadingStore(names, options.interval_s, clock, __version__)
@@ -72,6 +79,7 @@ class Exporter:
         self._clock = clock
         self._compared_at: dict[str, float] = {}
         self._telling = Lock()
+        self._intent_digest = intent_digest
         self._ended = Event()
         jump = live.target.login.jump
         at_once = 0
@@ -135,8 +143,11 @@ class Exporter:
         error = self.store.error(name)
         if error == earlier or (earlier is None and not error):
             return
+        self._say(f"{name}: {error or 'read in full again'}")
+
+    def _say(self, note: str) -> None:
         with self._telling:
-            self._operator.tell(f"{name}: {error or 'read in full again'}")
+            self._operator.tell(note)
 
     def _compare(self, name: str, reading: MonitoredReading) -> None:
         """Count the rows that differ from the intent, if it is time."""
@@ -145,6 +156,12 @@ class Exporter:
             return
         self._compared_at[name] = now
         rows = None
+        deployed = generation_of(reading.status.generation).digest
+        if self._intent_digest and deployed not in ("", self._intent_digest):
+            # A rollout of a changed intent is no drift, and neither is what is not deployed yet.
+            self.store.put_drift(name, None)
+            self._say(f"{name}: runs another state of the intent: its drift is unknown until the exporter is restarted")
+            return
         # The drift of a configuration that cannot be compared is unknown, and its counters are none the worse.
         with suppress(*DEVICE_ERRORS):
             rows = self._comparer.changes(name, reading.running)
@@ -177,7 +194,7 @@ def exporter_of(project: Project, target: str, options: ExporterOptions) -> Expo
             f"target {target} has sites, and the exporter reads switches itself: run an exporter at each site, with a"
             " target file of its switches"
         )
-    return Exporter(project.operator, live, options)
+    return Exporter(project.operator, live, options, sources_digest(designed.intent.sha256))
 
 
 def exporter_once(project: Project, target: str, options: ExporterOptions = DEFAULT_OPTIONS) -> str:
