@@ -49,6 +49,10 @@ class AlertRig:
         text = configuration.read_text(encoding="utf-8")
         # Thresholds are read every two minutes otherwise.
         configuration.write_text(text.replace("2m", f"{SCRAPE_S}s"), encoding="utf-8")
+        alertmanager = self._folder / "prometheus" / "alertmanager.yml"
+        text = alertmanager.read_text(encoding="utf-8")
+        # Alerts that join a group are sent with the next ones otherwise.
+        alertmanager.write_text(text.replace('"5m"', f'"{SCRAPE_S}s"'), encoding="utf-8")
         with ExitStack() as stack:
             share = self._programs.parent / "share"
             thresholds = (self._folder / "thresholds.prom").read_bytes()
@@ -141,7 +145,13 @@ def _serving(port: int, answer: Callable[[bytes], bytes]) -> Iterator[None]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """Say nothing of a scrape that was given up: on a busy machine a second is short."""
+
+    server = Server(("127.0.0.1", port), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
