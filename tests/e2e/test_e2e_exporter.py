@@ -127,6 +127,19 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return unpacked(tmp_path_factory.mktemp("prometheus"), PACKAGES) / "usr" / "bin"
 
 
+@pytest.mark.nightly
+def test_promtool_accepts_every_page(deployed_lab: Any, programs: Path) -> None:
+    project = deployed_lab
+    with exporting(project, free_port(), "--interval", "2") as scraped:
+        project.wait_until(lambda: are_read(scraped), 60, "switches were not read")
+        for query in ("", "?device=lab-leaf1"):
+            with urlopen(f"http://127.0.0.1:{scraped.port}/metrics{query}", timeout=10) as answer:
+                text = answer.read()
+            words = [str(programs / "promtool"), "check", "metrics"]
+            checked = subprocess.run(words, input=text, capture_output=True, check=False)
+            assert (checked.returncode, checked.stdout + checked.stderr) == (0, b"")
+
+
 @contextmanager
 def alerting(project: Any, programs: Path) -> Iterator[AlertRig]:
     """Watch the simulated fabric by a real Prometheus and Alertmanager."""
