@@ -329,6 +329,14 @@ class TestRccl:
 
 
 class TestIperf3:
+    def test_buffers_of_parallel_streams_are_in_one_object(self) -> None:
+        # As iperf3 3.12 writes them with -P 2.
+        buffers = '"sock_bufsize":0,"sndbuf_actual":16384,"rcvbuf_actual":131072,'
+        text = tools.IPERF3.replace('"start":{', '"start":{' + 2 * buffers)
+        assert read(text) == read(tools.IPERF3)
+        assert read(text[:-1]).answer is Answer.INCOMPLETE
+        assert read(text.replace('"test_start"', '"version"')).answer is Answer.AMBIGUOUS
+
     def test_an_error_comes_first(self) -> None:
         text = tools.IPERF3[:-1] + ',"error":"interrupt - the client has terminated"}'
         reading = read(text)
