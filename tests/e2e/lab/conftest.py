@@ -4,10 +4,9 @@ They have different fabric names, so that two may run at once (``pytest -n 2``):
 it, a fabric that grows, one that grows beyond its reserve, one without addresses between switches that is reached over
 ``docker exec``, one of three tiers, two that share nodes, one of rails that are apart, one of tenants, one of
 containers that behave as docker-sonic-vs does, one of containers that boot as virtual machines do, one that prints
-FRR's text as SONiC's builds do, one for the examples of the API, those that pages of the documentation start, and a
-single container for recorded
-commands. The tests of a lab run one after the other, in the order of ``FILES``; each begins and ends with the fabric as
-its intent says.
+FRR's text as SONiC's builds do, one whose cables are slow, one for the examples of the API, those that pages of the
+documentation start, and a single container for recorded commands. The tests of a lab run one after the other, in the
+order of ``FILES``; each begins and ends with the fabric as its intent says.
 """
 
 import contextlib
@@ -44,6 +43,7 @@ FILES = (
     "fabrics",
     "rails",
     "tenants",
+    "acceptance",
     "sonic_vs",
     "frr",
     "sonic_vm",
@@ -64,6 +64,7 @@ OTHER_LABS = {
     "fabrics": "fabrics",
     "rails": "rails",
     "tenants": "tenants",
+    "acceptance": "acceptance",
     "sonic_vs": "sonic_vs",
     "sonic_vm": "sonic_vm",
     "frr": "frr",
@@ -253,6 +254,18 @@ class LabRig(CommandRig):
         text = re.sub(r"^rollout:\n(?:  .*\n)+", f"rollout: {json.dumps(settings)}\n", target.read_text(), flags=re.M)
         target.write_text(text)
 
+    def switches(self) -> list[str]:
+        """Return the names of the running switches."""
+        endpoints = self.folder / ".railweave" / "lab" / self.name / "endpoints.json"
+        return sorted(json.loads(endpoints.read_text())["devices"])
+
+    def leaf_of(self, node: str, interface: str) -> tuple[str, str]:
+        """Return the switch and port at the far end of a node's cable."""
+        for cable in self.fabric()["links"]:
+            if (cable["a"]["device"], cable["a"]["port"]) == (node, interface):
+                return cable["b"]["device"], cable["b"]["port"]
+        raise AssertionError(f"{node} has no cable {interface}")
+
     def rendered(self) -> Path:
         out = self.folder / "rendered"
         shutil.rmtree(out, ignore_errors=True)
@@ -386,6 +399,26 @@ def teams(start_lab: Callable[..., LabRig]) -> LabRig:
     return rig
 
 
+SLOW_CABLES = """
+hosts: {manage: true}
+mtu: {hosts: 1500}
+traffic_classes: [{name: sockets, role: bulk, dscp: default, priority: 0, share: 100}]
+acceptance: {queue_pairs: 1, seconds: 4, collectives: none, fail: 0.0007, warn: 0.0007, covered_share: 0.00005}
+"""
+"""No class carries RDMA, so tests are of iperf3, whose limits are those of cables that are a 1,000th as fast."""
+
+
+@pytest.fixture(scope="session")
+def slow_cables(start_lab: Callable[..., LabRig]) -> LabRig:
+    """Start a lab of four nodes that an acceptance tests, deploy its intent and set the nodes up."""
+    no_reserve = ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 2}")
+    rig = start_lab(small_intent("accept", no_reserve, more=SLOW_CABLES))
+    write_down_systemd(rig, "gpu1", "gpu2", "gpu3", "gpu4")
+    assert rig.deploy()["result"] == "done"
+    assert rig.json("hosts", "apply", "--target", "lab", "--yes")["result"] == "done"
+    return rig
+
+
 @pytest.fixture(scope="session")
 def rig(start_lab: Callable[..., LabRig]) -> LabRig:
     """Start the lab of lab-4.yml, bare."""
@@ -420,13 +453,17 @@ def bare_unnumbered(start_lab: Callable[..., LabRig]) -> LabRig:
     """Start a lab without addresses between switches, bare; its two nodes are managed."""
     more = "addressing: {underlay: unnumbered}\nhosts: {manage: true}\n"
     rig = start_lab(small_intent("bare", *TWO_NODES, more=more), SONIC_TRANSPORT="docker")
-    for node in ("gpu1", "gpu2"):
-        # The lab's nodes have no systemd: what would be told to it is written down.
+    write_down_systemd(rig, "gpu1", "gpu2")
+    return rig
+
+
+def write_down_systemd(rig: LabRig, *nodes: str) -> None:
+    """Let nodes, which have no systemd, write down what would be told to it."""
+    for node in nodes:
         rig.on(node, "mkdir -p /run/systemd/system")
         for tool in ("systemctl", "networkctl"):
             script = f"#!/bin/sh\\necho {tool} \\$@ >> /tmp/calls\\n"
             rig.on(node, f'printf "{script}" > /usr/local/bin/{tool} && chmod 755 /usr/local/bin/{tool}')
-    return rig
 
 
 @pytest.fixture(scope="session")
