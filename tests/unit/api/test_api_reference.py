@@ -28,6 +28,8 @@ RENAMED = {
     "sim ssh": "sim.ssh_command",
     "acceptance read": "acceptance.read_outputs",
     "links show": "links",
+    # It serves until it is ended, which `exporter_once` does not.
+    "exporter": "serve_exporter",
     "links drain": "drain_links",
     "links soak": "soak_links",
     "telemetry render": "render_telemetry",
