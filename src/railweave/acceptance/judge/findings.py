@@ -142,6 +142,9 @@ def _finding(
     )
 
 
+_WORDS = {ElementKind.NIC: "NIC"}
+
+
 def _names(culprit: Culprit) -> str:
     names = [element.name for element in culprit.elements]
     # Swapped cables are both at fault, and a setting says more than where it is.
@@ -149,4 +152,7 @@ def _names(culprit: Culprit) -> str:
         return listed(names)
     if culprit.elements[0].kind is ElementKind.SETTING:
         return names[0]
+    if len(set(names)) < len(names):
+        # A cable has the name of its NIC.
+        names = [f"{_WORDS.get(element.kind, element.kind)} {element.name}" for element in culprit.elements]
     return either(names)
