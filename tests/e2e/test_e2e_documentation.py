@@ -20,7 +20,20 @@ PAGES = [
 ]
 
 
-NIGHTLY = {"docs/how-to/hosts.md", "docs/tutorial/acceptance.md", "tests/e2e/journeys/wheel.md"}
+NIGHTLY = {
+    "docs/how-to/check-live-settings.md",
+    "docs/how-to/compare.md",
+    "docs/how-to/hosts.md",
+    "docs/how-to/ipv6.md",
+    "docs/how-to/links.md",
+    "docs/how-to/rehearse.md",
+    "docs/how-to/replace.md",
+    "docs/how-to/several-fabrics.md",
+    "docs/how-to/sites.md",
+    "docs/tutorial/acceptance.md",
+    "tests/e2e/journeys/kill-and-resume.md",
+    "tests/e2e/journeys/wheel.md",
+}
 """Pages whose commands take minutes, and have scenarios of their own."""
 
 

@@ -274,6 +274,7 @@ def _die(at: Step) -> None:
     Journal.__call__ = call  # type: ignore[method-assign, assignment]
 
 
+@pytest.mark.nightly
 def test_a_phase_whose_last_commit_was_not_confirmed_is_not_done(running_weave: Any) -> None:
     project = running_weave
     with project.intent.open("a", encoding="utf-8") as file:

@@ -107,6 +107,7 @@ def test_a_reserved_third_tier_is_deployed_over_live_spines(new_project: Any) ->
     assert len([prefix for prefix in routes if prefix.endswith("/26")]) == 8
 
 
+@pytest.mark.nightly
 def test_a_third_tier_that_nothing_reserved_comes_in_phases(new_project: Any) -> None:
     project = new_project(two_tiers("spines: 4"))
     project.up()

@@ -81,6 +81,7 @@ def test_what_a_switch_refuses_is_met_in_the_rehearsal_already(deployed_lab: Any
     }
 
 
+@pytest.mark.nightly
 def test_a_switch_that_does_not_come_back_from_its_reload_stops_the_rollout(deployed_lab: Any) -> None:
     project = deployed_lab
     project.run("sim", "replace", LEAF)

@@ -142,6 +142,7 @@ def test_a_stripe_leaves_in_phases(deployed_lab: Any) -> None:
     assert [(one["number"], one["result"]) for one in again["steps"]] == [(4, "unchanged")]
 
 
+@pytest.mark.nightly
 def test_nodes_leave_when_they_are_shut_down_and_not_before(new_project: Any) -> None:
     project = new_project("pod-32.yml")
     project.up()

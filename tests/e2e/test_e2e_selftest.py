@@ -100,6 +100,7 @@ def test_looking_alone_needs_the_readers_verbs_alone(spare: Any, monkeypatch: py
     assert asked <= set(READ_ONLY)
 
 
+@pytest.mark.nightly
 def test_the_next_run_removes_what_one_that_was_killed_left(spare: Any) -> None:
     before = running(spare)
     spare.set_rollout(verify_timeout=1, drain_timeout=1, revert_in=31)

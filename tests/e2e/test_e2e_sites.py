@@ -104,6 +104,7 @@ def timer_strikes(site: SiteRig) -> None:
     assert NEW not in site.lines(LEAF)
 
 
+@pytest.mark.nightly
 def test_a_worker_killed_amid_a_change_stops_the_rollout_and_its_switch_reverts_by_itself(site: SiteRig) -> None:
     spent, pid = site.clone / "spent", site.clone / "pid"
     site.by_command(f"test ! -e {spent} && echo $$ >{pid}")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 GROWN = (
     ("{leaves: 2, spines: 2}", "{leaves: 4, spines: 2}"),

@@ -101,6 +101,7 @@ def with_spare(printing: Any) -> Iterator[Any]:
         file.write_text(text)
 
 
+@pytest.mark.nightly
 def test_a_selftest_leaves_a_spare_switch_as_it_was_also_where_its_runner_is_killed(
     with_spare: Any, monkeypatch: pytest.MonkeyPatch, proves: Any
 ) -> None:

@@ -82,6 +82,7 @@ def test_hosts_reach_each_other_and_only_one_device_of_a_port_answers(sonic_vs: 
     proves("9000 bytes between hosts of both leaves; ARP is answered by Ethernet0, not by eth1 behind it")
 
 
+@pytest.mark.nightly
 def test_a_change_is_rolled_back_by_its_name(sonic_vs: Any, proves: Any) -> None:
     before = {switch: sonic_vs.running(switch) for switch in LEAVES}
     text = sonic_vs.intent.read_text()
@@ -110,6 +111,7 @@ def test_a_spine_is_drained_and_undrained(sonic_vs: Any, streams: Any, proves: A
     proves(f"{SPINES[0]} drained and undrained, no packet lost")
 
 
+@pytest.mark.nightly
 def test_a_spine_more_is_provisioned_without_losing_a_packet(sonic_vs: Any, streams: Any, proves: Any) -> None:
     sonic_vs.edit(("spine: {model: sonic-vs, count: 2}", "spine: {model: sonic-vs, count: 3}"))
     running = streams(sonic_vs, *BETWEEN_RAILS)
