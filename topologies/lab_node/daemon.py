@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lab_node import filters, kernel, lldp, state, supervisor
+from lab_node import filters, kernel, kernel_counters, lldp, state, supervisor
 from lab_node.device import BOOTED_FILE, NODE_FILE, NodeDevice, interfaces, take_name
 from lab_node.news import LinkNews, NeighborNews
 from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, STATE_DB, Redis
@@ -21,6 +21,8 @@ from sonic_sim.device import CONFIG_FILE, INIT_FILE, VERSION_FILE
 # Between two looks at counters and cables: with a port that is enabled, and without; a change wakes it at once.
 _TICK_S = 1.0
 _IDLE_TICK_S = 5.0
+# Each reading of queueing disciplines and nft counters is two processes.
+_QUEUES_AGAIN_S = 5.0
 
 # How long lldpd may report no neighbor after the watch began.
 _LLDP_STARTS_S = 3.0
@@ -160,6 +162,9 @@ class Follower:
         self.heard_since = self.lldp_at = 0.0
         self.looked_at = self.ports_named_at = 0.0
         self.lldp_name = ""
+        self.queues_at = float("-inf")
+        self.drops: dict[str, int] = {}
+        self.queue_counters: dict[str, tuple[int, int]] = {}
         self.cables = cables
         self.missing: set[str] = set()
         self.moved = True
@@ -218,7 +223,18 @@ class Follower:
         self.lldp()
         self.publish()
         if self.rows:
-            self.put(COUNTERS_DB, state.counter_rows(self.rows, state.counters(_COUNTERS.read_text())))
+            self.count()
+
+    def count(self) -> None:
+        """Write what the kernel has counted into COUNTERS_DB."""
+        now = time.monotonic()
+        if now - self.queues_at >= _QUEUES_AGAIN_S:
+            self.queues_at = now
+            self.drops = kernel_counters.root_drops(kernel_counters.read(["tc", "-j", "-s", "qdisc", "show"]))
+            listed = kernel_counters.read(["nft", "-j", "list", "counters"])
+            self.queue_counters = kernel_counters.named_counters(listed)
+        rows = state.counter_rows(self.rows, state.counters(_COUNTERS.read_text()))
+        self.put(COUNTERS_DB, kernel_counters.with_kernel_counters(rows, self.drops, self.queue_counters))
 
     def take_cables(self) -> None:
         """Give cables that came while the switch runs to their ports."""
@@ -241,7 +257,9 @@ class Follower:
         # lldpd keeps a neighbor until its time is over, also where the link is down.
         neighbors = {key: row for key, row in self.neighbors.items() if key.partition(":")[2] in up}
         self.put(STATE_DB, state.link_rows(self.rows))
-        self.put(APPL_DB, {**state.port_rows(self.rows, self.present), **neighbors})
+        changes = kernel_counters.carrier_changes(state.ports_by_name(self.rows))
+        ports = kernel_counters.with_flaps(state.port_rows(self.rows, self.present), changes)
+        self.put(APPL_DB, {**ports, **neighbors})
 
     def put(self, number: int, rows: state.Table) -> None:
         """Write the difference."""

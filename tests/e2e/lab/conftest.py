@@ -31,6 +31,7 @@ from railweave.lab.topology import node_files
 FILES = (
     "bare",
     "drain",
+    "counters",
     "faults",
     "sim_agrees",
     "unnumbered",
