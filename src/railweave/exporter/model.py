@@ -45,5 +45,5 @@ class SwitchSamples:
     missing: tuple[str, ...] = ()
     # Another version of the program answered on the switch.
     other_program: bool = False
-    # For how long the switch's own timer runs, in seconds; a rollout may take it away for as long.
+    # The seconds of the switch's revert timer: a rollout may keep the switch out of service for as long.
     timer_s: float = 0.0

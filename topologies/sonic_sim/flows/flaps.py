@@ -71,7 +71,7 @@ class Flaps:
             self.look(device)
 
     def row(self, device: Device, port: str) -> Hash:
-        """Return the fields of a port; none for one that was never up."""
+        """Return the fields of a port, no fields for a port that was never up."""
         end = End(device.name, port)
         self._look_at(device, end)
         link = self._links[end]

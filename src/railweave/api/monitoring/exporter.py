@@ -127,7 +127,7 @@ class Exporter:
         try:
             earlier = self.store.put(name, self._samplers[name](reading))
             self._compare(name, reading)
-        # Around the work for one switch: the readings of the others continue.
+        # A bug that shows on this switch must not end the readings of the others.
         except Exception as fault:
             self._failed(name, f"its answer cannot be used: {type(fault).__name__}: {fault}")
             return

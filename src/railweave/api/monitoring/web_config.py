@@ -88,13 +88,13 @@ def load_web_config(path: Path, now: datetime | None = None) -> WebConfig:
 
 
 def _unknown_keys(document: Document, path: str, value: Mapping[str, Any]) -> list[Diagnostic]:
-    known = _KEYS[path]
+    keys = _KEYS[path]
     faults = []
     for key in value:
-        if key not in known:
+        if key not in keys:
             name = f"{path}.{key}".lstrip(".")
             where = document.keys.get(name, Where(path=name))
-            faults.append(error(_CODE, f"unknown key `{key}`", where, fix=f"known here: {', '.join(known)}"))
+            faults.append(error(_CODE, f"unknown key `{key}`", where, fix=f"known here: {', '.join(keys)}"))
     return faults
 
 
