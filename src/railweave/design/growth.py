@@ -17,10 +17,7 @@ def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
     """Return the intent with what ``first_stripe: auto`` stands for in its fabric stated, and the reserve with it; with
     entries that share leaves their stripes as well, and the rails where they follow from the number of leaves, and the
     size of pods, which can follow from the number of spines."""
-    if with_fewer_rails(intent) is not None:
-        intent = replace(intent, topology=intent.topology.with_values(rails=fabric.rails))
-    if intent.topology.pod is None and fabric.pod_stripes:
-        intent = replace(intent, topology=intent.topology.with_values(pod=fabric.pod_stripes))
+    intent = _with_rails_and_pods(intent, fabric)
     shares = any(entry.share_leaves for entry in intent.nodes)
     are_stated = all(entry.first_stripe is not None for entry in intent.nodes[1:])
     if are_stated and not shares:
@@ -35,6 +32,16 @@ def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
     stated = _stripes_of(fabric, shares=shares)
     nodes = tuple(entry.with_values(**stated[entry.name]) for entry in intent.nodes)
     return replace(intent, nodes=nodes, topology=topology)
+
+
+def _with_rails_and_pods(intent: Intent, fabric: Fabric) -> Intent:
+    """Return the intent with the rails and the size of pods stated where these follow from the number of switches."""
+    topology = intent.topology
+    if with_fewer_rails(intent) is not None:
+        topology = topology.with_values(rails=fabric.rails)
+    if topology.pod is None and fabric.pod_stripes:
+        topology = topology.with_values(pod=fabric.pod_stripes)
+    return replace(intent, topology=topology)
 
 
 def _stripes_of(fabric: Fabric, *, shares: bool) -> dict[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""StripeGrowth that changes what an intent leaves automatic: the lines that keep the cables and addresses in place.
+"""Growth that changes what an intent leaves automatic: the lines that keep the cables and addresses in place.
 
 The stripes of nodes that share leaves follow from the numbers of all of them, and rails below the NICs of a node from
 ``leaf.count``. Where a later value would move nodes that run, stating the value in place keeps them.

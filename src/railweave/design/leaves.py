@@ -176,13 +176,8 @@ def place_classes(intent: Intent, leaves: Leaves, low: TierLayout) -> tuple[tupl
 def _placed_beside(intent: Intent, leaf: LeafClass, leaves: Leaves, low: TierLayout) -> LeafClass | Diagnostic:
     """Return a class beside the first with its uplinks and the places of its ports, or why they do not fit."""
     hardware = leaf.hardware
-    spines = low.uplinks // low.links_per_pair
-    pair = low.links_per_pair
-    if not low.fixed_pair:
-        pair = leaf.uplinks // spines
-    elif leaf.block:
-        pair = leaf.pair
-    uplinks = spines * pair
+    pair = _links_per_pair_beside(leaf, low)
+    uplinks = low.uplinks // low.links_per_pair * pair
     in_a_row = uplinks
     if low.fixed_pair:
         in_a_row = pair
@@ -198,6 +193,15 @@ def _placed_beside(intent: Intent, leaf: LeafClass, leaves: Leaves, low: TierLay
     if leaf.down > low.ports.total:
         return _downlinks_exceed_addresses(intent, leaves, leaf, low)
     return leaf._replace(ports=ports, uplinks=uplinks, pair=pair)
+
+
+def _links_per_pair_beside(leaf: LeafClass, low: TierLayout) -> int:
+    """Return the links of a leaf of a class beside the first to each spine."""
+    if not low.fixed_pair:
+        return leaf.uplinks // (low.uplinks // low.links_per_pair)
+    if leaf.block:
+        return leaf.pair
+    return low.links_per_pair
 
 
 def _leaf_full(intent: Intent, leaf: LeafClass, uplinks: int) -> Diagnostic:

@@ -169,29 +169,53 @@ def join_pods(intent: Intent, pods: Pods, spines: int, top: TierHardware) -> tup
     if super_spine is None or super_spine.count is None:
         return GroupTier(fitting[0], pods.uplinks // fitting[0]), ()
     given = super_spine.count
-    members, rest = divmod(given, spines)
     possible = f"use {either([count * spines for count in fitting])} super-spines"
+    fault = _uneven_group(given, spines, pods) or _full_super_spine(given // spines, most, pods, top)
+    if fault is None:
+        members = given // spines
+        return GroupTier(members, pods.uplinks // members), ()
+    fix = possible
+    if fault.ports:
+        fix = f"{possible}, or super-spines with {fault.ports} ports"
     where = intent.where("topology.super_spine.count")
+    return None, (error(fault.code, fault.message, where, fix=fix),)
+
+
+class _GroupFault(NamedTuple):
+    """Why super-spines cannot join pods: ``ports`` are those one would need, 0 for other reasons."""
+
+    code: str
+    message: str
+    ports: int = 0
+
+
+def _uneven_group(given: int, spines: int, pods: Pods) -> _GroupFault | None:
+    """Return why super-spines share the groups or the uplinks of a spine unevenly, None where they do not."""
+    members, rest = divmod(given, spines)
     if rest or members == 0:
-        message = (
-            f"{counted(given, 'super-spine')} cannot be shared out over {spines} groups: one for each spine of a pod"
+        return _GroupFault(
+            "RW211",
+            f"{counted(given, 'super-spine')} cannot be shared out over {spines} groups: one for each spine of a pod",
         )
-        return None, (error("RW211", message, where, fix=possible),)
     if pods.uplinks % members:
-        message = (
+        return _GroupFault(
+            "T-2",
             f"{counted(members, 'super-spine')} of a group cannot share the {pods.uplinks} uplinks of a spine evenly:"
-            f" {pods.uplinks} ÷ {members} is not whole"
+            f" {pods.uplinks} ÷ {members} is not whole",
         )
-        return None, (error("T-2", message, where, fix=possible),)
+    return None
+
+
+def _full_super_spine(members: int, most: int, pods: Pods, top: TierHardware) -> _GroupFault | None:
+    """Return why a super-spine has too few ports for ``most`` pods, None where it has enough."""
     pair = pods.uplinks // members
-    if most * pair > top.ports:
-        message = (
-            f"{counted(most, 'pod')} × {counted(pair, 'link')} need {most * pair} ports on every super-spine; one has"
-            f" {top.ports}"
-        )
-        fix = f"{possible}, or super-spines with {most * pair} ports"
-        return None, (error("T-3", message, where, fix=fix),)
-    return GroupTier(members, pair), ()
+    ports = most * pair
+    if ports <= top.ports:
+        return None
+    message = (
+        f"{counted(most, 'pod')} × {counted(pair, 'link')} need {ports} ports on every super-spine; one has {top.ports}"
+    )
+    return _GroupFault("T-3", message, ports)
 
 
 def share_out(intent: Intent, what: str, given: int | None, pods: int, each: str) -> tuple[int | None, Faults]:

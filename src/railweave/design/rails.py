@@ -16,7 +16,7 @@ from railweave.design.ratios import asked_ratio
 from railweave.design.sharing import parts_of_first, with_speeds
 from railweave.design.split import TierPorts, all_down
 from railweave.diagnostics import Diagnostic, error
-from railweave.intent.model import Intent, Shape
+from railweave.intent.model import Intent, Shape, Topology
 from railweave.wording import counted
 
 
@@ -30,29 +30,46 @@ class OneTier(NamedTuple):
 def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]) -> OneTier:
     """Return the layout of one switch, or one for each rail, in each plane, or why it is refused; neither where the
     intent leaves the tiers open and asks for more than one switch holds."""
-    topology = intent.topology
-    rail_only = topology.shape is Shape.RAIL_ONLY
-    if not rail_only and (topology.shape is not Shape.RACK_ALIGNED or topology.tiers != 1):
-        return OneTier(None, tuple(_not_one_switch(intent)))
-    faults: Faults = tuple(_third_tier(intent))
-    # Nothing joins the leaves that share a NIC where there is no spine (RW128 refuses tiers: 1).
-    if faults or topology.tiers not in (None, 1) or topology.leaves_per_nic > 1:
-        return OneTier(None, faults)
+    tiers = intent.topology.tiers
+    refused = tuple(_not_one_tier(intent))
+    if refused or not _may_have_one_tier(intent):
+        return OneTier(None, refused)
     switches = 1
-    if rail_only:
+    if intent.topology.shape is Shape.RAIL_ONLY:
         switches = rail_count(intent)
     hardware = classes[0].hardware
     ports = all_down(hardware.cages, hardware.down)
     one_switch = tuple(leaf._replace(down=ports.total, ports=ports) for leaf in classes)
     groups, faults = place_groups(intent, node_ports, one_switch)
     faults = faults or (*_spines(intent), *_counts(intent, switches), *_stripes(intent, groups, ports.total))
-    if faults and topology.tiers == 1:
+    if faults and tiers == 1:
         return OneTier(None, faults)
     # Automatic tiers are two where one does not do.
-    if faults or (topology.tiers is None and not _holds_growth(intent, groups)):
+    if faults or (tiers is None and not _holds_growth(intent, groups)):
         return OneTier(None, ())
     first = one_switch[0]._replace(ports=with_speeds(ports, parts_of_first(groups)))
     return OneTier(_layout(intent, groups, (first, *one_switch[1:]), ports, switches), ())
+
+
+def _not_one_tier(intent: Intent) -> Iterator[Diagnostic]:
+    """Yield why a shape cannot have the tiers that the intent states."""
+    if _may_be_one_switch(intent.topology):
+        yield from _third_tier(intent)
+    else:
+        yield from _not_one_switch(intent)
+
+
+def _may_have_one_tier(intent: Intent) -> bool:
+    topology = intent.topology
+    if not _may_be_one_switch(topology):
+        return False
+    # Nothing joins the leaves that share a NIC where there is no spine (RW128 refuses tiers: 1).
+    return topology.tiers in (None, 1) and topology.leaves_per_nic == 1
+
+
+def _may_be_one_switch(topology: Topology) -> bool:
+    """Tell whether the shape has no spine, or can do without."""
+    return topology.shape is Shape.RAIL_ONLY or (topology.shape is Shape.RACK_ALIGNED and topology.tiers == 1)
 
 
 def _layout(

@@ -331,16 +331,18 @@ def _required(intent: Intent, layout: Layout) -> Layout:
     reserve = intent.topology.reserve
     lowest, *above = layout.tiers
     if reserve.leaves is None and reserve.pods is None:
-        leaves = lowest.indexes
-        for leaf in layout.classes:
-            if leaf.block and leaf.reserve:
-                leaves = max(leaves, leaf.block.base + leaf.block.leaves)
-        lowest = replace(lowest, reserve=leaves)
+        lowest = replace(lowest, reserve=max(lowest.indexes, _end_of_reserved_blocks(layout)))
     if above and layout.pod and reserve.pods is None:
         above[0] = replace(above[0], groups=layout.pods[-1] + 1)
     elif above and reserve.spines is None and reserve.pods is None:
         above[0] = replace(above[0], reserve=above[0].count)
     return layout._replace(tiers=(lowest, *above))
+
+
+def _end_of_reserved_blocks(layout: Layout) -> int:
+    """Return the number after the last leaf of classes with a reserve of their own, 0 without such a class."""
+    blocks = [leaf.block for leaf in layout.classes if leaf.block and leaf.reserve]
+    return max((block.base + block.leaves for block in blocks), default=0)
 
 
 def _growth_prevented(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnostic:
