@@ -1,11 +1,12 @@
 """Diagnostics for code hosts: at the lines of the intent, in the forms that these import."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from json_schemas import Draft202012Validator
+from json_schemas import Draft202012Validator, validator_for
 
 from railweave.cli.main import main
 from railweave.diagnostics import Where, error, info, warning
@@ -19,6 +20,8 @@ DIAGNOSTICS = (
     warning("RW999", "unknown", Where("intent/a,b.yml", 7, 0, "topology"), fix=""),
 )
 
+# A Go module with OASIS's schema of SARIF 2.1.0, which is on no other package index; CI downloads it.
+SARIF_MODULE = "github.com/owenrumney/go-sarif/v3@*/pkg/report/v210/sarif/schema.go"
 # What GitHub reads of SARIF 2.1.0 (sections 3.13 to 3.30), unknown keys refused.
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 REGION = {
@@ -86,6 +89,24 @@ GITLAB = {
 
 def faults(schema: Any, document: Any) -> list[str]:
     return [fault.message for fault in Draft202012Validator(schema).iter_errors(document)]
+
+
+def sarif_schemas() -> list[Path]:
+    modules = Path(os.environ.get("GOMODCACHE", Path.home() / "go" / "pkg" / "mod"))
+    return sorted(modules.glob(SARIF_MODULE))
+
+
+@pytest.mark.skipif(not sarif_schemas(), reason="the Go module with the schema of SARIF is not on this machine")
+@pytest.mark.parametrize("diagnostics", [DIAGNOSTICS, DIAGNOSTICS[1:2], ()])
+def test_sarif_passes_its_published_schema(diagnostics: tuple[Any, ...]) -> None:
+    literal = sarif_schemas()[-1].read_text(encoding="utf-8").split("`")[1]
+    schema = json.loads(literal)
+    assert schema["id"].endswith("/sarif-schema-2.1.0.json")
+    log = json.loads(sarif(diagnostics, "intent/fabric.yml"))
+    validator = validator_for(schema)(schema)
+    assert [fault.message for fault in validator.iter_errors(log)] == []
+    log["runs"][0]["tool"]["driver"]["vendor"] = "unknown"
+    assert [fault.validator for fault in validator.iter_errors(log)] == ["additionalProperties"]
 
 
 def test_sarif_has_each_finding_at_its_line_with_its_rule() -> None:
