@@ -46,7 +46,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom docs pages wheels image fabric deploy diff verify pictures test slow check lint types coverage e2e e2e-nightly faults fuzz chaos fuzz-chaos frozen properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs pages wheels image fabric deploy diff verify pictures test slow trials check lint types coverage e2e e2e-nightly faults fuzz chaos fuzz-chaos frozen properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -170,8 +170,13 @@ slow: setup ## the slow tests, which `make test` leaves out
 	@$(PYTEST) $(PARALLEL) -m 'slow and not e2e and not bench'
 
 # mypy keeps one processor busy, the tests wait for processes now and then: side by side they end sooner.
-check: lint ## format, lint, types, and all tests with coverage
+check: lint ## format, lint, types, and all tests, with coverage but for the trials
 	@$(MAKE) --no-print-directory -j2 --output-sync types coverage
+	@$(MAKE) --no-print-directory trials
+
+# The same paths with many seeds: measuring their lines again would double the longest tests.
+trials: setup ## the tests of many seeds, of `make slow`
+	@$(PYTEST) $(PARALLEL) -m 'trials and not e2e and not bench'
 
 lint: setup
 	@$(BIN)/ruff format --check .
@@ -184,7 +189,7 @@ types: setup
 coverage: setup ## run the tests with coverage, and print the branches that they miss, the worst files first
 	@rm -rf build/coverage
 	@mkdir -p build/coverage
-	@$(GUARDED) $(BIN)/coverage run -m pytest -q $(PARALLEL) -m 'not e2e and not bench' --hypothesis-profile=usual >build/coverage/tests.log 2>&1 \
+	@$(GUARDED) $(BIN)/coverage run -m pytest -q $(PARALLEL) -m 'not e2e and not bench and not trials' --hypothesis-profile=usual >build/coverage/tests.log 2>&1 \
 	  || { tail -40 build/coverage/tests.log; exit 1; }
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report

@@ -338,6 +338,7 @@ def spread(links: Iterable[Link], one: str, other: str, level: int) -> float:
 
 
 @pytest.mark.slow
+@pytest.mark.trials
 def test_all_pairs_of_the_worked_example_are_what_every_pair_alone_costs() -> None:
     path = Path(__file__).resolve().parents[2] / "intent" / "pod-32.yml"
     fabric = design(load_intent_text(path.read_text(encoding="utf-8"), path.name), CATALOG).fabric

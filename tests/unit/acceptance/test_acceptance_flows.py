@@ -14,7 +14,7 @@ from flow_faults import KINDS, draw, shapes
 from railweave.acceptance.model import Level
 from sonic_sim.flows.constants import Constants
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.trials]
 
 CONSTANTS = [field.name for field in fields(Constants) if field.name not in ("seed", "speedup")]
 HURRY = Constants(seed=1, speedup=1000)
