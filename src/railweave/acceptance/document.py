@@ -116,6 +116,7 @@ class _SharedTexts:
         # By identity, which the plan keeps valid: hashing a limit would walk its inputs.
         self._limits: dict[int, bytes] = {}
         self._nic_ports: dict[int, bytes] = {}
+        self._groups: dict[int, bytes] = {}
 
     def limits(self, limits: tuple[MetricLimit, ...]) -> bytes:
         """Return the JSON of a list of limits."""
@@ -133,6 +134,13 @@ class _SharedTexts:
             self._nic_ports[id(nic_port)] = text
         return text
 
+    def group(self, group: tuple[NicPort, ...]) -> bytes:
+        """Return the JSON of the NIC ports of a group, which all operations of it share."""
+        text = self._groups.get(id(group))
+        if text is None:
+            text = self._groups[id(group)] = b"[%s]" % b",".join(map(self.nic_port, group))
+        return text
+
 
 def _round_text(planned: AcceptanceRound, texts: _SharedTexts) -> bytes:
     document = {"id": planned.id, "kind": planned.kind, "seconds": planned.seconds, "tests": planned.tests}
@@ -142,7 +150,7 @@ def _round_text(planned: AcceptanceRound, texts: _SharedTexts) -> bytes:
 def _test_text(test: PlannedTest, texts: _SharedTexts) -> bytes:
     """Return a line of a test, put together from texts that tests share: a dictionary of each takes twice the time."""
     if test.receiver is None:
-        ends = b',"group":[%s]' % b",".join(map(texts.nic_port, test.group))
+        ends = b',"group":' + texts.group(test.group)
     else:
         ends = b',"to":' + texts.nic_port(test.receiver)
     # Ids and words of enumerations have nothing to escape.

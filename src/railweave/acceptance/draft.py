@@ -24,6 +24,9 @@ from railweave.fabric.model import Fabric
 # Digits of a probability; rounded down, so that none is stated higher than it is.
 _MILLION = 1_000_000
 
+StatedLoad = tuple[float, tuple[str, ...]]
+"""The probability that a link has been loaded, as a plan states it, and the ids of the rounds that may have."""
+
 
 class PlanDraft:
     """Gathers the rounds of a plan."""
@@ -95,24 +98,23 @@ class PlanDraft:
         """Return every link of the fabric with the rounds that may load it."""
         fabric = self._fabric
         ports_of = fabric.ports_of
-        # In the order of the links.
+        # Both in the order of the links.
         nic_ports = iter(self.coverage.paths.nics)
-        loads = self.coverage.loads()
-        # Many links have one load, and what is stated of it is made once for each.
-        stated_of: dict[LinkLoad, tuple[float, tuple[str, ...]]] = {}
+        bundles = iter(self.coverage.bundle_of)
+        stated_of_bundle = [self._stated(load) for load in self.coverage.loads()]
+        # NIC ports take part in few different sets of rounds.
+        stated_of_port: dict[LinkLoad, StatedLoad] = {}
         links = []
         for link, name in zip(fabric.links, cable_names(fabric, catalog), strict=True):
             nic_port = None
             if link.is_access:
                 nic_port = next(nic_ports)
-                # A NIC port has no choice of links: it is loaded in both directions, or it is not.
-                is_loaded = nic_port in self._senders and nic_port in self._receivers
-                load = LinkLoad(float(is_loaded), self._rounds_of_port.get(nic_port, 0))
+                load = self._port_load(nic_port)
+                if load not in stated_of_port:
+                    stated_of_port[load] = self._stated(load)
+                stated = stated_of_port[load]
             else:
-                load = next(loads)
-            stated = stated_of.get(load)
-            if stated is None:
-                stated = stated_of[load] = self._stated(load)
+                stated = stated_of_bundle[next(bundles)]
             lower = PortEnd(link.lower, ports_of[link.lower][link.lower_port].name)
             upper = PortEnd(link.upper, ports_of[link.upper][link.upper_port].name)
             place = (link.kind, link.speed_gbps, link.plane, link.rail, nic_port)
@@ -120,7 +122,12 @@ class PlanDraft:
             links.append(CoveredLink(name, lower, upper, probability, rounds, *place))
         return tuple(links)
 
-    def _stated(self, load: LinkLoad) -> tuple[float, tuple[str, ...]]:
+    def _port_load(self, nic_port: NicPort) -> LinkLoad:
+        """Return the load of a NIC port: it has no choice of links, so it is loaded in both directions or it is not."""
+        is_loaded = nic_port in self._senders and nic_port in self._receivers
+        return LinkLoad(float(is_loaded), self._rounds_of_port.get(nic_port, 0))
+
+    def _stated(self, load: LinkLoad) -> StatedLoad:
         probability = floor(load.probability * _MILLION) / _MILLION
         return probability, self._round_ids(load.rounds)
 
