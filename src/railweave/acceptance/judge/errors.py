@@ -5,7 +5,7 @@ IEEE 802.3 (400GBASE-R, clause 116.4) allows a frame loss ratio of 6.2e-11. RS(5
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from statistics import median
 from typing import NamedTuple
 
@@ -73,24 +73,25 @@ def _port_errors(case: Case, end: PortEnd, link: CoveredLink) -> PortErrors:
     sums: dict[CounterMeaning, int] = defaultdict(int)
     seconds = 0.0
     for counts in case.rounds():
-        row: Mapping[CounterMeaning, int] = counts.port(end)
-        if row:
-            seconds += counts.seconds.get(end.device, 0.0)
-        for meaning in _MEANINGS & row.keys():
-            sums[meaning] += row[meaning]
+        row = counts.port(end)
+        if not row:
+            continue
+        seconds += counts.seconds.get(end.device, 0.0)
+        for meaning in _MEANINGS:
+            counted = row.get(meaning)
+            if counted:
+                sums[meaning] += counted
     uncorrected = max(sums[CounterMeaning.FEC_UNCORRECTABLE], sums[CounterMeaning.ERRORS])
     corrected = max(sums[CounterMeaning.FEC_CORRECTED_BITS], sums[CounterMeaning.FEC_CORRECTED])
     return PortErrors(end, link, seconds, uncorrected, corrected, sums[CounterMeaning.LINK_DOWN])
 
 
-_MEANINGS = frozenset(
-    {
-        CounterMeaning.FEC_UNCORRECTABLE,
-        CounterMeaning.ERRORS,
-        CounterMeaning.FEC_CORRECTED,
-        CounterMeaning.FEC_CORRECTED_BITS,
-        CounterMeaning.LINK_DOWN,
-    }
+_MEANINGS = (
+    CounterMeaning.FEC_UNCORRECTABLE,
+    CounterMeaning.ERRORS,
+    CounterMeaning.FEC_CORRECTED,
+    CounterMeaning.FEC_CORRECTED_BITS,
+    CounterMeaning.LINK_DOWN,
 )
 
 

@@ -22,7 +22,7 @@ from railweave.acceptance.judge.elements import (
     setting_element,
 )
 from railweave.acceptance.judge.tally import Counts
-from railweave.acceptance.model import PortEnd
+from railweave.acceptance.model import CoveredLink, PortEnd
 from railweave.diagnostics import Severity
 
 _LEAST_FRAMES = 10
@@ -52,10 +52,11 @@ def drop_symptoms(case: Case) -> Iterator[Symptom]:
 
 def _switch_drops(case: Case) -> Mapping[str, list[Drop]]:
     drops: dict[str, list[Drop]] = defaultdict(list)
+    lossless = case.lossless_queues
     for counts in case.rounds():
         for parts, is_ingress in ((counts.groups, True), (counts.queues, False)):
             for end, numbers in parts.items():
-                packets = sum(_dropped(numbers[number]) for number in case.lossless_queues & numbers.keys())
+                packets = sum(_dropped(row) for number, row in numbers.items() if number in lossless)
                 if packets:
                     drops[end.device].append(Drop(counts.round, end, is_ingress, packets))
     return drops
@@ -147,15 +148,27 @@ def _frame_symptoms(case: Case) -> Iterator[Symptom]:
     received: dict[tuple[PortEnd, PortEnd], int] = defaultdict(int)
     for counts in case.rounds():
         for link in case.index.plan.links:
-            for end, far in ((link.lower, link.upper), (link.upper, link.lower)):
+            for end, far in _directions(link):
                 frames = counts.port(end).get(CounterMeaning.PFC_SENT)
                 arrived = counts.port(far).get(CounterMeaning.PFC_RECEIVED)
-                if frames is not None and arrived is not None:
+                if frames is None or arrived is None:
+                    continue
+                # Most ports of a large fabric never pause.
+                if frames:
                     sent[end, far] += frames
+                if arrived:
                     received[end, far] += arrived
-    for (end, far), frames in sent.items():
-        if end in case.exchanged_ports or frames < _LEAST_FRAMES or 2 * received[end, far] > frames:
-            continue
-        culprit = _pfc_off(case, far)
-        message = f"{end_text(end)} sent {frames:,} PFC frames, {end_text(far)} received {received[end, far]:,}"
-        yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
+    for link in case.index.plan.links:
+        for end, far in _directions(link):
+            frames = sent.get((end, far), 0)
+            arrived = received.get((end, far), 0)
+            if end in case.exchanged_ports or frames < _LEAST_FRAMES or 2 * arrived > frames:
+                continue
+            culprit = _pfc_off(case, far)
+            message = f"{end_text(end)} sent {frames:,} PFC frames, {end_text(far)} received {arrived:,}"
+            yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
+
+
+def _directions(link: CoveredLink) -> tuple[tuple[PortEnd, PortEnd], tuple[PortEnd, PortEnd]]:
+    """Return the sender and the receiver of both directions."""
+    return (link.lower, link.upper), (link.upper, link.lower)

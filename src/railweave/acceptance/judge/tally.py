@@ -3,10 +3,11 @@
 A counter that a row does not have is missing, not 0. Rows whose counters restarted are left out of the round.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
 from railweave.acceptance.counter_names import WATERMARKS, CounterMeaning, counter_name
 from railweave.acceptance.counters import RowDeltas
@@ -96,19 +97,14 @@ def _grown_counts(deltas: RowDeltas, lossless: frozenset[int]) -> Counts:
     """Return the counts of a row in which no counter fell; rows that did not change share one value."""
     before = deltas.before
     after = deltas.after
-    names = tuple(after)
-    if before is after:
-        still, watermarks = _still(names, lossless)
-        if not any(map(after.__getitem__, watermarks)):
-            return still
-    counts: dict[CounterMeaning, int] = {}
-    for name, meaning in _meant(names, lossless):
+    names = _row_names(tuple(after), lossless)
+    if before is after and not any(map(after.__getitem__, names.watermarks)):
+        return names.still
+    counts = {meaning: after[name] - before[name] for name, meaning in names.alone}
+    for name, meaning in names.several:
         # A watermark is its value after.
         grown = after[name] if meaning in WATERMARKS else after[name] - before[name]
-        if meaning in counts:
-            _count(counts, meaning, grown)
-        else:
-            counts[meaning] = grown
+        _count(counts, meaning, grown)
     return counts
 
 
@@ -121,17 +117,31 @@ def _count(counts: dict[CounterMeaning, int], meaning: CounterMeaning, grown: in
         counts[meaning] = earlier + grown
 
 
+class _RowNames(NamedTuple):
+    """The counters of a row that mean something to a rule; most rows of millions have the same names."""
+
+    # Counters whose growth is all that the row says of a meaning.
+    alone: tuple[tuple[str, CounterMeaning], ...]
+    # Watermarks, and counters that share a meaning.
+    several: tuple[tuple[str, CounterMeaning], ...]
+    watermarks: tuple[str, ...]
+    # The counts of a row that did not change and whose watermarks are 0.
+    still: Counts
+
+
 @cache
-def _still(names: tuple[str, ...], lossless: frozenset[int]) -> tuple[Counts, tuple[str, ...]]:
-    """Return the counts of a row that did not change, and its watermarks, for which that holds if they are 0."""
+def _row_names(names: tuple[str, ...], lossless: frozenset[int]) -> _RowNames:
     meant = _meant(names, lossless)
+    uses = Counter(meaning for _, meaning in meant)
+    alone = tuple(entry for entry in meant if uses[entry[1]] == 1 and entry[1] not in WATERMARKS)
+    several = tuple(entry for entry in meant if entry not in alone)
     watermarks = tuple(name for name, meaning in meant if meaning in WATERMARKS)
-    return dict.fromkeys((meaning for _, meaning in meant), 0), watermarks
+    return _RowNames(alone, several, watermarks, dict.fromkeys(uses, 0))
 
 
 @cache
 def _meant(names: tuple[str, ...], lossless: frozenset[int]) -> tuple[tuple[str, CounterMeaning], ...]:
-    """Return those of ``names`` that mean something to a rule; most rows of millions have the same names."""
+    """Return those of ``names`` that mean something to a rule."""
     meant: list[tuple[str, CounterMeaning]] = []
     for name in names:
         entry = counter_name(name)
