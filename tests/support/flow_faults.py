@@ -97,6 +97,15 @@ def _no_pfc(plan: Plan, rng: Random) -> FlowFault:
     return FlowFault(end["device"], "no-pfc", {"port": end["port"]}, Truth("no-pfc", (names,), names))
 
 
+def _pfc_storm(plan: Plan, rng: Random) -> FlowFault:
+    link = rng.choice(_access(plan))
+    node, nic, _ = nic_key(link["nic_port"])
+    own = [other for other in _access(plan) if nic_key(other["nic_port"])[:2] == (node, nic)]
+    nics = frozenset(f"nic {node} {other['a']['port']}" for other in own)
+    cables = frozenset(f"cable {other['cable']}" for other in own)
+    return FlowFault(node, "pfc-storm", {"nic": nic}, Truth("pfc-storm", (nics,), nics | cables))
+
+
 def _slow_gpu(plan: Plan, rng: Random) -> FlowFault | None:
     members = sorted({member["node"] for test in plan.document["tests"] for member in test.get("group", ())})
     if not members:
@@ -112,6 +121,7 @@ _KINDS: dict[str, Callable[[Plan, Random], FlowFault | None]] = {
     "wrong-dscp": _wrong_dscp,
     "small-buffer": _small_buffer,
     "no-pfc": _no_pfc,
+    "pfc-storm": _pfc_storm,
     "slow-gpu": _slow_gpu,
 }
 KINDS = tuple(_KINDS)

@@ -18,7 +18,7 @@ from sonic_sim.flows.counters import (
 from sonic_sim.flows.model import FlowModel, model_of
 from sonic_sim.lldp import lldp_rows
 from sonic_sim.neighbors import learned
-from sonic_sim.network import Port
+from sonic_sim.network import End, Port
 from sonic_sim.optics import transceiver_rows
 from sonic_sim.orchagent import watchdog_rows
 from sonic_sim.traffic import USED_PACKET_BYTES, Counted, counted
@@ -159,7 +159,10 @@ def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[s
         queues = {(port, number): key for key, port, number in queue_keys(names)}
     for watched, queue, row in watchdog_rows(device.orchagent):
         if queue.isdigit() and (watched, int(queue)) in queues:
-            rows.setdefault(f"COUNTERS:{queues[watched, int(queue)]}", {}).update(row)
+            row_of_queue = rows.setdefault(f"COUNTERS:{queues[watched, int(queue)]}", {})
+            row_of_queue |= row
+            if model is not None:
+                row_of_queue |= model.storms.fields(End(device.name, watched), int(queue))
     yield from rows.items()
     if model is not None and _asked(pattern, "RATES:"):
         yield from _rate_rows(device, model, names)

@@ -35,23 +35,26 @@ class FaultKind(StrEnum):
     DYING_LASER = "dying-laser"
     BAD_COPPER = "bad-copper"
     HOT_CAGE = "hot-cage"
+    PFC_STORM = "pfc-storm"
 
 
 # Faults that happen when they are asked for and leave nothing armed.
 AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE, FaultKind.DAEMON_DIES})
 OF_TRAFFIC = frozenset({FaultKind.LOSSY, FaultKind.BER, FaultKind.NO_PFC, FaultKind.SMALL_BUFFER, FaultKind.SLOW_NIC,
                         FaultKind.WRONG_DSCP, FaultKind.SLOW_GPU, FaultKind.DIRTY_FIBER, FaultKind.DYING_LASER,
-                        FaultKind.BAD_COPPER, FaultKind.HOT_CAGE})  # fmt: skip
+                        FaultKind.BAD_COPPER, FaultKind.HOT_CAGE, FaultKind.PFC_STORM})  # fmt: skip
 """Faults that no configuration shows: tests of bandwidth and counters do."""
 OF_A_NIC = frozenset({FaultKind.LOSSY, FaultKind.BER, FaultKind.NO_PFC, FaultKind.SLOW_NIC, FaultKind.WRONG_DSCP,
-                      FaultKind.DIRTY_FIBER, FaultKind.DYING_LASER, FaultKind.BAD_COPPER})  # fmt: skip
+                      FaultKind.DIRTY_FIBER, FaultKind.DYING_LASER, FaultKind.BAD_COPPER,
+                      FaultKind.PFC_STORM})  # fmt: skip
 """Faults of nodes that can be of one NIC."""
 OF_A_NODE = OF_A_NIC | {FaultKind.SLOW_GPU}
 OF_A_PORT = frozenset({FaultKind.ERRORS, FaultKind.LINK_DOWN, FaultKind.IN_FORCE, FaultKind.LOSSY, FaultKind.BER,
                        FaultKind.NO_PFC, FaultKind.DIRTY_FIBER, FaultKind.DYING_LASER, FaultKind.BAD_COPPER,
                        FaultKind.HOT_CAGE})  # fmt: skip
 """Faults that can be of one port."""
-OF_A_SWITCH = frozenset(FaultKind) - OF_A_PORT - {FaultKind.SLOW_NIC, FaultKind.WRONG_DSCP, FaultKind.SLOW_GPU}
+OF_A_SWITCH = frozenset(FaultKind) - OF_A_PORT - {FaultKind.SLOW_NIC, FaultKind.WRONG_DSCP, FaultKind.SLOW_GPU,
+                                                  FaultKind.PFC_STORM}  # fmt: skip
 """Faults of a whole switch alone."""
 # Faults that show only once the switch does something; all others are there as soon as they are armed.
 AT_A_COMMAND = frozenset({FaultKind.SLOW, FaultKind.REFUSE_COMMIT, FaultKind.DROP_SESSION, FaultKind.NO_RETURN,
@@ -105,6 +108,8 @@ class Fault:
     gbps: float = 100.0
     # Of wrong-dscp, the DSCP of the packets that the node sends.
     dscp: int = 0
+    # Of pfc-storm, the priority that the NIC pauses.
+    priority: int = 3
     # Of late-daemon, the daemon that listens once the boot configuration was loaded without it.
     daemon: str = ""
     # When it was armed, in seconds since 1970.
@@ -128,6 +133,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "bytes": (0, 2**32),
     "gbps": (0, 10_000),
     "dscp": (0, 63),
+    "priority": (0, 7),
     "db": (0, 40),
     "decade_s": (1, 1e9),
     "flaps": (0, 36_000),

@@ -331,6 +331,7 @@ class Simulation:
                 raise SimulatorError(f"{kind} is a fault of the whole node: omit the NIC")
             self._check_nic(name, int(details["nic"]))
         _arm(faults, kind, {"since": self.clock.now(), **details})
+        self.flows.model.advance()
         self.save_fabric()
         return faults.to_json()
 
@@ -339,7 +340,10 @@ class Simulation:
         if kind is not None and kind not in list(FaultKind):
             raise SimulatorError(f"no fault '{kind}'; there are: {', '.join(FaultKind)}")
         if name in self.network.hosts:
+            # What grows because of the fault grows until now; from now on its end counts.
+            self.flows.model.advance()
             count = self.network.host_faults.setdefault(name, Faults()).clear(kind)
+            self.flows.model.advance()
             self.save_fabric()
             return count
         device = self.device(name)

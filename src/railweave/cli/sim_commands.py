@@ -256,6 +256,7 @@ def fault(
     ] = None,
     gbps: Annotated[float | None, typer.Option(help="For slow-nic: what its PCIe bus carries, in Gb/s.")] = None,
     dscp: Annotated[int | None, typer.Option(help="For wrong-dscp: the DSCP of RDMA traffic.")] = None,
+    priority: Annotated[int | None, typer.Option(help="For pfc-storm: the priority that the NIC pauses.")] = None,
     cleared: Annotated[str, typer.Option("--kind", help="For clear: only faults of this kind.")] = "",
     option: IntentOption = None,
 ) -> None:
@@ -266,7 +267,7 @@ def fault(
     in-force (a port runs with another speed or FEC, or BFD with another interval, than is configured).
 
     Kinds that no configuration shows, in traffic: lossy, ber and no-pfc (switch or node), small-buffer (switch),
-    slow-nic, wrong-dscp and slow-gpu (node).
+    slow-nic, wrong-dscp, slow-gpu and pfc-storm (node).
 
     Kinds of poor cables, which counters and modules show: dirty-fiber (a lane that receives), dying-laser (of the
     module of the port; the other end counts), bad-copper (both ends), hot-cage (with the module beside it).
@@ -285,7 +286,7 @@ def fault(
     optional = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms, "counted": counted}
     details |= {name: value for name, value in optional.items() if value}
     measures = {"nic": nic, "ratio": ratio, "ber": ber, "lane": lane, "bytes": size, "gbps": gbps, "dscp": dscp}
-    measures |= {"db": db, "decade_s": decade_s, "flaps": flaps, "celsius": celsius}
+    measures |= {"priority": priority, "db": db, "decade_s": decade_s, "flaps": flaps, "celsius": celsius}
     details |= {name: value for name, value in measures.items() if value is not None}
     if kind == "clear":
         api.sim.clear_fault(api.open_project(option), device, cleared)

@@ -13,8 +13,15 @@ _DEFAULT_MS = {"detection_time": 200, "restoration_time": 200}
 # pfcwd/main.py multiplies its times for every so many ports (DEFAULT_PORT_NUM).
 _PORTS_A_STEP = 32
 _HEADERS = ["PORT", "ACTION", "DETECTION TIME", "RESTORATION TIME"]
-_STATISTICS = ["QUEUE", "STATUS", "STORM DETECTED/RESTORED", "TX OK/DROP", "RX OK/DROP", "TX LAST OK/DROP",
-               "RX LAST OK/DROP"]  # fmt: skip
+# Columns of `pfcwd show stats` after queue and status, each with the two counters that it shows.
+_STATISTICS = {
+    "STORM DETECTED/RESTORED": ("DEADLOCK_DETECTED", "DEADLOCK_RESTORED"),
+    "TX OK/DROP": ("TX_PACKETS", "TX_DROPPED_PACKETS"),
+    "RX OK/DROP": ("RX_PACKETS", "RX_DROPPED_PACKETS"),
+    "TX LAST OK/DROP": ("TX_PACKETS_LAST", "TX_DROPPED_PACKETS_LAST"),
+    "RX LAST OK/DROP": ("RX_PACKETS_LAST", "RX_DROPPED_PACKETS_LAST"),
+}
+_COUNTER = "PFC_WD_QUEUE_STATS_"
 
 
 pfcwd = PlainGroup("pfcwd", help="SONiC PFC Watchdog", context_settings=PLAIN_HELP)
@@ -159,5 +166,16 @@ def show_config(run: Run, ports: tuple[str, ...], display: str | None, namespace
     flag("-e", "--empty"),
     argument("queues", nargs=-1),
 )
-def show_stats(run: Run, **others: object) -> None:
-    run.say(table(_STATISTICS, [], right=True))
+def show_stats(run: Run, queues: tuple[str, ...], empty: bool, **others: object) -> None:
+    names = rows_of_database(run.device, COUNTERS, "COUNTERS_QUEUE_NAME_MAP").get("COUNTERS_QUEUE_NAME_MAP", {})
+    rows = rows_of_database(run.device, COUNTERS, "COUNTERS:oid:0x15*")
+    body = []
+    for queue in queues or sorted(names, key=natural_key):
+        row = rows.get(f"COUNTERS:{names.get(queue, '')}")
+        if row is None:
+            continue
+        cells = ["/".join(row.get(_COUNTER + name, "0") for name in pair) for pair in _STATISTICS.values()]
+        # The program leaves out queues that never counted anything.
+        if empty or cells != ["0/0"] * len(cells):
+            body.append([queue, row.get("PFC_WD_STATUS", "N/A"), *cells])
+    run.say(table(["QUEUE", "STATUS", *_STATISTICS], body, right=True))

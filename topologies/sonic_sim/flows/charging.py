@@ -76,6 +76,9 @@ class Charges:
     def _drop_shares(self, way: Way, bundle: Bundle | None) -> dict[tuple[Hop, bool], float]:
         """Return the share of packets of a way that is dropped before it leaves by a hop, while traffic goes on."""
         shares: dict[tuple[Hop, bool], float] = {}
+        for point in way.points:
+            if not point.is_bus and self.plumbing.storms.drops(point.hop.sender, point.queue):
+                shares[point.hop, False] = 1.0
         if bundle is None or not bundle.sent.steady or self.congestion is None:
             return shares
         packets = bundle.sent.steady / bundle.frame_bytes
@@ -111,6 +114,8 @@ class Charges:
             flow.lost_per_s = rate * BYTES_PER_GBPS / flow.wire_bytes * lost
         packets = sent
         for point in way.points:
+            if not point.is_bus and self.plumbing.storms.drops(point.hop.sender, point.queue):
+                self._drop_all(point.hop.sender, point.queue, packets)
             packets *= 1 - drops.get((point.hop, point.is_bus), 0.0)
             if point.is_bus:
                 continue
@@ -120,6 +125,11 @@ class Charges:
         self._charge_back(way, sent * (1 - lost), bundle)
         if first.kind.transport is Transport.RDMA:
             self._charge_losses(way, sent, lost, bundle)
+
+    def _drop_all(self, end: End, queue: int, packets: float) -> None:
+        """Count what the PFC watchdog drops in a storm."""
+        self.ledger.grow(RowKey(QUEUES, end.node, end.port, queue), f"{QUEUE}DROPPED_PACKETS", packets)
+        self.ledger.grow(RowKey(PORTS, end.node, end.port), f"{PORT}IF_OUT_DISCARDS", packets)
 
     def _set_goodput(self, flow: Flow, rate: float, lost: float) -> None:
         share = 1 - lost

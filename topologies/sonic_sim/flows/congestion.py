@@ -13,6 +13,7 @@ from sonic_sim.flows.forwarding import Hop
 from sonic_sim.flows.link_faults import fault_at
 from sonic_sim.flows.nics import Place, priority_of
 from sonic_sim.flows.rows import GroupRows, Limit, QueueRows, rows_of
+from sonic_sim.flows.storms import Storms
 from sonic_sim.network import End
 
 # A link whose senders may offer more than this share of it may queue.
@@ -46,9 +47,10 @@ class Way:
 class Plumbing:
     """Knows the speeds and queues of a fabric as its switches and NICs run them now."""
 
-    def __init__(self, net: Fabric, constants: Constants) -> None:
+    def __init__(self, net: Fabric, constants: Constants, storms: Storms) -> None:
         self.net = net
         self.constants = constants
+        self.storms = storms
 
     def gbps(self, hop: Hop) -> float:
         """Return the speed of a link; that of a node's end is the one of the switch's port."""
@@ -81,6 +83,10 @@ class Plumbing:
             priority = priority_of(flow.receiver.nic, flow.dscp)
             points.append(Waypoint(flow.path[-1], priority, flow.path[-1].receiver, priority, is_bus=True))
         return tuple(points)
+
+    def is_dropped(self, way: Way) -> bool:
+        """Tell whether the PFC watchdog drops the packets of a way: hardly any are sent then."""
+        return any(self.storms.drops(point.hop.sender, point.queue) for point in way.points)
 
     def capacity(self, point: Waypoint, flow: Flow) -> float:
         """Return what a waypoint carries, in Gb/s."""
@@ -118,7 +124,7 @@ class Plumbing:
         """Tell whether a port sends and honors PFC frames of a priority."""
         device = self.net.devices.get(end.node)
         if device is not None:
-            return priority in rows_of(device)[end.port].pfc
+            return priority in rows_of(device)[end.port].pfc and not self.storms.is_lossy(end, priority)
         place = nics.get(end)
         if place is None or fault_at(self.net, FaultKind.NO_PFC, end, place.nic.nic) is not None:
             return False
@@ -162,10 +168,12 @@ class Congestion:
         used: dict[tuple[Hop, bool], float] = defaultdict(float)
         senders: dict[tuple[Hop, bool], set[End]] = defaultdict(set)
         capacity: dict[tuple[Hop, bool], float] = {}
+        held: set[tuple[Hop, bool]] = set()
         count: dict[End, int] = defaultdict(int)
-        for way in self.ways:
+        ways = [way for way in self.ways if not self.plumbing.is_dropped(way)]
+        for way in ways:
             count[way.flows[0].sender.end] += len(way.flows)
-        for way in self.ways:
+        for way in ways:
             sender = way.flows[0].sender
             line = self.plumbing.capacity(way.points[0], way.flows[0])
             # What the senders and the links before leave of it at the start.
@@ -176,7 +184,9 @@ class Congestion:
                 offered[key] += part
                 used[key] += sum(self.rates[flow] for flow in way.flows)
                 senders[key].add(sender.end)
-        full = set()
+                if self.plumbing.storms.holds(point.hop.sender, point.queue):
+                    held.add(key)
+        full = set(held)
         for key, gbps in capacity.items():
             is_contended = len(senders[key]) > 1 and used[key] > 0.98 * gbps
             if offered[key] > _FULL * gbps or is_contended:
@@ -190,7 +200,7 @@ class Congestion:
         sources: dict[End, Source] = {}
         for number, way in enumerate(self.ways):
             points = [point for point in way.points[1:] if full is None or (point.hop, point.is_bus) in full]
-            if not points:
+            if not points or self.plumbing.is_dropped(way):
                 continue
             flow = way.flows[0]
             first = way.points[0]
@@ -231,7 +241,14 @@ class Congestion:
         return self._pools.setdefault((device, way, name), PoolState())
 
     def _pauses_of(self, end: End, priority: int) -> Pauses:
-        return self._pauses.setdefault((end, priority), Pauses())
+        pauses = self._pauses.get((end, priority))
+        if pauses is None:
+            pauses = self._pauses[end, priority] = Pauses()
+            if self.plumbing.storms.holds(end, priority):
+                # From the start on, and for good.
+                pauses.stops_at = 0.0
+                pauses.goes_at = -1.0
+        return pauses
 
     def _station(self, point: Waypoint, flow: Flow) -> Station:
         key = point.hop, point.queue, point.is_bus

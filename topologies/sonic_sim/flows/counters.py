@@ -11,6 +11,8 @@ from sonic_sim.device import Device
 from sonic_sim.flows.charging import GROUP, PORT, QUEUE
 from sonic_sim.flows.ledger import GROUPS, PORTS, QUEUES, RowKey
 from sonic_sim.flows.model import FlowModel, model_of
+from sonic_sim.flows.rows import polls
+from sonic_sim.flows.storms import pause_fields
 
 NUMBERS = range(8)
 _FEC = ("CORRECTABLE_FRAMES", "NOT_CORRECTABLE_FRAMES", "SYMBOL_ERRORS", "CORRECTED_BITS",
@@ -27,17 +29,9 @@ _WATERMARKS = {
     GROUPS: (f"{GROUP}SHARED_WATERMARK_BYTES", f"{GROUP}XOFF_ROOM_WATERMARK_BYTES"),
 }
 _TABLES = ("COUNTERS", "USER_WATERMARKS", "PERSISTENT_WATERMARKS", "PERIODIC_WATERMARKS")
-# Counted only where somebody turns them on.
-_OFF_BY_DEFAULT = frozenset({"WRED_ECN_QUEUE", "WRED_ECN_PORT"})
 # SAI's numbers of queues and priority groups in object ids.
 _QUEUE_TYPE = "0x15"
 _GROUP_TYPE = "0x1a"
-
-
-def polls(device: Device, group: str) -> bool:
-    """Tell whether a switch polls a group of counters."""
-    default = "disable" if group in _OFF_BY_DEFAULT else "enable"
-    return device.db.get(f"FLEX_COUNTER_TABLE|{group}").get("FLEX_COUNTER_STATUS", default) == "enable"
 
 
 def object_id(kind: str, place: int, number: int) -> str:
@@ -59,6 +53,7 @@ def add_port_fields(device: Device, model: FlowModel, port: str, row: Hash) -> N
     counts = model.ledger.row(RowKey(PORTS, device.name, port))
     for name in _PORT_NAMES:
         row[name] = str(int(counts.get(name, 0)))
+    row |= pause_fields(device, port)
     for name, value in counts.items():
         if name not in _PORT_NAMES:
             row[name] = str(int(row.get(name, "0")) + int(value))

@@ -11,7 +11,7 @@ from sonic_sim.clock import Clock
 from sonic_sim.device import Fabric
 from sonic_sim.faults import FaultKind
 from sonic_sim.flows.charging import Charges
-from sonic_sim.flows.congestion import Congestion, Plumbing, Way
+from sonic_sim.flows.congestion import Congestion, Plumbing, Way, Waypoint
 from sonic_sim.flows.constants import Constants, constants_of, speedup_of
 from sonic_sim.flows.flaps import Flaps
 from sonic_sim.flows.flow import BYTES_PER_GBPS, Flow, FlowKind, Transport
@@ -22,6 +22,8 @@ from sonic_sim.flows.losses import tcp_limit_gbps
 from sonic_sim.flows.nics import NicIndex, Place, addresses_of
 from sonic_sim.flows.ports import PortMeter
 from sonic_sim.flows.shares import Lane, scheduled_shares
+from sonic_sim.flows.storms import Storms
+from sonic_sim.network import End
 
 ROCE_PORT = 4791
 _UDP = 17
@@ -29,6 +31,8 @@ _TCP = 6
 # UDP source ports of queue pairs (RoCEv2 annex: 0xC000 to 0xFFFF).
 _FIRST_SOURCE_PORT = 0xC000
 _SOURCE_PORTS = 0x4000
+# perftest and NCCL set the timeout of acknowledgments to 14, of libibverbs: 4.096 us x 2^14.
+_ACK_TIMEOUT_US = 4.096 * 2**14
 
 
 @dataclass(slots=True)
@@ -60,6 +64,7 @@ class FlowModel:
         self.nics = NicIndex(dict)
         # Of its own, so that paths do not depend on how often counters are read.
         self.ports = PortMeter(net, self.constants, self.ledger, random.Random(seed + 1))  # noqa: S311  no secret
+        self.storms = Storms(net, self.ledger)
         self.flaps = Flaps(net, random.Random(seed + 2))  # noqa: S311  no secret
         self._origin = clock.monotonic()
         self._time = 0.0
@@ -68,6 +73,8 @@ class FlowModel:
         self._began: list[Transfer] = []
         self._settled: object = None
         self._congestion: Congestion | None = None
+        # Queues that flows go through.
+        self._waiting: frozenset[tuple[End, int]] = frozenset()
         # How often flows have ended.
         self.ended = 0
 
@@ -100,7 +107,7 @@ class FlowModel:
             measured_share=1 - self.random.random() * self.constants.measurement_noise,
             fair_share=1 - self.random.random() * self.constants.unfairness,
         )
-        flow.is_stuck = not flow.path or not flow.back or not self._fits(flow)
+        flow.is_stuck = not flow.path or not flow.back or not self._fits(flow) or self._meets_storm(flow)
         return flow
 
     def _tos(self, sender: Place, kind: FlowKind) -> int:
@@ -141,6 +148,16 @@ class FlowModel:
                     return False
         return flow.receiver.nic.mtu >= size
 
+    def _meets_storm(self, flow: Flow) -> bool:
+        """Tell whether a queue on the way of a flow sends nothing because of a PFC storm: its requests time out."""
+        self.storms.look()
+        points = Plumbing(self.net, self.constants, self.storms).waypoints(flow)
+        return any(self._blocks(point) for point in points)
+
+    def _blocks(self, point: Waypoint) -> bool:
+        end = point.hop.sender
+        return self.storms.holds(end, point.queue) or self.storms.drops(end, point.queue)
+
     def begin(self, transfers: Sequence[Transfer]) -> None:
         """Let flows send from now on."""
         self.advance()
@@ -178,6 +195,7 @@ class FlowModel:
             self._pass_until(at)
             self._end(ended, at)
         self._pass_until(now)
+        self.storms.look(self._waiting)
         if self._running and self._settled != self._state():
             self._settle()
 
@@ -196,7 +214,10 @@ class FlowModel:
             return
         self._time = at
         if not self._running:
+            # Between tests only what nobody sends passes: at the speed of this machine.
+            self.storms.count(seconds / self.speedup, 1.0)
             return
+        self.storms.count(seconds, self.speedup)
         self.ledger.pass_seconds(seconds)
         for transfer in self._running:
             for flow in transfer.flows:
@@ -207,7 +228,7 @@ class FlowModel:
         """Return a value that changes with what rates depend on beside the flows."""
         switches = tuple((device.db.version, device.faults.version) for device in self.net.devices.values())
         nodes = tuple(faults.version for faults in self.net.host_faults.values())
-        return switches, nodes, self.net.version
+        return switches, nodes, self.net.version, self.storms.version
 
     def _settle(self) -> None:
         """Find the rates of all flows, and what they count."""
@@ -215,11 +236,13 @@ class FlowModel:
         starts = bool(self._began)
         self._began.clear()
         self.ledger.forget_rates()
+        self._waiting = frozenset()
         flows = [flow for transfer in self._running for flow in transfer.flows if not flow.is_stuck]
         if not flows:
             return
-        plumbing = Plumbing(self.net, self.constants)
+        plumbing = Plumbing(self.net, self.constants, self.storms)
         ways = _ways(plumbing, flows)
+        self._waiting = frozenset((point.hop.sender, point.queue) for way in ways for point in way.points)
         self._share(plumbing, ways)
         congestion = Congestion(plumbing, ways, {flow: flow.rate for flow in flows})
         self._congestion = congestion if congestion.run() else None
@@ -257,9 +280,18 @@ class FlowModel:
             for flow in way.flows:
                 paths.append(lanes)
                 flows.append(flow)
-        limits = [min(flow.kind.limit_gbps, self._loss_limit(flow)) for flow in flows]
+        limits = [min(flow.kind.limit_gbps, self._loss_limit(flow), self._storm_limit(plumbing, way))
+                  for way in ways for flow in way.flows]  # fmt: skip
         for flow, rate in zip(flows, scheduled_shares(paths, capacity, limits, weights), strict=True):
             flow.rate = rate
+
+    def _storm_limit(self, plumbing: Plumbing, way: Way) -> float:
+        """Return the rate that PFC storms leave a flow in Gb/s: nothing, or a window for each timeout."""
+        if any(self.storms.holds(point.hop.sender, point.queue) for point in way.points):
+            return 0.0
+        if plumbing.is_dropped(way):
+            return plumbing.gbps(way.points[0].hop) * self.constants.round_trip_us / _ACK_TIMEOUT_US
+        return 1e6
 
     def _loss_limit(self, flow: Flow) -> float:
         if flow.kind.transport is not Transport.TCP:

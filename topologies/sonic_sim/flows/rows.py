@@ -17,6 +17,8 @@ _LOSSY_ALPHA = 1.0
 # Headroom of a lossless group whose profile the buffer manager computes: two cables of 40 m at the speed of the port.
 _HEADROOM_BYTES_PER_GBPS = 825.0
 _XON_BYTES = 18432.0
+# Counters that are polled only where somebody turns them on (sonic-buildimage init_cfg.json.j2).
+_OFF_BY_DEFAULT = frozenset({"WRED_ECN_QUEUE", "WRED_ECN_PORT"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,14 @@ class PortTable(dict[str, PortRows]):
             raise KeyError(port)
         rows = self[port] = _port_rows(self._device, port, self._bindings)
         return rows
+
+
+def polls(device: Device, group: str) -> bool:
+    """Tell whether a switch polls a group of counters."""
+    default = "enable"
+    if group in _OFF_BY_DEFAULT:
+        default = "disable"
+    return device.db.get(f"FLEX_COUNTER_TABLE|{group}").get("FLEX_COUNTER_STATUS", default) == "enable"
 
 
 def rows_of(device: Device) -> PortTable:

@@ -1,0 +1,272 @@
+"""PFC storms: NICs that pause their switch without end on one priority, and what the PFC watchdog does about them.
+
+The watchdog of a queue polls. It detects a storm once the neighbor paused the queue in all polls of the detection time,
+and restores the queue once no PFC frame came in those of the restoration time. Meanwhile its action drops what the
+queue gets, sends it in spite of the pauses, or changes nothing (``alert``). Sources: sonic-swss e6b0c5b5, orchagent/
+pfc_detect_{vs,mellanox,broadcom}.lua, pfc_restore.lua, pfcwdsworch.cpp and pfcactionhandler.cpp.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
+
+from sonic_sim.configdb import Hash
+from sonic_sim.device import Device, Fabric
+from sonic_sim.faults import FaultKind
+from sonic_sim.flows.ledger import PORTS, QUEUES, Ledger, RowKey, nic_row
+from sonic_sim.flows.rows import polls, rows_of
+from sonic_sim.network import End
+
+_PORT = "SAI_PORT_STAT_"
+_QUEUE = "SAI_QUEUE_STAT_"
+_WATCHDOG = "PFC_WD_QUEUE_STATS_"
+# A PFC frame pauses for at most 65,535 quanta of 512 bit (IEEE 802.1Qbb); senders repeat it after half of that.
+_PAUSE_BITS = 65_535 * 512 / 2
+# PFC_WD_POLL_MSECS of pfcwdsworch.cpp, without a row that states it.
+_POLL_MS = 100
+# pfc_detect_mellanox.lua counts a pause only while packets wait in the queue.
+_NEEDS_PACKETS = frozenset({"nvidia"})
+# ASICs that count pauses in microseconds (orchdaemon.cpp: c_portStatIds).
+_COUNTS_DURATION = frozenset({"nvidia", "sonic"})
+
+
+class StormedQueue(NamedTuple):
+    """A queue of a switch that a NIC pauses without end."""
+
+    nic: End
+    port: End
+    queue: int
+    # When the NIC began, in seconds since 1970.
+    since: float
+
+
+class Watch(NamedTuple):
+    """What the watchdog of a queue does, with its times in seconds; None: it restores nothing."""
+
+    action: str
+    detection_s: float
+    restoration_s: float | None
+    poll_s: float
+
+
+@dataclass(slots=True)
+class _State:
+    """A queue that was paused without end at some time since swss started."""
+
+    swss_up: float
+    # Since when it is paused, and since when no PFC frame came.
+    paused_at: float | None = None
+    quiet_at: float | None = None
+    looked_at: float = 0.0
+    stormed: bool = False
+    action: str = ""
+    detected: int = 0
+    restored: int = 0
+    # Packets that it sent and dropped during all storms, during the last one, and when they were counted last.
+    packets: tuple[int, int] = (0, 0)
+    packets_last: tuple[int, int] = (0, 0)
+    counted: tuple[int, int] = (0, 0)
+
+
+def storms_of(net: Fabric) -> Iterator[StormedQueue]:
+    """Yield the queues that NICs of nodes pause without end now."""
+    for node, faults in net.host_faults.items():
+        if not faults.has(FaultKind.PFC_STORM):
+            continue
+        for nic, port in net.cables.items():
+            device = net.devices.get(port.node)
+            if nic.node != node or device is None or not net.link_up(device, port.port):
+                continue
+            digits = re.search(r"\d+", nic.port)
+            fault = faults.of_nic(FaultKind.PFC_STORM, int(digits[0]) if digits else 0)
+            if fault is not None:
+                yield StormedQueue(nic, port, fault.priority, fault.since)
+
+
+class Storms:
+    """The storms of a fabric and its watchdogs, which are brought up to now when somebody looks."""
+
+    def __init__(self, net: Fabric, ledger: Ledger) -> None:
+        self._net = net
+        self._ledger = ledger
+        self._states: dict[tuple[End, int], _State] = {}
+        # Changes with what flows depend on.
+        self.version = 0
+
+    def count(self, seconds: float, speedup: float) -> None:
+        """Count the PFC frames of the last ``seconds`` at both ends, and for how long they paused.
+
+        They pass ``speedup`` times as fast as those of the switches.
+        """
+        for storm in storms_of(self._net):
+            device = self._net.devices[storm.port.node]
+            lasted = min(seconds, max(0.0, device.clock.now() - storm.since) * speedup)
+            frames = lasted * self._net.ports(device)[storm.port.port].speed_mbps * 1e6 / _PAUSE_BITS
+            self._ledger.add(nic_row(storm.nic), f"tx_prio{storm.queue}_pause", frames)
+            port = RowKey(PORTS, storm.port.node, storm.port.port)
+            self._ledger.add(port, f"{_PORT}PFC_{storm.queue}_RX_PKTS", frames)
+            if pause_name(storm.queue) in pause_fields(device, storm.port.port):
+                self._ledger.add(port, pause_name(storm.queue), lasted * 1e6)
+
+    def look(self, waiting: frozenset[tuple[End, int]] = frozenset()) -> None:
+        """Bring all watchdogs up to now; packets are ``waiting`` in these queues."""
+        storms = {(storm.port, storm.queue): storm for storm in storms_of(self._net)}
+        for key in storms.keys() - self._states.keys():
+            self._states[key] = _State(self._net.devices[key[0].node].times.swss_up)
+        for key, state in self._states.items():
+            device = self._net.devices.get(key[0].node)
+            if device is not None:
+                before = (state.paused_at is not None, state.stormed)
+                self._follow(device, key, state, storms.get(key), key in waiting)
+                self.version += before != (state.paused_at is not None, state.stormed)
+
+    def _follow(
+        self, device: Device, key: tuple[End, int], state: _State, storm: StormedQueue | None, is_waiting: bool
+    ) -> None:
+        end, queue = key
+        now = device.clock.now()
+        if state.swss_up != device.times.swss_up:
+            state = self._states[key] = _State(device.times.swss_up)
+        if storm is not None and state.paused_at is None:
+            state.paused_at = max(storm.since, state.swss_up, state.looked_at)
+            state.quiet_at = None
+        elif storm is None and state.paused_at is not None:
+            state.paused_at = None
+            state.quiet_at = now
+        state.looked_at = now
+        self._watch(device, end, queue, state, is_waiting)
+
+    def _watch(self, device: Device, end: End, queue: int, state: _State, is_waiting: bool) -> None:
+        """Let the watchdog of a queue detect and restore what it has by now."""
+        watch = watch_of(device, end.port, queue)
+        if watch is None:
+            state.stormed = False
+            return
+        if state.stormed:
+            self._count_packets(end, queue, state)
+        may_detect = is_waiting or device.spec.asic not in _NEEDS_PACKETS
+        if not state.stormed and may_detect and _is_detected(state, watch):
+            state.stormed = True
+            state.action = watch.action
+            state.detected += 1
+            state.packets_last = (0, 0)
+            state.counted = self._packets_of(end, queue)
+        if state.stormed and _is_restored(state, watch):
+            state.stormed = False
+            state.restored += 1
+
+    def _packets_of(self, end: End, queue: int) -> tuple[int, int]:
+        row = self._ledger.counts(RowKey(QUEUES, end.node, end.port, queue))
+        return int(row.get(f"{_QUEUE}PACKETS", 0)), int(row.get(f"{_QUEUE}DROPPED_PACKETS", 0))
+
+    def _count_packets(self, end: End, queue: int, state: _State) -> None:
+        if state.action == "alert":
+            # Its handler reads no counters of the hardware.
+            return
+        now = self._packets_of(end, queue)
+        sent, dropped = (late - early for late, early in zip(now, state.counted, strict=True))
+        state.packets = (state.packets[0] + sent, state.packets[1] + dropped)
+        state.packets_last = (state.packets_last[0] + sent, state.packets_last[1] + dropped)
+        state.counted = now
+
+    def holds(self, end: End, queue: int) -> bool:
+        """Tell whether a queue of a switch sends nothing, since its neighbor pauses it without end."""
+        state = self._states.get((end, queue))
+        if state is None or state.paused_at is None or not self._honors(end, queue):
+            return False
+        return not state.stormed or state.action == "alert"
+
+    def drops(self, end: End, queue: int) -> bool:
+        """Tell whether the watchdog drops what a queue gets."""
+        state = self._states.get((end, queue))
+        return state is not None and state.stormed and state.action == "drop"
+
+    def is_lossy(self, end: End, queue: int) -> bool:
+        """Tell whether the watchdog has turned PFC of a priority off at a port, for the time of a storm."""
+        state = self._states.get((end, queue))
+        return state is not None and state.stormed and state.action != "alert"
+
+    def _honors(self, end: End, queue: int) -> bool:
+        device = self._net.devices.get(end.node)
+        return device is not None and queue in rows_of(device)[end.port].pfc
+
+    def fields(self, port: End, queue: int) -> Hash:
+        """Return what the watchdog writes about a queue that it watches."""
+        state = self._states.get((port, queue), _State(0.0))
+        status = "operational"
+        if state.stormed:
+            status = "stormed"
+        row = {
+            "PFC_WD_STATUS": status,
+            f"{_WATCHDOG}DEADLOCK_DETECTED": str(state.detected),
+            f"{_WATCHDOG}DEADLOCK_RESTORED": str(state.restored),
+        }
+        if not state.detected:
+            return row
+        for suffix, (sent, dropped) in (("", state.packets), ("_LAST", state.packets_last)):
+            row[f"{_WATCHDOG}TX_PACKETS{suffix}"] = str(sent)
+            row[f"{_WATCHDOG}TX_DROPPED_PACKETS{suffix}"] = str(dropped)
+            # Of the priority group, whose packets are not counted here.
+            row[f"{_WATCHDOG}RX_PACKETS{suffix}"] = "0"
+            row[f"{_WATCHDOG}RX_DROPPED_PACKETS{suffix}"] = "0"
+        return row
+
+
+def _is_detected(state: _State, watch: Watch) -> bool:
+    if state.paused_at is None:
+        return False
+    return poll_after(state.paused_at, watch.detection_s, watch.poll_s) <= state.looked_at
+
+
+def _is_restored(state: _State, watch: Watch) -> bool:
+    restoration_s = watch.restoration_s
+    if watch.action == "alert":
+        # The script that detects storms ends it at the first poll without one.
+        restoration_s = watch.poll_s
+    if state.quiet_at is None or restoration_s is None:
+        return False
+    return poll_after(state.quiet_at, restoration_s, watch.poll_s) <= state.looked_at
+
+
+def poll_after(begin: float, seconds: float, poll_s: float) -> float:
+    """Return the poll at which a condition that began at ``begin`` has lasted ``seconds``.
+
+    The interval in which it began does not count, and ``seconds`` are rounded up to whole intervals.
+    """
+    return (ceil(begin / poll_s) + ceil(round(seconds / poll_s, 6))) * poll_s
+
+
+def watch_of(device: Device, port: str, queue: int) -> Watch | None:
+    """Return how the watchdog watches a queue; None if it does not, or if nothing is polled."""
+    action = device.orchagent.watch_of(port).get(str(queue))
+    if action is None or not polls(device, "PFCWD"):
+        return None
+    row = dict(device.orchagent.seen.get(f"PFC_WD|{port}", ()))
+    everywhere = dict(device.orchagent.seen.get("PFC_WD|GLOBAL", ()))
+    restoration_s = None
+    if "restoration_time" in row:
+        restoration_s = _seconds(row, "restoration_time", 0)
+    detection_s = _seconds(row, "detection_time", 0)
+    return Watch(action, detection_s, restoration_s, _seconds(everywhere, "POLL_INTERVAL", _POLL_MS))
+
+
+def _seconds(row: Mapping[str, str], name: str, default_ms: int) -> float:
+    text = row.get(name, "")
+    if not text.isdecimal() or int(text) == 0:
+        return default_ms / 1000
+    return int(text) / 1000
+
+
+def pause_name(queue: int) -> str:
+    """Return the counter of the microseconds for which a neighbor paused a priority."""
+    return f"{_PORT}PFC_{queue}_RX_PAUSE_DURATION_US"
+
+
+def pause_fields(device: Device, port: str) -> Hash:
+    """Return the counters of pauses that the watchdog polls of a port, as they are at first."""
+    if device.spec.asic not in _COUNTS_DURATION or not polls(device, "PFCWD"):
+        return {}
+    queues = device.orchagent.watch_of(port)
+    return {pause_name(int(queue)): "0" for queue in queues if queue.isdecimal()}
