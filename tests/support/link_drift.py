@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb, exp, sin, tau
 
+from railweave.fabric.fec import RS544
+from railweave.fabric.link_limits import LinkLimits, link_limits
 from railweave.fabric.link_policy import LinkPolicy
-from railweave.links.fec import RS544
 from railweave.links.grades import Grade, rate_reason
-from railweave.links.limits import LinkLimits, link_limits
 from railweave.links.trend import Sample, kept
 
 MINUTE_S = 60.0

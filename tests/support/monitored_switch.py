@@ -10,9 +10,9 @@ from telemetry_samples import Samples, samples_of
 
 from railweave.exporter.model import MonitoredReading
 from railweave.exporter.samples import SwitchSampler, exposition
+from railweave.fabric.link_limits import LimitsOf
 from railweave.fabric.model import Fabric
 from railweave.links.cages import Cages
-from railweave.links.limits import LimitsOf
 from railweave.plan.observation import LldpNeighbor, Observation, ObservedSession, PortState
 from railweave.sonic.document import running_from
 from railweave.switch_driver import CommitStatus

@@ -13,11 +13,15 @@ _OF_PORTS: Mapping[str, ScrapedMetric] = {
     metric.source: metric
     for metric in (
         *(metrics.RECEIVED_BYTES, metrics.SENT_BYTES, metrics.RECEIVE_ERRORS, metrics.RECEIVE_DISCARDS),
-        *(metrics.CORRECTED, metrics.UNCORRECTABLE),
+        metrics.UNCORRECTABLE,
     )
 }
 _OF_QUEUES: Mapping[str, ScrapedMetric] = {
-    metric.source: metric for metric in (metrics.QUEUE_PACKETS, metrics.QUEUE_DROPS, metrics.ECN_MARKS, metrics.STORMS)
+    metric.source: metric
+    for metric in (
+        *(metrics.QUEUE_PACKETS, metrics.QUEUE_DROPS, metrics.ECN_MARKS),
+        *(metrics.STORMS, metrics.STORMS_ENDED),
+    )
 }
 _OF_GROUPS: Mapping[str, ScrapedMetric] = {metrics.GROUP_DROPS.source: metrics.GROUP_DROPS}
 _OF_PRIORITIES = (metrics.PFC_RECEIVED, metrics.PFC_SENT, metrics.PAUSE_SECONDS)

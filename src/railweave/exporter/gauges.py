@@ -6,9 +6,9 @@ from typing import Any
 
 from railweave.exporter.counters import CounterSample, ReadCounters
 from railweave.exporter.model import MonitoredReading
+from railweave.fabric.link_limits import LinkLimits
 from railweave.links.cages import Cages
 from railweave.links.errors import port_errors
-from railweave.links.limits import LinkLimits
 from railweave.links.optics import number_in
 from railweave.plan.expectation import Expectation
 from railweave.plan.outcome import CheckKind

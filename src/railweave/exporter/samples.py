@@ -6,9 +6,9 @@ from railweave.exporter.counters import CounterSample, ReadCounters, counter_sam
 from railweave.exporter.gauges import error_rate_samples, link_samples, module_samples, watermark_samples
 from railweave.exporter.maintenance import maintenance_states
 from railweave.exporter.model import MonitoredReading, Samples, SwitchSamples
+from railweave.fabric.link_limits import LimitsOf
 from railweave.fabric.model import Fabric
 from railweave.links.cages import Cages
-from railweave.links.limits import LimitsOf
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope, expect
 from railweave.telemetry.metrics import ScrapedMetric
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from railweave.acceptance.counters import counter_delta, row_has_restarted
 from railweave.acceptance.readings import Answer
-from railweave.links.fec import NO_FEC, loss_by_bins
-from railweave.links.limits import LinkLimits
+from railweave.fabric.fec import NO_FEC, loss_by_bins
+from railweave.fabric.link_limits import LinkLimits
 
 _FEC = "SAI_PORT_STAT_IF_IN_FEC_"
 UNCORRECTABLE = f"{_FEC}NOT_CORRECTABLE_FRAMES"

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from railweave.fabric.fec import LOSS_LIMIT, NO_FEC
+from railweave.fabric.link_limits import LinkLimits
 from railweave.fabric.link_policy import LinkPolicy
 from railweave.links.errors import LinkErrors
-from railweave.links.fec import LOSS_LIMIT, NO_FEC
-from railweave.links.limits import LinkLimits
 from railweave.links.trend import Sample, hours_until, level, sustained_level
 from railweave.wording import counted
 

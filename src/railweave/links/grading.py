@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from railweave.acceptance.counters import integers_of
 from railweave.cabling.modules import Modules
+from railweave.fabric.link_limits import LimitsOf, LinkLimits
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
 from railweave.failures.cost import Cost
@@ -17,7 +18,6 @@ from railweave.links.errors import LinkErrors, port_errors
 from railweave.links.grades import EndReading, Grade, Reason, grade_of, reasons_of
 from railweave.links.harm import costs_of_cables, links_of_cables
 from railweave.links.history import HistoryLine, Memory, Offender, PortMemory, flaps_within
-from railweave.links.limits import LimitsOf, LinkLimits
 from railweave.links.optics import breaches_of, optics_reasons
 from railweave.links.parts import part_reasons
 from railweave.links.suspects import SuspectEnd, suspect_of

@@ -9,7 +9,7 @@ from typing import Any
 from railweave.export.yaml_text import yaml_text
 from railweave.fabric.telemetry import TelemetryPolicy
 from railweave.telemetry.prometheus import WRITTEN
-from railweave.telemetry.rules import devices, links
+from railweave.telemetry.rules import devices, links, loss
 from railweave.telemetry.rules.model import AlertRule, AlertSeverity
 
 _NO_ONE = "no-one"
@@ -42,6 +42,8 @@ def alertmanager_text(policy: TelemetryPolicy) -> str:
             # The neighbor at a wrong cable has other addresses: its session cannot come up.
             _inhibition(links.WRONG_NEIGHBOR, [_of(links.BGP_DOWN)], "device", "port"),
             _inhibition(links.UNCORRECTABLE, [_of(links.PRE_FEC_BER, links.ERRORS)], "device", "port"),
+            # The watchdog drops what a stormed queue gets; pauses for most of the time are what it detected.
+            _inhibition(loss.STORM, [_of(loss.QUEUE_DROPS, loss.PAUSED)], "device", "port", "queue"),
             _inhibition(devices.UNREAD, [_of(devices.STALE)], "device"),
         ],
         "receivers": [receiver, {"name": _NO_ONE}],

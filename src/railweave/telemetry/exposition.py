@@ -127,6 +127,11 @@ def _speed(limits: PortThresholds) -> Iterator[str]:
     yield f"}} {limits.speed_gbps * _BYTES_PER_GBPS}\n"
 
 
+def _watch_ratio(limits: PortThresholds) -> Iterator[str]:
+    if limits.watch_ratio is not None:
+        yield f"}} {limits.watch_ratio:.6g}\n"
+
+
 _OF_PORTS: dict[ScrapedMetric, _Suffixes] = {
     metrics.KMIN: _of_queues(lambda queue: queue.kmin_bytes),
     metrics.KMAX: _of_queues(lambda queue: queue.kmax_bytes),
@@ -135,6 +140,7 @@ _OF_PORTS: dict[ScrapedMetric, _Suffixes] = {
     metrics.HEADROOM: _of_queues(lambda queue: queue.headroom_bytes),
     metrics.SPEED: _speed,
     metrics.FEC: _fec,
+    metrics.WATCH_RATIO: _watch_ratio,
 }
 
 

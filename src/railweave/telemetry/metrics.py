@@ -58,6 +58,9 @@ PAUSE_SECONDS: Final = _counter(
 STORMS: Final = _counter(
     "pfc_watchdog_storms", _QUEUE, "storms that the PFC watchdog detected", "PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED"
 )
+STORMS_ENDED: Final = _counter(
+    "pfc_watchdog_restored", _QUEUE, "storms that have ended", "PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED"
+)
 QUEUE_PACKETS: Final = _counter("queue_packets", _QUEUE, "packets sent", "SAI_QUEUE_STAT_PACKETS")
 QUEUE_DROPS: Final = _counter("queue_dropped_packets", _QUEUE, "packets dropped", "SAI_QUEUE_STAT_DROPPED_PACKETS")
 # From 202505 on, with FLEX_COUNTER_TABLE|WRED_ECN_QUEUE enabled; else there is no sample, which is not 0.
@@ -78,9 +81,6 @@ HEADROOM_WATERMARK: Final = _gauge(
     _GROUP,
     "most headroom used in the last interval",
     "PERIODIC_WATERMARKS SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES",
-)
-CORRECTED: Final = _counter(
-    "fec_corrected_codewords", _PORT, "codewords that FEC corrected", "SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES"
 )
 UNCORRECTABLE: Final = _counter(
     "fec_uncorrectable_codewords",
@@ -140,9 +140,9 @@ NIC_ACK_TIMEOUTS: Final = ScrapedMetric(
 
 SCRAPED: Final = (
     *(RECEIVED_BYTES, SENT_BYTES, RECEIVE_ERRORS, RECEIVE_DISCARDS, PORT_UP),
-    *(PFC_RECEIVED, PFC_SENT, PAUSE_SECONDS, STORMS),
+    *(PFC_RECEIVED, PFC_SENT, PAUSE_SECONDS, STORMS, STORMS_ENDED),
     *(QUEUE_PACKETS, QUEUE_DROPS, ECN_MARKS, QUEUE_WATERMARK, GROUP_DROPS, HEADROOM_WATERMARK),
-    *(CORRECTED, UNCORRECTABLE, PRE_FEC_BER, FLAPS),
+    *(UNCORRECTABLE, PRE_FEC_BER, FLAPS),
     *(OPTIC_POWER, OPTIC_POWER_LOW, OPTIC_TEMPERATURE, OPTIC_TEMPERATURE_HIGH),
     *(NEIGHBOR_MATCHES, BGP_UP, SWITCH_UP, READING_AGE, MAINTENANCE, DRIFT_ROWS, OTHER_PROGRAM),
 )
@@ -177,6 +177,9 @@ LINK: Final = _threshold(
 SPEED: Final = _threshold("port_speed_bytes_per_second", ("port", "cable"), "line rate of the port")
 FEC: Final = _threshold("port_fec_info", ("port", "cable", "fec"), "1 with the FEC mode of the port")
 DEVICE: Final = _threshold("device_info", ("role", "pod", "plane", "rail", "stripe"), "1 with the place of the switch")
+WATCH_RATIO: Final = _threshold(
+    "link_watch_bit_error_ratio", ("port", "cable"), "bit error ratio before correction from which `links` grades B"
+)
 POOL: Final = _threshold("pool_bytes", ("pool",), "size of the buffer pool")
 HEADROOM_SUM: Final = _threshold("headroom_reserved_bytes", (), "headroom of all lossless groups in use")
 SHARED: Final = _threshold("shared_buffer_bytes", (), "buffer left to share for lossless groups")
@@ -193,7 +196,7 @@ NEXT_HOPS: Final = _threshold("bgp_next_hops", (), "equal-cost next hops towards
 FLOOR: Final = _threshold("links_floor_ratio", (), "share of the links of a plane or rail that has to be up")
 
 LIMITS: Final = (
-    *(KMIN, KMAX, PMAX, PFC_START, HEADROOM, SPEED, POOL, HEADROOM_SUM, SHARED, WEIGHT, RATE_LIMIT),
+    *(KMIN, KMAX, PMAX, PFC_START, HEADROOM, SPEED, WATCH_RATIO, POOL, HEADROOM_SUM, SHARED, WEIGHT, RATE_LIMIT),
     *(DETECTION, RESTORATION, POLL, HOLD, SESSIONS, NEXT_HOPS, FLOOR),
 )
 """The thresholds that are amounts: the others say what is where."""

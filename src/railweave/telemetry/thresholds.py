@@ -12,6 +12,9 @@ from typing import NamedTuple
 from railweave.cabling.cable_names import cable_names
 from railweave.catalog.load import Catalog
 from railweave.fabric.devices import Switch
+from railweave.fabric.fec import NO_FEC
+from railweave.fabric.link_limits import LimitsOf
+from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
 from railweave.fabric.panel import SwitchPort
 from railweave.fabric.policy import WatchdogPolicy
@@ -44,6 +47,8 @@ class PortThresholds(NamedTuple):
 
     speed_gbps: int
     fec: str
+    # The bit error ratio before correction from which `links` watches the cable; None without FEC.
+    watch_ratio: float | None
     queues: tuple[QueueLimits, ...]
 
 
@@ -83,7 +88,8 @@ class Thresholds:
         self._catalog = catalog
         # Keyed by identity, because hashing a panel would read all of its ports.
         self._plans: dict[tuple[int, int, str, int], BufferPlan | None] = {}
-        self._ports: dict[tuple[int, int, int, str], PortThresholds] = {}
+        self._ports: dict[tuple[int, int, int, str, float | None], PortThresholds] = {}
+        self._limits = LimitsOf(fabric)
 
     @cached_property
     def shares(self) -> tuple[QueueShare, ...]:
@@ -162,20 +168,24 @@ class Thresholds:
         for link in fabric.downlinks_of[name]:
             port = switch.panel.ports[link.upper_port]
             peer_port = ports_of[link.lower][link.lower_port].name
-            thresholds = self._port(plan, port, link.length_m)
+            thresholds = self._port(plan, port, link)
             yield CabledPort(port.name, cable_of[name, link.upper_port], link.lower, peer_port, "down", thresholds)
         for link in fabric.uplinks_of[name]:
             port = switch.panel.ports[link.lower_port]
             peer_port = ports_of[link.upper][link.upper_port].name
-            thresholds = self._port(plan, port, link.length_m)
+            thresholds = self._port(plan, port, link)
             yield CabledPort(port.name, cable_of[name, link.lower_port], link.upper, peer_port, "up", thresholds)
 
-    def _port(self, plan: BufferPlan | None, port: SwitchPort, length_m: int) -> PortThresholds:
-        key = (id(plan), port.speed_gbps, length_m, port.fec)
+    def _port(self, plan: BufferPlan | None, port: SwitchPort, link: Link) -> PortThresholds:
+        limits = self._limits.of(link)
+        watch_ratio: float | None = limits.watch
+        if limits.fec is NO_FEC:
+            watch_ratio = None
+        key = (id(plan), port.speed_gbps, link.length_m, port.fec, watch_ratio)
         thresholds = self._ports.get(key)
         if thresholds is None:
-            queues = tuple(self._queues(plan, port.speed_gbps, length_m))
-            thresholds = self._ports[key] = PortThresholds(port.speed_gbps, port.fec, queues)
+            queues = tuple(self._queues(plan, port.speed_gbps, link.length_m))
+            thresholds = self._ports[key] = PortThresholds(port.speed_gbps, port.fec, watch_ratio, queues)
         return thresholds
 
     def _queues(self, plan: BufferPlan | None, speed_gbps: int, length_m: int) -> Iterator[QueueLimits]:

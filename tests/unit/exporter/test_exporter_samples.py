@@ -49,6 +49,7 @@ COUNTERS = {
         f"{QUEUE}PACKETS": "5120",
         f"{QUEUE}DROPPED_PACKETS": "17",
         "PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED": "3",
+        "PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED": "2",
         "PFC_WD_STATUS": "stormed",
     },
 }
@@ -73,6 +74,7 @@ def test_counters_keep_every_digit_and_a_missing_one_has_no_sample() -> None:
         at("queue_packets_total", UPLINK, **ROCE): 5120,
         at("queue_dropped_packets_total", UPLINK, **ROCE): 17,
         at("pfc_watchdog_storms_total", UPLINK, **ROCE): 3,
+        at("pfc_watchdog_restored_total", UPLINK, **ROCE): 2,
     }
 
 

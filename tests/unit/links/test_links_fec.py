@@ -5,8 +5,7 @@ from math import comb, isclose
 
 import pytest
 
-from railweave.fabric.link_policy import LinkPolicy
-from railweave.links.fec import (
+from railweave.fabric.fec import (
     BASE_R,
     NO_FEC,
     RS528,
@@ -18,7 +17,8 @@ from railweave.links.fec import (
     fec_of,
     loss_by_bins,
 )
-from railweave.links.limits import link_limits
+from railweave.fabric.link_limits import link_limits
+from railweave.fabric.link_policy import LinkPolicy
 
 
 @pytest.mark.parametrize("fec", [RS544, RS528, BASE_R])

@@ -5,9 +5,10 @@ from datetime import date
 
 import pytest
 
+from railweave.fabric.fec import RS544
+from railweave.fabric.link_limits import link_limits
 from railweave.fabric.link_policy import LinkPolicy
 from railweave.links.errors import BINS, CORRECTED_BITS, UNCORRECTABLE, LinkErrors, port_errors
-from railweave.links.fec import RS544
 from railweave.links.grades import EndReading, Grade, Reason, grade_of, reasons_of
 from railweave.links.history import (
     HistoryLine,
@@ -19,7 +20,6 @@ from railweave.links.history import (
     read_history,
     read_memory,
 )
-from railweave.links.limits import link_limits
 from railweave.links.optics import Module, optics_reasons
 from railweave.links.trend import Sample
 

@@ -53,7 +53,7 @@ def test_growth_adds_what_alerts_watch(tmp_path: Path) -> None:
     plan = changed(
         tmp_path, WATCHED, WATCHED.replace("count: 4", "count: 8").replace("count: 2, down", "count: 4, down")
     )
-    assert {change.code for change in plan.alerts} == {"AL-1", "AL-2", "AL-5", "AL-7", "AL-8", "AL-9"}
+    assert {change.code for change in plan.alerts} == {"AL-1", "AL-16", "AL-2", "AL-5", "AL-7", "AL-8", "AL-9"}
     assert {(change.changed, change.removed) for change in plan.alerts} == {(0, 0)}
     assert lines(plan) == [
         "alerts AL-1, AL-2, AL-5, AL-7, AL-8, AL-9 watch other ports or switches: 64 new thresholds, 0 removed"

@@ -70,6 +70,13 @@ def test_a_link_that_is_down_is_one_alert() -> None:
     assert received(FAR_BGP_DOWN) == ["AL-11"]
 
 
+def test_a_storm_is_one_alert_and_another_queue_is_heard() -> None:
+    queue = {"fabric": "lab", "severity": "critical", "device": "lab-leaf1", "port": "Ethernet0", "queue": "3"}
+    drops, paused = ({**queue, "rule": code} for code in ("AL-1", "AL-6"))
+    assert received({**queue, "rule": "AL-3"}, drops, paused) == ["AL-3"]
+    assert received({**queue, "rule": "AL-3", "queue": "4"}, drops, paused) == ["AL-3", "AL-1", "AL-6"]
+
+
 def test_a_webhook_of_the_intent_is_the_receiver() -> None:
     document = yaml.safe_load(FILES["prometheus/alertmanager.yml"])
     assert document["receivers"][0]["webhook_configs"] == [{"url": "https://pager.example/hook", "send_resolved": True}]

@@ -25,8 +25,8 @@ from railweave.errors import RailweaveError, UsageError
 from railweave.exporter.model import MonitoredReading
 from railweave.exporter.samples import SwitchSampler
 from railweave.exporter.store import ReadingStore
+from railweave.fabric.link_limits import LimitsOf
 from railweave.links.cages import Cages
-from railweave.links.limits import LimitsOf
 from railweave.plan.lineage import generation_of
 
 INTERVAL_S = 15.0

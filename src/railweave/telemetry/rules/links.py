@@ -104,13 +104,13 @@ PRE_FEC_BER = AlertRule(
     AlertSeverity.WARNING,
     AlertScope.PORT,
     _gauge(metrics.PRE_FEC_BER),
-    ">",
-    # RS(544,514) begins to fail near 2.4e-4; two decades below there is time to clean or replace.
-    RuleLimit(1e-6),
+    ">=",
+    # Two decades below what the FEC corrects there is time to clean or replace (`fabric.link_limits`).
+    RuleLimit(1, metrics.WATCH_RATIO),
     20,
     "the bit error ratio of {device} {port} from {peer} is high, FEC still corrects it",
-    (metrics.PRE_FEC_BER,),
-    (ExampleSeries(metrics.PRE_FEC_BER, 1e-9, 2e-6),),
+    (metrics.PRE_FEC_BER, metrics.WATCH_RATIO),
+    (ExampleSeries(metrics.PRE_FEC_BER, 1e-9, 2e-6), ExampleSeries(metrics.WATCH_RATIO, 1e-6, 1e-6)),
 )
 OPTIC_POWER = AlertRule(
     "AL-17",

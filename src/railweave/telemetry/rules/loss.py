@@ -50,7 +50,8 @@ STORM = AlertRule(
     "PfcStorm",
     AlertSeverity.CRITICAL,
     AlertScope.QUEUE,
-    rate_by(_QUEUE, metrics.STORMS),
+    # A storm that lasts counts once: it is over when the watchdog has restored the queue.
+    f"max by ({_QUEUE}) (increase({metrics.STORMS}{WINDOW}) > 0 or {metrics.STORMS} - {metrics.STORMS_ENDED})",
     ">",
     RuleLimit(0),
     0,

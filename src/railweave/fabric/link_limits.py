@@ -1,11 +1,11 @@
-"""The error rates that grade a link: from its FEC, its speed, and how much a job can lose."""
+"""The error rates that grade a link, and of its alert: from its FEC, its speed, and how much a job can lose."""
 
 from typing import NamedTuple
 
+from railweave.fabric.fec import Fec, error_rate_limit, error_rate_of, fec_of
 from railweave.fabric.link_policy import LinkPolicy
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
-from railweave.links.fec import Fec, error_rate_limit, error_rate_of, fec_of
 
 # Within a decade of the limit the margin for aging and temperature is used up.
 _REPAIR_MARGIN = 10
@@ -39,14 +39,15 @@ class LimitsOf:
         self._fabric = fabric
         self._policy = fabric.policies.links
         self._job_links = job_links(fabric, self._policy)
-        self._limits: dict[tuple[Fec, int], LinkLimits] = {}
+        # Keyed by the texts of the port: a fabric of 1,024 switches has a hundred thousand links.
+        self._limits: dict[tuple[str, str, int], LinkLimits] = {}
 
     def of(self, link: Link) -> LinkLimits:
         """Return the limits of a link; its FEC is that of the port of its upper end."""
         port = self._fabric.switch_of[link.upper].panel.ports[link.upper_port]
-        fec = fec_of(port.fec, link.speed_gbps / len(port.lanes.split(",")))
-        key = fec, link.speed_gbps
+        key = port.fec, port.lanes, link.speed_gbps
         if key not in self._limits:
+            fec = fec_of(port.fec, link.speed_gbps / len(port.lanes.split(",")))
             self._limits[key] = link_limits(fec, link.speed_gbps, self._policy, self._job_links)
         return self._limits[key]
 
