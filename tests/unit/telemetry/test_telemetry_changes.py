@@ -56,7 +56,7 @@ def test_growth_adds_what_alerts_watch(tmp_path: Path) -> None:
     assert {change.code for change in plan.alerts} == {"AL-1", "AL-16", "AL-2", "AL-5", "AL-7", "AL-8", "AL-9"}
     assert {(change.changed, change.removed) for change in plan.alerts} == {(0, 0)}
     assert lines(plan) == [
-        "alerts AL-1, AL-2, AL-5, AL-7, AL-8, AL-9 watch other ports or switches: 64 new thresholds, 0 removed"
+        "alerts AL-1, AL-2, AL-5, AL-7, AL-8, AL-9, AL-16 watch other ports or switches: 80 new thresholds, 0 removed"
     ]
 
 
