@@ -12,7 +12,7 @@ from in_process import run_here
 
 pytestmark = pytest.mark.slow
 
-INTENT = Path("intent/pod-32.yml")
+INTENT = Path("intent/lab-4.yml")
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "init.defaultBranch=main")
 
 

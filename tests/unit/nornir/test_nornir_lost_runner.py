@@ -15,7 +15,7 @@ from s3_stand_in import serve_s3
 
 pytestmark = pytest.mark.slow
 
-INTENT = Path("intent/pod-32.yml")
+INTENT = Path("intent/lab-4.yml")
 KILLED_AT_THE_FIRST_LEAF = """
 import os, signal, sys
 from nornir_railweave.rollout.journal import Journal
@@ -105,7 +105,7 @@ def test_a_fresh_clone_resumes_the_rollout_of_a_lost_runner(rack: Path, store: d
     # Another clone knows as much, and has nothing to resume.
     third = clone(rack, "third")
     listed = run_here(["rollout", "list"], third, store, 60).stdout
-    assert listed.count("-pod1-") == 1
+    assert listed.count("-lab-") == 1
     assert "done" in listed
     checked = run_here(["audit", "--verify"], third, store, 60)
     assert (checked.returncode, "the chain of 3 lines is whole" in checked.stdout) == (0, True)
@@ -118,7 +118,7 @@ def test_two_clones_with_one_share_deploy_one_after_the_other(rack: Path) -> Non
     from nornir_railweave.rollout.journal import Journal
 
     share = rack.parent / "share"
-    with Journal(share, "pod1", "sim"):
+    with Journal(share, "lab", "sim"):
         environ = {**os.environ, "RAILWEAVE_JOURNALS": str(share)}
         done = run_here(["deploy", str(INTENT), "--target", "sim", "--yes"], clone(rack, "other"), environ, 60)
     assert done.returncode == 1
