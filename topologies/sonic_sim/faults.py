@@ -36,13 +36,15 @@ class FaultKind(StrEnum):
     BAD_COPPER = "bad-copper"
     HOT_CAGE = "hot-cage"
     PFC_STORM = "pfc-storm"
+    QUEUE_DROPS = "queue-drops"
 
 
 # Faults that happen when they are asked for and leave nothing armed.
 AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE, FaultKind.DAEMON_DIES})
 OF_TRAFFIC = frozenset({FaultKind.LOSSY, FaultKind.BER, FaultKind.NO_PFC, FaultKind.SMALL_BUFFER, FaultKind.SLOW_NIC,
                         FaultKind.WRONG_DSCP, FaultKind.SLOW_GPU, FaultKind.DIRTY_FIBER, FaultKind.DYING_LASER,
-                        FaultKind.BAD_COPPER, FaultKind.HOT_CAGE, FaultKind.PFC_STORM})  # fmt: skip
+                        FaultKind.BAD_COPPER, FaultKind.HOT_CAGE, FaultKind.PFC_STORM,
+                        FaultKind.QUEUE_DROPS})  # fmt: skip
 """Faults that no configuration shows: tests of bandwidth and counters do."""
 OF_A_NIC = frozenset({FaultKind.LOSSY, FaultKind.BER, FaultKind.NO_PFC, FaultKind.SLOW_NIC, FaultKind.WRONG_DSCP,
                       FaultKind.DIRTY_FIBER, FaultKind.DYING_LASER, FaultKind.BAD_COPPER,
@@ -51,7 +53,7 @@ OF_A_NIC = frozenset({FaultKind.LOSSY, FaultKind.BER, FaultKind.NO_PFC, FaultKin
 OF_A_NODE = OF_A_NIC | {FaultKind.SLOW_GPU}
 OF_A_PORT = frozenset({FaultKind.ERRORS, FaultKind.LINK_DOWN, FaultKind.IN_FORCE, FaultKind.LOSSY, FaultKind.BER,
                        FaultKind.NO_PFC, FaultKind.DIRTY_FIBER, FaultKind.DYING_LASER, FaultKind.BAD_COPPER,
-                       FaultKind.HOT_CAGE})  # fmt: skip
+                       FaultKind.HOT_CAGE, FaultKind.QUEUE_DROPS})  # fmt: skip
 """Faults that can be of one port."""
 OF_A_SWITCH = frozenset(FaultKind) - OF_A_PORT - {FaultKind.SLOW_NIC, FaultKind.WRONG_DSCP, FaultKind.SLOW_GPU,
                                                   FaultKind.PFC_STORM}  # fmt: skip
@@ -78,7 +80,7 @@ class Fault:
     moment: str = "after"
     # Of a fault of a port, the port (empty: all).
     port: str = ""
-    # Of errors, how many errors and discards a port counts a second.
+    # Of errors, how many errors and discards a port counts a second; of queue-drops, how many packets a queue drops.
     rate: float = 100.0
     # Of in-force, Mbit/s that the port runs with (0: as configured).
     speed: int = 0
@@ -108,7 +110,7 @@ class Fault:
     gbps: float = 100.0
     # Of wrong-dscp, the DSCP of the packets that the node sends.
     dscp: int = 0
-    # Of pfc-storm, the priority that the NIC pauses.
+    # Of pfc-storm, the priority that the NIC pauses; of queue-drops, the queue.
     priority: int = 3
     # Of late-daemon, the daemon that listens once the boot configuration was loaded without it.
     daemon: str = ""

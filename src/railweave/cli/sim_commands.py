@@ -234,7 +234,7 @@ def fault(
     nic: Annotated[
         int | None, typer.Option(help="For faults of a NIC of a node: its number from 0; default: all.")
     ] = None,
-    rate: Annotated[float, typer.Option(help="For errors: errors and discards a second.")] = 100.0,
+    rate: Annotated[float, typer.Option(help="For errors and queue-drops: how many a second.")] = 100.0,
     speed: Annotated[int, typer.Option(help="For in-force: the Mbit/s that the port runs at.")] = 0,
     fec: Annotated[str, typer.Option(help="For in-force: the FEC that the port runs with.")] = "",
     interval_ms: Annotated[int, typer.Option("--interval-ms", help="For in-force: that of the switch's BFD.")] = 0,
@@ -256,7 +256,7 @@ def fault(
     ] = None,
     gbps: Annotated[float | None, typer.Option(help="For slow-nic: what its PCIe bus carries, in Gb/s.")] = None,
     dscp: Annotated[int | None, typer.Option(help="For wrong-dscp: the DSCP of RDMA traffic.")] = None,
-    priority: Annotated[int | None, typer.Option(help="For pfc-storm: the priority that the NIC pauses.")] = None,
+    priority: Annotated[int | None, typer.Option(help="For pfc-storm and queue-drops: priority or queue.")] = None,
     cleared: Annotated[str, typer.Option("--kind", help="For clear: only faults of this kind.")] = "",
     option: IntentOption = None,
 ) -> None:
@@ -266,8 +266,8 @@ def fault(
     errors, link-down, no-return (from its next reload), late-daemon (when FRR starts next), daemon-dies,
     in-force (a port runs with another speed or FEC, or BFD with another interval, than is configured).
 
-    Kinds that no configuration shows, in traffic: lossy, ber and no-pfc (switch or node), small-buffer (switch),
-    slow-nic, wrong-dscp, slow-gpu and pfc-storm (node).
+    Kinds that no configuration shows, in traffic: lossy, ber and no-pfc (switch or node), small-buffer and queue-drops
+    (switch), slow-nic, wrong-dscp, slow-gpu and pfc-storm (node).
 
     Kinds of poor cables, which counters and modules show: dirty-fiber (a lane that receives), dying-laser (of the
     module of the port; the other end counts), bad-copper (both ends), hot-cage (with the module beside it).

@@ -243,7 +243,7 @@ def test_a_slow_switch_takes_its_time(state: Path) -> None:
     [
         ("nobody", "slow", {}, "no device nobody"),
         ("leaf1", "nosuch", {}, "no fault 'nosuch'; there are: unreachable, slow"),
-        ("leaf1", "clears", {}, "pfc-storm; clear ends them$"),
+        ("leaf1", "clears", {}, "queue-drops; clear ends them$"),
         ("leaf1", "slow", {"color": 1}, "color"),
         ("leaf1", "errors", {"port": "Ethernet9"}, "leaf1 has no port Ethernet9; it has Ethernet0, Ethernet4"),
         ("leaf1", "power-cycle", {"port": "Ethernet0"}, "power-cycle is a fault of the whole switch: omit the port"),

@@ -249,3 +249,18 @@ def test_a_restart_of_swss_counts_anew() -> None:
 def test_a_priority_is_one_of_eight() -> None:
     with pytest.raises(ValueError, match="priority 8 is not between 0 and 7"):
         Faults().add("pfc-storm", priority=8)
+
+
+def test_a_queue_of_a_broken_asic_drops_at_a_rate_and_no_other_does() -> None:
+    rig = StormRig()
+    # Counters begin at the first reading.
+    rig.queue()
+    rig.leaf.faults.add("queue-drops", port=rig.end.port, rate=50.0, priority=4, since=rig.rig.clock.now())
+    rig.after(10)
+    assert int(rig.queue(4)["SAI_QUEUE_STAT_DROPPED_PACKETS"]) == pytest.approx(500, abs=5)
+    assert rig.queue(3)["SAI_QUEUE_STAT_DROPPED_PACKETS"] == "0"
+    assert int(rig.port()["SAI_PORT_STAT_IF_OUT_DISCARDS"]) == pytest.approx(500, abs=5)
+    rig.leaf.faults.clear()
+    dropped = rig.queue(4)["SAI_QUEUE_STAT_DROPPED_PACKETS"]
+    assert rig.after(10)["SAI_QUEUE_STAT_DROPPED_PACKETS"] == "0"
+    assert rig.queue(4)["SAI_QUEUE_STAT_DROPPED_PACKETS"] == dropped

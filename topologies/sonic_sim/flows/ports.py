@@ -7,9 +7,10 @@ from random import Random
 
 from sonic_sim.configdb import Hash
 from sonic_sim.device import Device, Fabric
+from sonic_sim.faults import FaultKind
 from sonic_sim.flows.codewords import Code, draw_codewords
 from sonic_sim.flows.constants import Constants
-from sonic_sim.flows.ledger import PORTS, Ledger, RowKey, nic_row
+from sonic_sim.flows.ledger import PORTS, QUEUES, Ledger, RowKey, nic_row
 from sonic_sim.flows.link_faults import moments
 from sonic_sim.flows.losses import LinkQuality, quality_at
 from sonic_sim.flows.nics import FlowNic
@@ -56,6 +57,16 @@ class PortMeter:
             seconds = self._seconds(end, now)
             if self.net.link_up(device, port):
                 self._count_port(device, end, seconds, now)
+                self._count_drops(device, end, seconds)
+
+    def _count_drops(self, device: Device, end: End, seconds: float) -> None:
+        """Count the packets that a broken ASIC drops in a queue of a port."""
+        fault = device.faults.of_port(FaultKind.QUEUE_DROPS, end.port)
+        if fault is None:
+            return
+        packets = fault.rate * min(seconds, max(0.0, device.clock.now() - fault.since))
+        self.ledger.add(RowKey(QUEUES, end.node, end.port, fault.priority), "SAI_QUEUE_STAT_DROPPED_PACKETS", packets)
+        self.ledger.add(RowKey(PORTS, end.node, end.port), "SAI_PORT_STAT_IF_OUT_DISCARDS", packets)
 
     def _count_port(self, device: Device, end: End, seconds: float, now: float) -> None:
         wire = wire_at(self.net, end)
