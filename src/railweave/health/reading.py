@@ -6,6 +6,7 @@ A counter that a switch does not have is None, never 0, so that no rule takes a 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import isfinite
 from typing import Any
 
 from railweave.acceptance.counter_names import CounterMeaning, counter_name
@@ -171,7 +172,8 @@ def compare_readings(
 def _unusable(reading: Mapping[str, Any], ports: Collection[str]) -> str:
     """Return why a reading cannot be used, else ""."""
     at = reading.get("at")
-    if not isinstance(at, int | float) or isinstance(at, bool) or not isinstance(reading.get("ports"), Mapping):
+    is_time = isinstance(at, int | float) and not isinstance(at, bool) and isfinite(at)
+    if not is_time or not isinstance(reading.get("ports"), Mapping):
         return "its answer has no counters: expected `at` and `ports`"
     if ports and not any(port in reading["ports"] for port in ports):
         return "it has none of the ports of the design: the address may belong to another switch"

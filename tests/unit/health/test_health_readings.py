@@ -134,6 +134,13 @@ def test_a_switch_that_restarted_is_unread() -> None:
     }
 
 
+@pytest.mark.parametrize("at", ["N/A", None, True, float("nan"), float("inf")])
+def test_a_reading_without_a_time_is_unread(at: object) -> None:
+    trial = HealthTrial()
+    trial.after[LEAF]["at"] = at
+    assert trial.unread == {LEAF: "its answer has no counters: expected `at` and `ports`"}
+
+
 def test_a_clock_that_goes_back_is_unread() -> None:
     trial = HealthTrial()
     trial.after[LEAF]["at"] = 990.0

@@ -258,6 +258,21 @@ def test_a_storm_that_lasts_is_found_without_a_new_one() -> None:
     )
 
 
+def test_a_storm_is_not_judged_by_a_counter_that_fell() -> None:
+    trial = HealthTrial()
+    trial.grow(ROCE, RESTORED, -1)
+    assert trial.codes() == []
+    trial.grow(ROCE, STORMS, 1)
+    assert trial.codes() == [codes.PFC_STORM]
+
+
+def test_what_the_watchdog_drops_in_a_storm_that_lasts_is_no_finding_of_its_own() -> None:
+    trial = HealthTrial()
+    trial.set_both(ROCE, STORMS, 3)
+    trial.grow(ROCE, f"{QUEUE}DROPPED_PACKETS", 8122)
+    assert trial.codes() == [codes.PFC_STORM]
+
+
 def test_drops_of_the_pfc_watchdog_are_the_storm_and_no_finding_of_their_own() -> None:
     trial = HealthTrial()
     storm(trial, 1.1)

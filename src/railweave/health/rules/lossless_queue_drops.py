@@ -8,6 +8,7 @@ from railweave.health.case import HealthCase
 from railweave.health.codes import LOSSLESS_QUEUE_DROPS
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.needs import QUEUE_DROPS
+from railweave.health.rules import pfc_storm
 from railweave.wording import command_line
 
 
@@ -18,7 +19,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
             dropped = row.growth(CounterMeaning.DROPS)
             if not dropped:
                 continue
-            if row.growth(CounterMeaning.STORMS):
+            if row.growth(CounterMeaning.STORMS) or pfc_storm.lasts(row):
                 # The watchdog drops what a stormed queue holds: the storm is the finding.
                 continue
             message = f"dropped {dropped:,} packets of lossless queue {queue}"

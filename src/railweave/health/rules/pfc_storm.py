@@ -8,6 +8,7 @@ from railweave.health.case import HealthCase, WatchedPort
 from railweave.health.codes import PFC_STORM
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.needs import STORMS
+from railweave.health.reading import CountedRow
 from railweave.wording import counted
 
 _QUEUES = range(8)
@@ -20,12 +21,18 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
         for queue in _QUEUES:
             row = switch.queue(port.port, queue)
             storms = row.growth(CounterMeaning.STORMS)
-            lasts = not row.restarted and row.after.get(_DETECTED, 0) > row.after.get(_RESTORED, 0)
-            # Without the counter of restored queues nobody can tell whether a storm lasts.
-            if lasts and _RESTORED in row.after:
+            if lasts(row):
                 yield _finding(port, f"is in a PFC storm: {port.peer} pauses queue {queue} without end")
             elif storms:
                 yield _finding(port, f"had {counted(storms, 'PFC storm')} in queue {queue}, caused by {port.peer}")
+
+
+def lasts(row: CountedRow) -> bool:
+    """Tell whether the watchdog has detected a storm in a queue that it has not restored since."""
+    if row.grown(_DETECTED) is None or row.grown(_RESTORED) is None:
+        # Without both counters, or where one went backwards, nobody can tell.
+        return False
+    return row.after[_DETECTED] > row.after[_RESTORED]
 
 
 def _finding(port: WatchedPort, message: str) -> HealthFinding:
