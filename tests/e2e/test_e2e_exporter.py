@@ -1,5 +1,6 @@
 """`railweave exporter` on simulated switches: values are those of `health`, and a real Prometheus alerts by them."""
 
+import csv
 import os
 import shutil
 import signal
@@ -175,8 +176,16 @@ def alerting(project: Any, programs: Path) -> Iterator[AlertRig]:
          {("AL-15", "lab-leaf1", "Ethernet112")}),
         (lambda run: run("fault", "lab-leaf2", "errors", "--port", "Ethernet112"),
          {("AL-14", "lab-leaf2", "Ethernet112")}),
+        # It lasts: the pauses and drops of its queue are no alerts beside it.
+        (lambda run: run("fault", "gpu1", "pfc-storm", "--nic", "0"),
+         {("AL-3", "lab-leaf1", "Ethernet0")}),
+        (lambda run: run("fault", "lab-leaf2", "queue-drops", "--port", "Ethernet116"),
+         {("AL-1", "lab-leaf2", "Ethernet116")}),
+        # The laser fades at the spine, and the leaf corrects what arrives: nothing is lost yet.
+        (lambda run: run("fault", "lab-spine1", "dying-laser", "--port", "Ethernet0", "--ber", "2e-5"),
+         {("AL-16", "lab-leaf1", "Ethernet112")}),
     ],
-    ids=["dead-spine", "wrong-cable", "lost-codewords", "damaged-frames"],
+    ids=["dead-spine", "wrong-cable", "lost-codewords", "damaged-frames", "storm", "silent-drops", "fading-laser"],
 )  # fmt: skip
 def test_a_fault_is_exactly_its_alerts(
     plant: Callable[[Callable[..., object]], object],
@@ -189,6 +198,23 @@ def test_a_fault_is_exactly_its_alerts(
         rig.wait_until(lambda: rig.fired >= expected, 60, "alerts are missing")
         # The longest condition of an alert lasts 20 scrapes.
         rig.quiet_for(25, expected)
+        ends = cable_ends(deployed_lab)
+        for rule, device, port in expected:
+            if port:
+                labels = rig.labels[rule, device, port]
+                assert (labels["cable"], labels["peer"]) == ends[device, port]
+
+
+def cable_ends(project: Any) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return the cable and the far end of every port, by the table of cables: each is named by its end towards GPUs."""
+    project.fabric()
+    ends = {}
+    with (project.folder / "rendered" / "cables.csv").open(encoding="utf-8", newline="") as table:
+        for row in csv.DictReader(table):
+            cable = f"{row['a_device']} {row['a_port']}"
+            ends[row["a_device"], row["a_port"]] = cable, row["b_device"]
+            ends[row["b_device"], row["b_port"]] = cable, row["a_device"]
+    return ends
 
 
 @pytest.mark.nightly

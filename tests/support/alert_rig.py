@@ -39,8 +39,9 @@ class AlertRig:
         self._ports = ports
         self._lock = threading.Lock()
         self.firing: set[Alert] = set()
-        # Every alert that fired at any time.
+        # Every alert that fired at any time, and its labels.
         self.fired: set[Alert] = set()
+        self.labels: dict[Alert, dict[str, str]] = {}
 
     @contextmanager
     def running(self) -> Iterator["AlertRig"]:
@@ -96,6 +97,7 @@ class AlertRig:
             labels = alert["labels"]
             key = labels["rule"], labels.get("device", ""), labels.get("port", "")
             with self._lock:
+                self.labels[key] = labels
                 if alert["status"] == "firing":
                     self.firing.add(key)
                     self.fired.add(key)
