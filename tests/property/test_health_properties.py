@@ -18,7 +18,7 @@ from railweave.health.judge import CounterAnswer, compare_switches, health_gaps,
 
 BASE = HealthTrial()
 SWITCHES = tuple(BASE.ports)
-VALUES = st.one_of(
+VALUES: st.SearchStrategy[Any] = st.one_of(
     st.integers(0, 2**64 + 5),
     st.sampled_from(["N/A", "", "12", None, True, -1, 1.5, 2**32 - 1, 2**32, 2**63, 2**64 - 1, {}, []]),
 )
