@@ -4,6 +4,7 @@ The browser writes in the font that railweave ships, so the fonts of the machine
 """
 
 import base64
+import json
 import shlex
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from acceptance_faults.carry_out import carry_out
+from acceptance_faults.nature import Conditions, Loss
 from browser import PROGRAM, Browser, browser
 from pictures import check_picture
 
@@ -119,8 +122,44 @@ def racks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "racks.html"
 
 
-def picture(tab: Browser, page: Path, width: int, height: int | None = None, anchor: str = "") -> bytes:
-    """Return a page as it looks in a window of this width: its first ``height`` pixels, or the whole of it."""
+ACCEPTED = """
+fabric: pod1
+workload: {kind: pretraining}
+nodes:
+  - {name: gpu, count: 10, gpus: 8, nics: {count: 4, speed: 400G, ports: 1, model: connectx-7, pcie: gen5x16}}
+topology:
+  shape: rail-optimized
+  leaf: {model: nokia-ixr7220-h4-64d}
+  spine: {model: nvidia-sn4700}
+acceptance: {isolated_rounds: 8}
+"""
+
+
+@pytest.fixture(scope="module")
+def acceptance(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the page of an acceptance whose tests a model carries out: the cable of a NIC loses 3 % of its packets."""
+    folder = tmp_path_factory.mktemp("acceptance")
+    (folder / "pod1.yml").write_text(ACCEPTED, encoding="utf-8")
+    railweave = str(Path(sys.executable).with_name("railweave"))
+
+    def run(command: str) -> None:
+        subprocess.run([railweave, *command.split()], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+    run("acceptance plan pod1.yml --out tests")
+    cables = [link["cable"] for link in json.loads((folder / "tests" / "plan.json").read_bytes())["links"]]
+    lossy = (cables.index("gpu6 rail2"), True)
+    carry_out(folder / "tests", Conditions(loss={lossy: Loss(0.03)}), 1)
+    run("report pod1.yml --acceptance tests --out page.html")
+    return folder / "page.html"
+
+
+def picture(
+    tab: Browser, page: Path, width: int, height: int | None = None, anchor: str = "", script: str = "0"
+) -> bytes:
+    """Return a page as it looks in a window of this width: its first ``height`` pixels, or the whole of it.
+
+    ``script`` runs before, for what no address scrolls to.
+    """
     tab.ask("Emulation.setDeviceMetricsOverride", width=width, height=height or 900, deviceScaleFactor=1, mobile=False)
     tab.open("about:blank")
     tab.open(f"{page.as_uri()}{anchor}")
@@ -130,6 +169,7 @@ def picture(tab: Browser, page: Path, width: int, height: int | None = None, anc
         "document.documentElement.dataset.ready ? done(1) : requestAnimationFrame(look); look(); })"
     )
     tab.run(LEFT_BY_A_RUN)
+    tab.run(script)
     assert tab.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), "scrolls sideways"
     if height:
         # What the window shows, also where its address made the page scroll.
@@ -176,6 +216,14 @@ def test_the_pictures_of_the_docs_show_the_changes_of_today(
     name: str, height: int, anchor: str, changes: dict[str, Path], tab: Browser
 ) -> None:
     check_picture(picture(tab, changes[name], 1360, height, anchor), ASSETS / f"report-{name}.png")
+
+
+@pytest.mark.nightly
+def test_the_picture_of_an_acceptance_shows_the_page_of_today(acceptance: Path, tab: Browser) -> None:
+    # Its matrices and everything below them.
+    first = "document.querySelector('#acceptance .drawing').previousElementSibling"
+    shown = picture(tab, acceptance, 1360, 1230, "#acceptance", f"{first}.scrollIntoView()")
+    check_picture(shown, ASSETS / "report-acceptance.png")
 
 
 def test_the_picture_of_the_racks_shows_the_page_of_today(racks: Path, tab: Browser) -> None:

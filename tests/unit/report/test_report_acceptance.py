@@ -1,5 +1,6 @@
 """Verdicts of acceptances for the terminal, as Markdown and on the page of a fabric."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,15 @@ def test_the_page_shows_pairs_rounds_links_and_limits(folder: Path, tmp_path: Pa
     assert html.count('<text class="heading"') == 4, "a matrix for each rail"
     assert 'class="bad"' in html, "pairs of the slow NIC"
     assert "heat-4" in html
+
+
+@pytest.mark.slow
+def test_no_test_is_drawn_beyond_what_its_nic_ports_carry(tmp_path: Path) -> None:
+    # The limits of pairs that share uplinks expect less than most of them reach.
+    folder = prepared(tmp_path / "plan", "two-planes")
+    carry_out(folder, Conditions(), 1)
+    intent = tmp_path / "planes.yml"
+    intent.write_text(FABRICS["two-planes"])
+    api.report(api.open_project(intent), tmp_path / "page.html", acceptance=folder)
+    loaded = re.findall(r"loaded: [\d,]+ tests? at ([\d.]+)%", (tmp_path / "page.html").read_text())
+    assert 0 < max(map(float, loaded)) < 101

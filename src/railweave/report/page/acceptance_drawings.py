@@ -11,7 +11,8 @@ _CELL = 12
 _LEFT = 96
 _TOP = 84
 _WIDTH = 640
-_PAGE = 1440
+# Matrices side by side: what a window of 1,360 shows without scrolling.
+_PAGE = 1280
 _ROW = 20
 # Of the names of columns.
 _LETTER_DEGREES = -60
@@ -31,7 +32,7 @@ class PairValue(NamedTuple):
 
 
 class RoundValues(NamedTuple):
-    """The values of a round as shares of what was expected, with the shares below which its tests warn and fail."""
+    """The values of a round as shares of what NIC ports carry, with the shares below which its tests warn and fail."""
 
     name: str
     shares: tuple[float, ...]
@@ -99,7 +100,7 @@ def round_strips(rounds: Sequence[RoundValues]) -> str:
     parts = [_tick(share, len(rounds)) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
     for number, values in enumerate(rounds):
         parts += _strip(number, values, top)
-    title = f"bandwidth of the tests of {counted(len(rounds), 'round')} as a share of what is expected"
+    title = f"bandwidth of the tests of {counted(len(rounds), 'round')} as a share of what NIC ports carry"
     return _svg("strips", title, _LEFT + _WIDTH + 60, 30 + _ROW * len(rounds), parts)
 
 

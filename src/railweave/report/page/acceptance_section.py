@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from railweave.acceptance.judge.outcomes import Measure, MeasuredTest, OutcomeStatus
 from railweave.acceptance.judge.verdict import AcceptanceVerdict, VerdictKind
 from railweave.acceptance.loads import LinkLoads
-from railweave.acceptance.model import AcceptancePlan, Metric, PlannedTest, RoundKind
+from railweave.acceptance.model import AcceptancePlan, Metric, MetricLimit, PlannedTest, RoundKind
 from railweave.diagnostics import Severity
 from railweave.drawing.layout import lay_out
 from railweave.drawing.marks import NO_MARKS, Mark, MarkKind, Marks
@@ -20,7 +20,7 @@ from railweave.wording import first_few, natural_key, percent_text
 
 _HEAT = (0.05, 0.25, 0.5, 0.75)
 """Shares of the line rate at which the color of a link changes; below the first a link is not covered."""
-_HEAT_WORDS = "green from 75 %, blue from 50 %, gray from 25 %, yellow from 5 %; dashed red was not covered"
+_HEAT_WORDS = "green from 75 %, blue from 50 %, gray from 25 %, orange from 5 %; dashed red was not covered"
 _TONES = {VerdictKind.PASSED: Tone.GOOD, VerdictKind.FAILED: Tone.BAD, VerdictKind.INCOMPLETE: Tone.WARNING}
 _GRADES = {OutcomeStatus.PASSED: "good", OutcomeStatus.FAILED: "bad", OutcomeStatus.NOT_RUN: "missing"}
 
@@ -41,7 +41,9 @@ def acceptance_section(
         parts.append(_findings(judged))
     parts += [_kinds(judged), _rules(judged), *_matrices(judged)]
     if strips := list(_strips(judged)):
-        parts.append(Drawing("Bandwidth by round, as a share of what is expected", round_strips(strips)))
+        parts.append(
+            Drawing("Bandwidth by round, as a share of what the NIC ports of a test carry", round_strips(strips))
+        )
     parts += [_heat(fabric, plan, loads), *_uncovered(plan, loads), *_not_run(judged)]
     parts.append(clipped("Limits", LIMIT_COLUMNS, [*limit_rows(plan)], frozenset({2, 3, 4, 5})))
     return MarkedSection(Section("acceptance", "Acceptance", tuple(parts)), _marks(fabric, judged))
@@ -136,13 +138,19 @@ def _strips(judged: AcceptanceVerdict) -> Iterator[RoundValues]:
         limits = []
         for name in planned.tests:
             measure = judged.outcomes[name].measure(Metric.BANDWIDTH)
-            share = _share(measure)
-            if measure is not None and share is not None:
-                shares.append(share)
-                limits.append((measure.limit.fail / measure.limit.expect, measure.limit.warn / measure.limit.expect))
+            if measure is not None and measure.limit.expect > 0:
+                carried = _carried_alone(measure.limit)
+                shares.append(measure.value / carried)
+                limits.append((measure.limit.fail / carried, measure.limit.warn / carried))
         if shares:
             # Pairs that cross different tiers have different limits: the lowest hold for all of the round.
             yield RoundValues(f"{planned.id} {planned.kind}", tuple(shares), *min(limits))
+
+
+def _carried_alone(limit: MetricLimit) -> float:
+    """Return what the NIC ports of a test carry where nothing collides with it, in Gb/s."""
+    # Of pairs that share links in a loaded round the limit expects a share.
+    return limit.expect / float(limit.inputs.get("share") or 1)
 
 
 def _heat(fabric: Fabric, plan: AcceptancePlan, loads: LinkLoads) -> Drawing:
