@@ -89,6 +89,7 @@ def test_results_spoiled_in_any_way_never_pass(tmp_path: Path, name: str) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.parametrize("seed", range(3))
 def test_a_lossy_uplink_and_a_wrong_dscp_never_pass_without_counters(tmp_path: Path, seed: int) -> None:
     plan, conditions, rng = document("two-planes"), Conditions(), Random(seed)
@@ -128,12 +129,14 @@ def check_spoiled(folder: Path, name: str, seed: int, first: str = "") -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.parametrize("fabric", FABRICS)
 def test_healthy_fabrics_pass(tmp_path: Path, fabric: str) -> None:
     assert [wrong(tmp_path, fabric, "", seed, Level.SMOKE) for seed in range(17)] == [""] * 17
 
 
 @pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.parametrize("kind", FAULTS)
 @pytest.mark.parametrize("fabric", FABRICS)
 def test_a_fault_alone_is_named(tmp_path: Path, fabric: str, kind: str) -> None:
@@ -141,6 +144,7 @@ def test_a_fault_alone_is_named(tmp_path: Path, fabric: str, kind: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.parametrize("kinds", PAIRS)
 @pytest.mark.parametrize("fabric", [SMALLEST, "two-planes"])
 def test_two_faults_that_share_no_test_are_both_named(tmp_path: Path, fabric: str, kinds: str) -> None:
@@ -151,6 +155,7 @@ def test_two_faults_that_share_no_test_are_both_named(tmp_path: Path, fabric: st
 
 
 @pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.parametrize("rule", ONLY_RULE)
 def test_a_rule_that_is_switched_off_lets_its_fault_pass(tmp_path: Path, rule: str) -> None:
     fabric, kind = ONLY_RULE[rule]
@@ -163,6 +168,7 @@ def test_a_rule_that_is_switched_off_lets_its_fault_pass(tmp_path: Path, rule: s
 
 
 @pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.parametrize("kind", OTHER_FAULTS)
 def test_a_fault_that_the_judge_was_not_made_for_is_named(tmp_path: Path, kind: str) -> None:
     fabrics = {"storage-node": "mixed", "leaky-switch": "three-tiers"}
@@ -183,6 +189,7 @@ HARD = (
 
 
 @pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.parametrize(("fabric", "kind", "seed"), HARD)
 def test_a_fault_with_misleading_tests_is_named(tmp_path: Path, fabric: str, kind: str, seed: int) -> None:
     assert wrong(tmp_path, fabric, kind, seed, Level.SMOKE) == ""
@@ -215,6 +222,7 @@ def test_traffic_by_ports_outside_the_plan_disturbs_a_round(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.parametrize(("name", "factor"), TWICE)
 def test_a_constant_of_the_model_is_no_constant_of_the_judge(tmp_path: Path, name: str, factor: float) -> None:
     for fabric in (SMALLEST, "mixed"):

@@ -18,7 +18,7 @@ from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.marking import choose_marking
 from railweave.qos.mmu.pause import PauseLimits, mark_percent, marking_rules
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.trials]
 
 Pods = Callable[..., Fabric]
 Findings = Callable[..., tuple[Diagnostic, ...]]
