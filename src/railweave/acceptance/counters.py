@@ -6,7 +6,8 @@ the row was reset, by a reload or by hand. A counter that falls alone is invalid
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from operator import ge
+from itertools import compress
+from operator import ge, ne
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -116,30 +117,32 @@ def read_counter_file(data: bytes, earlier: CounterFile | None = None) -> Counte
     for table in TABLES:
         if isinstance(document.get(table), dict):
             earlier_rows = earlier.tables.get(table, {}) if earlier is not None else {}
-            tables[table] = {name: _checked(row, earlier_rows.get(name)) for name, row in document[table].items()}
+            tables[table] = _checked_rows(document[table], earlier_rows)
     if not tables:
         return "has no counters: none of `ports`, `queues`, `groups`, `nics` is in it"
     return CounterFile(float(at), str(document.get("boot", "")), tables)
 
 
-def _checked(row: Any, earlier: dict[str, int] | None) -> dict[str, int] | None:
-    """Return the counters of a row. Most rows of queues and groups never change, and such a row is checked once."""
-    if earlier is not None and row == earlier:
-        return earlier
-    return integers_of(row)
+def _checked_rows(rows: dict[str, Any], earlier: dict[str, dict[str, int] | None]) -> dict[str, dict[str, int] | None]:
+    """Return the counters of the rows of a table; rows that are as in an ``earlier`` reading are shared with it."""
+    if rows.keys() != earlier.keys():
+        return {name: integers_of(row) for name, row in rows.items()}
+    checked = dict(earlier)
+    # Most rows of queues and groups never change: they are compared without a step of Python for each.
+    changed = compress(rows, map(ne, rows.values(), map(earlier.__getitem__, rows)))
+    for name in changed:
+        checked[name] = integers_of(rows[name])
+    return checked
 
 
 def integers_of(row: Any) -> dict[str, int] | None:
     """Return the counters of a row, without values that are no integers or not readable; None if it is no row."""
     if not isinstance(row, dict):
         return None
-    try:
-        values = row.values()
-        # A sum of integers alone is one, and a hundred thousand rows of a reading are checked.
-        if not row or (type(sum(values)) is int and min(values) >= 0 and max(values) < UNREADABLE):
-            return row if bool not in map(type, values) else _only_integers(row)
-    except TypeError:
-        pass
+    values = row.values()
+    # Whole rows are checked at once, and bool is another type than int: a reading has a hundred thousand rows.
+    if not row or ({*map(type, values)} == {int} and min(values) >= 0 and max(values) < UNREADABLE):
+        return row
     return _only_integers(row)
 
 

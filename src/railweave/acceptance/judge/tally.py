@@ -102,9 +102,10 @@ def _grown_counts(deltas: RowDeltas, lossless: frozenset[int]) -> Counts:
         return names.still
     counts = {meaning: after[name] - before[name] for name, meaning in names.alone}
     for name, meaning in names.several:
+        _count(counts, meaning, after[name] - before[name])
+    for name, meaning in names.peaks:
         # A watermark is its value after.
-        grown = after[name] if meaning in WATERMARKS else after[name] - before[name]
-        _count(counts, meaning, grown)
+        counts[meaning] = after[name]
     return counts
 
 
@@ -120,10 +121,10 @@ def _count(counts: dict[CounterMeaning, int], meaning: CounterMeaning, grown: in
 class _RowNames(NamedTuple):
     """The counters of a row that mean something to a rule; most rows of millions have the same names."""
 
-    # Counters whose growth is all that the row says of a meaning.
+    # Counters whose growth is all that the row says of a meaning, and those that share one.
     alone: tuple[tuple[str, CounterMeaning], ...]
-    # Watermarks, and counters that share a meaning.
     several: tuple[tuple[str, CounterMeaning], ...]
+    peaks: tuple[tuple[str, CounterMeaning], ...]
     watermarks: tuple[str, ...]
     # The counts of a row that did not change and whose watermarks are 0.
     still: Counts
@@ -133,10 +134,11 @@ class _RowNames(NamedTuple):
 def _row_names(names: tuple[str, ...], lossless: frozenset[int]) -> _RowNames:
     meant = _meant(names, lossless)
     uses = Counter(meaning for _, meaning in meant)
-    alone = tuple(entry for entry in meant if uses[entry[1]] == 1 and entry[1] not in WATERMARKS)
-    several = tuple(entry for entry in meant if entry not in alone)
-    watermarks = tuple(name for name, meaning in meant if meaning in WATERMARKS)
-    return _RowNames(alone, several, watermarks, dict.fromkeys(uses, 0))
+    peaks = tuple(entry for entry in meant if entry[1] in WATERMARKS)
+    growing = [entry for entry in meant if entry not in peaks]
+    alone = tuple(entry for entry in growing if uses[entry[1]] == 1)
+    several = tuple(entry for entry in growing if uses[entry[1]] > 1)
+    return _RowNames(alone, several, peaks, tuple(name for name, _ in peaks), dict.fromkeys(uses, 0))
 
 
 @cache
