@@ -2,6 +2,7 @@
 
 import errno
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,9 +29,15 @@ def write_private(path: Path, data: bytes, mode: int = _MODE) -> None:
     ``mode`` is for files without secrets that others may read. Links are followed. A terminal or a pipe is written to
     directly.
     """
+    write_private_parts(path, (data,), mode)
+
+
+def write_private_parts(path: Path, parts: Iterable[bytes], mode: int = _MODE) -> None:
+    """Write a file as `write_private` does, from parts, which need not be in memory at once."""
     target = path.resolve()
     if target.exists() and not target.is_file():
-        target.write_bytes(data)
+        with target.open("wb") as file:
+            file.writelines(parts)
         return
     # Imported late: it brings random, which is slow to start.
     import tempfile
@@ -39,7 +46,7 @@ def write_private(path: Path, data: bytes, mode: int = _MODE) -> None:
     handle, fresh = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines(parts)
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())

@@ -9,12 +9,10 @@ import pytest
 from alert_cases import CASES, ROWS, promtool_test
 from real_prometheus import promtool_results, unpacked
 from reference_intents import ROOT
-from telemetry_samples import fabric_of
+from telemetry_samples import fabric_of, telemetry_files
 
-from railweave.catalog.load import load_catalog
 from railweave.fabric.telemetry import TelemetryPolicy
 from railweave.sonic.render.configure import Configurator
-from railweave.telemetry.folder import render_files
 from railweave.telemetry.prometheus import alert_entry
 from railweave.telemetry.rules.model import AlertRule
 from railweave.telemetry.rules.registry import ALERTS, GROUPS, RECORDING
@@ -93,7 +91,7 @@ def test_no_rule_can_go_and_no_limit_can_move_by_a_tenth(programs: Path, tmp_pat
 def test_generated_tests_pass_at_every_interval(scrape_s: int, programs: Path, tmp_path: Path) -> None:
     intent = (ROOT / "intent" / "lab-4.yml").read_text(encoding="utf-8")
     fabric = fabric_of(f"{intent}\ntelemetry: {{scrape_s: {scrape_s}}}\n")
-    for path, text in render_files(fabric, load_catalog()).files.items():
+    for path, text in telemetry_files(fabric).items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
     folder = tmp_path / "prometheus"

@@ -8,7 +8,8 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
-from railweave.telemetry.exposition import thresholds_text
+from railweave.telemetry.exposition import ThresholdsText
+from railweave.telemetry.folder import monitoring_files
 from railweave.telemetry.thresholds import Thresholds
 
 Labels = frozenset[tuple[str, str]]
@@ -37,10 +38,16 @@ def samples_of(text: str) -> Samples:
 
 
 def threshold_samples(fabric: Fabric) -> Samples:
-    text, count = thresholds_text(Thresholds(fabric, load_catalog()))
-    samples = samples_of(text)
-    assert len(samples) == count
+    text = ThresholdsText(Thresholds(fabric, load_catalog()))
+    samples = samples_of("".join(text))
+    assert len(samples) == text.samples
     return samples
+
+
+def telemetry_files(fabric: Fabric) -> dict[str, str]:
+    """Return the text of each file of a fabric's monitoring."""
+    thresholds = Thresholds(fabric, load_catalog())
+    return {"thresholds.prom": "".join(ThresholdsText(thresholds)), **monitoring_files(thresholds)}
 
 
 def named(name: str, value: Any, **labels: str) -> tuple[tuple[str, Labels], float]:

@@ -22,10 +22,11 @@ def cable_names(fabric: Fabric, catalog: Catalog) -> list[str]:
     def place(port: DevicePort, pmd: Pmd, medium: str) -> int:
         """Return the number of the cage or connector of a port, the same for alike devices."""
         key = (id(port), id(pmd))
-        if key not in places:
+        number = places.get(key)
+        if number is None:
             end = PluggedEnd(port.cage, port.place, port.ports, port.end.form_factors, pmd)
-            places[key] = numbers.setdefault((plug_place(media[medium], end), medium), len(numbers))
-        return places[key]
+            number = places[key] = numbers.setdefault((plug_place(media[medium], end), medium), len(numbers))
+        return number
 
     groups = _Groups()
     for number, link in enumerate(fabric.links):
@@ -35,11 +36,11 @@ def cable_names(fabric: Fabric, catalog: Catalog) -> list[str]:
             # Cages with one port each: the cable has no other link.
             continue
         ends = (link.media, id(lower.end), id(upper.end))
-        if ends not in linking_of:
-            linking = linking_pmds(media[link.media], lower.end, upper.end)
-            assert linking is not None, "the design chose a medium that links both ends"  # noqa: S101
-            linking_of[ends] = linking
-        pmds = linking_of[ends]
+        pmds = linking_of.get(ends)
+        if pmds is None:
+            pmds = linking_pmds(media[link.media], lower.end, upper.end)
+            assert pmds is not None, "the design chose a medium that links both ends"  # noqa: S101
+            linking_of[ends] = pmds
         lower_plug = (link.lower, place(lower, pmds.a, link.media))
         groups.add(number, lower_plug, (link.upper, place(upper, pmds.b, link.media)))
     names = []
@@ -66,9 +67,10 @@ class _Groups:
         for plug in (lower, upper):
             other = self._link_of.setdefault(plug, number)
             if other != number:
-                roots = self.first(other), self.first(number)
-                if roots[0] != roots[1]:
-                    self._parent[max(roots)] = min(roots)
+                first = self.first(other)
+                second = self.first(number)
+                if first != second:
+                    self._parent[max(first, second)] = min(first, second)
 
     def first(self, number: int) -> int:
         """Return the first link of the cable of a link."""

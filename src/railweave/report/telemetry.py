@@ -12,7 +12,7 @@ def telemetry_json(rendered: RenderedTelemetry, out: Path) -> dict[str, Any]:
     return {
         "fabric": rendered.fabric,
         "out": str(out),
-        "files": [{"file": name, "bytes": len(text.encode())} for name, text in rendered.files.items()],
+        "files": [{"file": name, "bytes": size} for name, size in rendered.files.items()],
         "rules": {"alerts": rendered.alerts, "recording": rendered.recording},
         "series": {"thresholds": rendered.thresholds, "scraped": rendered.scraped},
     }
@@ -20,10 +20,10 @@ def telemetry_json(rendered: RenderedTelemetry, out: Path) -> dict[str, Any]:
 
 def telemetry_view(rendered: RenderedTelemetry, out: Path) -> str:
     """Return what was written where, and how many series it comes to."""
-    size = sum(len(text.encode()) for text in rendered.files.values())
+    kilobytes = sum(rendered.files.values()) / 1000
     return "\n".join(
         [
-            f"{out}: monitoring of {rendered.fabric}, {counted(len(rendered.files), 'file')}, {size / 1000:,.1f} kB",
+            f"{out}: monitoring of {rendered.fabric}, {counted(len(rendered.files), 'file')}, {kilobytes:,.1f} kB",
             f"  rules: {counted(rendered.alerts, 'alert')}, {counted(rendered.recording, 'recorded expression')}",
             f"  series: {rendered.thresholds:,} thresholds, at most {rendered.scraped:,} from switches and NICs",
         ]

@@ -10,7 +10,7 @@ from railweave.catalog.load import Catalog
 from railweave.fabric.model import Fabric
 from railweave.telemetry import metrics
 from railweave.telemetry.alert_change import AlertChange, LimitChange
-from railweave.telemetry.exposition import thresholds_text
+from railweave.telemetry.exposition import ThresholdsText
 from railweave.telemetry.metrics import ScrapedMetric
 from railweave.telemetry.rules.model import AlertRule
 from railweave.telemetry.rules.registry import ALERTS
@@ -52,8 +52,10 @@ def _by_interval(before: Fabric, after: Fabric) -> Iterator[AlertChange]:
 
 
 def _samples(design: MonitoredFabric) -> frozenset[str]:
-    text, _ = thresholds_text(Thresholds(design.fabric, design.catalog))
-    return frozenset(text.splitlines())
+    samples: set[str] = set()
+    for text in ThresholdsText(Thresholds(design.fabric, design.catalog)):
+        samples.update(text.splitlines())
+    return frozenset(samples)
 
 
 def _values(samples: Iterable[str]) -> dict[str, dict[str, str]]:

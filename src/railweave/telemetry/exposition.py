@@ -1,7 +1,8 @@
 """``thresholds.prom``: the thresholds in Prometheus' text format, for the textfile collector of node_exporter.
 
-Samples of a metric are together, as the format demands. A fabric of 1,024 switches has half a million samples, so the
-text behind a port's labels is written once for all ports that are alike.
+Samples of a metric are together, as the format demands. A fabric of 1,024 switches has up to two million samples in
+200 MB, so the text behind a port's labels is made once for all ports that are alike, and no more than the ports of a
+switch are in memory at once.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,16 +17,26 @@ _MS_PER_S = 1000
 _Suffixes = Callable[[PortThresholds], Iterable[str]]
 
 
-def thresholds_text(thresholds: Thresholds) -> tuple[str, int]:
-    """Return the text of ``thresholds.prom``, and the number of its samples."""
-    parts: list[str] = []
-    count = 0
-    for metric, samples in _samples(thresholds):
-        text = "".join(samples)
-        if text:
-            parts += (f"# HELP {metric} {metric.help}\n", f"# TYPE {metric} {metric.kind}\n", text)
-            count += text.count("\n")
-    return "".join(parts), count
+class ThresholdsText:
+    """The text of ``thresholds.prom``, in parts of any number of lines."""
+
+    def __init__(self, thresholds: Thresholds) -> None:
+        """Start with nothing written."""
+        self._thresholds = thresholds
+        # Of the parts yielded so far.
+        self.samples = 0
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the parts, and count their samples."""
+        self.samples = 0
+        for metric, samples in _samples(self._thresholds):
+            has_header = False
+            for text in samples:
+                if not has_header:
+                    yield f"# HELP {metric} {metric.help}\n# TYPE {metric} {metric.kind}\n"
+                    has_header = True
+                self.samples += text.count("\n")
+                yield text
 
 
 def _samples(thresholds: Thresholds) -> Iterator[tuple[ScrapedMetric, Iterable[str]]]:
@@ -72,8 +83,12 @@ def _device(entry: SwitchThresholds) -> str:
 def _links(thresholds: Thresholds) -> Iterator[str]:
     for entry in thresholds.switches:
         head = f'{metrics.LINK}{{device="{entry.switch.name}",port="'
+        lines = []
         for port, cable, peer, peer_port, direction, _ in entry.ports:
-            yield f'{head}{port}",cable="{cable}",peer="{peer}",peer_port="{peer_port}",direction="{direction}"}} 1\n'
+            lines.append(
+                f'{head}{port}",cable="{cable}",peer="{peer}",peer_port="{peer_port}",direction="{direction}"}} 1\n'
+            )
+        yield "".join(lines)
 
 
 def _alike_ports(thresholds: Thresholds) -> Iterator[tuple[PortThresholds, list[str]]]:

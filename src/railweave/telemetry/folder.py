@@ -3,15 +3,11 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from railweave.catalog.load import Catalog
-from railweave.fabric.model import Fabric
 from railweave.telemetry import metrics
 from railweave.telemetry.alertmanager import alertmanager_text
-from railweave.telemetry.exposition import thresholds_text
 from railweave.telemetry.gnmic import gnmic_text
 from railweave.telemetry.grafana import dashboard_text
 from railweave.telemetry.prometheus import prometheus_files
-from railweave.telemetry.rules.registry import ALERTS, RECORDING
 from railweave.telemetry.thresholds import Thresholds
 from railweave.telemetry.unit_tests import unit_test_files
 
@@ -20,8 +16,8 @@ class RenderedTelemetry(NamedTuple):
     """The files of a fabric's monitoring, and how many series Prometheus will hold."""
 
     fabric: str
-    # By path within the folder.
-    files: Mapping[str, str]
+    # Bytes by path within the folder.
+    files: Mapping[str, int]
     # Of thresholds.prom.
     thresholds: int
     # Of switches, if all of them count everything, and of nodes beside node_exporter's own.
@@ -30,21 +26,20 @@ class RenderedTelemetry(NamedTuple):
     recording: int
 
 
-def render_files(fabric: Fabric, catalog: Catalog) -> RenderedTelemetry:
-    """Return the files of a fabric's monitoring; equal fabrics give equal bytes."""
-    thresholds = Thresholds(fabric, catalog)
-    text, samples = thresholds_text(thresholds)
-    files = {"thresholds.prom": text}
+def monitoring_files(thresholds: Thresholds) -> dict[str, str]:
+    """Return every file but thresholds.prom by its path within the folder; equal fabrics give equal texts."""
+    fabric = thresholds.fabric
     policy = fabric.policies.telemetry
+    files = {}
     for path, content in {**prometheus_files(thresholds), **unit_test_files(policy)}.items():
         files[f"prometheus/{path}"] = content
     files["prometheus/alertmanager.yml"] = alertmanager_text(policy)
     files["gnmic.yaml"] = gnmic_text(fabric)
     files["grafana/fabric.json"] = dashboard_text(fabric)
-    return RenderedTelemetry(fabric.name, files, samples, _scraped(thresholds), len(ALERTS), len(RECORDING))
+    return files
 
 
-def _scraped(thresholds: Thresholds) -> int:
+def scraped_series(thresholds: Thresholds) -> int:
     """Return the most series that exporters serve: those by queue or priority only of classes that mark."""
     of_switches = sum("port" not in metric.labels for metric in metrics.SCRAPED)
     of_queues = sum(len(metric.labels) > 1 for metric in metrics.SCRAPED)

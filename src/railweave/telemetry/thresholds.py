@@ -112,13 +112,9 @@ class Thresholds:
         return tuple(self._switch(switch) for switch in self.fabric.switches)
 
     @cached_property
-    def cable_of(self) -> Mapping[tuple[str, int], str]:
-        """Return the name of the cable at each end: a device and the index of its port."""
-        cables = {}
-        for link, name in zip(self.fabric.links, cable_names(self.fabric, self._catalog), strict=True):
-            cables[link.lower, link.lower_port] = name
-            cables[link.upper, link.upper_port] = name
-        return cables
+    def _cable_of(self) -> Mapping[int, str]:
+        """Return the name of the cable of each link by the link's identity."""
+        return dict(zip(map(id, self.fabric.links), cable_names(self.fabric, self._catalog), strict=True))
 
     def _switch(self, switch: Switch) -> SwitchThresholds:
         fabric = self.fabric
@@ -162,19 +158,19 @@ class Thresholds:
 
     def _cabled_ports(self, switch: Switch, plan: BufferPlan | None) -> Iterator[CabledPort]:
         fabric = self.fabric
-        cable_of = self.cable_of
+        cable_of = self._cable_of
         name = switch.name
         ports_of = fabric.ports_of
         for link in fabric.downlinks_of[name]:
             port = switch.panel.ports[link.upper_port]
             peer_port = ports_of[link.lower][link.lower_port].name
             thresholds = self._port(plan, port, link)
-            yield CabledPort(port.name, cable_of[name, link.upper_port], link.lower, peer_port, "down", thresholds)
+            yield CabledPort(port.name, cable_of[id(link)], link.lower, peer_port, "down", thresholds)
         for link in fabric.uplinks_of[name]:
             port = switch.panel.ports[link.lower_port]
             peer_port = ports_of[link.upper][link.upper_port].name
             thresholds = self._port(plan, port, link)
-            yield CabledPort(port.name, cable_of[name, link.lower_port], link.upper, peer_port, "up", thresholds)
+            yield CabledPort(port.name, cable_of[id(link)], link.upper, peer_port, "up", thresholds)
 
     def _port(self, plan: BufferPlan | None, port: SwitchPort, link: Link) -> PortThresholds:
         limits = self._limits.of(link)

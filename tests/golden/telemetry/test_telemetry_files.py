@@ -3,17 +3,14 @@
 import os
 from pathlib import Path
 
-from telemetry_samples import fabric_of
-
-from railweave.catalog.load import load_catalog
-from railweave.telemetry.folder import render_files
+from telemetry_samples import fabric_of, telemetry_files
 
 HERE = Path(__file__).parent
 KEPT = HERE / "monitoring"
 
 
 def test_the_monitoring_of_a_fabric_is_written_as_before() -> None:
-    files = render_files(fabric_of((HERE / "fabric.yml").read_text(encoding="utf-8")), load_catalog()).files
+    files = telemetry_files(fabric_of((HERE / "fabric.yml").read_text(encoding="utf-8")))
     if os.environ.get("RAILWEAVE_UPDATE_GOLDEN"):
         for name, text in files.items():
             (KEPT / name).parent.mkdir(parents=True, exist_ok=True)

@@ -8,19 +8,17 @@ import promql_parser
 import pytest
 import yaml
 from reference_intents import ROOT
-from telemetry_samples import fabric_of
+from telemetry_samples import fabric_of, telemetry_files
 
-from railweave.catalog.load import load_catalog
 from railweave.fabric.telemetry import TelemetryPolicy
 from railweave.telemetry import metrics
 from railweave.telemetry.alertmanager import alertmanager_text
-from railweave.telemetry.folder import render_files
 from railweave.telemetry.gnmic import gnmic_text, starlark
 from railweave.telemetry.grafana import EXPRESSIONS
 from railweave.telemetry.metrics import ScrapedMetric
 
 FABRIC = fabric_of((ROOT / "tests" / "golden" / "telemetry" / "fabric.yml").read_text(encoding="utf-8"))
-FILES = render_files(FABRIC, load_catalog()).files
+FILES = telemetry_files(FABRIC)
 DOWN = {"rule": "AL-21", "severity": "critical", "device": "lab-spine1"}
 LINK_DOWN = {"rule": "AL-10", "severity": "critical", "device": "lab-leaf1", "cable": "lab-leaf1 Ethernet256"}
 FAR_BGP_DOWN = {"rule": "AL-11", "severity": "critical", "device": "lab-leaf1", "cable": "lab-leaf1 Ethernet256"}
