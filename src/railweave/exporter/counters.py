@@ -100,49 +100,49 @@ def counter_samples(
     for name, row in read.rows.items():
         table, _, key = name.partition(" ")
         port, _, digits = key.partition("|")
-        fallen: frozenset[str] = frozenset()
+        served = row
         before = earlier.rows.get(name) if earlier is not None and earlier.boot == read.boot else None
         if before is not None and before != row:
-            fallen = _fallen_alone(before, row)
-        for field, value in row.items():
-            if field in fallen:
-                continue
-            if table == "ports":
-                yield from _of_port(port, field, value, of_priorities)
-            else:
-                metric = _OF_QUEUES.get(field) or _OF_GROUPS.get(field)
-                number = int(digits)
-                if metric is not None and (number in lossless or metric in _OF_EVERY_QUEUE):
-                    yield CounterSample(metric, port, str(value), number)
-
-
-# Of lossy classes marks and packets alone: their drops are how they work.
-_OF_EVERY_QUEUE = (metrics.QUEUE_PACKETS, metrics.ECN_MARKS)
+            served = _without_fallen(before, row)
+        if table == "ports":
+            yield from _of_port(port, served, of_priorities)
+        else:
+            number = int(digits)
+            yield from _of_queue(port, number, served, is_lossless=number in lossless)
 
 
 def _of_port(
-    port: str, field: str, value: int, of_priorities: Mapping[str, tuple[ScrapedMetric, int]]
+    port: str, row: Mapping[str, int], of_priorities: Mapping[str, tuple[ScrapedMetric, int]]
 ) -> Iterator[CounterSample]:
-    metric = _OF_PORTS.get(field)
-    if metric is not None:
-        yield CounterSample(metric, port, str(value))
-        return
-    entry = of_priorities.get(field)
-    if entry is None:
-        return
-    metric, priority = entry
-    if metric is metrics.PAUSE_SECONDS:
-        yield CounterSample(metric, port, repr(value / _US_PER_S), priority)
-    else:
-        yield CounterSample(metric, port, str(value), priority)
+    for field, metric in _OF_PORTS.items():
+        if field in row:
+            yield CounterSample(metric, port, str(row[field]))
+    for field, (metric, priority) in of_priorities.items():
+        if field not in row:
+            continue
+        value = row[field]
+        if metric is metrics.PAUSE_SECONDS:
+            yield CounterSample(metric, port, repr(value / _US_PER_S), priority)
+        else:
+            yield CounterSample(metric, port, str(value), priority)
 
 
-def _fallen_alone(before: Mapping[str, int], after: Mapping[str, int]) -> frozenset[str]:
-    """Return the counters of a row that fell, though neither wrapped nor reset with the others of the row."""
-    if all(after.get(field, value) >= value for field, value in before.items()) or row_has_restarted(before, after):
-        return frozenset()
-    return frozenset(
-        field
-        for field, value in before.items()
-        if field in after and counter_delta(field, value, after[field]).answer is Answer.INVALID
-    )
+def _of_queue(port: str, number: int, row: Mapping[str, int], *, is_lossless: bool) -> Iterator[CounterSample]:
+    """Yield the samples of a queue or of a priority group, whose counters have other names."""
+    for field, value in row.items():
+        metric = _OF_QUEUES.get(field) or _OF_GROUPS.get(field)
+        # Of lossy classes marks and packets alone: their drops are how they work.
+        if metric is not None and (is_lossless or metric is metrics.QUEUE_PACKETS or metric is metrics.ECN_MARKS):
+            yield CounterSample(metric, port, str(value), number)
+
+
+def _without_fallen(before: Mapping[str, int], after: Mapping[str, int]) -> Mapping[str, int]:
+    """Return a row without the counters that fell, though neither wrapped nor reset with the others of the row."""
+    fallen = [field for field, value in before.items() if after.get(field, value) < value]
+    if not fallen or row_has_restarted(before, after):
+        return after
+    served = dict(after)
+    for field in fallen:
+        if counter_delta(field, before[field], after[field]).answer is Answer.INVALID:
+            del served[field]
+    return served

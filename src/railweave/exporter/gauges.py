@@ -12,7 +12,7 @@ from railweave.links.errors import port_errors
 from railweave.links.optics import number_in
 from railweave.plan.expectation import Expectation
 from railweave.plan.outcome import CheckKind
-from railweave.plan.verification import check_device
+from railweave.plan.verification import check_peers
 from railweave.telemetry import metrics
 from railweave.telemetry.metrics import ScrapedMetric
 
@@ -30,7 +30,7 @@ def link_samples(expectation: Expectation, reading: MonitoredReading) -> Iterato
         if state is not None:
             yield CounterSample(metrics.PORT_UP, port.port, _flag(state.up))
     port_of = {session.peer: session.port for session in expectation.sessions}
-    for check in check_device(expectation, seen):
+    for check in check_peers(expectation, seen):
         if check.skipped:
             continue
         if check.kind is CheckKind.BGP and check.subject in port_of:

@@ -67,14 +67,19 @@ class SwitchSampler:
 
 def sample_lines(device: str, samples: Iterable[CounterSample]) -> Samples:
     """Return the lines of the samples by metric."""
-    lines: dict[ScrapedMetric, list[str]] = {}
+    # By name: the hash of a metric is that of all its texts, and a switch has thousands of samples.
+    lines: dict[str, list[str]] = {}
+    metric_of: dict[str, ScrapedMetric] = {}
     for metric, port, value, number in samples:
-        numbered = ""
+        name = metric.name
+        if name not in lines:
+            lines[name] = []
+            metric_of[name] = metric
+        labels = f'device="{device}",port="{port}"'
         if number is not None:
-            numbered = f',{metric.labels[1]}="{number}"'
-        line = f'{metric.name}{{device="{device}",port="{port}"{numbered}}} {value}\n'
-        lines.setdefault(metric, []).append(line)
-    return {metric: "".join(texts) for metric, texts in lines.items()}
+            labels = f'{labels},{metric.labels[1]}="{number}"'
+        lines[name].append(f"{name}{{{labels}}} {value}\n")
+    return {metric: "".join(lines[name]) for name, metric in metric_of.items()}
 
 
 def exposition(samples: Iterable[tuple[ScrapedMetric, str]]) -> str:

@@ -15,10 +15,13 @@ class Cages:
     def __init__(self, fabric: Fabric) -> None:
         self._fabric = fabric
         self._parts: dict[tuple[str, int], int] = {}
+        # Only the first port of a cage has the readings of its module.
+        self._holders: dict[tuple[str, int], str] = {}
         for switch in fabric.switches:
             for port in switch.panel.ports:
                 cage = switch.name, port.panel
                 self._parts[cage] = self._parts.get(cage, 0) + 1
+                self._holders.setdefault(cage, port.name)
 
     def port(self, device: str, index: int) -> str:
         """Return the name of a port by its place in the panel."""
@@ -55,13 +58,8 @@ class Cages:
 
     def _holder(self, device: str, index: int) -> tuple[int, str]:
         """Return into how many ports the cage of a port is split, and which of them has the module's readings."""
-        panel = self._fabric.switch_of[device].panel
-        port = panel.ports[index]
-        parts = self._parts[device, port.panel]
-        if parts == 1:
-            return parts, port.name
-        # Only the first port of a cage has them.
-        return parts, next(other for other in panel.ports if other.panel == port.panel).name
+        cage = device, self._fabric.switch_of[device].panel.ports[index].panel
+        return self._parts[cage], self._holders[cage]
 
     def _lanes(self, device: str, index: int, parts: int, lanes: int) -> range | None:
         if lanes % parts:

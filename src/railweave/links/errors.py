@@ -51,7 +51,10 @@ def port_errors(
         return LinkErrors(why)
     growth: dict[str, int] = {}
     for name in _COUNTED:
-        if name in before and name in after:
+        if name not in before or name not in after:
+            continue
+        growth[name] = after[name] - before[name]
+        if growth[name] < 0:
             delta = counter_delta(name, before[name], after[name])
             if delta.answer is Answer.INVALID:
                 return LinkErrors(f"its counter {name} went backwards")

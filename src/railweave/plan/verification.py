@@ -42,6 +42,14 @@ def check_device(
     return tuple(_skipped(check, expectation.skipped) for check in checks)
 
 
+def check_peers(
+    expectation: Expectation, seen: Observation, settled: Container[str] = EVERYONE
+) -> tuple[VerifyCheck, ...]:
+    """Return the checks of a device's LLDP neighbors and BGP sessions, which are part of ``check_device``."""
+    checks = (*_neighbors(expectation, seen, settled), *_sessions(expectation, seen, settled))
+    return tuple(_skipped(check, expectation.skipped) for check in checks)
+
+
 def _skipped(check: VerifyCheck, reasons: Mapping[str, str]) -> VerifyCheck:
     """Return the check, passed if its kind is left out."""
     if check.kind not in reasons:
