@@ -55,6 +55,7 @@ from railweave.api.reference import model_file as model_file
 from railweave.api.reference import models as models
 from railweave.api.reference import schema as schema
 from railweave.api.reference import schemas as schemas
+from railweave.api.reference import watch_rules as watch_rules
 from railweave.api.reports.bill import bom as bom
 from railweave.api.reports.bill import bom_phases as bom_phases
 from railweave.api.reports.bill import cable_labels as cable_labels

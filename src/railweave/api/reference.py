@@ -11,6 +11,8 @@ from railweave.checks.capability import CatalogCapability, SwitchCapability, cap
 from railweave.checks.registry import Rule, all_rules
 from railweave.errors import UsageError
 from railweave.fabric.policy import Policies
+from railweave.health import watch_rules as watching
+from railweave.health.watch_rules import WatchRule
 from railweave.intent.load import load_intent_text
 from railweave.intent.schema import json_schema
 from railweave.report import documents
@@ -43,6 +45,11 @@ def explain_rule(code: str) -> Rule:
     if code not in all_rules():
         raise UsageError(f"no rule has the code {code!r}; `railweave codes` lists them")
     return all_rules()[code]
+
+
+def watch_rules() -> Mapping[str, WatchRule]:
+    """Return the rules that watch a running fabric by their codes: those of alerts (AL-1) and of `health` (F-1)."""
+    return watching.watch_rules()
 
 
 def explain_limits(topic: str = "") -> tuple[LimitTopic, ...]:

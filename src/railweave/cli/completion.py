@@ -38,10 +38,10 @@ def rollouts() -> Sequence[str]:
 
 
 def codes() -> Iterable[str]:
-    """Return the codes of diagnostics."""
+    """Return the codes of diagnostics, alerts and findings of `health`."""
     from railweave import api
 
-    return api.codes()
+    return (*api.codes(), *api.watch_rules())
 
 
 def models() -> Iterable[str]:

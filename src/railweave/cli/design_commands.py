@@ -231,7 +231,7 @@ def explain(
         str,
         typer.Argument(
             metavar="DEVICE",
-            help="A switch of the fabric, such as pod1-leaf1, a code, such as RW108, or acceptance.",
+            help="A switch of the fabric, such as pod1-leaf1, a code, such as RW108 or AL-5, or acceptance.",
             autocompletion=completion.switches_and_codes,
         ),
     ],
@@ -242,7 +242,7 @@ def explain(
     option: IntentOption = None,
     json: AsJson = False,
 ) -> int:
-    """Explain a configuration row or the code of a diagnostic.
+    """Explain a configuration row, or the code of a diagnostic, an alert or a finding of `health`.
 
     For a row: the rule that made it, its path in the intent, and the source of the rule. For `acceptance TOPIC`: how
     limits of acceptance tests are computed; `acceptance` lists the topics.
@@ -252,6 +252,11 @@ def explain(
     # Names of switches are host names, in lower case.
     if device[:1].isupper() and device in api.codes():
         print_result(api.explain_rule(device), rule_json, rule_view, as_json=json)
+        return 0
+    if device[:1].isupper() and device in api.watch_rules():
+        from railweave.report.explanation import watch_json, watch_view
+
+        print_result(api.watch_rules()[device], watch_json, watch_view, as_json=json)
         return 0
     # Names of switches have a hyphen.
     if device == "acceptance":
@@ -367,10 +372,10 @@ def _schema_page(name: str) -> str:
 
 
 def codes(json: AsJson = False) -> None:
-    """List the codes of all diagnostics with their rules."""
-    from railweave.report.reference import codes_reference
+    """List the codes of all diagnostics, alerts and findings of `health` with their rules."""
+    from railweave.report.reference import codes_json, codes_reference
 
     if json:
-        print_document({"codes": api.codes()})
+        print_document(codes_json(api.codes(), api.watch_rules()))
     else:
-        print(codes_reference(api.codes()), end="")
+        print(codes_reference(api.codes(), api.watch_rules()), end="")

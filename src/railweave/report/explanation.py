@@ -8,7 +8,8 @@ from rich.text import Text
 
 from railweave.acceptance.limits.topics import LimitTopic
 from railweave.checks.registry import Rule
-from railweave.codec import members
+from railweave.codec import as_json, members
+from railweave.health.watch_rules import WatchInput, WatchRule
 from railweave.report.changes import value_text
 from railweave.report.layout import table
 from railweave.sonic.render.explain import Explanation
@@ -35,6 +36,37 @@ def rule_view(rule: Rule) -> RenderableType:
     if rule.fix:
         parts.append(f"fix: {rule.fix}")
     return Text("\n\n".join(parts))
+
+
+def watch_json(rule: WatchRule) -> dict[str, Any]:
+    """Return the same document without rows, and ``watch``: the rule of an alert or of `health`."""
+    asked = {"device": "", "asked": rule.code, "found": [], "nearest": []}
+    return asked | {"watch": as_json(rule)}
+
+
+def watch_view(rule: WatchRule) -> RenderableType:
+    """Return what a rule says, its limit, its inputs and its runbook page."""
+    parts = []
+    if rule.alert:
+        parts += [f"{rule.code}, alert {rule.alert} ({rule.severity}): {rule.summary}"]
+        parts += [f"limit: {rule.limit}", rule.expression]
+    if rule.holds:
+        judged = f"`railweave health` checks that {rule.holds}"
+        if not rule.alert:
+            judged = f"{rule.code}: {judged}"
+        parts += [judged, rule.explanation]
+    if rule.inputs:
+        parts.append("\n".join(["reads:", *map(_input_line, rule.inputs)]))
+    parts.append(f"what to look at: {rule.runbook}")
+    return Text("\n\n".join(parts))
+
+
+def _input_line(entry: WatchInput) -> str:
+    notes = [note for note in (entry.source, entry.enable) if note]
+    line = f"  {entry.name}: {entry.help}"
+    if notes:
+        line += f" ({'; '.join(notes)})"
+    return line
 
 
 def limits_json(topics: Sequence[LimitTopic]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from rich.text import Text
 from railweave.codec import as_json
 from railweave.diagnostics import Severity
 from railweave.health.model import HealthFinding, HealthGap, HealthReport
+from railweave.health.watch_rules import runbook_of
 from railweave.report.layout import paragraphs, table, verdict
 from railweave.report.reasons import reason_lines
-from railweave.wording import compact, counted
+from railweave.wording import compact, counted, listed
 
 _MOST_SHOWN = 40
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
@@ -25,7 +26,7 @@ def health_json(report: HealthReport) -> dict[str, Any]:
         "seconds": report.seconds,
         "ok": report.ok,
         "unread": dict(report.unread),
-        "findings": as_json(report.findings),
+        "findings": [{**as_json(finding), "runbook": runbook_of(finding.code)} for finding in report.findings],
         "unjudged": as_json(report.gaps),
     }
 
@@ -36,6 +37,9 @@ def health_view(report: HealthReport) -> RenderableType:
     if report.findings:
         rows = [_row(finding) for finding in report.findings[:_MOST_SHOWN]]
         findings.append(table("code", "what is wrong", "fix", rows=rows))
+        codes = dict.fromkeys(finding.code for finding in report.findings)
+        pages = listed([runbook_of(code) for code in codes])
+        findings.append(Text(f"what to look at: {pages}; `railweave explain CODE` says how a code is judged"))
     hidden = len(report.findings) - _MOST_SHOWN
     if hidden > 0:
         findings.append(Text(f"and {hidden:,} more; --json has all of them"))

@@ -121,12 +121,12 @@ def alert_entry(alert: AlertRule, policy: TelemetryPolicy) -> dict[str, Any]:
     names = {label: f"{{{{ $labels.{label} }}}}" for label in alert.labels}
     entry["annotations"] = {
         "summary": alert.summary.format_map(names),
-        "runbook_url": runbook_url(alert, policy),
+        "runbook_url": runbook_url(alert.code, policy),
     }
     return entry
 
 
-def runbook_url(alert: AlertRule, policy: TelemetryPolicy) -> str:
-    """Return the link to the page of an alert: a page of the site for a URL, else the file in the repository."""
+def runbook_url(code: str, policy: TelemetryPolicy) -> str:
+    """Return the link to the page of a code: a page of the site for a URL, else the file in the repository."""
     ending = "html" if "://" in policy.runbooks else "md"
-    return f"{policy.runbooks.rstrip('/')}/{alert.code}.{ending}"
+    return f"{policy.runbooks.rstrip('/')}/{code}.{ending}"
