@@ -55,8 +55,10 @@ def hand_written(rule: AlertRule) -> Iterator[Mapping[str, Any]]:
 
 
 def mutants(rule: AlertRule) -> Iterator[tuple[str, AlertRule | None]]:
-    """Yield what replaces a rule: nothing, and the rule with a limit that is a tenth lower or higher."""
+    """Yield what replaces a rule: nothing, the rule without its condition, and with a limit a tenth lower or higher."""
     yield f"{rule.name}-deleted", None
+    if rule.condition:
+        yield f"{rule.name}-unconditional", rule._replace(condition="")
     if rule.limit.factor:
         for factor in (0.9, 1.1):
             yield f"{rule.name}-{factor}", rule._replace(limit=rule.limit._replace(factor=rule.limit.factor * factor))

@@ -86,6 +86,8 @@ LOSS = (
         {f'sonic_pg_dropped_packets_total{{{LEAF},pg="3"}}': STILL_17, **HEADROOM_ROW},
         fires=False,
     ),
+    # So may a group of a lossy class.
+    queue_case("LosslessGroupDrops", 660, {f'sonic_pg_dropped_packets_total{{{LEAF},pg="3"}}': JUMP_17}, fires=False),
     queue_case("PfcStorm", 660, {f"sonic_pfc_watchdog_storms_total{{{QUEUE}}}": "2+0x40 3+0x60"}, fires=True),
     queue_case("PfcStorm", 660, {f"sonic_pfc_watchdog_storms_total{{{QUEUE}}}": gauge(3)}, fires=False),
     # It lasts for longer than the window of the increase: detected three times and restored twice.
@@ -114,6 +116,13 @@ def paused_case(seconds: float, *, fires: bool) -> AlertCase:
 PAUSES = (
     pfc_case("0+0x100", fires=True),
     pfc_case("401223+10x100", fires=False),
+    # Before 202505 nothing counts marks, which is not the same as none.
+    queue_case(
+        "PfcWithoutEcn",
+        900,
+        {f'sonic_pfc_tx_packets_total{{{LEAF},priority="3"}}': "118+1650x100"},
+        fires=False,
+    ),
     # Half of 330,200 bytes is 165,100.
     used_case(170_000, fires=True),
     used_case(160_000, fires=False),
