@@ -93,8 +93,13 @@ def _offline(checkouts: Checkouts, place: Path, name: str, text: str, rounds: in
         shutil.rmtree(folder / "out", ignore_errors=True)
         return run(checkout, folder, "render", "intent.yml", "--out", "out")
 
+    def monitoring(checkout: Path, _turn: int) -> Figures:
+        return run(checkout, folder, "telemetry", "render", "intent.yml", "--out", "monitoring")
+
     yield turns(f"check, {name} switches", checkouts, rounds, check)
     yield turns(f"render, {name} switches", checkouts, rounds, render, _cpu(bars.get(name)))
+    if name == "1,024 dense":
+        yield turns(f"telemetry render, {name} switches", checkouts, rounds, monitoring, _cpu(3.5))
     changes = () if name.endswith(("three-tier", "tenants'")) else (("MTU", LARGER_MTU), ("BGP timers", SLOWER_BGP))
     for what, change in changes:
         (folder / "changed.yml").write_text(text + change)
