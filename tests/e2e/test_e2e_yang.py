@@ -49,6 +49,12 @@ COUNTERS = """telemetry:
   counters: {port: 100, queue: enable, watermark: 60000, pg_drop: 30000, port_buffer_drop: 300000, phy: disable,
              pfcwd: enable, wred_queue: 100, wred_port: 30000, switch: 1000}
 """
+STREAMS = """telemetry:
+  high_frequency_us: 10000
+  pfc_history: true
+  gnmi: {port: 50051, client_auth: true, user_auth: password, ca: /etc/sonic/telemetry/ca.cer,
+         certificate: /etc/sonic/telemetry/server.cer, key: /etc/sonic/telemetry/server.key}
+"""
 TENANTS = """sonic: {acl_rules: 512}
 tenants:
   - {name: research, nodes: [gpu1, gpu3], reaches: [store]}
@@ -136,6 +142,22 @@ def test_all_groups_of_counters_are_valid_on_their_release(release: str) -> None
     assert ("WRED_ECN_QUEUE" in groups) == (release >= "202505")
     assert ("SWITCH" in groups) == (release >= "202511")
     assert groups["PORT"] == {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "100"}
+    faults = check_yang(fabric, [models_of(release)], find_templates())
+    assert not faults, [fault.message for fault in faults]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_streams_pause_history_and_gnmi_are_valid_on_their_release(release: str) -> None:
+    text = LOSSY_RDMA.read_text(encoding="utf-8") + f"sonic: {{release: '{release}'}}\n{STREAMS}"
+    text = text.replace("transport: roce-lossy", "transport: roce-lossless, lossless: true")
+    fabric = design(load_intent_text(text, "streams.yml"), load_catalog()).fabric
+    assert fabric is not None
+    spine, leaf = (
+        configure(fabric, fabric.switch_of[name], find_templates()).config_db() for name in ("mix-spine1", "mix-leaf1")
+    )
+    assert ("HIGH_FREQUENCY_TELEMETRY_GROUP" in spine) == (release >= "202511")
+    assert any("pfc_stat_history" in row for row in leaf["PFC_WD"].values()) == (release >= "202511")
+    assert ("user_auth" in leaf["GNMI"]["gnmi"]) == (release >= "202405")
     faults = check_yang(fabric, [models_of(release)], find_templates())
     assert not faults, [fault.message for fault in faults]
 

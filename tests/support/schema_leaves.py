@@ -197,6 +197,10 @@ SIZED_ONLY = frozenset(
 """Leaves of switches without a catalog model: such a fabric is sized, and nothing is rendered of it. Load balancing has
 one value that a release has."""
 
+# Only both together are accepted (RW146).
+_GNMI_CERTIFICATE = {"telemetry.gnmi.certificate": "/etc/sonic/old.cer"}
+_GNMI_KEY = {"telemetry.gnmi.key": "/etc/sonic/old.key"}
+
 PAIRS: Mapping[str, Pair] = {
     "fabric": Pair("other"),
     "workload.kind": Pair("mixed"),
@@ -392,6 +396,14 @@ PAIRS: Mapping[str, Pair] = {
     "telemetry.node_port": Pair(9101),
     "telemetry.webhook": Pair("https://pager.example/hook"),
     "telemetry.runbooks": Pair("https://docs.example/runbooks"),
+    "telemetry.high_frequency_us": Pair(10000, document=NOKIA, both={"sonic": {"release": "202511"}}),
+    "telemetry.pfc_history": Pair(True, document=NOKIA, both={"sonic": {"release": "202511"}}),
+    "telemetry.gnmi.port": Pair(50051),
+    "telemetry.gnmi.client_auth": Pair(False),
+    "telemetry.gnmi.user_auth": Pair("cert"),
+    "telemetry.gnmi.ca": Pair("/etc/sonic/telemetry/ca.cer"),
+    "telemetry.gnmi.certificate": Pair("/etc/sonic/new.cer", was="/etc/sonic/old.cer", both=_GNMI_KEY),
+    "telemetry.gnmi.key": Pair("/etc/sonic/new.key", was="/etc/sonic/old.key", both=_GNMI_CERTIFICATE),
     "telemetry.counters.port": Pair(2000),
     "telemetry.counters.queue": Pair(5000, was="keep"),
     "telemetry.counters.watermark": Pair(30000),
@@ -400,7 +412,7 @@ PAIRS: Mapping[str, Pair] = {
     "telemetry.counters.phy": Pair("disable"),
     "telemetry.counters.pfcwd": Pair("enable"),
     "telemetry.counters.wred_queue": Pair(5000, was="enable"),
-    "telemetry.counters.wred_port": Pair("keep", was="enable"),
+    "telemetry.counters.wred_port": Pair("disable", was="enable"),
     "telemetry.counters.switch": Pair("disable"),
     "links.job_nodes": Pair(2),
     "links.job_hours": Pair(48),

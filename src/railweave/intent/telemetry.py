@@ -4,14 +4,24 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from railweave.fabric.counter_groups import GROUP_OF, CounterGroup, CounterPolicy, CounterSetting, CounterState
-from railweave.fabric.telemetry import TelemetryPolicy
+from railweave.fabric.telemetry import GNMI_PORT, GnmiPolicy, GnmiUserAuth, TelemetryPolicy
 from railweave.intent.keys import Keys, default, section, unset
-from railweave.intent.kinds import Kind, Text, Whole, refuse, shown
+from railweave.intent.kinds import Flag, Kind, Text, Whole, Word, refuse, shown
 
 _ADDRESS = r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}"
 Address = Annotated[str, Text(what="an address with a port", pattern=_ADDRESS, example="monitor1:9105")]
 Url = Annotated[str | None, Text(what="a URL", pattern=r"https?://[^\s\"\\]+", example="https://pager.example/hook")]
 Place = Annotated[str, Text(what="a folder or URL", pattern=r"[^\s\"\\{}]+", example="https://docs.example/runbooks")]
+
+# As SONiC's model takes them (sonic-gnmi.yang); `.cer` and `.key` are the only endings.
+_FOLDERS = r"(?:/[A-Za-z0-9_-]+)*/[A-Za-z0-9_-]+"
+CertificateFile = Annotated[
+    str | None,
+    Text(what="the path of a certificate", pattern=rf"{_FOLDERS}\.cer", example="/etc/sonic/telemetry/server.cer"),
+]
+KeyFile = Annotated[
+    str | None, Text(what="the path of a key", pattern=rf"{_FOLDERS}\.key", example="/etc/sonic/telemetry/server.key")
+]
 
 _DEFAULTS = TelemetryPolicy()
 
@@ -96,6 +106,30 @@ class CounterKeys(Keys):
         return CounterPolicy(**dict(self))
 
 
+class GnmiKeys(Keys):
+    """SONiC's gNMI server on the switches; no row is rendered unless a key is stated."""
+
+    port: Annotated[int | None, Whole(least=1, most=65535)] = unset(
+        f"port of the server, {GNMI_PORT} as soon as another key is stated"
+    )
+    client_auth: Annotated[bool | None, Flag()] = unset(
+        "whether clients need a certificate; left out, they do (SONiC's own)"
+    )
+    user_auth: Annotated[GnmiUserAuth | None, Word(words=GnmiUserAuth, what="kind of user")] = unset(
+        "how users are known, from SONiC 202405 on"
+    )
+    ca: CertificateFile = unset("file on the switch: certificate of the authority that signed those of clients")
+    certificate: CertificateFile = unset("file on the switch: certificate of the server")
+    key: KeyFile = unset("file on the switch: key of the server")
+
+    def policy(self) -> GnmiPolicy | None:
+        """Return the keys as a frozen value, None if none is stated."""
+        stated = {name: value for name, value in dict(self).items() if value is not None}
+        if not stated:
+            return None
+        return GnmiPolicy(**stated)
+
+
 class TelemetryKeys(Keys):
     """Where the files of `railweave telemetry render` find exporters and receivers."""
 
@@ -115,8 +149,17 @@ class TelemetryKeys(Keys):
         CounterKeys, "what switches count, as soon as the intent has `telemetry`; without it they keep their own rows"
     )
 
+    high_frequency_us: Annotated[int | None, Whole(least=1_000, most=1_000_000)] = unset(
+        "microseconds between two samples of counters that NVIDIA switches stream from SONiC 202511 on; left out, none"
+    )
+    pfc_history: Annotated[bool, Flag()] = default(
+        False,
+        "the PFC watchdog estimates how long Broadcom switches were paused, from SONiC 202511 on",
+    )
+    gnmi: GnmiKeys = section(GnmiKeys, "SONiC's gNMI server, which `gnmic.yaml` reads")
+
     def policy(self, *, counts: bool) -> TelemetryPolicy:
         """Return the keys as a frozen value; ``counts`` tells whether the intent states `telemetry` at all."""
         keys = dict(self)
         counters = self.counters.policy() if counts else None
-        return TelemetryPolicy(**{**keys, "counters": counters})
+        return TelemetryPolicy(**{**keys, "counters": counters, "gnmi": self.gnmi.policy()})

@@ -101,14 +101,21 @@ SYSTEM_DEFAULTS = "SYSTEM_DEFAULTS"
 it."""
 FLEX_COUNTERS = "FLEX_COUNTER_TABLE"
 """Which counters SONiC polls; a row stays where the intent no longer asks for it, as others may use it."""
-RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | {CABLE_LENGTH, FLEX_COUNTERS, SYSTEM_DEFAULTS} | EDGE_TABLES
+GNMI = "GNMI"
+"""SONiC's gNMI server; its rows stay as well."""
+STREAM_PROFILES = "HIGH_FREQUENCY_TELEMETRY_PROFILE"
+STREAM_GROUPS = "HIGH_FREQUENCY_TELEMETRY_GROUP"
+OUR_STREAM = "railweave"
+"""The profile of streamed counters that we make; those of others stay."""
+_SHARED_TABLES = frozenset({CABLE_LENGTH, FLEX_COUNTERS, GNMI, STREAM_GROUPS, STREAM_PROFILES, SYSTEM_DEFAULTS})
+RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | _SHARED_TABLES | EDGE_TABLES
 """The tables for which railweave renders rows."""
 
 FEATURE = "FEATURE"
 FEATURES_NEEDED = frozenset({"bgp", "database", "swss", "syncd"})
 """Features without which a switch forwards nothing."""
 
-FIELDWISE_OVERRIDES = frozenset({CABLE_LENGTH, FLEX_COUNTERS})
+FIELDWISE_OVERRIDES = frozenset({CABLE_LENGTH, FLEX_COUNTERS, GNMI})
 """Tables whose rows belong to many: whoever states a field of one owns that field."""
 
 FOUND_ON_HARDWARE = frozenset({("DEVICE_METADATA", "mac"), ("DEVICE_METADATA", "platform")})
@@ -233,7 +240,7 @@ def stands_over_others(key: str, rows: Mapping[str, Fields]) -> bool:
 
 def is_ours(scope: Scope, table: str, key: str) -> bool:
     """Tell whether a row that the intent does not state is ours, so that it is removed."""
-    if is_edge_guard(table, key):
+    if is_edge_guard(table, key) or is_our_stream(table, key):
         return True
     owned = owned_table(scope, table)
     if owned is None or _is_kept(table, key):
@@ -255,6 +262,11 @@ def _is_kept(table: str, key: str) -> bool:
 def is_edge_guard(table: str, key: str) -> bool:
     """Tell whether a row belongs to the ACL that we make."""
     return table in EDGE_TABLES and key.partition("|")[0] in EDGE_GUARDS
+
+
+def is_our_stream(table: str, key: str) -> bool:
+    """Tell whether a row belongs to the streamed counters that we ask for."""
+    return table in (STREAM_PROFILES, STREAM_GROUPS) and key.partition("|")[0] == OUR_STREAM
 
 
 def is_fieldwise(table: str) -> bool:

@@ -11,12 +11,10 @@ from typing import Any
 from railweave.export.yaml_text import yaml_text
 from railweave.fabric.model import Fabric
 from railweave.fabric.releases import nearest
+from railweave.fabric.telemetry import GnmiPolicy
 from railweave.telemetry import metrics
 from railweave.telemetry.metrics import ScrapedMetric
 from railweave.telemetry.prometheus import WRITTEN
-
-GNMI_PORT = 8080
-"""The port of SONiC's gNMI server (docker-sonic-gnmi, gnmi-native.sh)."""
 
 _PATHS = (
     "COUNTERS/Ethernet*",
@@ -82,8 +80,9 @@ def apply(*events):
 def gnmic_text(fabric: Fabric) -> str:
     """Return the configuration of gnmic: a target a switch, SONiC's paths, and Prometheus metrics as output."""
     absent = _NOT_IN.get(nearest(fabric.policies.sonic.release), frozenset())
+    gnmi = fabric.policies.telemetry.gnmi or GnmiPolicy()
     document = {
-        "targets": {f"{switch.name}:{GNMI_PORT}": _target(switch.name) for switch in fabric.switches},
+        "targets": {f"{switch.name}:{gnmi.port}": _target(switch.name, gnmi) for switch in fabric.switches},
         "subscriptions": {
             "counters": {
                 "target": "COUNTERS_DB",
@@ -109,15 +108,14 @@ def gnmic_text(fabric: Fabric) -> str:
     return WRITTEN + yaml_text(document) + processors + lines
 
 
-def _target(name: str) -> Mapping[str, Any]:
-    return {
-        "name": name,
-        "tls-ca": "/etc/gnmic/ca.crt",
-        "tls-cert": "/etc/gnmic/client.crt",
-        "tls-key": "/etc/gnmic/client.key",
-        "subscriptions": ["counters"],
-        "outputs": ["prometheus"],
-    }
+def _target(name: str, gnmi: GnmiPolicy) -> Mapping[str, Any]:
+    """Return a target; the files are those of the collector, and users are in the environment (GNMIC_USERNAME)."""
+    target: dict[str, Any] = {"name": name, "tls-ca": "/etc/gnmic/ca.crt"}
+    # SONiC asks clients for a certificate unless it is told not to.
+    if gnmi.client_auth is not False:
+        target["tls-cert"] = "/etc/gnmic/client.crt"
+        target["tls-key"] = "/etc/gnmic/client.key"
+    return {**target, "subscriptions": ["counters"], "outputs": ["prometheus"]}
 
 
 def starlark(fabric: Fabric) -> str:

@@ -116,6 +116,10 @@ ADVICE = {
         "info: SONiC 202411 does not poll WRED_ECN_PORT (telemetry.counters.wred_port), so its row is not rendered",
         "telemetry",
     ),
+    "RW146": (
+        "warning: telemetry.gnmi states no certificate: where the switch has none, gNMI is served without TLS",
+        "telemetry.gnmi",
+    ),
     "RW144": (
         "warning: a switch of 32 ports reads 383 objects a second for its counters, 4.0 times the 95 of SONiC's own"
         " intervals, 3 at most: 256 queues every 1000 ms, 256 queues every 10000 ms, 32 ports every 1000 ms, the other"

@@ -1,15 +1,16 @@
-"""SONiC's YANG models take the rows of some groups of counters in releases whose orchagent does not poll them, so a row
-that is accepted may count nothing. Such rows are not rendered."""
+"""SONiC's YANG models take the rows of some counters in releases whose orchagent does not follow them, or on ASICs that
+do not count, so a row that is accepted may do nothing. Such rows are not rendered."""
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
 from railweave.fabric.counter_groups import GROUPS, SWITCH, CounterGroup, CounterState
 from railweave.fabric.model import Fabric
 from railweave.fabric.releases import nearest
+from railweave.fabric.telemetry import GNMI_USERS, HIGH_FREQUENCY, PFC_HISTORY, TelemetryFeature
 
 RULE = rule(
     "RW143",
-    "the release polls the groups of counters in `telemetry.counters`",
+    "the release and the ASICs have the counters that `telemetry` turns on",
     __doc__,
     "{sonic: {release: 202411}, telemetry: {}}",
 )
@@ -28,6 +29,38 @@ def polled(fabric: Fabric) -> Breaches:
         if group is SWITCH and not _trims(fabric):
             continue
         yield _unpolled(group, release)
+
+
+@RULE.on_fabric
+def followed(fabric: Fabric) -> Breaches:
+    """Look for what the intent turns on beside groups of counters, and release or ASIC do not have."""
+    telemetry = fabric.policies.telemetry
+    if telemetry.high_frequency_us is not None:
+        yield from _unfollowed(HIGH_FREQUENCY, fabric)
+    if telemetry.pfc_history:
+        yield from _unfollowed(PFC_HISTORY, fabric)
+    if telemetry.gnmi is not None and telemetry.gnmi.user_auth is not None:
+        yield from _unfollowed(GNMI_USERS, fabric)
+
+
+def _unfollowed(feature: TelemetryFeature, fabric: Fabric) -> Breaches:
+    release = nearest(fabric.policies.sonic.release)
+    path = f"telemetry.{feature.key}"
+    if release < feature.since:
+        message = f"SONiC {release} does not {feature.what} ({path}), so it is not rendered into {feature.table}"
+        fix = f"run SONiC {feature.since} or later (sonic.release), or leave the key out"
+        yield Breach(path, message, fix, Severity.INFO)
+        return
+    others = {
+        switch.panel.asic: switch.name for switch in fabric.switches if not feature.runs_on(switch.panel.asic, release)
+    }
+    if others:
+        asics = ", ".join(sorted(others))
+        message = (
+            f"{asics} does not {feature.what} ({path}), so it is not rendered into {feature.table} of these switches"
+        )
+        fix = f"only ASICs of {feature.vendor} do; leave the key out where no switch has one"
+        yield Breach(path, message, fix, Severity.INFO, tuple(sorted(others.values())))
 
 
 def _trims(fabric: Fabric) -> bool:

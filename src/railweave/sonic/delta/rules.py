@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from railweave.sonic.delta.change import Disruption, Edit, Method, Op
 from railweave.sonic.neutral import SWITCH_HASH, SWITCH_TRIMMING, is_permanent
-from railweave.sonic.ownership import FEATURES_NEEDED
+from railweave.sonic.ownership import FEATURES_NEEDED, GNMI, STREAM_GROUPS, STREAM_PROFILES
 from railweave.sonic.qos_maps import QOS_MAPS
 
 ROW = ""
@@ -290,6 +290,13 @@ RULES: tuple[TreatmentRule, ...] = (
     TreatmentRule(("FLEX_COUNTER_TABLE",), (), _ANY, _NONE, _PATCH,
          "flexcounterorch starts and stops the polling of a group and sets its interval; nothing that forwards is"
          " written (SW orchagent/flexcounterorch.cpp doTask)"),
+    TreatmentRule((STREAM_PROFILES, STREAM_GROUPS), (), _ANY, _NONE, _WRITE,
+         "orchagent stops and starts the stream of a group, waits for its profile, and removes a profile once its"
+         " groups are gone; nothing that forwards is written (SW orchagent/high_frequency_telemetry/hftelorch.cpp of"
+         " 202511)"),
+    TreatmentRule((GNMI,), (), _ANY, _NONE, _WRITE,
+         "read when the gnmi container starts (BI dockers/docker-sonic-gnmi/gnmi-native.sh): `sudo systemctl restart"
+         " gnmi`, which takes no part in forwarding; nothing happens before"),
     TreatmentRule(FOLLOWED, (), _ANY, _NONE, _PATCH,
          "a daemon follows the table (HS scripts/hostcfgd, BI sonic-bgpcfgd, SW orchagent)"),
     TreatmentRule(READ_AT_START, (), _ANY, _NONE, _WRITE,

@@ -15,6 +15,7 @@ from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.panel import Panel, SwitchPort
 from railweave.fabric.policy import BufferModel, Policies, WatchdogPolicy
 from railweave.fabric.releases import RELEASES, nearest
+from railweave.fabric.telemetry import PFC_HISTORY
 from railweave.qos.buffering import BufferPlan, plan_own_buffers
 from railweave.qos.mapping import MapChain, map_chain, notification_dscp
 from railweave.qos.scheduling import QueueShare, queue_shares
@@ -33,6 +34,7 @@ from railweave.sonic.render.buffer_tables import (
 )
 from railweave.sonic.render.buffer_tables import queue_rows as buffer_queue_rows
 from railweave.sonic.render.counter_rows import counter_rows
+from railweave.sonic.render.gnmi_rows import gnmi_rows
 from railweave.sonic.render.metadata import SONIC_TYPE, shared_settings
 from railweave.sonic.render.ports import Attachment, bare_interface_row, breakout_rows, port_fields, reserved_port_row
 from railweave.sonic.render.qos_tables import (
@@ -46,6 +48,7 @@ from railweave.sonic.render.qos_tables import (
     watchdog_poll_row,
     watchdog_row,
 )
+from railweave.sonic.render.stream_rows import Stream, stream_of, stream_rows
 from railweave.sonic.render.trimming import trimming_of, trimming_rows
 from railweave.sonic.rows import Fields, Row, TableRows
 from railweave.wording import natural_key
@@ -93,7 +96,7 @@ class PortRows:
             bare_interface=bare_interface_row(port.name),
             qos_map=port_map_row(port.name, settings.chain, group_map=settings.group_map, watched=times is not None),
             queues=queue_rows(port.name, port.speed_gbps, settings.shares),
-            watchdog=(watchdog_row(port.name, times, settings.rule),) if times else (),
+            watchdog=(watchdog_row(port.name, times, settings.rule, history=settings.pfc_history),) if times else (),
             buffer_queues=(),
             profile_lists=(),
             cabled={},
@@ -137,6 +140,8 @@ class PanelRows(NamedTuple):
     daemons: tuple[Row, ...]
     # The shared fields of DEVICE_METADATA.
     settings: Fields
+    # None if they stream no counters.
+    stream: Stream | None
     # Code points against which the edge guard protects the ports of nodes, and whether nodes send IPv6.
     guarded: tuple[int, ...]
     nodes_have_ipv6: bool
@@ -163,13 +168,15 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     trimming = trimming_of(panel, policies)
     if plan:
         qos += (*shared_rows(plan, release), *trimming_rows(trimming, panel, plan))
-    qos += counter_rows(panel, policies, trims=bool(trimming.queues))
+    qos += (*counter_rows(panel, policies, trims=bool(trimming.queues)), *gnmi_rows(policies))
     if panel.hash_fields and release.hash_fields:
         qos.append(_hash_row(panel, tier, policies))
     rule = detection_rule(len(panel.ports), policies.watchdog)
     settings = _Settings(
         policies.mtu.fabric_bytes, group_map, chain, shares, times, rule, plan, tuple(lengths_m), trimming.queues
     )
+    has_history = policies.telemetry.pfc_history and PFC_HISTORY.runs_on(panel.asic, nearest(policies.sonic.release))
+    settings = settings._replace(pfc_history=has_history)
     return PanelRows(
         ports=tuple(PortRows(port, settings) for port in panel.ports),
         breakout=breakout_rows(panel),
@@ -179,6 +186,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
         buffer_model=buffer_model,
         daemons=(BFD_ROW,) if policies.bgp.bfd else (),
         settings=shared_settings(panel, tier, buffer_model),
+        stream=stream_of(panel, policies, has_buffers=plan is not None),
         guarded=_guarded(tier, policies),
         nodes_have_ipv6=policies.addressing.hosts_ipv6 is not None,
     )
@@ -240,6 +248,8 @@ class _Settings(NamedTuple):
     lengths_m: tuple[int, ...]
     # Queues that trim packets.
     trimmed: tuple[int, ...]
+    # The watchdog estimates the time of pauses.
+    pfc_history: bool = False
 
 
 def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows, ...]:
@@ -255,6 +265,8 @@ def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows
             by_table.setdefault(row.table, []).append(row)
         # Profiles come from the plan and from the cables; the other tables are in order already.
         by_table[PROFILES].sort(key=lambda row: natural_key(row.key))
+    if shared.stream is not None:
+        by_table |= _by_table(stream_rows(shared.stream, [attachment.port.name for attachment in used]))
     return tuple(TableRows(table, tuple(rows), True) for table, rows in by_table.items() if rows)
 
 

@@ -223,16 +223,20 @@ def _queue_row(port: str, speed_gbps: int, share: QueueShare) -> Row:
     )
 
 
-def watchdog_row(port: str, times: WatchdogPolicy, rule: str) -> Row:
+def watchdog_row(port: str, times: WatchdogPolicy, rule: str, *, history: bool = False) -> Row:
     """Return the PFC_WD row of a used port; ``rule`` says what gives the detection time."""
+    fields = {
+        "action": times.action.value,
+        "detection_time": str(times.detection_ms),
+        "restoration_time": str(times.restoration_ms),
+    }
+    if history:
+        # telemetry.pfc_history: pfc_detect_broadcom.lua estimates the time of pauses, which other chips count.
+        fields["pfc_stat_history"] = "enable"
     return Row(
         "PFC_WD",
         port,
-        {
-            "action": times.action.value,
-            "detection_time": str(times.detection_ms),
-            "restoration_time": str(times.restoration_ms),
-        },
+        fields,
         f"A queue that is paused for {times.detection_ms} ms is a storm: {times.action} until it ends, or the "
         f"pause spreads ({rule}; checks W-1, W-2).",
     )
