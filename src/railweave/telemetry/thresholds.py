@@ -5,7 +5,7 @@ number of ports and not that of the computations.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -88,7 +88,7 @@ class Thresholds:
         self._catalog = catalog
         # Keyed by identity, because hashing a panel would read all of its ports.
         self._plans: dict[tuple[int, int, str, int], BufferPlan | None] = {}
-        self._ports: dict[tuple[int, int, int, str, float | None], PortThresholds] = {}
+        self._ports: dict[tuple[int, int, int, int], PortThresholds] = {}
         self._limits = LimitsOf(fabric)
 
     @cached_property
@@ -161,25 +161,44 @@ class Thresholds:
         cable_of = self._cable_of
         name = switch.name
         ports_of = fabric.ports_of
+        kinds = self._kinds_of[name]
+        ports = switch.panel.ports
         for link in fabric.downlinks_of[name]:
-            port = switch.panel.ports[link.upper_port]
+            port = ports[link.upper_port]
             peer_port = ports_of[link.lower][link.lower_port].name
-            thresholds = self._port(plan, port, link)
+            thresholds = self._port(plan, kinds[link.upper_port], port, link)
             yield CabledPort(port.name, cable_of[id(link)], link.lower, peer_port, "down", thresholds)
         for link in fabric.uplinks_of[name]:
-            port = switch.panel.ports[link.lower_port]
+            port = ports[link.lower_port]
             peer_port = ports_of[link.upper][link.upper_port].name
-            thresholds = self._port(plan, port, link)
+            thresholds = self._port(plan, kinds[link.lower_port], port, link)
             yield CabledPort(port.name, cable_of[id(link)], link.upper, peer_port, "up", thresholds)
 
-    def _port(self, plan: BufferPlan | None, port: SwitchPort, link: Link) -> PortThresholds:
-        limits = self._limits.of(link)
-        watch_ratio: float | None = limits.watch
-        if limits.fec is NO_FEC:
-            watch_ratio = None
-        key = (id(plan), port.speed_gbps, link.length_m, port.fec, watch_ratio)
+    @cached_property
+    def _kinds_of(self) -> Mapping[str, Sequence[int]]:
+        """Return the kind of each port of a switch: ports of a kind have the same speed, FEC and number of lanes."""
+        numbers: dict[tuple[int, str, int], int] = {}
+        kinds_of_panel: dict[int, list[int]] = {}
+        kinds_of: dict[str, Sequence[int]] = {}
+        for switch in self.fabric.switches:
+            panel = switch.panel
+            if id(panel) not in kinds_of_panel:
+                kinds_of_panel[id(panel)] = [
+                    numbers.setdefault((port.speed_gbps, port.fec, port.lanes.count(",")), len(numbers))
+                    for port in panel.ports
+                ]
+            kinds_of[switch.name] = kinds_of_panel[id(panel)]
+        return kinds_of
+
+    def _port(self, plan: BufferPlan | None, kind: int, port: SwitchPort, link: Link) -> PortThresholds:
+        """Return the thresholds of a port of a kind, the same object for alike ports: a fabric has half a million."""
+        key = (id(plan), kind, self._kinds_of[link.upper][link.upper_port], link.length_m)
         thresholds = self._ports.get(key)
         if thresholds is None:
+            limits = self._limits.of(link)
+            watch_ratio: float | None = limits.watch
+            if limits.fec is NO_FEC:
+                watch_ratio = None
             queues = tuple(self._queues(plan, port.speed_gbps, link.length_m))
             thresholds = self._ports[key] = PortThresholds(port.speed_gbps, port.fec, watch_ratio, queues)
         return thresholds
