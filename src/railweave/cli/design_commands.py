@@ -242,7 +242,7 @@ def explain(
     option: IntentOption = None,
     json: AsJson = False,
 ) -> int:
-    """Explain a configuration row, or the code of a diagnostic, an alert or a finding of `health`.
+    """Explain a configuration row, or a code of checks and alerts.
 
     For a row: the rule that made it, its path in the intent, and the source of the rule. For `acceptance TOPIC`: how
     limits of acceptance tests are computed; `acceptance` lists the topics.
@@ -372,7 +372,7 @@ def _schema_page(name: str) -> str:
 
 
 def codes(json: AsJson = False) -> None:
-    """List the codes of all diagnostics, alerts and findings of `health` with their rules."""
+    """List the codes of checks, alerts and health with their rules."""
     from railweave.report.reference import codes_json, codes_reference
 
     if json:

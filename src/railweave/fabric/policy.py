@@ -261,6 +261,8 @@ class WatchdogPolicy(NamedTuple):
     restoration_ms: int | None = None
     poll_ms: int | None = None
     action: WatchdogAction = WatchdogAction.DROP
+    # It estimates how long queues were paused (``telemetry.pfc_history``); only of a switch that can.
+    estimates_pauses: bool = False
 
 
 class BufferModel(StrEnum):

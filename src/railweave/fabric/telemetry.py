@@ -15,9 +15,8 @@ class TelemetryFeature(NamedTuple):
     since: str
     # The vendor of the ASICs that have it, as `Panel.asic` begins.
     vendor: str
-    # In words, and the table of its rows.
+    # In words.
     what: str
-    table: str
 
     def runs_on(self, asic: str, release: str) -> bool:
         """Tell whether switches of an ASIC and release have it."""
@@ -26,13 +25,11 @@ class TelemetryFeature(NamedTuple):
 
 # sonic-swss orchagent/high_frequency_telemetry: branches from 202511 on have it, 202505 has the YANG model alone. The
 # SAI of other vendors streams no statistics (HFTelOrch::isSupportedHFTel).
-HIGH_FREQUENCY: Final = TelemetryFeature(
-    "high_frequency_us", "202511", "NVIDIA", "stream counters", "HIGH_FREQUENCY_TELEMETRY_PROFILE"
-)
+HIGH_FREQUENCY: Final = TelemetryFeature("high_frequency_us", "202511", "NVIDIA", "stream counters")
 # sonic-swss orchagent/pfc_detect_broadcom.lua: the scripts of other vendors do not read it.
-PFC_HISTORY: Final = TelemetryFeature("pfc_history", "202511", "Broadcom", "estimate the time of pauses", "PFC_WD")
+PFC_HISTORY: Final = TelemetryFeature("pfc_history", "202511", "Broadcom", "estimate the time of pauses")
 # sonic-gnmi.yang and docker-sonic-gnmi of 202305 and 202311 have no users.
-GNMI_USERS: Final = TelemetryFeature("gnmi.user_auth", "202405", "", "tell the users of gNMI apart", "GNMI")
+GNMI_USERS: Final = TelemetryFeature("gnmi.user_auth", "202405", "", "tell the users of gNMI apart")
 
 GNMI_PORT: Final = 8080
 """The port of SONiC's gNMI server without a row (sonic-buildimage dockers/docker-sonic-gnmi/gnmi-native.sh)."""

@@ -47,20 +47,17 @@ def _unfollowed(feature: TelemetryFeature, fabric: Fabric) -> Breaches:
     release = nearest(fabric.policies.sonic.release)
     path = f"telemetry.{feature.key}"
     if release < feature.since:
-        message = f"SONiC {release} does not {feature.what} ({path}), so it is not rendered into {feature.table}"
+        message = f"SONiC {release} does not {feature.what} ({path}), so no row of it is rendered"
         fix = f"run SONiC {feature.since} or later (sonic.release), or leave the key out"
         yield Breach(path, message, fix, Severity.INFO)
         return
-    others = {
-        switch.panel.asic: switch.name for switch in fabric.switches if not feature.runs_on(switch.panel.asic, release)
-    }
-    if others:
-        asics = ", ".join(sorted(others))
-        message = (
-            f"{asics} does not {feature.what} ({path}), so it is not rendered into {feature.table} of these switches"
-        )
-        fix = f"only ASICs of {feature.vendor} do; leave the key out where no switch has one"
-        yield Breach(path, message, fix, Severity.INFO, tuple(sorted(others.values())))
+    others: dict[str, str] = {}
+    for switch in fabric.switches:
+        if not feature.runs_on(switch.panel.asic, release):
+            others.setdefault(switch.panel.asic, switch.name)
+    for asic, first in others.items():
+        message = f"the {asic} does not {feature.what} ({path}), so switches such as {first} get no row of it"
+        yield Breach(path, message, f"nothing to do: only ASICs of {feature.vendor} do", Severity.INFO, (first,))
 
 
 def _trims(fabric: Fabric) -> bool:

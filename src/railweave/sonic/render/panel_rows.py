@@ -96,7 +96,7 @@ class PortRows:
             bare_interface=bare_interface_row(port.name),
             qos_map=port_map_row(port.name, settings.chain, group_map=settings.group_map, watched=times is not None),
             queues=queue_rows(port.name, port.speed_gbps, settings.shares),
-            watchdog=(watchdog_row(port.name, times, settings.rule, history=settings.pfc_history),) if times else (),
+            watchdog=(watchdog_row(port.name, times, settings.rule),) if times else (),
             buffer_queues=(),
             profile_lists=(),
             cabled={},
@@ -169,14 +169,11 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     if plan:
         qos += (*shared_rows(plan, release), *trimming_rows(trimming, panel, plan))
     qos += (*counter_rows(panel, policies, trims=bool(trimming.queues)), *gnmi_rows(policies))
-    if panel.hash_fields and release.hash_fields:
-        qos.append(_hash_row(panel, tier, policies))
+    qos += _hash_rows(panel, tier, policies)
     rule = detection_rule(len(panel.ports), policies.watchdog)
     settings = _Settings(
         policies.mtu.fabric_bytes, group_map, chain, shares, times, rule, plan, tuple(lengths_m), trimming.queues
     )
-    has_history = policies.telemetry.pfc_history and PFC_HISTORY.runs_on(panel.asic, nearest(policies.sonic.release))
-    settings = settings._replace(pfc_history=has_history)
     return PanelRows(
         ports=tuple(PortRows(port, settings) for port in panel.ports),
         breakout=breakout_rows(panel),
@@ -196,7 +193,10 @@ def _watchdog_times(panel: Panel, policies: Policies, maps: MapChain) -> Watchdo
     """Return the times of the PFC watchdog, None where it is off or no class is lossless."""
     if not policies.watchdog.enabled or not maps.lossless:
         return None
-    return watchdog(len(panel.ports), policies.watchdog)
+    times = watchdog(len(panel.ports), policies.watchdog)
+    if policies.telemetry.pfc_history and PFC_HISTORY.runs_on(panel.asic, nearest(policies.sonic.release)):
+        return times._replace(estimates_pauses=True)
+    return times
 
 
 def _guarded(tier: Tier, policies: Policies) -> tuple[int, ...]:
@@ -213,9 +213,12 @@ BFD_ROW = Row(
 )
 
 
-def _hash_row(panel: Panel, tier: Tier, policies: Policies) -> Row:
+def _hash_rows(panel: Panel, tier: Tier, policies: Policies) -> tuple[Row, ...]:
+    """Return the fields of the hash, none where ASIC or release do not take them."""
+    if not panel.hash_fields or not RELEASES[nearest(policies.sonic.release)].hash_fields:
+        return ()
     seed = hash_seed(SONIC_TYPE[tier.name])
-    return Row(
+    row = Row(
         SWITCH_HASH,
         "GLOBAL",
         {"ecmp_hash": HASH_FIELDS},
@@ -223,6 +226,7 @@ def _hash_row(panel: Panel, tier: Tier, policies: Policies) -> Row:
         f" seed of a {tier.name}'s hash is {seed} (DEVICE_METADATA type {SONIC_TYPE[tier.name]}), another than that of"
         f" the next tier (check L-1).{_collisions(tier, policies)}",
     )
+    return (row,)
 
 
 def _collisions(tier: Tier, policies: Policies) -> str:
@@ -248,8 +252,6 @@ class _Settings(NamedTuple):
     lengths_m: tuple[int, ...]
     # Queues that trim packets.
     trimmed: tuple[int, ...]
-    # The watchdog estimates the time of pauses.
-    pfc_history: bool = False
 
 
 def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows, ...]:
@@ -265,8 +267,7 @@ def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows
             by_table.setdefault(row.table, []).append(row)
         # Profiles come from the plan and from the cables; the other tables are in order already.
         by_table[PROFILES].sort(key=lambda row: natural_key(row.key))
-    if shared.stream is not None:
-        by_table |= _by_table(stream_rows(shared.stream, [attachment.port.name for attachment in used]))
+    by_table |= _by_table(stream_rows(shared.stream, used))
     return tuple(TableRows(table, tuple(rows), True) for table, rows in by_table.items() if rows)
 
 

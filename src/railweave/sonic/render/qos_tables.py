@@ -223,14 +223,14 @@ def _queue_row(port: str, speed_gbps: int, share: QueueShare) -> Row:
     )
 
 
-def watchdog_row(port: str, times: WatchdogPolicy, rule: str, *, history: bool = False) -> Row:
+def watchdog_row(port: str, times: WatchdogPolicy, rule: str) -> Row:
     """Return the PFC_WD row of a used port; ``rule`` says what gives the detection time."""
     fields = {
         "action": times.action.value,
         "detection_time": str(times.detection_ms),
         "restoration_time": str(times.restoration_ms),
     }
-    if history:
+    if times.estimates_pauses:
         # telemetry.pfc_history: pfc_detect_broadcom.lua estimates the time of pauses, which other chips count.
         fields["pfc_stat_history"] = "enable"
     return Row(

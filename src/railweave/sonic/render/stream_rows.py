@@ -14,6 +14,7 @@ from railweave.fabric.policy import Policies
 from railweave.fabric.releases import nearest
 from railweave.fabric.telemetry import HIGH_FREQUENCY
 from railweave.sonic.ownership import OUR_STREAM, STREAM_GROUPS, STREAM_PROFILES
+from railweave.sonic.render.ports import Attachment
 from railweave.sonic.rows import Row
 
 _OF_PORTS = ("IF_IN_OCTETS", "IF_OUT_OCTETS")
@@ -42,10 +43,11 @@ def stream_of(panel: Panel, policies: Policies, *, has_buffers: bool) -> Stream 
     return Stream(poll_us, tuple(lossless), tuple(queues))
 
 
-def stream_rows(stream: Stream, ports: Sequence[str]) -> tuple[Row, ...]:
-    """Return the profile and its groups for the ``ports`` in use, in the order of tables and keys."""
-    if not ports:
+def stream_rows(stream: Stream | None, used: Sequence[Attachment]) -> tuple[Row, ...]:
+    """Return the profile and its groups for the ports in use by tables and keys, none without a stream."""
+    if stream is None or not used:
         return ()
+    ports = [attachment.port.name for attachment in used]
     counters = list(_OF_PORTS)
     for priority in stream.lossless:
         counters += (f"PFC_{priority}_RX_PKTS", f"PFC_{priority}_TX_PKTS")
