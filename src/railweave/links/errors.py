@@ -5,7 +5,7 @@ FEC_PRE_BER_MAX keeps the first poll after boot for ever, FEC_POST_BER is an ass
 """
 
 from collections.abc import Mapping
-from math import log1p
+from math import isnan, log1p
 from typing import NamedTuple
 
 from railweave.acceptance.counters import counter_delta, row_has_restarted
@@ -74,6 +74,8 @@ def _unmeasured(
         return "its switch reports no counters of the port"
     if rebooted or row_has_restarted(before, after):
         return "its counters restarted between the readings"
+    if isnan(seconds):
+        return "the answer of its switch has no time"
     if seconds <= 0:
         return "the clock of its switch went backwards between the readings"
     return ""

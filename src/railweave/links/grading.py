@@ -3,6 +3,7 @@
 from calendar import timegm
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite, isnan, nan
 from time import strptime
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -194,13 +195,13 @@ class LinkGrader:
     ) -> _PortReading:
         port = self._fabric.switch_of[device].panel.ports[index]
         errors = port_errors(
-            integers_of(reading.before.get("ports", {}).get(port.name)),
-            integers_of(reading.after.get("ports", {}).get(port.name)),
-            _seconds(reading),
+            _counters_of(reading.before, port.name),
+            _counters_of(reading.after, port.name),
+            _time_of(reading.after) - _time_of(reading.before),
             limits,
             rebooted=reading.before.get("boot") != reading.after.get("boot"),
         )
-        at = float(reading.after.get("at", 0))
+        at = _time_of(reading.after)
         memory = self._memory.setdefault(name, PortMemory())
         samples = _remembered(memory, errors, at, limits)
         poor = bool(errors.uncorrectable) or (errors.bit_error_rate or 0.0) >= limits.watch
@@ -234,8 +235,20 @@ def worst_reading(readings: Sequence[GradedCable]) -> GradedCable:
     return replace(worst, grade=grade_of(reasons), reasons=tuple(reasons))
 
 
-def _seconds(reading: SwitchLinks) -> float:
-    return float(reading.after.get("at", 0)) - float(reading.before.get("at", 0))
+def _counters_of(reading: Mapping[str, Any], port: str) -> dict[str, int] | None:
+    """Return the counters of a port in a reading; None if the switch did not report any."""
+    ports = reading.get("ports")
+    if not isinstance(ports, Mapping):
+        return None
+    return integers_of(ports.get(port))
+
+
+def _time_of(reading: Mapping[str, Any]) -> float:
+    """Return when a switch was read, in Unix seconds; not a number if it did not say that."""
+    at = reading.get("at")
+    if not isinstance(at, int | float) or isinstance(at, bool) or not isfinite(at):
+        return nan
+    return float(at)
 
 
 def _remembered(memory: PortMemory, errors: LinkErrors, at: float, limits: LinkLimits) -> list[Sample]:
@@ -252,6 +265,8 @@ def _remembered(memory: PortMemory, errors: LinkErrors, at: float, limits: LinkL
 
 def _flaps(memory: PortMemory, state: Mapping[str, Any], at: float, hours: int) -> int:
     flaps = 0
+    if isnan(at):
+        return flaps
     count = str(state.get("flap_count", ""))
     if count.isdecimal():
         flaps = flaps_within(memory, at, int(count), hours)

@@ -51,10 +51,11 @@ def test_without_bins_the_rate_comes_from_corrected_bits() -> None:
         ({name: value // 1000 for name, value in AFTER.items()}, 30.0, "its counters restarted between the readings"),
         ({**AFTER, UNCORRECTABLE: 1}, 30.0, f"its counter {UNCORRECTABLE} went backwards"),
         (BEFORE, 30.0, "no codewords arrived between the readings"),
+        (AFTER, float("nan"), "the answer of its switch has no time"),
         (AFTER, -1.0, "the clock of its switch went backwards between the readings"),
         ({}, 30.0, "its switch reports no FEC counters"),
     ],
-    ids=["cleared", "backwards", "silent", "clock", "absent"],
+    ids=["cleared", "backwards", "silent", "no-time", "clock", "absent"],
 )
 def test_readings_that_cannot_be_compared_are_named_and_graded_b(
     after: dict[str, int], seconds: float, why: str

@@ -97,7 +97,9 @@ def _read_twice(
         if states[name].error:
             without_optics[name] = states[name].error
         else:
-            ports = states[name].state.get("ports", {})
+            reported = states[name].state.get("ports")
+            if isinstance(reported, Mapping):
+                ports = reported
         readings[name] = SwitchLinks(before[name].counters, after[name].counters, ports)
     return readings, dict(sorted(unread.items())), without_optics
 
