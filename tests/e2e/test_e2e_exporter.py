@@ -3,9 +3,7 @@
 import csv
 import os
 import shutil
-import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +13,8 @@ from urllib.request import urlopen
 import pytest
 from alert_rig import AlertRig, free_port, telemetry_of
 from debian_packages import unpacked
+from exporter_rig import SWITCHES, are_read, exporting
 from real_prometheus import PACKAGES
-from telemetry_samples import Samples, samples_of
 
 from nornir_railweave.tasks.counters import read_counters
 from railweave import api
@@ -24,56 +22,12 @@ from railweave.api.targets.fabric import live_fabric
 
 pytestmark = pytest.mark.e2e
 
-SWITCHES = ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2")
 CANNOT = os.geteuid() != 0 or shutil.which("apt-get") is None or shutil.which("unshare") is None
 COUNTERS = {
     "sonic_interface_receive_bytes_total": "SAI_PORT_STAT_IF_IN_OCTETS",
     "sonic_interface_transmit_bytes_total": "SAI_PORT_STAT_IF_OUT_OCTETS",
     "sonic_interface_receive_errors_total": "SAI_PORT_STAT_IF_IN_ERRORS",
 }
-
-
-class Scraped:
-    """A running exporter and its address."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-
-    def page(self, device: str = "") -> Samples:
-        """Return the samples of a page, which must come within a second."""
-        begun = time.monotonic()
-        query = f"?device={device}" if device else ""
-        with urlopen(f"http://127.0.0.1:{self.port}/metrics{query}", timeout=10) as answer:
-            text = answer.read().decode()
-        assert time.monotonic() - begun < 1
-        return samples_of(text)
-
-    def value(self, name: str, device: str) -> float | None:
-        return self.page(device).get((name, frozenset({("device", device)})))
-
-
-@contextmanager
-def exporting(project: Any, port: int, *words: str) -> Iterator[Scraped]:
-    """Run the exporter until the block ends, which SIGTERM ends with status 0."""
-    process: subprocess.Popen[str] = project.start(
-        "exporter", "--target", "sim", "--listen", f"127.0.0.1:{port}", *words
-    )
-    assert process.stdout is not None
-    try:
-        # The notes of the intent come before.
-        while "serving" not in (line := process.stdout.readline()):
-            assert line, "the exporter ended"
-        yield Scraped(port)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        said = process.communicate(timeout=60)[0]
-    assert process.returncode == 0, said
-    assert "Traceback" not in said, said
-
-
-def are_read(scraped: Scraped) -> bool:
-    ages = [key for key in scraped.page() if key[0] == "railweave_reading_age_seconds"]
-    return len(ages) == len(SWITCHES)
 
 
 def counters_of_health(project: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
