@@ -46,9 +46,8 @@ class Nodes:
         """Run one tool."""
         said: dict[str, str] = {"stdout": "", "stderr": ""}
 
-        def write(line: bytes) -> None:
-            for stream, text in json.loads(line).items():
-                said[stream] += text
+        def write(stream: str, text: str) -> None:
+            said[stream] += text
 
         request: Any = type("Request", (), {"node": node, "argv": argv, "environment": {}})()
         status = await self.tools.answer_tool(request, write)

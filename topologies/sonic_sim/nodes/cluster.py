@@ -108,7 +108,7 @@ class Cluster:
         if request.argv[0] == "ethtool":
             self.count(request.node)
             node.publish()
-            write(json.dumps({"stdout": node.statistics(request.argv[-1])}).encode() + b"\n")
+            write("stdout", f"NIC statistics:\n{node.statistics(request.argv[-1])}")
             return 0
         node.forget_settings()
         return await self._answer(request, write)

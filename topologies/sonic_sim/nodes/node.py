@@ -22,7 +22,7 @@ from sonic_sim.nodes.tools import Answer, ToolSocket
 from sonic_sim.spec import SimHost
 
 BOOT = f"{LIBRARY}/boot.py"
-_NIC_TOOLS = f"{LIBRARY}/nic_tools.py"
+_NIC_TOOL = f"{LIBRARY}/nic.py"
 _TOOL = f"{LIBRARY}/tool.py"
 FACTORY = "/run/nics/factory.json"
 STATE = "run/nics/state.json"
@@ -85,7 +85,7 @@ class Node:
             factory[nic.name] = {"speed": nic.speed_gbps * 1000, "fec": nic.fec}
             tools.update(TOOLS.get(nic.vendor, ()))
         files[FACTORY] = json.dumps(factory)
-        links |= {f"/usr/local/bin/{name}": _NIC_TOOLS for name in tools}
+        links |= {f"/usr/local/bin/{name}": _NIC_TOOL for name in tools}
         links |= {f"/usr/local/bin/{name}": _TOOL for name in NETWORK_TESTS}
         macs = {nic.name: nic.mac for nic in self.host.nics}
         if self.host.frontend:

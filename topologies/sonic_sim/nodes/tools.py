@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -25,8 +24,8 @@ class ToolRequest:
     environment: Mapping[str, str]
 
 
-Write = Callable[[bytes], None]
-"""Sends lines of the answer to the tool."""
+Write = Callable[[str, str], None]
+"""Sends text for a stream, stdout or stderr, to the tool."""
 Answer = Callable[[ToolRequest, Write], Awaitable[int]]
 """Answers a tool and returns its exit status; cancelled when the tool is killed."""
 
@@ -62,17 +61,35 @@ class ToolSocket:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one tool, until it ends or its socket closes."""
-        with contextlib.closing(writer), contextlib.suppress(ConnectionError, ValueError, KeyError, TypeError):
-            value = json.loads(await reader.readline())
-            request = ToolRequest(self._node, tuple(map(str, value["argv"])), dict(value["environment"]))
-            answered = asyncio.ensure_future(self._answer(request, writer.write))
+
+        def write(stream: str, text: str) -> None:
+            data = text.encode()
+            writer.write(b"%s %d\n%s" % (stream.encode(), len(data), data))
+
+        ended = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+        with contextlib.closing(writer), contextlib.suppress(*ended):
+            request = _request(self._node, await reader.readuntil(b"\0\0"))
+            answered = asyncio.ensure_future(self._answer(request, write))
             # A tool sends nothing more: the end of its stream is its own end.
             closed = asyncio.ensure_future(reader.read())
             try:
                 await asyncio.wait((answered, closed), return_when=asyncio.FIRST_COMPLETED)
                 if answered.done():
-                    writer.write(json.dumps({"exit": answered.result()}).encode() + b"\n")
+                    writer.write(b"exit %d\n" % answered.result())
                     await writer.drain()
             finally:
                 answered.cancel()
                 closed.cancel()
+
+
+def _request(node: str, data: bytes) -> ToolRequest:
+    """Return the request in what a tool sent (``programs/tool.py``)."""
+    argv = []
+    environment = {}
+    for word in data.decode(errors="replace").split("\0"):
+        if word.startswith("a"):
+            argv.append(word[1:])
+        elif word.startswith("e"):
+            name, _, value = word[1:].partition("=")
+            environment[name] = value
+    return ToolRequest(node, tuple(argv), environment)

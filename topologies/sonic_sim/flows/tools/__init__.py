@@ -1,6 +1,5 @@
 """The tools of nodes, as the fabric answers them: perftest, iperf3, and nccl-tests by mpirun or srun."""
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -9,7 +8,8 @@ from sonic_sim.flows.tools import collectives, iperf3, perftest
 from sonic_sim.flows.tools.run import Run, ToolError
 from sonic_sim.flows.tools.starter import Starter
 
-Write = Callable[[bytes], None]
+Write = Callable[[str, str], None]
+"""Takes the name of a stream, stdout or stderr, and text for it."""
 
 
 class Request(Protocol):
@@ -36,14 +36,11 @@ class Tools:
         self.starter = starter or Starter(model)
 
     async def answer_tool(self, request: Request, write: Write) -> int:
-        """Carry out a tool, and return its exit status. Cancelled, it ends its flows and does not listen any more.
-
-        ``write`` takes lines of JSON, ``{"stdout": TEXT}`` or ``{"stderr": TEXT}``.
-        """
+        """Carry out a tool, and return its exit status. Cancelled, it ends its flows and does not listen any more."""
 
         def say(text: str, stream: str = "stdout") -> None:
             if text:
-                write(json.dumps({stream: text}).encode() + b"\n")
+                write(stream, text)
 
         words = list(request.argv)
         name = words[0].rpartition("/")[2]

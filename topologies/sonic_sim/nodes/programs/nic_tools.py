@@ -9,7 +9,6 @@ which then has the node's /sys too.
 
 import json
 import os
-import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +19,6 @@ HELD = HOME if "RECORDER" in os.environ else Path("/run/nics")
 STATE = HELD / "state.json"
 FACTORY = HELD / "factory.json"
 """What a port of its own differs in from NEW_PORT, by the name of the interface."""
-FABRIC = "/run/railweave-sim/tools.sock"
-"""Where the counters of NICs are, on a node that has a fabric."""
 BUFFERS: dict[str, Path] = {}
 """The driver's files of the receive buffers of the interface in question."""
 NEW_PORT = {
@@ -187,7 +184,9 @@ def ethtool(words: list[str], nics: "Nics") -> None:
         port = nics.port(words[0])
         print(f"Settings for {words[0]}:\n\tSpeed: {port['speed']}Mb/s\n\tAuto-negotiation: {port['autoneg']}")
     elif words[0] == "-S":
-        print(f"NIC statistics:\n{statistics(nics.name(words[1]))}", end="")
+        # Those of a node with a fabric are printed by `nic.py`.
+        nics.name(words[1])
+        print("NIC statistics:")
     elif words[0] == "--show-priv-flags":
         print(f"Private flags for {words[1]}:\nfw-lldp-agent      : {nics.port(words[1])['lldp']}")
     elif words[0] == "--set-priv-flags" and words[2] == "fw-lldp-agent" and words[3] in {"on", "off"}:
@@ -198,18 +197,6 @@ def ethtool(words: list[str], nics: "Nics") -> None:
         nics.changed()
     else:
         refuse("unknown call")
-
-
-def statistics(name: str) -> str:
-    """Return the counters of an interface, empty on a node without a fabric."""
-    if not os.path.exists(FABRIC):
-        return ""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as fabric:
-        fabric.connect(FABRIC)
-        request = {"argv": ["ethtool", "-S", name], "environment": {}}
-        fabric.sendall(json.dumps(request).encode() + b"\n")
-        answer = json.loads(fabric.makefile("rb").readline())
-    return str(answer["stdout"])
 
 
 def cma(words: list[str], nics: "Nics", key: str, first: str, flag: str, shown: Callable[[str], str]) -> None:
