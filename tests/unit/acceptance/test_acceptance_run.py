@@ -273,9 +273,26 @@ def test_a_node_that_reboots_in_a_round_is_named_and_the_rounds_before_are_kept(
     cluster.nodes.dies_at["gpu2"] = "r003"
     summary = cluster.run()
     assert summary.not_run == {f"r{n:03}-0000": "gpu2: it was rebooted while tests ran" for n in (3, 4, 5)}
+    assert summary.problems == {"gpu2": "it was rebooted while tests ran"}
     cluster.nodes.dies_at.clear()
     assert cluster.run().ok
     assert [count(cluster, "before", f"r{n:03}") for n in range(ROUNDS)] == [1, 1, 1, 2, 2, 2]
+
+
+def test_a_reboot_is_not_hidden_by_a_repeat_for_tools_that_failed_without_the_node(cluster: Cluster) -> None:
+    cluster.nodes.dies_at["gpu2"] = "r003"
+    cluster.nodes.fails["gpu1"] = "a tool failed"
+    # Its peer fails as well, which a busy machine that simulates all nodes would be forgiven.
+    summary = cluster.run(slowness=lambda: 1.0)
+    assert {summary.not_run[f"r{n:03}-0000"] for n in (3, 4, 5)} == {"gpu2: it was rebooted while tests ran"}
+    assert summary.problems == {"gpu2": "it was rebooted while tests ran"}
+    assert [part for part, _ in cluster.nodes.asked] == ["prepare", "start", "fetch", "stop"]
+
+
+def test_a_node_that_boots_after_its_last_test_is_named_and_its_results_are_kept(cluster: Cluster) -> None:
+    cluster.nodes.dies_at["gpu2"] = "never"
+    summary = cluster.run()
+    assert (summary.not_run, summary.problems) == ({}, {"gpu2": "it was rebooted while tests ran"})
 
 
 def test_a_session_that_is_lost_once_is_opened_again(cluster: Cluster) -> None:

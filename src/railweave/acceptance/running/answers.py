@@ -100,6 +100,16 @@ def not_started(block: str, started: Mapping[str, NodeAnswer], answers: Mapping[
     return idle
 
 
+def rebooted(prepared: Mapping[str, NodeAnswer], answers: Mapping[str, NodeAnswer]) -> dict[str, str]:
+    """Return the nodes that have booted since they were prepared, with that as the reason why tests did not run."""
+    nodes = {}
+    for node, answer in answers.items():
+        before = prepared[node].document.get("boot")
+        if before and not answer.error and answer.document.get("boot") != before:
+            nodes[node] = "it was rebooted while tests ran"
+    return nodes
+
+
 def unfinished_rounds(block: str, answers: Mapping[str, NodeAnswer]) -> dict[str, str]:
     """Return the rounds of a block in which tools did not run or failed, each with the first reason."""
     reasons: dict[str, str] = {}

@@ -21,6 +21,7 @@ from railweave.acceptance.running.answers import (
     StoredBlock,
     SwitchSet,
     not_started,
+    rebooted,
     stored_block,
     tests_without_tools,
     unfinished_rounds,
@@ -65,6 +66,7 @@ class AcceptanceRunner:
         """Read how far earlier runs came."""
         plan = self.request.read.plan
         self.tests = {test.id: test for test in plan.tests}
+        self.tests_of = {planned.id: planned.tests for planned in self.request.rounds}
         self.files = ResultsFolder(self.request.folder)
         self.journal = AcceptanceJournal(self.request.folder, self.clock.now)
         self.progress = progress_of(self.journal.lines())
@@ -152,14 +154,14 @@ class AcceptanceRunner:
 
     def summary(self, *, interrupted: bool = False) -> RunSummary:
         """Return what ran of the request so far."""
-        not_run = dict(self.refused)
+        not_run = {}
         for planned in self.request.rounds:
             missing = self.progress.not_run.get(planned.id)
             for test in planned.tests:
                 if missing is None:
-                    not_run.setdefault(test, self._round_remark(planned.id))
+                    not_run[test] = self.refused.get(test) or self._round_remark(planned.id)
                 elif test in missing:
-                    not_run.setdefault(test, missing[test])
+                    not_run[test] = missing[test]
         tests = sum(len(planned.tests) for planned in self.request.rounds)
         rounds = len(self.request.rounds)
         fabric = self.request.read.plan.fabric
@@ -188,7 +190,8 @@ class AcceptanceRunner:
     def _block(self, rounds: Sequence[AcceptanceRound]) -> None:
         block = f"b{len(self.progress.blocks) + 1}"
         for planned in rounds:
-            self.files.clear(planned.id, planned.tests)
+            # Also of tests that cannot run any more: their results have no counters of this attempt.
+            self.files.clear(planned.id, self.tests_of[planned.id])
         self._note("block", block=block, rounds=[planned.id for planned in rounds])
         times = list(round_times(rounds, self.clock.now() + self.lead_s, self.pace))
         nodes = [node for node in self.request.nodes if node not in self.unusable]
@@ -205,6 +208,8 @@ class AcceptanceRunner:
         self._keep(block, answers)
         # A node that does not answer would delay the start of all others.
         self._leave_out({node: answer.error for node, answer in answers.items() if answer.error})
+        # Nobody has checked the settings with which it came back: `--resume` does.
+        self._leave_out(rebooted(self.prepared, answers))
         self._repeat_without(rounds, idle)
         self._repeat_unfinished(block, answers)
         self._repeat_disturbed(rounds)
@@ -344,10 +349,7 @@ class AcceptanceRunner:
         return ""
 
     def _cut_short(self, node: str, answer: NodeAnswer) -> str:
-        before = self.prepared[node].document.get("boot")
-        if before and answer.document.get("boot") != before:
-            return "it was rebooted while tests ran"
-        return "somebody ended its tests before this round"
+        return rebooted(self.prepared, {node: answer}).get(node, "somebody ended its tests before this round")
 
     def _repeat_disturbed(self, rounds: Sequence[AcceptanceRound]) -> None:
         """Note the rounds of a block in which somebody else used the fabric."""
