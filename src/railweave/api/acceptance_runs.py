@@ -1,7 +1,6 @@
 """Acceptance tests carried out on a target: what must hold before, the run, and what is given back after it."""
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from railweave.acceptance.running.node_state import node_state, state_remarks
 from railweave.acceptance.running.node_work import limited_rounds
 from railweave.acceptance.running.request import RunRequest, RunSummary, refused_progress
 from railweave.acceptance.running.runner import AcceptanceRunner
+from railweave.acceptance.running.slowness import measured_slowness
 from railweave.api.design.analysis import check
 from railweave.api.design.intent import project_templates
 from railweave.api.facts import node_reading, switch_readings, write_readings
@@ -90,9 +90,9 @@ def _request(read: ReadPlan, live: LiveFabric, hosts: Sequence[Host], folder: Pa
     rounds = limited_rounds(read.plan, names)
     if not rounds:
         raise UsageError(f"no test of the plan is between these nodes alone: --limit {limit}")
-    slowness = _no_slowness
+    slowness = None
     if live.target.source is not Source.ADDRESSES:
-        slowness = _slowness
+        slowness = measured_slowness
     return RunRequest(
         folder=folder,
         read=read,
@@ -103,15 +103,6 @@ def _request(read: ReadPlan, live: LiveFabric, hosts: Sequence[Host], folder: Pa
         factor=pace_of_tests(live.designed.fabric.name, live.target),
         slowness=slowness,
     )
-
-
-def _no_slowness() -> float:
-    return 0.0
-
-
-def _slowness() -> float:
-    """Return how busy this machine is, which the simulator and all its nodes share with whatever else runs on it."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class _Clock:

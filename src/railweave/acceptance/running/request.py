@@ -52,8 +52,8 @@ class RunRequest:
     limit: str = ""
     # Real seconds in which a second of a test passes.
     factor: float = 1.0
-    # Returns how many times slower than alone programs run where one machine simulates all nodes; 0 for real nodes.
-    slowness: Callable[[], float] = lambda: 0.0
+    # Measures how many times slower than alone programs run, where one machine simulates all nodes; None for real nodes.
+    slowness: Callable[[], float] | None = None
 
 
 def refused_progress(progress: AcceptanceProgress, sha256: str, limit: str, *, resume: bool) -> str:

@@ -107,7 +107,9 @@ class AcceptanceRunner:
 
     def _measured_pace(self, *, repeats: bool = False) -> Pace:
         """Return the pace by what readings of counters took on nodes, and now take on switches."""
-        slowness = self.request.slowness()
+        slowness = 0.0
+        if self.request.slowness is not None:
+            slowness = self.request.slowness()
         if repeats:
             # A machine that simulates all nodes had too little time for the first attempt.
             slowness *= 2
@@ -224,7 +226,7 @@ class AcceptanceRunner:
 
     def _repeat_unfinished(self, block: str, answers: Mapping[str, NodeAnswer]) -> None:
         """Note the rounds in which tools failed, if one machine simulates all nodes: it may have been too slow."""
-        if not self.request.slowness():
+        if self.request.slowness is None:
             return
         for round_id, why in unfinished_rounds(block, answers).items():
             if round_id not in self.progress.repeated:
