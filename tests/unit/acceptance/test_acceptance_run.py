@@ -22,7 +22,7 @@ from railweave.acceptance.running.node_work import limited_rounds, srun_words
 from railweave.acceptance.running.request import RunRequest, refused_progress
 from railweave.acceptance.running.runner import AcceptanceRunner
 from railweave.acceptance.running.timely import LATE_READINGS, TimelySwitches
-from railweave.acceptance.running.timing import Pace, pace_of, round_times, split_rounds
+from railweave.acceptance.running.timing import Pace, pace_of, round_times, simulated_pace, split_rounds
 
 SHAPE = Shape(rails=1, stripes=1, nodes=2, spines=1)
 NODES = ("gpu1", "gpu2")
@@ -336,6 +336,19 @@ def test_a_switch_that_keeps_everybody_waiting_and_does_not_answer_is_left_out_a
     assert problems == {"leaf1": "no answer"}
 
 
+def test_a_switch_that_is_far_slower_than_the_others_is_named_before_the_first_round(cluster: Cluster) -> None:
+    cluster.switches.slow["p0-leaf1"] = 20.0
+    began = cluster.clock.now()
+    summary = cluster.run()
+    assert (summary.not_run, summary.repeated) == ({}, {})
+    assert summary.problems == {"p0-leaf1": "its counters came after 20 s, those of most after 0 s"}
+    # It was waited for once, and not around each round.
+    seconds = sum(planned.seconds for planned in cluster.plan.rounds)
+    assert cluster.clock.now() - began < 60 + 2 * seconds
+    (counters,) = read_counters(cluster.folder, cluster.plan, ["r000"])
+    assert list(counters.unread) == ["p0-leaf1"]
+
+
 def test_a_machine_on_which_most_switches_come_late_leaves_none_out() -> None:
     clock = JumpClock()
     switches, problems = MemorySwitches(clock), dict[str, str]()
@@ -434,10 +447,10 @@ def test_blocks_are_two_at_most_and_at_least_twenty_minutes(plan: AcceptancePlan
 def test_rounds_follow_each_other_and_servers_outlast_clients_by_the_spread_of_clocks(
     plan: AcceptancePlan,
 ) -> None:
-    pace = pace_of(0.5, 0.25, [-1.5, 0.5], 0.0)
+    pace = pace_of(0.5, 0.25, [-1.5, 0.5])
     assert pace == Pace(0.5, read_s=1.0, start_s=3.0, end_s=4.0)
     # Simulated nodes have one clock, and share a machine that may be busy.
-    simulated = pace_of(0.5, 0.2, [-1.5, 0.5], 2.0)
+    simulated = simulated_pace(0.5, 0.2, 10, 2.0)
     assert simulated == Pace(0.5, read_s=1.3, start_s=1.0, end_s=2.0, program_s=0.04)
     first, second = round_times(plan.rounds[:2], 100.0, pace)
     seconds = plan.rounds[0].seconds

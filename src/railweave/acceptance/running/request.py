@@ -52,7 +52,7 @@ class RunRequest:
     limit: str = ""
     # Real seconds in which a second of a test passes.
     factor: float = 1.0
-    # Measures how many times slower than alone programs run, where one machine simulates all nodes; None for real nodes.
+    # How many times slower than alone programs run on the machine that simulates all nodes; None for real nodes.
     slowness: Callable[[], float] | None = None
 
 

@@ -37,7 +37,7 @@ from railweave.acceptance.running.node_work import (
 from railweave.acceptance.running.request import RunRequest, RunSummary, WallClock
 from railweave.acceptance.running.results import ResultsFolder
 from railweave.acceptance.running.timely import TimelySwitches
-from railweave.acceptance.running.timing import Pace, RoundTimes, pace_of, round_times, split_rounds
+from railweave.acceptance.running.timing import Pace, RoundTimes, pace_of, round_times, simulated_pace, split_rounds
 from railweave.errors import RailweaveError
 from railweave.wording import counted
 
@@ -107,22 +107,17 @@ class AcceptanceRunner:
 
     def _measured_pace(self, *, repeats: bool = False) -> Pace:
         """Return the pace by what readings of counters took on nodes, and now take on switches."""
-        slowness = 0.0
+        switch_s = self.timely.measure(self.clock.now(), patient=repeats)
         if self.request.slowness is not None:
             slowness = self.request.slowness()
-        if repeats:
-            # A machine that simulates all nodes had too little time for the first attempt.
-            slowness *= 2
+            if repeats:
+                # The machine that simulates all nodes had too little time for the first attempt.
+                slowness *= 2
+            nics = sum(map(len, self.interfaces.values()))
+            return simulated_pace(self.request.factor, switch_s, nics, slowness)
         answers = [answer for node, answer in self.prepared.items() if node not in self.unusable]
-        reading_s = max((float(answer.document.get("reading_s") or 0.0) for answer in answers), default=0.0)
-        started = self.clock.now()
-        for name, reading in self.switches.read(self.request.switches).items():
-            if reading.error:
-                self.problems[name] = reading.error
-            else:
-                reading_s = max(reading_s, reading.answered - started)
-        offsets = [answer.offset_s for answer in answers]
-        return pace_of(self.request.factor, reading_s, offsets, slowness)
+        node_s = max((float(answer.document.get("reading_s") or 0.0) for answer in answers), default=0.0)
+        return pace_of(self.request.factor, max(node_s, switch_s), [answer.offset_s for answer in answers])
 
     def _request(self, node: str) -> dict[str, Any]:
         nics = self.interfaces.get(node, ())
@@ -141,8 +136,8 @@ class AcceptanceRunner:
                 self._block(rounds)
             # Whatever was disturbed or missed is repeated once.
             if repeated := self._to_repeat():
-                self.pace = self._measured_pace(repeats=True)
                 self.timely.read_all_again()
+                self.pace = self._measured_pace(repeats=True)
                 for rounds in split_rounds(repeated, self.pace):
                     self._block(rounds)
             self._clear_nodes()

@@ -2,12 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import median_low
 from typing import Any
 
 from railweave.acceptance.running.answers import SwitchReading, SwitchSet
 
 LATE_READINGS = 3
 """A switch that came too late so often is not read any more, so that the rounds of the others count."""
+
+# A switch that takes so much longer than most is not waited for around each round.
+_MUCH_S = 5.0
+_TIMES = 4
 
 
 class TimelySwitches:
@@ -21,6 +26,30 @@ class TimelySwitches:
         # How often each switch came too late, and those that are not read any more.
         self._lateness: Counter[str] = Counter()
         self._left_out: set[str] = set()
+
+    def measure(self, now: float, *, patient: bool = False) -> float:
+        """Read the switches, and return the seconds that the slowest took.
+
+        Switches that are far slower than most are left out, unless ``patient``: few rounds are repeated for them.
+        """
+        readings = self._switches.read([name for name in self._names if name not in self._left_out])
+        seconds = {}
+        for name, reading in readings.items():
+            if reading.error:
+                self._problems[name] = reading.error
+            else:
+                seconds[name] = reading.answered - now
+        if not seconds:
+            return 0.0
+        usual_s = median_low(seconds.values())
+        most_s = _MUCH_S + _TIMES * usual_s
+        if patient:
+            most_s = max(seconds.values())
+        for name, took_s in seconds.items():
+            if took_s > most_s:
+                self._problems[name] = f"its counters came after {took_s:.0f} s, those of most after {usual_s:.0f} s"
+                self._left_out.add(name)
+        return max(took_s for took_s in seconds.values() if took_s <= most_s)
 
     def read(self, now: float, deadline: float) -> Mapping[str, Any] | None:
         """Return the counters of the switches by name; None if one came after ``deadline``, in Unix seconds."""

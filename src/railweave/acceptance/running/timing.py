@@ -77,20 +77,26 @@ def _length_s(planned: AcceptanceRound, pace: Pace) -> float:
     return pace.read_s + pace.start_s + planned.seconds * pace.factor + pace.end_s + starting_s
 
 
-def pace_of(factor: float, reading_s: float, offsets: Iterable[float], slowness: float) -> Pace:
+def pace_of(factor: float, reading_s: float, offsets: Iterable[float]) -> Pace:
     """Return the pace for devices that took ``reading_s`` at most to read their counters.
 
-    ``offsets`` are the measured differences of the nodes' clocks. ``slowness`` is how many times slower than alone
-    programs run on the one machine that simulates all nodes; 0 where nodes have machines, and clocks, of their own.
+    ``offsets`` are the measured differences of the nodes' clocks.
     """
-    if slowness:
-        read_s = 0.5 * slowness + 1.5 * reading_s
-        return Pace(factor, round(read_s, 2), 0.5 * slowness, 1.0 * slowness, _PROGRAM_S * slowness)
     differences = list(offsets) or [0.0]
     # The node whose clock is ahead of all others starts clients and ends servers before them.
     spread_s = max(differences) - min(differences)
     return Pace(factor, round(0.5 + 2 * reading_s, 2), round(1.0 + spread_s, 2), round(2.0 + spread_s, 2))
 
 
-# What it takes two cores to start a simulated tool.
+# What it takes two cores to start both simulated tools of a test, and the one that reads the counters of a NIC.
 _PROGRAM_S = 0.02
+_COUNTERS_S = 0.01
+
+
+def simulated_pace(factor: float, switch_s: float, nics: int, slowness: float) -> Pace:
+    """Return the pace for nodes that one machine simulates, on which programs run ``slowness`` times slower than alone.
+
+    ``switch_s`` is what the switches took to read their counters. All nodes have the machine's clock.
+    """
+    read_s = slowness * (0.4 + _COUNTERS_S * nics) + 1.5 * switch_s
+    return Pace(factor, round(read_s, 2), 0.5 * slowness, 1.0 * slowness, _PROGRAM_S * slowness)
