@@ -156,7 +156,7 @@ class ToolRounds:
     def plan(self) -> None:
         """Add all rounds of the level, and more until every link is loaded."""
         sources = self._sources()
-        self._add_isolated(sources)
+        self._add_isolated(len(sources))
         self._add_loaded()
         if self._tool is Tool.PERFTEST:
             self._add_incasts()
@@ -178,20 +178,28 @@ class ToolRounds:
     def _commands(self, seconds: int, queue_pairs: int, *, latency: bool = False) -> PairCommands:
         return PairCommands(self._given.fabric, self._policy, seconds, queue_pairs, latency=latency)
 
-    def _sources(self) -> list[list[list[Pair]]]:
+    def _sources(self, most_inside: int = 1) -> list[list[list[Pair]]]:
         """Return the groups of pairs with a path of their own: of one rotation of each kind that has pairs."""
         first = []
         for kind, count in rotation_counts(self._lanes).items():
             first += [Rotation(kind, step) for step in steps(kind, count, self._given.seed)[:1]]
-        sources = [isolated(self._pairs(rotation)) for rotation in first]
+        sources = [isolated(self._pairs(rotation), most_inside) for rotation in first]
         return [groups for groups in sources if groups]
 
-    def _add_isolated(self, sources: Sequence[Sequence[Sequence[Pair]]]) -> None:
+    def _add_isolated(self, sources: int) -> None:
+        """Add the isolated rounds, which so many ``sources`` of pairs share."""
         queue_pairs = self._policy.queue_pairs
-        largest = max((len(pairs) for groups in sources for pairs in groups), default=1)
-        most = min(self._sizes.isolated, self._sizes.tests // 8 // largest)
-        for groups in sources:
-            for number in spread(len(groups), max(1, most // len(sources))):
+        rounds = self._sizes.isolated // max(1, sources)
+        # The tests of all rounds of a source.
+        tests = self._sizes.tests // 8 // max(1, sources)
+        most_inside = 1
+        if rounds > 1:
+            # Rounds cost time, and pairs of one switch meet nobody.
+            switches = {port.switch for lane in self._lanes for port in lane.ports}
+            most_inside = max(1, tests // len(switches))
+        for groups in self._sources(most_inside):
+            largest = max(map(len, groups))
+            for number in spread(len(groups), max(1, min(rounds, tests // largest))):
                 pairs = groups[number]
                 limits = isolated_limits(self._paths, self._nic_pairs(pairs, queue_pairs), self._shares)
                 self._add(RoundKind.ISOLATED, self._policy.seconds, pairs, queue_pairs, limits)

@@ -96,7 +96,8 @@ class AcceptanceKeys(Keys):
         "largest coefficient of variation of a repeated measurement (default: draft-calabria-bmwg-ai-fabric)",
     )
     isolated_rounds: Annotated[int, Whole(least=1, most=10_000)] = default(
-        _DEFAULTS.isolated_rounds, "rounds of level quick with one sender and one receiver a leaf, at most"
+        _DEFAULTS.isolated_rounds,
+        "rounds of level quick with one sender and one receiver a leaf, at most; pairs of one leaf share a round",
     )
     loaded_rounds: Annotated[int, Whole(least=1, most=10_000)] = default(
         _DEFAULTS.loaded_rounds, "rounds of level quick in which all NICs send, at most"

@@ -138,15 +138,23 @@ def _whatever_speed(lanes: Iterable[Lane]) -> Iterator[Lane]:
         yield same[0].with_ports(ports)
 
 
-def isolated(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """Return the pairs in groups, in each of which a switch has at most one sender and one receiver."""
+def isolated(pairs: Iterable[Pair], most_inside: int = 1) -> list[list[Pair]]:
+    """Return the pairs in groups, in each of which a switch has at most one sender and one receiver.
+
+    Of pairs of one switch, which share no link whatever its hash is, a switch has up to ``most_inside`` in a group.
+    """
     groups: list[list[Pair]] = []
     next_sender: dict[str, int] = {}
     next_receiver: dict[str, int] = {}
+    inside: dict[str, int] = {}
     for sender, receiver in pairs:
-        number = max(next_sender.get(sender.switch, 0), next_receiver.get(receiver.switch, 0))
-        next_sender[sender.switch] = number + 1
-        next_receiver[receiver.switch] = number + 1
+        if sender.switch == receiver.switch and most_inside > 1:
+            number = inside.get(sender.switch, 0) // most_inside
+            inside[sender.switch] = inside.get(sender.switch, 0) + 1
+        else:
+            number = max(next_sender.get(sender.switch, 0), next_receiver.get(receiver.switch, 0))
+            next_sender[sender.switch] = number + 1
+            next_receiver[receiver.switch] = number + 1
         if number == len(groups):
             groups.append([])
         groups[number].append((sender, receiver))
