@@ -14,15 +14,12 @@ REFUSED = "/run/nics/refuse"
 
 def main() -> int:
     """Act as the tool by whose name this program was called, and return its exit status."""
-    sys.path.insert(0, LIBRARY)
+    name = "nic_tools"
     if wants_counters(sys.argv) and os.path.exists(FABRIC) and not os.path.exists(REFUSED):
-        import tool
-
-        return tool.main()
-    import nic_tools
-
-    nic_tools.main()
-    return 0
+        name = "tool"
+    # Python keeps what it has compiled of modules, not of programs.
+    sys.path.insert(0, LIBRARY)
+    return int(__import__(name).main() or 0)
 
 
 def wants_counters(words: list[str]) -> bool:
