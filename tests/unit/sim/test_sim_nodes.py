@@ -1,9 +1,12 @@
 """Simulated nodes without namespaces: what their NICs hold, which GIDs follow, and what they may not reach."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+from asyncio.subprocess import PIPE
+from collections.abc import Callable
 from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from sonic_sim.nodes.kernel_files import PROGRAMS, gid_files, kernel_files
 from sonic_sim.nodes.netlink import Link
 from sonic_sim.nodes.nic import NodeNic
 from sonic_sim.nodes.node_files import NodeFiles
+from sonic_sim.nodes.tools import ToolRequest, ToolSocket
 from sonic_sim.spec import SimNic
 
 PCI = "0000:0a:00.0"
@@ -116,3 +120,28 @@ def test_a_tool_without_its_fabric_says_so(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "ib_write_bw: the simulated fabric does not answer: [Errno 2] No such file or directory\n"
+
+
+def test_a_tool_prints_what_its_fabric_answers_and_ends_with_its_status(tmp_path: Path) -> None:
+    asked = []
+
+    async def answer(request: ToolRequest, write: Callable[[str, str], None]) -> int:
+        asked.append(request)
+        write("stdout", "  two\\n\nlines ")
+        write("stderr", "an error\n")
+        return 7
+
+    async def run() -> tuple[int | None, bytes, bytes]:
+        tools = ToolSocket(tmp_path, answer, "gpu1")
+        await tools.open()
+        # The path is that of a node, which this machine is not.
+        program = (PROGRAMS / "tool.py").read_text().replace("/run/railweave-sim/tools.sock", f"{tmp_path}/tools.sock")
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", program, "-q", ""), stdout=PIPE, stderr=PIPE, env={"LC_ALL": "C.UTF-8", "EMPTY": ""}
+        )
+        out, err = await child.communicate()
+        tools.close()
+        return child.returncode, out, err
+
+    assert asyncio.run(run()) == (7, b"  two\\n\nlines ", b"an error\n")
+    assert asked == [ToolRequest("gpu1", ("-c", "-q", ""), {"LC_ALL": "C.UTF-8", "EMPTY": ""})]

@@ -63,8 +63,7 @@ class ToolSocket:
         """Answer one tool, until it ends or its socket closes."""
 
         def write(stream: str, text: str) -> None:
-            data = text.encode()
-            writer.write(b"%s %d\n%s" % (stream.encode(), len(data), data))
+            writer.write(_lines(stream, text))
 
         ended = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
         with contextlib.closing(writer), contextlib.suppress(*ended):
@@ -75,11 +74,21 @@ class ToolSocket:
             try:
                 await asyncio.wait((answered, closed), return_when=asyncio.FIRST_COMPLETED)
                 if answered.done():
-                    writer.write(b"exit %d\n" % answered.result())
+                    writer.write(b"x%d\n" % answered.result())
                     await writer.drain()
             finally:
                 answered.cancel()
                 closed.cancel()
+
+
+def _lines(stream: str, text: str) -> bytes:
+    """Return text for a stream in the lines that a tool reads (``programs/tool.py``)."""
+    letter = {"stdout": "o", "stderr": "e"}[stream]
+    *whole, rest = text.split("\n")
+    lines = [f"{letter}{line}\n" for line in whole]
+    if rest:
+        lines.append(f"{letter.upper()}{rest}\n")
+    return "".join(lines).encode()
 
 
 def _request(node: str, data: bytes) -> ToolRequest:
