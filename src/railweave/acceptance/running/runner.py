@@ -216,7 +216,7 @@ class AcceptanceRunner:
         for planned in rounds:
             members = {node for test in planned.tests for node in members_of(self.tests[test])}
             lacking = sorted(members & idle.keys())
-            if lacking and planned.id not in self.progress.repeated:
+            if lacking and self._may_repeat(planned.id):
                 self._note("repeat", round=planned.id, why=f"{lacking[0]}: {idle[lacking[0]]}")
 
     def _repeat_unfinished(self, block: str, answers: Mapping[str, NodeAnswer]) -> None:
@@ -224,8 +224,13 @@ class AcceptanceRunner:
         if self.request.slowness is None:
             return
         for round_id, why in unfinished_rounds(block, answers).items():
-            if round_id not in self.progress.repeated:
+            if self._may_repeat(round_id):
                 self._note("repeat", round=round_id, why=why)
+
+    def _may_repeat(self, round_id: str) -> bool:
+        """Tell whether a round was not repeated before, and has a test that can run."""
+        is_refused = self.refused.keys() >= set(self.tests_of[round_id])
+        return round_id not in self.progress.repeated and not is_refused
 
     def _follow(self, block: str, timed: Sequence[tuple[AcceptanceRound, RoundTimes]]) -> None:
         """Read the switches between the rounds of a block, and note each round that was read in time."""
@@ -328,7 +333,10 @@ class AcceptanceRunner:
         self, test: PlannedTest, answers: Mapping[str, NodeAnswer], stored: Mapping[str, StoredBlock | None]
     ) -> str:
         """Return why a test did not run, empty if it did, whatever its result."""
-        for node in (name for name in members_of(test) if name in test.argv):
+        nodes = [name for name in members_of(test) if name in test.argv]
+        gone = rebooted(self.prepared, {node: answers[node] for node in nodes if node in answers})
+        # What fails on the others follows from a node that is gone.
+        for node in sorted(nodes, key=lambda name: name not in gone):
             kept = stored.get(node)
             if kept is None and self.files.has_test(test.id, node):
                 # It was fetched before.
@@ -355,7 +363,7 @@ class AcceptanceRunner:
         results, _ = read_results(self.request.folder, plan)
         case = case_of(plan, results, read_counters(self.request.folder, plan, names))
         for round_id, why in disturbed_rounds(case).items():
-            if round_id in names and round_id not in self.progress.repeated:
+            if round_id in names and self._may_repeat(round_id):
                 self._note("repeat", round=round_id, why=why)
 
     def _end(self) -> None:
