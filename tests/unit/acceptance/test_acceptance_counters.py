@@ -16,6 +16,7 @@ from railweave.acceptance.counters import (
     read_counters,
     row_has_restarted,
 )
+from railweave.acceptance.judge.tally import tally
 from railweave.acceptance.model import (
     AcceptancePlan,
     AcceptanceRound,
@@ -23,9 +24,10 @@ from railweave.acceptance.model import (
     Level,
     PlannedDevice,
     PlannedNode,
+    PortEnd,
     RoundKind,
 )
-from railweave.acceptance.readings import Answer, CounterDelta, CounterRow
+from railweave.acceptance.readings import Answer, CounterDelta, CounterRow, RoundCounters
 
 OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
 PFC_SENT = "SAI_PORT_STAT_PFC_3_TX_PKTS"
@@ -202,3 +204,18 @@ def test_missing_devices_rows_and_wrong_clocks_are_reported(tmp_path: Path) -> N
 
 def test_a_round_without_counters_is_left_out(tmp_path: Path) -> None:
     assert not tuple(read_counters(tmp_path, PLAN))
+
+
+def test_queues_are_kept_at_watched_ports_and_where_they_dropped() -> None:
+    deltas = {}
+    for port, dropped in (("Ethernet0", 0), ("Ethernet8", 0), ("Ethernet16", 2)):
+        counts = {"SAI_QUEUE_STAT_BYTES": 5, "SAI_QUEUE_STAT_DROPPED_PACKETS": dropped}
+        deltas[CounterRow("leaf1", "queues", f"{port}|3")] = {
+            name: CounterDelta(count, Answer.OK) for name, count in counts.items()
+        }
+    counters = RoundCounters("r001", deltas, {}, {})
+    ends = [PortEnd("leaf1", port) for port in ("Ethernet0", "Ethernet8", "Ethernet16")]
+    assert list(tally(counters, frozenset({3})).queues) == ends
+    kept = tally(counters, frozenset({3}), {ends[0]}).queues
+    assert list(kept) == [ends[0], ends[2]]
+    assert kept[ends[0]][3] == {CounterMeaning.SENT_BYTES: 5, CounterMeaning.DROPS: 0}

@@ -4,7 +4,7 @@ A counter that a row does not have is missing, not 0. Rows whose counters restar
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class RoundTally:
     round: str
     # Of switches and, by the name of the host port, of NICs.
     ports: dict[PortEnd, Counts] = field(default_factory=dict)
-    # By port, then by the number of the queue or group.
+    # By port, then by the number of the queue or group; of most ports only those with drops, marks or storms.
     queues: dict[PortEnd, dict[int, Counts]] = field(default_factory=lambda: defaultdict(dict))
     groups: dict[PortEnd, dict[int, Counts]] = field(default_factory=lambda: defaultdict(dict))
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -44,15 +44,16 @@ class RoundTally:
         """Return the counts of a port, empty if it was not read."""
         return self.ports.get(end, NO_COUNTS)
 
-    def of_device(self, device: str, ends: Iterable[PortEnd]) -> Iterator[tuple[PortEnd, Counts]]:
-        """Yield the counts of those of ``ends`` that belong to a device."""
-        for end in ends:
-            if end.device == device:
-                yield end, self.port(end)
+
+_SIGNALS = (CounterMeaning.DROPS, CounterMeaning.WRED_DROPS, CounterMeaning.MARKS, CounterMeaning.STORMS)
 
 
-def tally(counters: RoundCounters, lossless: frozenset[int]) -> RoundTally:
-    """Return the counts of a round; PFC frames are those of the priorities in ``lossless``."""
+def tally(counters: RoundCounters, lossless: frozenset[int], watched: Collection[PortEnd] | None = None) -> RoundTally:
+    """Return the counts of a round; PFC frames are those of the priorities in ``lossless``.
+
+    Queues are kept as a whole at the ports in ``watched``, without it at all ports. Elsewhere queues, and groups
+    everywhere, are kept where they dropped, marked or stormed: the rows of 4,096 nodes would fill gigabytes.
+    """
     counts = RoundTally(
         counters.round, seconds=counters.seconds, unread=counters.unread, diagnostics=counters.diagnostics
     )
@@ -67,9 +68,14 @@ def tally(counters: RoundCounters, lossless: frozenset[int]) -> RoundTally:
             counts.ports[PortEnd(row.device, row.name)] = row_counts
             continue
         port, number = _place(row.name)
-        if number is not None:
-            parts = counts.queues if row.table == "queues" else counts.groups
-            parts[PortEnd(row.device, port)][number] = row_counts
+        if number is None:
+            continue
+        end = PortEnd(row.device, port)
+        is_queue = row.table == "queues"
+        is_watched = is_queue and (watched is None or end in watched)
+        if is_watched or any(map(row_counts.get, _SIGNALS)):
+            parts = counts.queues if is_queue else counts.groups
+            parts[end][number] = row_counts
     return counts
 
 
@@ -98,14 +104,11 @@ def _grown_counts(deltas: RowDeltas, lossless: frozenset[int]) -> Counts:
     before = deltas.before
     after = deltas.after
     names = _row_names(tuple(after), lossless)
-    if before is after and not any(map(after.__getitem__, names.watermarks)):
+    if before is after:
         return names.still
     counts = {meaning: after[name] - before[name] for name, meaning in names.alone}
     for name, meaning in names.several:
         _count(counts, meaning, after[name] - before[name])
-    for name, meaning in names.peaks:
-        # A watermark is its value after.
-        counts[meaning] = after[name]
     return counts
 
 
@@ -124,9 +127,7 @@ class _RowNames(NamedTuple):
     # Counters whose growth is all that the row says of a meaning, and those that share one.
     alone: tuple[tuple[str, CounterMeaning], ...]
     several: tuple[tuple[str, CounterMeaning], ...]
-    peaks: tuple[tuple[str, CounterMeaning], ...]
-    watermarks: tuple[str, ...]
-    # The counts of a row that did not change and whose watermarks are 0.
+    # The counts of a row that did not change.
     still: Counts
 
 
@@ -134,19 +135,19 @@ class _RowNames(NamedTuple):
 def _row_names(names: tuple[str, ...], lossless: frozenset[int]) -> _RowNames:
     meant = _meant(names, lossless)
     uses = Counter(meaning for _, meaning in meant)
-    peaks = tuple(entry for entry in meant if entry[1] in WATERMARKS)
-    growing = [entry for entry in meant if entry not in peaks]
-    alone = tuple(entry for entry in growing if uses[entry[1]] == 1)
-    several = tuple(entry for entry in growing if uses[entry[1]] > 1)
-    return _RowNames(alone, several, peaks, tuple(name for name, _ in peaks), dict.fromkeys(uses, 0))
+    alone = tuple(entry for entry in meant if uses[entry[1]] == 1)
+    several = tuple(entry for entry in meant if uses[entry[1]] > 1)
+    return _RowNames(alone, several, dict.fromkeys(uses, 0))
 
 
 @cache
 def _meant(names: tuple[str, ...], lossless: frozenset[int]) -> tuple[tuple[str, CounterMeaning], ...]:
-    """Return those of ``names`` that mean something to a rule."""
+    """Return those of ``names`` that mean something to a rule; none looks at watermarks."""
     meant: list[tuple[str, CounterMeaning]] = []
     for name in names:
         entry = counter_name(name)
-        if entry is not None and (entry.priority is None or entry.priority in lossless):
+        if entry is None or entry.meaning in WATERMARKS:
+            continue
+        if entry.priority is None or entry.priority in lossless:
             meant.append((name, entry.meaning))
     return tuple(meant)

@@ -17,7 +17,7 @@ from railweave.acceptance.judge.registry import JudgeRule, judge_rules
 from railweave.acceptance.judge.rules.a10_job import JOB_RULE
 from railweave.acceptance.judge.spread import loaded_links, unloaded_links
 from railweave.acceptance.judge.tally import RoundTally, tally
-from railweave.acceptance.model import AcceptancePlan, CoveredLink
+from railweave.acceptance.model import AcceptancePlan, CoveredLink, RoundKind
 from railweave.acceptance.readings import NodeResult, RoundCounters
 from railweave.diagnostics import Diagnostic, Severity, has_errors, warning
 from railweave.wording import counted, first_few, listed
@@ -145,9 +145,15 @@ def case_of(
     job: JobResult | None = None,
 ) -> Case:
     """Return results and counters as the rules see them, disturbed rounds included."""
+    index = PlanIndex(plan)
     lossless = frozenset(planned.priority for planned in plan.classes if planned.lossless)
-    tallies = {read.round: tally(read, lossless) for read in counters}
-    return Case(PlanIndex(plan), outcomes(plan, results), tallies, job)
+    # Traffic in a wrong queue shows at the ports to nodes; incasts are judged by the marks of every queue.
+    node_ports = frozenset(link.upper for link in index.host_link.values())
+    tallies: dict[str, RoundTally] = {}
+    for read in counters:
+        is_incast = index.rounds[read.round].kind is RoundKind.INCAST
+        tallies[read.round] = tally(read, lossless, None if is_incast else node_ports)
+    return Case(index, outcomes(plan, results), tallies, job)
 
 
 def _undisturbed(case: Case, disturbed: Mapping[str, str]) -> Case:
