@@ -1,5 +1,9 @@
-"""A NIC of a simulated node storms: the switch, `verify` and `health` name it with its cable until it ends."""
+"""A NIC of a simulated node storms: the switch, `verify` and `health` name it with its cable until it ends.
 
+A switch that does not answer is named as well, and keeps no other from being judged.
+"""
+
+import time
 from typing import Any
 
 import pytest
@@ -36,3 +40,28 @@ def test_a_queue_that_drops_silently_is_named(deployed_lab: Any) -> None:
     project = deployed_lab
     project.run("sim", "fault", "lab-leaf2", "queue-drops", "--port", "Ethernet116")
     assert findings(project, 1) == [("AL-1", ["lab-leaf2 Ethernet116"], ["lab-leaf2 Ethernet116"])]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(("slow", "--seconds", "3600"), marks=pytest.mark.nightly), ("unreachable",)],
+    ids=["hangs", "unreachable"],
+)
+def test_a_switch_that_does_not_answer_is_named_and_the_others_are_judged(
+    deployed_lab: Any, kind: tuple[str, ...]
+) -> None:
+    project = deployed_lab
+    project.run("sim", "fault", "gpu1", "pfc-storm", "--nic", "0")
+    project.wait_until(lambda: "stormed" in project.on("lab-leaf1", "pfcwd show stats"), 60, "no storm")
+    project.run("sim", "fault", "lab-spine1", *kind)
+    began = time.monotonic()
+    report = project.json("health", "--target", "sim", "--seconds", "2", status=1)
+    assert list(report["unread"]) == ["lab-spine1"]
+    assert report["unread"]["lab-spine1"]
+    assert [finding["cables"] for finding in report["findings"]] == [["gpu1 rail0"]]
+    graded = project.json("links", "--target", "sim", "--seconds", "2", status=None)
+    assert list(graded["unread"]) == ["lab-spine1"]
+    poor = {cable["cable"] for cable in graded["links"] if cable["grade"] != "A"}
+    # One end of the cables of that spine is not measured.
+    assert poor == {"lab-leaf1 Ethernet112", "lab-leaf2 Ethernet112"}
+    assert time.monotonic() - began < 300

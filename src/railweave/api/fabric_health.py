@@ -1,6 +1,6 @@
 """The health of a running fabric: two readings of every switch, and its state between them. Nothing is changed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.tasks.counters import read_counters
@@ -32,7 +32,7 @@ def health(
     with live.progress():
         look = HealthLook(live, clock)
         look.read()
-        return look.report(seconds)
+        return look.report(seconds, is_last=True)
 
 
 def watch_health(
@@ -62,11 +62,13 @@ class HealthLook:
         self._last: dict[str, CounterAnswer] = {}
         self._read_at_s = 0.0
 
-    def read(self) -> dict[str, CounterAnswer]:
-        """Read all counters, and return what the reading before answered."""
+    def read(self, names: Collection[str] | None = None) -> dict[str, CounterAnswer]:
+        """Read the counters of ``names``, by default of all switches, and return what the reading before answered."""
+        if names is None:
+            names = self._reachable
         earlier = self._last
         self._read_at_s = self._clock.monotonic()
-        readings = read_counters(self._live.nornir, self._reachable)
+        readings = read_counters(self._live.nornir, names)
         self._last = {name: CounterAnswer(reading.counters, reading.error) for name, reading in readings.items()}
         self._add_flaps()
         return earlier
@@ -78,13 +80,19 @@ class HealthLook:
             if not reading.error:
                 self._last[name] = CounterAnswer(with_flaps(self._last[name].counters, reading.state))
 
-    def report(self, seconds: float) -> HealthReport:
-        """Read the state now and the counters once ``seconds`` have passed since the last reading."""
+    def report(self, seconds: float, *, is_last: bool = False) -> HealthReport:
+        """Read the state now and the counters once ``seconds`` have passed since the last reading.
+
+        A switch that did not answer is asked again for the next report alone, unless this one ``is_last``.
+        """
         # A switch that hangs would be waited for again.
         answering = [name for name, answer in self._last.items() if not answer.error]
         checks = self._live.verify(devices=answering).checks
         self._clock.sleep(max(0.0, self._read_at_s + seconds - self._clock.monotonic()))
-        before = self.read()
+        names: Collection[str] = self._reachable
+        if is_last:
+            names = answering
+        before = self.read(names)
         switches, unread = compare_switches(self._ports, before, self._last)
         unread |= {name: _NO_ADDRESS for name in self._ports if name not in self._reachable}
         unread |= _unreachable(checks)

@@ -23,10 +23,10 @@ class SwitchLinkState:
 def read_link_state_of(task: Task) -> Result:
     """Return the ``SwitchLinkState`` of a switch."""
     with session(task) as opened:
-        if not opened.driver.can(Capability.LINK_STATE):
-            reading = SwitchLinkState(error=f"the driver {opened.driver.name} reads neither flaps nor modules")
-            return Result(host=task.host, result=reading)
         try:
+            if not opened.driver.can(Capability.LINK_STATE):
+                reading = SwitchLinkState(error=f"the driver {opened.driver.name} reads neither flaps nor modules")
+                return Result(host=task.host, result=reading)
             return Result(host=task.host, result=SwitchLinkState(opened.driver.link_state()))
         except DEVICE_ERRORS as fault:
             return Result(host=task.host, result=SwitchLinkState(error=error_text(fault) or type(fault).__name__))

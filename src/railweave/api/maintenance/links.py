@@ -83,15 +83,17 @@ def _read_twice(
     reachable = [name for name in names if name in live.nornir.inventory.hosts]
     unread = dict.fromkeys(set(names) - set(reachable), "not in the inventory")
     before = read_counters(live.nornir, reachable)
-    states = read_link_states(live.nornir, reachable)
+    # A switch that hangs would be waited for again.
+    answering = [name for name in reachable if not before[name].error]
+    unread |= {name: before[name].error for name in reachable if before[name].error}
+    states = read_link_states(live.nornir, answering)
     sleep(seconds)
-    after = read_counters(live.nornir, reachable)
+    after = read_counters(live.nornir, answering)
     readings = {}
     without_optics = {}
-    for name in reachable:
-        error = before[name].error or after[name].error
-        if error:
-            unread[name] = error
+    for name in answering:
+        if after[name].error:
+            unread[name] = after[name].error
             continue
         ports: Mapping[str, Any] = {}
         if states[name].error:
