@@ -1,6 +1,6 @@
 """The health of a running fabric: two readings of every switch, and its state between them. Nothing is changed."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.tasks.counters import read_counters
@@ -89,10 +89,16 @@ class HealthLook:
         answering = [name for name, answer in self._last.items() if not answer.error]
         checks = self._live.verify(devices=answering).checks
         self._clock.sleep(max(0.0, self._read_at_s + seconds - self._clock.monotonic()))
-        names: Collection[str] = self._reachable
         if is_last:
-            names = answering
-        before = self.read(names)
+            before = self.read(answering)
+        else:
+            before = self.read()
+        return self._judged(seconds, before, checks)
+
+    def _judged(
+        self, seconds: float, before: Mapping[str, CounterAnswer], checks: tuple[VerifyCheck, ...]
+    ) -> HealthReport:
+        """Return what is wrong by the counters from ``before`` to the last reading, and by the checks of the state."""
         switches, unread = compare_switches(self._ports, before, self._last)
         unread |= {name: _NO_ADDRESS for name in self._ports if name not in self._reachable}
         unread |= _unreachable(checks)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nornir_railweave.tasks.counters import read_counters
+from nornir_railweave.tasks.counters import SwitchCounters, read_counters
 from nornir_railweave.tasks.link_state import read_link_states
 from railweave.api.maintenance.drain import DrainRequest, drain
 from railweave.api.project import STATE, Project
@@ -84,26 +84,28 @@ def _read_twice(
     unread = dict.fromkeys(set(names) - set(reachable), "not in the inventory")
     before = read_counters(live.nornir, reachable)
     # A switch that hangs would be waited for again.
-    answering = [name for name in reachable if not before[name].error]
-    unread |= {name: before[name].error for name in reachable if before[name].error}
+    answering = _answering(before)
     states = read_link_states(live.nornir, answering)
     sleep(seconds)
     after = read_counters(live.nornir, answering)
+    unread |= {name: answer.error for name, answer in {**before, **after}.items() if answer.error}
     readings = {}
-    without_optics = {}
-    for name in answering:
-        if after[name].error:
-            unread[name] = after[name].error
-            continue
-        ports: Mapping[str, Any] = {}
-        if states[name].error:
-            without_optics[name] = states[name].error
-        else:
-            reported = states[name].state.get("ports")
-            if isinstance(reported, Mapping):
-                ports = reported
-        readings[name] = SwitchLinks(before[name].counters, after[name].counters, ports)
+    for name in _answering(after):
+        readings[name] = SwitchLinks(before[name].counters, after[name].counters, _ports_of(states[name].state))
+    without_optics = {name: states[name].error for name in readings if states[name].error}
     return readings, dict(sorted(unread.items())), without_optics
+
+
+def _answering(answers: Mapping[str, SwitchCounters]) -> list[str]:
+    return [name for name, answer in answers.items() if not answer.error]
+
+
+def _ports_of(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the ports of a link state, none where the switch answered in another form."""
+    ports = state.get("ports")
+    if isinstance(ports, Mapping):
+        return ports
+    return {}
 
 
 def drain_links(
