@@ -10,7 +10,7 @@ A link counts as loaded if both of its directions are: each needs enough flows, 
 that the judge demands.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, exp
 from typing import NamedTuple
 
@@ -72,9 +72,9 @@ class Coverage:
         self._routes: dict[tuple[int, int, bool], LeafRoutes] = {}
         self._regular = True
         # The bundle of each link by its number, and the speed of a bundle's links.
-        self.bundle_of = self._regular_bundles()
-        self._speeds_gbps = [0] * (max(self.bundle_of, default=-1) + 1)
-        for link, bundle in enumerate(self.bundle_of):
+        self._bundle_of = self._regular_bundles()
+        self._speeds_gbps = [0] * (max(self._bundle_of, default=-1) + 1)
+        for link, bundle in enumerate(self._bundle_of):
             # Uplinks of one switch have one speed; should some not, the fastest needs most flows.
             self._speeds_gbps[bundle] = max(self._speeds_gbps[bundle], paths.speeds_gbps[link])
         # The probability that no round has loaded the direction, and the bits of the rounds that may have.
@@ -168,7 +168,7 @@ class Coverage:
 
     def _add_shares(self, counts: list[float], shares: Iterable[tuple[int, float]], count: int) -> None:
         for link, share in shares:
-            counts[self.bundle_of[link]] += count * share
+            counts[self._bundle_of[link]] += count * share
             if self._regular:
                 # The other links of the bundle have the same.
                 return
@@ -193,10 +193,10 @@ class Coverage:
         """Make each link a bundle of its own, with what its bundle had."""
         self._regular = False
         for values in (self._missed_up, self._missed_down):
-            values[:] = [values[bundle] for bundle in self.bundle_of]
-        self._rounds = [self._rounds[bundle] for bundle in self.bundle_of]
+            values[:] = [values[bundle] for bundle in self._bundle_of]
+        self._rounds = [self._rounds[bundle] for bundle in self._bundle_of]
         self._speeds_gbps = list(self.paths.speeds_gbps)
-        self.bundle_of = list(range(len(self._speeds_gbps)))
+        self._bundle_of = list(range(len(self._speeds_gbps)))
 
     def _routes_between(self, source: int, target: int) -> LeafRoutes:
         paths = self.paths
@@ -277,13 +277,14 @@ class Coverage:
         self._missed_up, self._missed_down = kept
         return below
 
-    def loads(self) -> list[LinkLoad]:
-        """Return of every bundle how probable it is that its links have been loaded, and in which rounds."""
-        return [LinkLoad(*load) for load in zip(self._probabilities(), self._rounds, strict=True)]
+    def loads(self) -> Iterator[LinkLoad]:
+        """Yield of every link by its number how probable it is that it has been loaded, and in which rounds."""
+        loads = [LinkLoad(*load) for load in zip(self._probabilities(), self._rounds, strict=True)]
+        return map(loads.__getitem__, self._bundle_of)
 
     def probability(self, link: int) -> float:
         """Return the probability that both directions of a link have been loaded."""
-        return self._probabilities()[self.bundle_of[link]]
+        return self._probabilities()[self._bundle_of[link]]
 
     def _probabilities(self) -> list[float]:
         missed = zip(self._missed_up, self._missed_down, strict=True)
@@ -292,11 +293,11 @@ class Coverage:
     def below(self, confidence: float, links: Iterable[int]) -> list[int]:
         """Return those of ``links`` that have been loaded with at most the probability ``confidence``."""
         is_below = [probability <= confidence for probability in self._probabilities()]
-        return [link for link in links if is_below[self.bundle_of[link]]]
+        return [link for link in links if is_below[self._bundle_of[link]]]
 
     def reached(self, flows: FlowCounts, links: Iterable[int]) -> bool:
         """Tell whether flows may take any of ``links``."""
-        bundles = {self.bundle_of[link] for link in links}
+        bundles = {self._bundle_of[link] for link in links}
         return any(flows.up[bundle] or flows.down[bundle] for bundle in bundles)
 
 

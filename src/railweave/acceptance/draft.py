@@ -24,9 +24,6 @@ from railweave.fabric.model import Fabric
 # Digits of a probability; rounded down, so that none is stated higher than it is.
 _MILLION = 1_000_000
 
-StatedLoad = tuple[float, tuple[str, ...]]
-"""The probability that a link has been loaded, as a plan states it, and the ids of the rounds that may have."""
-
 
 class PlanDraft:
     """Gathers the rounds of a plan."""
@@ -98,23 +95,24 @@ class PlanDraft:
         """Return every link of the fabric with the rounds that may load it."""
         fabric = self._fabric
         ports_of = fabric.ports_of
-        # Both in the order of the links.
+        # In the order of the links.
         nic_ports = iter(self.coverage.paths.nics)
-        bundles = iter(self.coverage.bundle_of)
-        stated_of_bundle = [self._stated(load) for load in self.coverage.loads()]
-        # NIC ports take part in few different sets of rounds.
-        stated_of_port: dict[LinkLoad, StatedLoad] = {}
+        loads = self.coverage.loads()
+        # Many links have one load, and what is stated of it is made once for each.
+        stated_of: dict[LinkLoad, tuple[float, tuple[str, ...]]] = {}
         links = []
         for link, name in zip(fabric.links, cable_names(fabric, catalog), strict=True):
             nic_port = None
             if link.is_access:
                 nic_port = next(nic_ports)
-                load = self._port_load(nic_port)
-                if load not in stated_of_port:
-                    stated_of_port[load] = self._stated(load)
-                stated = stated_of_port[load]
+                # A NIC port has no choice of links: it is loaded in both directions, or it is not.
+                is_loaded = nic_port in self._senders and nic_port in self._receivers
+                load = LinkLoad(float(is_loaded), self._rounds_of_port.get(nic_port, 0))
             else:
-                stated = stated_of_bundle[next(bundles)]
+                load = next(loads)
+            stated = stated_of.get(load)
+            if stated is None:
+                stated = stated_of[load] = self._stated(load)
             lower = PortEnd(link.lower, ports_of[link.lower][link.lower_port].name)
             upper = PortEnd(link.upper, ports_of[link.upper][link.upper_port].name)
             place = (link.kind, link.speed_gbps, link.plane, link.rail, nic_port)
@@ -122,12 +120,7 @@ class PlanDraft:
             links.append(CoveredLink(name, lower, upper, probability, rounds, *place))
         return tuple(links)
 
-    def _port_load(self, nic_port: NicPort) -> LinkLoad:
-        """Return the load of a NIC port: it has no choice of links, so it is loaded in both directions or it is not."""
-        is_loaded = nic_port in self._senders and nic_port in self._receivers
-        return LinkLoad(float(is_loaded), self._rounds_of_port.get(nic_port, 0))
-
-    def _stated(self, load: LinkLoad) -> StatedLoad:
+    def _stated(self, load: LinkLoad) -> tuple[float, tuple[str, ...]]:
         probability = floor(load.probability * _MILLION) / _MILLION
         return probability, self._round_ids(load.rounds)
 
