@@ -54,23 +54,23 @@ def test_a_culprit_takes_no_slow_test_that_it_does_not_touch(tmp_path: Path) -> 
 
 
 SPOILED = {
-    "truncated": "error RW923 the result is incomplete: its file was cut short: r002-0026 of gpu3",
-    "interleaved": "error RW923 the file ends within the table: rows are missing: r002-0026 of gpu3",
-    "mixed": "error RW924 no known format in gpu3.json: r002-0026 of gpu3",
+    "truncated": "error RW923 the result is incomplete: its file was cut short: r000-0034 of gpu11",
+    "interleaved": "error RW923 the file ends within the table: rows are missing: r000-0034 of gpu11",
+    "mixed": "error RW924 no known format in gpu11.json: r000-0034 of gpu11",
     "another plan": "error RW922 results of another plan (plan_sha256 ffffffffffff…): r000-0000 of gpu1,"
-    " r000-0000 of gpu10, r000-0001 of gpu1, r000-0001 of gpu10, r000-0002 of gpu1, r000-0002 of gpu10 and 427 more",
-    "missing node": "error RW925 tests without a result of the node that measures: r002-0010, r002-0022, r002-0034,"
-    " r002-0046, r003-0010, r003-0022 and 10 more",
-    "unknown version": "error RW924 the output of 'perftest 99.7' is unknown: r002-0026 of gpu3",
+    " r000-0000 of gpu10, r000-0001 of gpu11, r000-0001 of gpu2, r000-0002 of gpu12, r000-0002 of gpu3 and 507 more",
+    "missing node": "error RW925 tests without a result of the node that measures: r000-0010, r000-0022, r000-0034,"
+    " r000-0046, r001-0010, r001-0022 and 14 more",
+    "unknown version": "error RW924 the output of 'perftest 99.7' is unknown: r000-0034 of gpu11",
     "counters backwards": "error RW928 counters of rails-leaf1 went backwards in round r002:"
     " Ethernet8 SAI_PORT_STAT_IF_OUT_OCTETS",
     "counters cleared": "error RW928 counters of rails-leaf1 restarted in round r002"
-    " (all: boot was '4122c412', is 'restarted')",
+    " (all: boot was 'b375f151', is 'restarted')",
     "clocks": "error RW926 the clocks of its nodes differ, or went backwards: no time is common to all of them:"
-    " r002-0002, r002-0005, r002-0014, r002-0017, r002-0026, r002-0029 and 30 more",
-    "another MTU": "warning RW943 1 test did not run: r002-0026 ran with path MTU 1024 instead of 4096:"
+    " r000-0001, r000-0010, r000-0013, r000-0022, r000-0025, r000-0034 and 34 more",
+    "another MTU": "warning RW943 1 test did not run: r000-0034 ran with path MTU 1024 instead of 4096:"
     " check the MTU of both NICs and the path",
-    "another link": "warning RW943 1 test did not run: r002-0026 ran over InfiniBand, not over RoCE:"
+    "another link": "warning RW943 1 test did not run: r000-0034 ran over InfiniBand, not over RoCE:"
     " name the RDMA device of the fabric (`rdma` in the intent)",
 }
 """The first diagnostic of each spoiled folder."""
