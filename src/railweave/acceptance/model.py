@@ -154,6 +154,18 @@ class CoveredLink(NamedTuple):
     # The NIC port at the lower end; None between switches.
     nic_port: NicPort | None
 
+    def end_at(self, device: str) -> PortEnd:
+        """Return the end at one of its two devices."""
+        if self.upper.device == device:
+            return self.upper
+        return self.lower
+
+    def far_end(self, end: PortEnd) -> PortEnd:
+        """Return the other end than ``end``."""
+        if end == self.lower:
+            return self.upper
+        return self.lower
+
 
 class PlannedDevice(NamedTuple):
     """A switch that takes part, with its place in the fabric; what an index does not apply to is None."""

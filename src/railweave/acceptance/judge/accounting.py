@@ -82,8 +82,7 @@ def device_surplus(index: PlanIndex, counts: RoundTally, device: str) -> int | N
         return None
     surplus = 0
     for link in index.links_of[device]:
-        end = link.upper if link.upper.device == device else link.lower
-        port = counts.port(end)
+        port = counts.port(link.end_at(device))
         if CounterMeaning.SENT_BYTES not in port or CounterMeaning.RECEIVED_BYTES not in port:
             return None
         surplus += port[CounterMeaning.RECEIVED_BYTES] - port[CounterMeaning.SENT_BYTES]
@@ -99,7 +98,7 @@ def inner_surplus(
     if surplus is None or abs(surplus) <= CONTROL_BYTES * len(links):
         return 0
     for link in links:
-        end = link.upper if link.upper.device == device else link.lower
+        end = link.end_at(device)
         queues = counts.queues.get(end, {}).values()
         if any(row.get(CounterMeaning.DROPS) for row in (counts.port(end), *queues)):
             return 0

@@ -98,7 +98,7 @@ _MEANINGS = (
 def _uncorrected(case: Case, port: PortErrors) -> Symptom:
     message = f"counted {port.uncorrected:,} codewords or frames with errors"
     crossing = [test for test in case.index.plan.tests if case.index.may_cross(test, port.link)]
-    far = port.link.lower if port.end == port.link.upper else port.link.upper
+    far = port.link.far_end(port.end)
     if case.transport_noticed(crossing) is False and (far, port.end) not in case.unequal:
         fix = "compare its counters with `show interfaces counters fec-stats`: all bytes arrived"
         devices = (port.end.device,) if port.end.device in case.index.devices else ()

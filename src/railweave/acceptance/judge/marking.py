@@ -112,7 +112,7 @@ def incast_readings(case: Case) -> tuple[IncastReading, ...]:
     for counts in case.rounds(RoundKind.INCAST):
         senders = len(case.index.tests_of[counts.round])
         for device, links in case.index.links_of.items():
-            ends = [link.upper if link.upper.device == device else link.lower for link in links]
+            ends = [link.end_at(device) for link in links]
             marks = _marks(case, counts, device)
             if marks is None:
                 continue
@@ -129,12 +129,9 @@ def incast_readings(case: Case) -> tuple[IncastReading, ...]:
 def _marks(case: Case, counts: RoundTally, device: str) -> int | None:
     marks: int | None = None
     for link in case.index.links_of[device]:
-        for end in (link.upper, link.lower):
-            if end.device != device:
-                continue
-            for queue, counted in counts.queues.get(end, {}).items():
-                if queue in case.lossless_queues and CounterMeaning.MARKS in counted:
-                    marks = (marks or 0) + counted[CounterMeaning.MARKS]
+        for queue, counted in counts.queues.get(link.end_at(device), {}).items():
+            if queue in case.lossless_queues and CounterMeaning.MARKS in counted:
+                marks = (marks or 0) + counted[CounterMeaning.MARKS]
     return marks
 
 

@@ -111,7 +111,7 @@ def _far_end(case: Case, end: PortEnd) -> PortEnd:
     link = case.index.link_at.get(end)
     if link is None:
         return end
-    return link.upper if end == link.lower else link.lower
+    return link.far_end(end)
 
 
 def _pfc_off(case: Case, end: PortEnd) -> Culprit:

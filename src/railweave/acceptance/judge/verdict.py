@@ -117,17 +117,12 @@ def judge_case(
     loaded, uncovered = _coverage(case)
     if uncovered:
         remarks.append(_uncovered_remark(uncovered))
-    ran = sum(outcome.status is not OutcomeStatus.NOT_RUN for outcome in case.outcomes.values())
-    kind = VerdictKind.PASSED
-    if any(finding.severity is Severity.ERROR for finding in result):
-        kind = VerdictKind.FAILED
-    elif ran < len(plan.tests) or not plan.tests or has_errors(remarks) or _is_open(states) or _unread(case):
-        kind = VerdictKind.INCOMPLETE
+    is_incomplete = has_errors(remarks) or _has_gaps(case, states)
     pairs = [test for test in plan.tests if test.receiver is not None]
     measured = sum(case.outcomes[test.id].status is not OutcomeStatus.NOT_RUN for test in pairs)
     return AcceptanceVerdict(
         plan,
-        kind,
+        _kind(result, is_incomplete=is_incomplete),
         case.outcomes,
         result,
         states,
@@ -206,12 +201,23 @@ def _names(meanings: Iterable[CounterMeaning]) -> str:
     return " or ".join(sorted(meanings))
 
 
-def _is_open(states: Iterable[RuleStatus]) -> bool:
-    return any(status.state is RuleState.NOT_RUN for status in states)
+def _kind(result: Iterable[AcceptanceFinding], *, is_incomplete: bool) -> VerdictKind:
+    if any(finding.severity is Severity.ERROR for finding in result):
+        return VerdictKind.FAILED
+    if is_incomplete:
+        return VerdictKind.INCOMPLETE
+    return VerdictKind.PASSED
 
 
-def _unread(case: Case) -> bool:
-    return any(counts.unread or counts.restarted for counts in case.tallies.values())
+def _has_gaps(case: Case, states: Iterable[RuleStatus]) -> bool:
+    """Tell whether a test or a rule did not run, counters are missing, or nothing was planned."""
+    if not case.outcomes:
+        return True
+    return (
+        any(outcome.status is OutcomeStatus.NOT_RUN for outcome in case.outcomes.values())
+        or any(status.state is RuleState.NOT_RUN for status in states)
+        or any(counts.unread or counts.restarted for counts in case.tallies.values())
+    )
 
 
 def _remarks(case: Case, states: Iterable[RuleStatus]) -> Iterator[Diagnostic]:
