@@ -222,7 +222,7 @@ def test_the_pictures_of_the_docs_show_the_changes_of_today(
 def test_the_picture_of_an_acceptance_shows_the_page_of_today(acceptance: Path, tab: Browser) -> None:
     # Its matrices and everything below them.
     first = "document.querySelector('#acceptance .drawing').previousElementSibling"
-    shown = picture(tab, acceptance, 1360, 1230, "#acceptance", f"{first}.scrollIntoView()")
+    shown = picture(tab, acceptance, 1360, 1170, "#acceptance", f"{first}.scrollIntoView()")
     check_picture(shown, ASSETS / "report-acceptance.png")
 
 
