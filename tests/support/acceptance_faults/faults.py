@@ -276,7 +276,8 @@ def _shows_an_unused(plan: Plan, leaf: str, uplinks: int) -> bool:
 def slower_rail(plan: Plan, conditions: Conditions, rng: Random) -> Truth | None:
     """A rail that is slower than its peers, within the bounds of every pair."""
     truth = slow_rail(plan, conditions, rng)
-    conditions.slow_rail = dict.fromkeys(conditions.slow_rail, 0.925)
+    # A collective, which waits for its slowest rail, still reaches 90 % with all noise of the model.
+    conditions.slow_rail = dict.fromkeys(conditions.slow_rail, 0.94)
     return truth
 
 
