@@ -536,8 +536,8 @@ def provision(switch: Any, lines: str = "") -> dict[str, Any]:
 
 
 def test_the_comparison_says_what_reloads_and_what_nobody_knows_the_effect_of(driver: SonicDriver) -> None:
-    load(driver, {"GNMI": {"gnmi": {"port": "50051"}}})
-    assert "@@ GNMI|gnmi @@ added, patch, effect unknown until reload" in driver.compare_config().splitlines()
+    load(driver, {"RESTAPI": {"config": {"log_level": "info"}}})
+    assert "@@ RESTAPI|config @@ added, patch, effect unknown until reload" in driver.compare_config().splitlines()
     load(driver, {"PORT": {"Ethernet0": {"lanes": "1,2"}}})
     assert "@@ PORT|Ethernet0 @@ reload" in driver.compare_config().splitlines()
 

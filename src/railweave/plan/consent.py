@@ -232,7 +232,7 @@ def access_changes(plan: Plan) -> Iterable[Diagnostic]:
             " these switches, railweave too, and they could not be rolled back over the network",
             devices=devices,
             fix="try it on one switch, by an override of its name, with a console at hand: deploy with --allow-lockout;"
-            " or take these tables out of `overrides`",
+            " or take these tables out of `overrides`, and GNMI out of `telemetry`",
         )
 
 

@@ -12,7 +12,7 @@ from railweave.health.model import HealthFinding, HealthGap, HealthReport
 from railweave.health.watch_rules import runbook_of
 from railweave.report.layout import paragraphs, table, verdict
 from railweave.report.reasons import reason_lines
-from railweave.wording import compact, counted, listed
+from railweave.wording import command_line, compact, counted, listed
 
 _MOST_SHOWN = 40
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
@@ -39,7 +39,8 @@ def health_view(report: HealthReport) -> RenderableType:
         findings.append(table("code", "what is wrong", "fix", rows=rows))
         codes = dict.fromkeys(finding.code for finding in report.findings)
         pages = listed([runbook_of(code) for code in codes])
-        findings.append(Text(f"what to look at: {pages}; `railweave explain CODE` says how a code is judged"))
+        explain = command_line("explain", "CODE")
+        findings.append(Text(f"what to look at: {pages}; `{explain}` says how a code is judged"))
     hidden = len(report.findings) - _MOST_SHOWN
     if hidden > 0:
         findings.append(Text(f"and {hidden:,} more; --json has all of them"))

@@ -35,7 +35,11 @@ NO_NEXT_STEP = {
     ("src/railweave/export/formats/kueue.py", "railweave export node-labels"),
     ("src/railweave/export/model.py", "railweave export"),
     ("src/railweave/report/artifacts.py", "railweave render"),
+    ("src/railweave/report/explanation.py", "railweave health"),
     ("src/railweave/report/models.py", "railweave check"),
+    ("src/railweave/report/reference.py", "railweave explain CODE"),
+    ("src/railweave/report/reference.py", "railweave health"),
+    ("src/railweave/report/reference.py", "railweave telemetry render"),
     ("src/railweave/telemetry/prometheus.py", "railweave telemetry render"),
     ("tasks/railweave_hosts/runner.py", "railweave hosts"),
 }
