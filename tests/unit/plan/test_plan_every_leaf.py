@@ -1,6 +1,7 @@
 """Whatever key of the intent changes, `diff` says what the difference of two full renderings is."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +20,6 @@ from railweave.sonic.delta.diff import DeviceDiff, diff
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import Templates, find_templates
-
-GIVEN_BACK = frozenset({"telemetry.counters.wred_port"})
-"""Keys whose second value, ``keep``, leaves a row to the switch as it is: it goes from the files alone."""
 
 
 def fabrics_of(leaf: str) -> tuple[Fabric, Fabric]:
@@ -59,11 +57,18 @@ def test_a_diff_of_two_intents_is_the_difference_of_two_renderings(leaf: str) ->
         assert device.difference.unprovisioned == whole.unprovisioned
         assert device.difference.lossless_removed == whole.lossless_removed
     changed = {one.name for one in head.switches if files(before, base.switch_of.get(one.name)) != files(after, one)}
-    if leaf in GIVEN_BACK:
-        assert changed
-        assert not plan.deltas
-    else:
-        assert changed == plan.deltas.keys(), "a file that is another one is a change"
+    assert changed == plan.deltas.keys(), "a file that is another one is a change"
+
+
+def test_a_counter_given_back_stays_on_the_switch_as_it_is() -> None:
+    text = Path("intent/lab-4.yml").read_text(encoding="utf-8")
+    base, head = (
+        design_text(f"{text}telemetry: {{counters: {{wred_port: {word}}}}}\n", "lab.yml").fabric
+        for word in ("enable", "keep")
+    )
+    before, after = Configurator(base, find_templates()), Configurator(head, find_templates())
+    assert files(before, base.switches[0]) != files(after, head.switches[0])
+    assert not plan_offline(base, head, find_templates(), renumber=True).deltas
 
 
 def test_ports_behind_more_parts_of_cages_keep_their_place_and_lose_their_addresses() -> None:
