@@ -182,6 +182,8 @@ class Yield:
     plan: AcceptancePlan
     # Values by test.
     values: dict[str, float] = field(default_factory=dict)
+    # Tests whose sender reaches nobody.
+    refused: set[str] = field(default_factory=set)
     # Counters by round and row.
     counts: dict[str, dict[CounterRow, dict[str, int]]] = field(default_factory=dict)
     # The links that each test used, each with whether it was away from the nodes, and the bytes.
@@ -194,7 +196,15 @@ class Yield:
                 values = {self._name(test): self.values[test.id], "size": test.message_bytes}
                 reading = ToolReading("perftest-text", Answer.OK, values)
                 results.append(NodeResult(test.id, test.sender.node, reading, None))
+            elif test.id in self.refused:
+                reading = ToolReading("perftest-text", Answer.NOT_MEASURED, {}, ("Couldn't connect",))
+                results.append(NodeResult(test.id, test.sender.node, reading, None))
         return tuple(results)
+
+    def refuse(self, test: PlannedTest) -> None:
+        """Let the tool of a test start and reach nobody."""
+        del self.values[test.id]
+        self.refused.add(test.id)
 
     @staticmethod
     def _name(test: PlannedTest) -> str:

@@ -60,6 +60,8 @@ class _Run:
         counters.write(folder / "before", self.conditions, None)
         kept = counters.kept(self.conditions)
         tests = [self.tests[name] for name in round_["tests"]]
+        idle = [test for test in tests if not self._starts(test)]
+        tests = [test for test in tests if self._starts(test)]
         seconds = float(round_["seconds"])
         if round_["kind"] == "latency":
             traffic = self._latency(tests)
@@ -75,6 +77,26 @@ class _Run:
             self.model.idle(2.0)
         for test in tests:
             self._results(test, traffic, started, seconds)
+        for test in idle:
+            self._lonely(test, started, seconds)
+
+    def _starts(self, test: dict[str, Any]) -> bool:
+        """Tell whether the tools of a test start on all its nodes."""
+        members = [test["from"], *([test["to"]] if test.get("to") else test["group"])]
+        return not any(member["node"] in self.conditions.without_tools for member in members)
+
+    def _lonely(self, test: dict[str, Any], started: float, seconds: float) -> None:
+        """Write what the tool of one end prints while that of the other does not start."""
+        folder = self.folder / "results" / test["id"]
+        folder.mkdir(parents=True, exist_ok=True)
+        if not test.get("to"):
+            return
+        for at in ("from", "to"):
+            nic = nic_key(test[at])
+            if nic[0] not in self.conditions.without_tools:
+                program = self._perftest(test, nic, at)
+                text = program.refused() if at == "from" else program.server()
+                self._write(folder, nic[0], "txt", text, started, seconds, 1, program.argv)
 
     def _latency(self, tests: list[dict[str, Any]]) -> Traffic:
         """Return which pairs reach each other; their packets are too few for any link."""

@@ -101,3 +101,5 @@ class Conditions:
     strangers: dict[tuple[str, int, bool], float] = field(default_factory=dict)
     # Nodes without any file.
     silent: set[str] = field(default_factory=set)
+    # Nodes on which no tool starts.
+    without_tools: set[str] = field(default_factory=set)

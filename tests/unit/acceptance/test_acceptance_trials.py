@@ -195,6 +195,18 @@ def test_a_fault_with_misleading_tests_is_named(tmp_path: Path, fabric: str, kin
     assert wrong(tmp_path, fabric, kind, seed, Level.SMOKE) == ""
 
 
+@pytest.mark.parametrize(
+    "nodes", [1, pytest.param(4, marks=pytest.mark.slow), pytest.param(12, marks=pytest.mark.slow)]
+)
+def test_no_link_is_dead_because_tools_do_not_start(tmp_path: Path, nodes: int) -> None:
+    conditions = Conditions()
+    conditions.without_tools = {f"gpu{number}" for number in range(1, nodes + 1)}
+    folder = prepared(tmp_path / "trial", SMALLEST)
+    carry_out(folder, conditions, 1)
+    verdict = judged(folder)
+    assert (verdict.verdict, [finding.message for finding in verdict.findings]) == ("incomplete", [])
+
+
 def test_an_uplink_that_its_leaf_never_chose_is_not_covered(tmp_path: Path) -> None:
     # Level smoke has so few flows that chance is not excluded, and no finding follows.
     plan = prepared(tmp_path / "plan", "two-planes")

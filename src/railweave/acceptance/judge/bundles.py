@@ -46,7 +46,7 @@ class LinkBundle(NamedTuple):
 def link_bundles(case: Case, *kinds: RoundKind, ran: bool) -> list[LinkBundle]:
     """Return the bundles with the flows of rounds of these kinds, of all without.
 
-    With ``ran`` only tests with a value count; otherwise all that were planned.
+    With ``ran`` only tests with a value count; otherwise all whose tools started.
     """
     places: dict[Place, list[CoveredLink]] = defaultdict(list)
     for link in case.index.plan.links:
@@ -99,7 +99,8 @@ def _tests(case: Case, kinds: tuple[RoundKind, ...], *, ran: bool) -> Iterator[P
                 continue
             if len(list(case.index.access_switches(test))) != 2:
                 continue
-            if not ran or case.outcomes[test.id].status is not OutcomeStatus.NOT_RUN:
+            outcome = case.outcomes[test.id]
+            if outcome.status is not OutcomeStatus.NOT_RUN or (outcome.tried and not ran):
                 yield test
 
 

@@ -47,6 +47,8 @@ class MeasuredTest(NamedTuple):
     reading: ToolReading | None
     # Why it did not run, or what is doubtful.
     remark: str = ""
+    # Tools of both its nodes started: without a value the network may be why.
+    tried: bool = True
 
     def measure(self, metric: Metric) -> Measure | None:
         """Return the measure of a metric."""
@@ -58,7 +60,31 @@ def outcomes(plan: AcceptancePlan, results: Iterable[NodeResult]) -> dict[str, M
     readings: dict[str, dict[str, ToolReading]] = {}
     for result in results:
         readings.setdefault(result.test, {})[result.node] = result.reading
-    return {test.id: _outcome(test, readings.get(test.id, {})) for test in plan.tests}
+    receivers_report = any(
+        test.receiver is not None and test.receiver.node in readings.get(test.id, {}) for test in plan.tests
+    )
+    measured = {}
+    for test in plan.tests:
+        of_test = readings.get(test.id, {})
+        outcome = _outcome(test, of_test)
+        if outcome.status is OutcomeStatus.NOT_RUN:
+            outcome = outcome._replace(tried=_started(test, of_test, receivers_report=receivers_report))
+        measured[test.id] = outcome
+    return measured
+
+
+def _started(test: PlannedTest, readings: Mapping[str, ToolReading], *, receivers_report: bool) -> bool:
+    """Tell whether the tools of a test started, by what they printed.
+
+    Many sites keep what the sender prints alone; where receivers report at all, one without a report did not start.
+    """
+    if test.receiver is None:
+        # One rank of a collective reports for all.
+        return any(reading.format for reading in readings.values())
+    nodes = [test.sender.node]
+    if receivers_report:
+        nodes.append(test.receiver.node)
+    return all(node in readings and readings[node].format for node in nodes)
 
 
 def _outcome(test: PlannedTest, readings: Mapping[str, ToolReading]) -> MeasuredTest:

@@ -96,7 +96,7 @@ def _dead_links(case: Case, unused: frozenset[PortEnd]) -> list[CoveredLink]:
     """Return the links without traffic that had to carry some, in the order of the plan."""
     dead: set[PortEnd] = set()
     for port, link in case.index.host_link.items():
-        is_tested = any(test.round in case.tallies for test in case.crossings[port])
+        is_tested = any(test.round in case.tallies and case.outcomes[test.id].tried for test in case.crossings[port])
         if is_tested and {link.lower, link.upper} <= unused:
             dead.add(link.lower)
     bundles = link_bundles(case, ran=False)
