@@ -6,10 +6,10 @@ Tools, clocks and disks of simulated nodes, a node that reboots in a round, and 
 import json
 import os
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
+from acceptance_rig import planned_acceptance
 
 CANNOT = os.geteuid() != 0 or shutil.which("ip") is None
 pytestmark = [
@@ -48,13 +48,7 @@ class Spoiled:
 
     def __init__(self, project: Any) -> None:
         self.project = project
-        self.folder: Path = project.folder / "acceptance"
-        with project.intent.open("a", encoding="utf-8") as intent:
-            intent.write(NODES)
-        project.up()
-        project.deploy()
-        project.run("hosts", "apply", "--target", "sim", "--yes")
-        project.run("acceptance", "plan", "--level", "smoke", "--out", str(self.folder))
+        self.folder = planned_acceptance(project, NODES)
         self.words = ("acceptance", "run", str(self.folder), "--target", "sim")
 
     def on_node(self, node: str, command: str) -> None:

@@ -10,13 +10,13 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from acceptance_fabrics import FABRICS
 from acceptance_faults.fabric import Plan
+from acceptance_rig import planned_acceptance
 from acceptance_trials import Trial, judged
 from flow_faults import KINDS, FlowFault, draw, shapes
 
@@ -35,12 +35,7 @@ class Accepted:
 
     def __init__(self, project: Any) -> None:
         self.project = project
-        project.intent.write_text(project.intent.read_text(encoding="utf-8") + NODES, encoding="utf-8")
-        project.up()
-        project.deploy()
-        project.run("hosts", "apply", "--target", "sim", "--yes")
-        self.folder: Path = project.folder / "acceptance"
-        project.run("acceptance", "plan", "--level", "smoke", "--out", str(self.folder))
+        self.folder = planned_acceptance(project, NODES)
         text = (self.folder / PLAN_FILE).read_bytes()
         self.plan = Plan(json.loads(text), hashlib.sha256(text).hexdigest())
 

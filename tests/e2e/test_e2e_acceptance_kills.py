@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from acceptance_kills import KINDS, KillBench, KillTrial
+from acceptance_rig import planned_acceptance
 
 CANNOT = os.geteuid() != 0 or shutil.which("ip") is None
 pytestmark = [
@@ -26,12 +27,7 @@ KEYS = "hosts: {manage: true, frontend: eno1}\nacceptance: {seconds: 3, collecti
 def test_a_run_that_is_killed_anywhere_comes_to_its_end(new_project: Any) -> None:
     project = new_project("lab-4.yml")
     project.edit(TWO_NODES)
-    project.intent.write_text(project.intent.read_text(encoding="utf-8") + KEYS, encoding="utf-8")
-    project.up()
-    project.deploy()
-    project.run("hosts", "apply", "--target", "sim", "--yes")
-    project.run("acceptance", "plan", "--level", "smoke", "--out", str(project.folder / "acceptance"))
-    bench = KillBench(project, project.folder / "acceptance" / "plan.json")
+    bench = KillBench(project, planned_acceptance(project, KEYS) / "plan.json")
     broken = []
     for seed in range(FIRST, FIRST + TRIALS):
         trial = KillTrial(bench, seed)

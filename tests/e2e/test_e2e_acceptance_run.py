@@ -4,10 +4,10 @@ import json
 import os
 import shutil
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
+from acceptance_rig import planned_acceptance
 from json_schemas import Draft202012Validator
 
 from railweave.report.documents import named_schema
@@ -27,13 +27,7 @@ class Acceptance:
 
     def __init__(self, project: Any) -> None:
         self.project = project
-        self.folder: Path = project.folder / "acceptance"
-        with project.intent.open("a", encoding="utf-8") as intent:
-            intent.write(NODES)
-        project.up()
-        project.deploy()
-        project.run("hosts", "apply", "--target", "sim", "--yes")
-        project.run("acceptance", "plan", "--level", "smoke", "--out", str(self.folder))
+        self.folder = planned_acceptance(project, NODES)
 
     def run(self, *words: str, status: int | None = 0) -> Any:
         return self.project.json("acceptance", "run", str(self.folder), "--target", "sim", *words, status=status)
