@@ -85,12 +85,15 @@ class Acceptance:
 
     async def tool(self, test: str, node: str, argv: list[str]) -> None:
         """Run a tool and keep what it prints."""
-        lines: list[bytes] = []
-        status = await self.tools.answer_tool(Request(node, argv, {}), lines.append)
-        text = "".join("".join(json.loads(line).values()) for line in lines)
+        printed: list[str] = []
+
+        def keep(_stream: str, text: str) -> None:
+            printed.append(text)
+
+        status = await self.tools.answer_tool(Request(node, argv, {}), keep)
         path = self.folder / "results" / test / f"{node}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text("".join(printed))
         meta = {"started": 0.0, "ended": 0.0, "rc": status, "argv": argv, "tool_version": "", "host": node}
         meta["plan_sha256"] = self.sha256
         (path.parent / f"{node}.meta.json").write_text(json.dumps(meta))
