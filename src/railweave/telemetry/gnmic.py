@@ -111,7 +111,7 @@ def gnmic_text(fabric: Fabric) -> str:
 def _target(name: str, gnmi: GnmiPolicy) -> Mapping[str, Any]:
     """Return a target; the files are those of the collector, and users are in the environment (GNMIC_USERNAME)."""
     target: dict[str, Any] = {"name": name, "tls-ca": "/etc/gnmic/ca.crt"}
-    # SONiC asks clients for a certificate unless it is told not to.
+    # SONiC requires a certificate of clients unless `client_auth` is false.
     if gnmi.client_auth is not False:
         target["tls-cert"] = "/etc/gnmic/client.crt"
         target["tls-key"] = "/etc/gnmic/client.key"
