@@ -1,41 +1,57 @@
 """Run the scenarios of the simulator and of the lab at the same time: the lab mostly waits for timers of real daemons.
 
+The tests of acceptance runs are a part of their own: their rounds follow the clock, whatever else runs.
 Called by `make e2e`; what is marked nightly is left to `make e2e-nightly`. Targets of make that are named as arguments
-follow the simulator's part, while the lab's goes on.
-Their output and the simulator's is printed as it comes, the lab's as a whole at the end. The lab goes first where both
-want the processor, for there real time counts. Fails when any part fails.
+follow the simulator's part, while the others go on.
+Their output and the simulator's is printed as it comes, that of the others as a whole at the end. These go first where
+all want the processor, for there real time counts. Fails when any part fails.
 """
 
+import contextlib
 import subprocess
 import sys
 import tempfile
+from typing import BinaryIO
 
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-m", "e2e and not nightly"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-m", "e2e and not nightly"]
 LAB = [*PYTEST, "-n", "2", "tests/e2e/lab"]
+ACCEPTANCE_FILES = ("tests/e2e/test_e2e_acceptance_faults.py", "tests/e2e/test_e2e_acceptance_run.py")
+ACCEPTANCE = [*PYTEST, *ACCEPTANCE_FILES]
 # The seeded rollouts are a run of their own (`make rollouts`): they keep every processor busy for minutes.
-_ELSEWHERE = ("tests/e2e/lab", "tests/e2e/test_e2e_rollouts.py")
+_ELSEWHERE = ("tests/e2e/lab", "tests/e2e/test_e2e_rollouts.py", *ACCEPTANCE_FILES)
 # In the order of tests/e2e/conftest.py.
 SIMULATOR = [*PYTEST, "-n", "3", "--dist", "loadscope", "tests/e2e", *(f"--ignore={path}" for path in _ELSEWHERE)]
 
-
-_BEHIND_THE_LAB = ["nice", "-n", "10"]
+# What follows timers of real daemons, or the clock.
+TIMED = {"acceptance": ACCEPTANCE, "the lab": LAB}
+_BEHIND_THE_TIMED = ["nice", "-n", "10"]
 
 
 def main(targets: list[str]) -> int:
     """Return 0 where all parts passed."""
-    with tempfile.TemporaryFile() as said:
-        lab = subprocess.Popen(LAB, stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    with contextlib.ExitStack() as files:
+        outputs = {name: files.enter_context(tempfile.TemporaryFile()) for name in TIMED}
+        timed = {name: _start(command, outputs[name]) for name, command in TIMED.items()}
         passed = True
         for command in (SIMULATOR, *(["make", target] for target in targets)):
-            passed = _passes(subprocess.Popen([*_BEHIND_THE_LAB, *command]))
+            passed = _passes(subprocess.Popen([*_BEHIND_THE_TIMED, *command]))
             if not passed:
                 break
-        passed = _passes(lab) and passed
-        said.seek(0)
-        print("\n--- the lab ---", flush=True)
-        sys.stdout.buffer.write(said.read())
-        sys.stdout.flush()
+        for name, part in timed.items():
+            passed = _passes(part) and passed
+            _print(name, outputs[name])
     return 0 if passed else 1
+
+
+def _start(command: list[str], output: BinaryIO) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+
+
+def _print(name: str, output: BinaryIO) -> None:
+    output.seek(0)
+    print(f"\n--- {name} ---", flush=True)
+    sys.stdout.buffer.write(output.read())
+    sys.stdout.flush()
 
 
 def _passes(part: subprocess.Popen[bytes]) -> bool:

@@ -7,26 +7,35 @@ from concurrent.futures import ThreadPoolExecutor
 
 # Long enough for several turns of every program that competes for a core.
 _MEASURED_S = 0.4
+# A program of low priority gets its first turn late: what it got until then says nothing.
+_WORKED_S = 0.1
+_LONGEST_S = 4.0
+_MOST = 10.0
 # Hashing this much takes about a millisecond, during which other threads run as well.
 _DATA = bytes(1 << 20)
 
 
-def measured_slowness(seconds: float = _MEASURED_S) -> float:
-    """Return how many times longer than alone programs take now, at least 1, by work on all cores for ``seconds``.
+def measured_slowness() -> float:
+    """Return how many times longer than alone programs take now, 1 to 10, by work on all cores for 0.4 to 4 seconds.
 
     The load average would not do: it still counts the preparations of the run, and knows no shares of control groups.
+    Beyond 10 times a run would take an hour of waiting: its rounds come too late then, and are left out.
     """
     cores = os.cpu_count() or 1
     began = time.monotonic()
     with ThreadPoolExecutor(cores) as pool:
-        worked_s = sum(pool.map(_work_until, [began + seconds] * cores))
+        worked_s = sum(pool.map(_work_from, [began] * cores))
     passed_s = time.monotonic() - began
-    return max(1.0, cores * passed_s / max(worked_s, 1e-3))
+    return min(_MOST, max(1.0, cores * passed_s / max(worked_s, 1e-3)))
 
 
-def _work_until(moment: float) -> float:
-    """Work until a moment of the steady clock, and return the seconds of the processor that this thread got."""
+def _work_from(began: float) -> float:
+    """Work from a moment of the steady clock, and return the seconds of the processor that this thread got."""
     before_s = time.thread_time()
-    while time.monotonic() < moment:
+    worked_s = 0.0
+    passed_s = 0.0
+    while passed_s < _MEASURED_S or (worked_s < _WORKED_S and passed_s < _LONGEST_S):
         hashlib.sha256(_DATA)
-    return time.thread_time() - before_s
+        worked_s = time.thread_time() - before_s
+        passed_s = time.monotonic() - began
+    return worked_s
