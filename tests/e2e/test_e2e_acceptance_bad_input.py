@@ -122,5 +122,4 @@ def test_an_unknown_output_and_a_switch_that_answers_late_are_named(new_project:
     problems = {entry["device"]: entry["reason"] for entry in result["problems"]}
     assert problems.keys() == {"lab-leaf1"}
     assert problems["lab-leaf1"].startswith("its counters came after ")
-    # Where hardly a test ran, links that carried nothing may be findings as well.
-    assert spoiled.verdict() in ("failed", "incomplete")
+    assert spoiled.verdict() == "incomplete"

@@ -83,7 +83,12 @@ class _Run:
     def _starts(self, test: dict[str, Any]) -> bool:
         """Tell whether the tools of a test start on all its nodes."""
         members = [test["from"], *([test["to"]] if test.get("to") else test["group"])]
-        return not any(member["node"] in self.conditions.without_tools for member in members)
+        return not any(self._lacks_tool(test, member["node"]) for member in members)
+
+    def _lacks_tool(self, test: dict[str, Any], node: str) -> bool:
+        if test["kind"] != "latency" and node in self.conditions.without_bandwidth:
+            return True
+        return node in self.conditions.without_tools
 
     def _lonely(self, test: dict[str, Any], started: float, seconds: float) -> None:
         """Write what the tool of one end prints while that of the other does not start."""
@@ -93,7 +98,7 @@ class _Run:
             return
         for at in ("from", "to"):
             nic = nic_key(test[at])
-            if nic[0] not in self.conditions.without_tools:
+            if not self._lacks_tool(test, nic[0]):
                 program = self._perftest(test, nic, at)
                 text = program.refused() if at == "from" else program.server()
                 self._write(folder, nic[0], "txt", text, started, seconds, 1, program.argv)

@@ -101,5 +101,6 @@ class Conditions:
     strangers: dict[tuple[str, int, bool], float] = field(default_factory=dict)
     # Nodes without any file.
     silent: set[str] = field(default_factory=set)
-    # Nodes on which no tool starts.
+    # Nodes on which no tool starts, and those on which only tools for latency do.
     without_tools: set[str] = field(default_factory=set)
+    without_bandwidth: set[str] = field(default_factory=set)

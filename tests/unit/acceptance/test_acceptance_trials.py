@@ -1,6 +1,7 @@
 """The judge on a modelled fabric: healthy ones pass, each fault is named, and spoiled results never pass."""
 
 import json
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -198,9 +199,10 @@ def test_a_fault_with_misleading_tests_is_named(tmp_path: Path, fabric: str, kin
 @pytest.mark.parametrize(
     "nodes", [1, pytest.param(4, marks=pytest.mark.slow), pytest.param(12, marks=pytest.mark.slow)]
 )
-def test_no_link_is_dead_because_tools_do_not_start(tmp_path: Path, nodes: int) -> None:
-    conditions = Conditions()
-    conditions.without_tools = {f"gpu{number}" for number in range(1, nodes + 1)}
+@pytest.mark.parametrize("lacking", ["without_tools", "without_bandwidth"])
+def test_no_link_is_dead_because_tools_do_not_start(tmp_path: Path, nodes: int, lacking: str) -> None:
+    names = {f"gpu{number}" for number in range(1, nodes + 1)}
+    conditions = replace(Conditions(), **{lacking: names})
     folder = prepared(tmp_path / "trial", SMALLEST)
     carry_out(folder, conditions, 1)
     verdict = judged(folder)

@@ -21,8 +21,9 @@ from railweave.acceptance.judge.elements import (
     end_text,
     setting_element,
 )
+from railweave.acceptance.judge.outcomes import OutcomeStatus
 from railweave.acceptance.judge.statistics import FALSE_FINDING_ODDS
-from railweave.acceptance.model import CoveredLink, PortEnd, RoundKind
+from railweave.acceptance.model import CoveredLink, NicPort, PortEnd, RoundKind
 from railweave.diagnostics import Severity
 
 _REPLUG = "check that it is plugged as its label says, and that both ports are up"
@@ -96,8 +97,7 @@ def _dead_links(case: Case, unused: frozenset[PortEnd]) -> list[CoveredLink]:
     """Return the links without traffic that had to carry some, in the order of the plan."""
     dead: set[PortEnd] = set()
     for port, link in case.index.host_link.items():
-        is_tested = any(test.round in case.tallies and case.outcomes[test.id].tried for test in case.crossings[port])
-        if is_tested and {link.lower, link.upper} <= unused:
+        if _had_to_carry(case, port) and {link.lower, link.upper} <= unused:
             dead.add(link.lower)
     bundles = link_bundles(case, ran=False)
     for bundle in bundles:
@@ -105,6 +105,18 @@ def _dead_links(case: Case, unused: frozenset[PortEnd]) -> list[CoveredLink]:
         if _is_improbable(bundle, silent, bundles):
             dead |= {link.lower for link in silent}
     return [link for link in case.index.plan.links if link.lower in dead]
+
+
+def _had_to_carry(case: Case, port: NicPort) -> bool:
+    """Tell whether tools started that fill the link of a NIC port, and no latency test was answered over it.
+
+    Latency tests send too little to count.
+    """
+    tests = [test for test in case.crossings[port] if test.round in case.tallies]
+    outcomes = [case.outcomes[test.id] for test in tests if test.kind is RoundKind.LATENCY]
+    if any(outcome.status is not OutcomeStatus.NOT_RUN for outcome in outcomes):
+        return False
+    return any(case.outcomes[test.id].tried for test in tests if test.kind is not RoundKind.LATENCY)
 
 
 def _is_improbable(bundle: LinkBundle, unused: list[CoveredLink], bundles: list[LinkBundle]) -> bool:
