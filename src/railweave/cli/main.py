@@ -131,6 +131,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         # click alone would exit with statuses of its own, such as 2 for wrong usage.
         status = _narrowed(arguments)(list(arguments), standalone_mode=False)
+        if status == EXIT_INTERRUPTED:
+            # typer makes this status of a KeyboardInterrupt, without a word.
+            print("interrupted", file=sys.stderr)
         # Here rather than at exit, where nobody could handle that the reader has closed the pipe.
         sys.stdout.flush()
     except UsageProblem as exc:

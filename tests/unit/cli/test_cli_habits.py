@@ -309,3 +309,14 @@ def test_a_simulators_cable_is_named_by_its_ends_or_by_a_phase(
 ) -> None:
     assert main(["sim", "cable", *words.split(), "intent/one.yml"]) == 64
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_command_that_is_interrupted_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_words: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, "open_project", interrupted)
+    assert main(["links"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
