@@ -46,18 +46,38 @@ def test_an_nvidia_switch_streams_its_ports_and_marking_queues() -> None:
     ports = tuple(rows["DEVICE_NEIGHBOR"])
     assert rows[GROUPS]["railweave|PORT"] == {
         "object_names": ports,
-        "object_counters": ("IF_IN_OCTETS", "IF_OUT_OCTETS"),
+        "object_counters": ("IF_IN_DISCARDS", "IF_IN_OCTETS", "IF_OUT_OCTETS"),
     }
     assert rows[GROUPS]["railweave|QUEUE"] == {
         "object_names": tuple(f"{port}|3" for port in ports),
-        "object_counters": ("CURR_OCCUPANCY_BYTES", "DROPPED_PACKETS", "WRED_ECN_MARKED_PACKETS"),
+        "object_counters": ("CURR_OCCUPANCY_CELLS", "WRED_ECN_MARKED_PACKETS"),
     }
 
 
-def test_pfc_frames_of_lossless_priorities_are_streamed() -> None:
+def test_lossless_priority_groups_are_streamed() -> None:
     rows = tables(mixed("high_frequency_us: 5000", text=LOSSLESS))
-    counters = rows[GROUPS]["railweave|PORT"]["object_counters"]
-    assert counters == ("IF_IN_OCTETS", "IF_OUT_OCTETS", "PFC_3_RX_PKTS", "PFC_3_TX_PKTS")
+    group = rows[GROUPS]["railweave|INGRESS_PRIORITY_GROUP"]
+    assert group == {
+        "object_names": tuple(f"{port}|3" for port in rows["DEVICE_NEIGHBOR"]),
+        "object_counters": ("CURR_OCCUPANCY_CELLS",),
+    }
+    # What orchagent cannot name is never ready: it names priority groups by their buffer rows.
+    assert set(group["object_names"]) <= rows["BUFFER_PG"].keys()
+    assert "railweave|INGRESS_PRIORITY_GROUP" not in tables(mixed("high_frequency_us: 5000"))[GROUPS]
+
+
+# sonic-mgmt tests/high_frequency_telemetry/counter_profiles.py: the counters that every NVIDIA ASIC streams.
+STREAMED = {
+    "PORT": {"IF_IN_OCTETS", "IF_IN_DISCARDS", "IF_OUT_OCTETS"},
+    "QUEUE": {"BYTES", "CURR_OCCUPANCY_CELLS", "WATERMARK_CELLS", "WRED_ECN_MARKED_PACKETS"},
+    "INGRESS_PRIORITY_GROUP": {"CURR_OCCUPANCY_CELLS", "WATERMARK_CELLS"},
+}
+
+
+@pytest.mark.parametrize("text", [LOSSY, LOSSLESS], ids=["lossy", "lossless"])
+def test_no_counter_is_asked_for_that_an_asic_does_not_stream(text: str) -> None:
+    for key, row in tables(mixed("high_frequency_us: 5000", text=text))[GROUPS].items():
+        assert set(row["object_counters"]) <= STREAMED[key.removeprefix("railweave|")]
 
 
 @pytest.mark.parametrize(("release", "streams"), [("202505", False), ("202511", True), ("202605", True)])

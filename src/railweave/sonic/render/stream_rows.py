@@ -1,9 +1,14 @@
-"""High-frequency telemetry: ports and queues that the ASIC itself samples, every few milliseconds.
+"""High-frequency telemetry: ports, queues and priority groups that the ASIC itself samples, every few milliseconds.
 
 orchagent hands ``poll_interval`` to SAI in microseconds (SAI_TAM_REPORT_INTERVAL_UNIT_USEC in sonic-swss
 orchagent/high_frequency_telemetry/hftelprofile.cpp, on branches 202511, 202605 and master), as ``config hft`` takes it
 (sonic-utilities config/hft.py). The description in sonic-high-frequency-telemetry.yang says milliseconds and is wrong.
 The samples go to the OpenTelemetry collector on the switch. SONiC supports one profile (config/hft.py).
+
+A counter that the ASIC does not stream is a failed SAI call of orchagent for every object (HFTelProfile::
+deployCounterSubscription). So only those are asked for that every NVIDIA ASIC streams: the base sets of sonic-mgmt
+tests/high_frequency_telemetry/counter_profiles.py (085d2e957a). They have no drops of queues, no PFC frames, depths in
+cells alone, and no counter of buffer pools. Watermarks are left to the polls that clear them.
 """
 
 from collections.abc import Sequence
@@ -17,17 +22,18 @@ from railweave.sonic.ownership import OUR_STREAM, STREAM_GROUPS, STREAM_PROFILES
 from railweave.sonic.render.ports import Attachment
 from railweave.sonic.rows import Row
 
-_OF_PORTS = ("IF_IN_OCTETS", "IF_OUT_OCTETS")
-_OF_QUEUES = ("CURR_OCCUPANCY_BYTES", "DROPPED_PACKETS", "WRED_ECN_MARKED_PACKETS")
+_OF_PORTS = ("IF_IN_DISCARDS", "IF_IN_OCTETS", "IF_OUT_OCTETS")
+_OF_QUEUES = ("CURR_OCCUPANCY_CELLS", "WRED_ECN_MARKED_PACKETS")
+_OF_GROUPS = ("CURR_OCCUPANCY_CELLS",)
 
 
 class Stream(NamedTuple):
     """What switches of a panel stream."""
 
     poll_us: int
-    # Whose PFC frames are sampled.
-    lossless: tuple[int, ...]
-    # Queues that mark; empty where the queues of ports have no buffer rows, on which SONiC's model insists.
+    # Lossless priority groups, and queues that mark; empty where ports have no buffer rows, on which SONiC's model
+    # insists.
+    groups: tuple[int, ...]
     queues: tuple[int, ...]
 
 
@@ -36,11 +42,11 @@ def stream_of(panel: Panel, policies: Policies, *, has_buffers: bool) -> Stream 
     poll_us = policies.telemetry.high_frequency_us
     if poll_us is None or not HIGH_FREQUENCY.runs_on(panel.asic, nearest(policies.sonic.release)):
         return None
-    queues: list[int] = []
-    if has_buffers:
-        queues = sorted(traffic_class.priority for traffic_class in policies.classes if traffic_class.marks)
-    lossless = sorted(traffic_class.priority for traffic_class in policies.classes if traffic_class.lossless)
-    return Stream(poll_us, tuple(lossless), tuple(queues))
+    if not has_buffers:
+        return Stream(poll_us, (), ())
+    groups = sorted(traffic_class.priority for traffic_class in policies.classes if traffic_class.lossless)
+    queues = sorted(traffic_class.priority for traffic_class in policies.classes if traffic_class.marks)
+    return Stream(poll_us, tuple(groups), tuple(queues))
 
 
 def stream_rows(stream: Stream | None, used: Sequence[Attachment]) -> tuple[Row, ...]:
@@ -48,19 +54,22 @@ def stream_rows(stream: Stream | None, used: Sequence[Attachment]) -> tuple[Row,
     if stream is None or not used:
         return ()
     ports = [attachment.port.name for attachment in used]
-    counters = list(_OF_PORTS)
-    for priority in stream.lossless:
-        counters += (f"PFC_{priority}_RX_PKTS", f"PFC_{priority}_TX_PKTS")
-    rows = [_group("PORT", ports, counters)]
-    queues = [f"{port}|{queue}" for port in ports for queue in stream.queues]
-    if queues:
-        rows.append(_group("QUEUE", queues, _OF_QUEUES))
+    rows = [_group("PORT", ports, _OF_PORTS)]
+    if stream.queues:
+        rows.append(_group("QUEUE", _numbered(ports, stream.queues), _OF_QUEUES))
+    if stream.groups:
+        rows.append(_group("INGRESS_PRIORITY_GROUP", _numbered(ports, stream.groups), _OF_GROUPS))
     reason = (
         f"telemetry.high_frequency_us: the ASIC samples counters every {stream.poll_us} µs; orchagent takes"
         " microseconds, whatever the description of SONiC's model says."
     )
     fields = {"poll_interval": str(stream.poll_us), "stream_state": "enabled"}
     return (*rows, Row(STREAM_PROFILES, OUR_STREAM, fields, reason))
+
+
+def _numbered(ports: Sequence[str], numbers: Sequence[int]) -> list[str]:
+    """Return the names of queues or priority groups of ports."""
+    return [f"{port}|{number}" for port in ports for number in numbers]
 
 
 def _group(kind: str, names: Sequence[str], counters: Sequence[str]) -> Row:
