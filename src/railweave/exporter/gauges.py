@@ -100,21 +100,37 @@ def _rate_in(text: object) -> float | None:
     return None
 
 
-def module_samples(
-    reading: MonitoredReading, device: str, indices: Iterable[int], cages: Cages
-) -> Iterator[CounterSample]:
-    """Yield flaps, and the power and temperature of modules beside the limits that the modules themselves have."""
-    states = reading.part("link_state", "ports")
-    for index in indices:
-        port = cages.port(device, index)
-        state = states.get(port)
-        if not isinstance(state, Mapping):
-            continue
-        count = str(state.get("flap_count", ""))
-        # orchagent counts both edges; without a flap, and on older releases, there is no field.
-        if count.isdecimal():
-            yield CounterSample(metrics.FLAPS, port, str(int(count) // 2))
-        yield from _optic_samples(port, *cages.optics(device, index, states))
+class ModuleSampler:
+    """Flaps, and the power and temperature of modules beside the limits that the modules themselves have.
+
+    xcvrd reads modules every 60 seconds: what equals the reading before is not read anew.
+    """
+
+    def __init__(self, device: str, indices: Iterable[int], cages: Cages) -> None:
+        """Prepare for the ports of ``device`` by their places in its panel."""
+        self._device = device
+        self._cages = cages
+        # The port's own name, and that of the port with the readings of its module.
+        self._ports = [(index, cages.port(device, index), cages.holder(device, index)) for index in indices]
+        self._optics: dict[str, tuple[Any, tuple[CounterSample, ...]]] = {}
+
+    def samples(self, reading: MonitoredReading) -> Iterator[CounterSample]:
+        """Yield the samples of the ports that the switch reports."""
+        states = reading.part("link_state", "ports")
+        for index, port, holder in self._ports:
+            state = states.get(port)
+            if not isinstance(state, Mapping):
+                continue
+            count = str(state.get("flap_count", ""))
+            # orchagent counts both edges; without a flap, and on older releases, there is no field.
+            if count.isdecimal():
+                yield CounterSample(metrics.FLAPS, port, str(int(count) // 2))
+            module = states.get(holder)
+            earlier, samples = self._optics.get(port, (None, ()))
+            if earlier is None or earlier != module:
+                samples = tuple(_optic_samples(port, *self._cages.optics(self._device, index, states)))
+                self._optics[port] = module, samples
+            yield from samples
 
 
 def _optic_samples(

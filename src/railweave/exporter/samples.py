@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from railweave.exporter.counters import CounterSample, ReadCounters, counter_samples, read_counters
-from railweave.exporter.gauges import error_rate_samples, link_samples, module_samples, watermark_samples
+from railweave.exporter.gauges import ModuleSampler, error_rate_samples, link_samples, watermark_samples
 from railweave.exporter.maintenance import maintenance_states
 from railweave.exporter.model import MonitoredReading, Samples, SwitchSamples
 from railweave.fabric.link_limits import LimitsOf
@@ -21,10 +21,9 @@ class SwitchSampler:
     ) -> None:
         """Prepare for ``device``; ``scope`` is what the target's checks leave out."""
         self._device = device
-        self._cages = cages
         self._expectation = expect(fabric, fabric.switch_of[device], scope)
         links = fabric.links_of[device]
-        self._indices = [link.port_of(device) for link in links]
+        self._modules = ModuleSampler(device, [link.port_of(device) for link in links], cages)
         self._limits = {cages.port(device, link.port_of(device)): limits.of(link) for link in links}
         classes = fabric.policies.classes
         self._marking = sorted(traffic_class.priority for traffic_class in classes if traffic_class.marks)
@@ -34,7 +33,7 @@ class SwitchSampler:
     def __call__(self, reading: MonitoredReading) -> SwitchSamples:
         """Return the samples of a reading: every part that it has."""
         samples = list(link_samples(self._expectation, reading))
-        samples += module_samples(reading, self._device, self._indices, self._cages)
+        samples += self._modules.samples(reading)
         missing = [*self._missing(reading)]
         read = self._counters(reading)
         if isinstance(read, str):

@@ -27,6 +27,10 @@ class Cages:
         """Return the name of a port by its place in the panel."""
         return self._fabric.switch_of[device].panel.ports[index].name
 
+    def holder(self, device: str, index: int) -> str:
+        """Return the port of the same cage that has the readings of its module."""
+        return self._holder(device, index)[1]
+
     def module(self, device: str, index: int, ports: Mapping[str, Any]) -> tuple[Module, range | None]:
         """Return the module of a port, and the lanes that the port has of it; None if it has all.
 
