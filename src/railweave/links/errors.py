@@ -24,7 +24,7 @@ _COUNTED = (*BINS, UNCORRECTABLE, CORRECTED_BITS, SYMBOL_ERRORS, FRAME_ERRORS)
 
 
 class LinkErrors(NamedTuple):
-    """What a port counted between two readings; ``unmeasured`` says why there are no figures."""
+    """What a port counted between two readings; ``unmeasured`` says why figures are missing."""
 
     unmeasured: str = ""
     # Bits that arrived, idle ones included.
@@ -49,21 +49,33 @@ def port_errors(
     why = _unmeasured(before, after, seconds, rebooted=rebooted)
     if before is None or after is None or why:
         return LinkErrors(why)
-    growth: dict[str, int] = {}
-    for name in _COUNTED:
-        if name not in before or name not in after:
-            continue
-        growth[name] = after[name] - before[name]
-        if growth[name] < 0:
-            delta = counter_delta(name, before[name], after[name])
-            if delta.answer is Answer.INVALID:
-                return LinkErrors(f"its counter {name} went backwards")
-            growth[name] = delta.grown
+    growth = _grown(before, after)
+    if isinstance(growth, str):
+        return LinkErrors(growth)
     if limits.fec is NO_FEC:
         return _errors_without_fec(growth, seconds, limits)
     if after.get(BINS[0]) and not growth.get(BINS[0]):
         return LinkErrors("no codewords arrived between the readings")
     return _errors_before_fec(growth, seconds, limits)
+
+
+def _grown(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int] | str:
+    """Return by how much the counters of errors grew, or why that is not known."""
+    if after.keys().isdisjoint(_COUNTED):
+        return "its switch reports no errors"
+    growth: dict[str, int] = {}
+    for name in _COUNTED:
+        if (name in before) != (name in after):
+            return f"its counter {name} is missing in one of two readings"
+        if name not in before:
+            continue
+        growth[name] = after[name] - before[name]
+        if growth[name] < 0:
+            delta = counter_delta(name, before[name], after[name])
+            if delta.answer is Answer.INVALID:
+                return f"its counter {name} went backwards"
+            growth[name] = delta.grown
+    return growth
 
 
 def _unmeasured(
@@ -108,4 +120,7 @@ def _errors_before_fec(growth: Mapping[str, int], seconds: float, limits: LinkLi
     by_bins = 0.0
     if bins[0]:
         by_bins = loss_by_bins(fec, bins, uncorrectable)
-    return LinkErrors("", codewords * fec.codeword_bits, bit_error_rate, uncorrectable, by_bins)
+    why = ""
+    if UNCORRECTABLE not in growth:
+        why = f"its switch does not count {UNCORRECTABLE}"
+    return LinkErrors(why, codewords * fec.codeword_bits, bit_error_rate, uncorrectable, by_bins)

@@ -74,6 +74,11 @@ def reasons_of(ends: Sequence[EndReading], limits: LinkLimits, policy: LinkPolic
     return sorted(dict.fromkeys(reasons), key=lambda reason: reason.grade, reverse=True)
 
 
+def not_measured(end: EndReading) -> str:
+    """Return the sentence that an end is not measured, with the reason."""
+    return f"{end.name} is not measured: {end.errors.unmeasured}"
+
+
 def _names(names: Iterable[str]) -> str:
     return " and ".join(dict.fromkeys(names))
 
@@ -89,7 +94,8 @@ def _error_reasons(end: EndReading, limits: LinkLimits, policy: LinkPolicy) -> I
     if errors.uncorrectable and not end.flaps:
         yield _uncorrectable(end, limits)
     if errors.unmeasured:
-        yield Reason(Grade.B, f"{end.name} is not measured: {errors.unmeasured}")
+        yield Reason(Grade.B, not_measured(end))
+    if errors.bit_error_rate is None:
         return
     if limits.fec is NO_FEC:
         return

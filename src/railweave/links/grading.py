@@ -2,7 +2,7 @@
 
 from calendar import timegm
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite, isnan, nan
 from time import strptime
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from railweave.fabric.model import Fabric
 from railweave.failures.cost import Cost
 from railweave.links.cages import Cages
 from railweave.links.errors import LinkErrors, port_errors
-from railweave.links.grades import EndReading, Grade, Reason, grade_of, reasons_of
+from railweave.links.grades import EndReading, Grade, Reason, grade_of, not_measured, reasons_of
 from railweave.links.harm import costs_of_cables, links_of_cables
 from railweave.links.history import HistoryLine, Memory, Offender, PortMemory, flaps_within
 from railweave.links.optics import breaches_of, optics_reasons
@@ -26,10 +26,6 @@ from railweave.links.trend import Sample
 
 # A link below this share of its watch level has no trend worth remembering.
 _REMEMBERED_SHARE = 0.1
-# The rate after a repair is within a decade of the one before (sonic-mgmt issue 26555).
-_SETTLED = 10
-# Below this rate 30 seconds have too few errors to compare.
-_MEASURABLE = 1e-10
 # ``last_down_time`` of orchagent: UTC, without a zone.
 _DOWN_TIME = "%a %b %d %H:%M:%S %Y"
 
@@ -66,10 +62,19 @@ class GradedCable:
     serials: tuple[str, ...]
     # The part to look at first; empty if nothing points to one.
     suspect: str = ""
+    # Why ends of it were not measured, a sentence each.
+    unmeasured: tuple[str, ...] = ()
 
     def line(self, day: str) -> HistoryLine:
         """Return the line of the history for ``day``."""
         return HistoryLine(day, self.cable, self.grade, tuple(reason.text for reason in self.reasons), self.serials)
+
+
+class Soaked(NamedTuple):
+    """How often a soak judged its cables, and by cable why it was not measured all the time."""
+
+    readings: int
+    unmeasured: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,8 @@ class LinksReport:
     # Switches that were graded by counters alone, with the reason.
     without_optics: Mapping[str, str]
     offenders: tuple[Offender, ...] = ()
+    # Of a soak alone.
+    soaked: Soaked | None = None
 
     @property
     def poor(self) -> tuple[GradedCable, ...]:
@@ -96,9 +103,12 @@ class LinksReport:
         return tuple(cable for cable in self.cables if cable.grade is Grade.D)
 
     @property
-    def may_return(self) -> bool:
-        """Tell whether all cables are good enough to carry traffic again."""
-        return all(cable.grade <= Grade.B for cable in self.cables)
+    def may_return(self) -> tuple[str, ...]:
+        """Return the cables that a soak measured all the time, and found good enough to carry traffic again."""
+        if self.soaked is None:
+            return ()
+        unmeasured = self.soaked.unmeasured
+        return tuple(cable.cable for cable in self.cables if cable.grade <= Grade.B and cable.cable not in unmeasured)
 
 
 class _PortReading(NamedTuple):
@@ -122,21 +132,27 @@ class LinkGrader:
         self._modules = modules
         self.cables = links_of_cables(fabric, cable_names)
         self._cages = Cages(fabric)
+        self._costs: dict[str, Cost] = {}
 
-    def forget(self, cables: Collection[str]) -> None:
-        """Forget the earlier readings of ``cables``, which were repaired."""
-        for name in cables:
-            for link in self.cables.get(name, ()):
-                for device, index in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
-                    self._memory.pop(":".join(self._end(device, index)), None)
+    def ends(self, cable: str) -> list[GradedEnd]:
+        """Return both ends of every link of a cable. Raises KeyError for an unknown one."""
+        ends = []
+        for link in self.cables[cable]:
+            ends.append(self._end(link.lower, link.lower_port))
+            ends.append(self._end(link.upper, link.upper_port))
+        return ends
 
-    def grade(self, readings: Mapping[str, SwitchLinks]) -> list[GradedCable]:
-        """Return all cables, those whose loss harms most first, of these the worst first.
+    def grade(self, readings: Mapping[str, SwitchLinks], only: Collection[str] | None = None) -> list[GradedCable]:
+        """Return all cables, or ``only`` some, those whose loss harms most first, of these the worst first.
 
         A switch that is not among ``readings`` could not be read: its ends are not measured.
         """
-        costs = costs_of_cables(self._fabric, self.cables)
-        cables = [self._graded(name, links, costs[name], readings) for name, links in self.cables.items()]
+        chosen: Mapping[str, Sequence[Link]] = self.cables
+        if only is not None:
+            chosen = {name: self.cables[name] for name in only}
+        if not self._costs.keys() >= chosen.keys():
+            self._costs = costs_of_cables(self._fabric, chosen)
+        cables = [self._graded(name, links, self._costs[name], readings) for name, links in chosen.items()]
         place = {name: place for place, name in enumerate(self.cables)}
         worst = "DCBA"
         return sorted(cables, key=lambda cable: (cable.cost.severity, worst.index(cable.grade), place[cable.cable]))
@@ -147,6 +163,7 @@ class LinkGrader:
         uncorrectable = 0
         serials: dict[str, None] = {}
         suspects: list[SuspectEnd] = []
+        unmeasured: list[str] = []
         for link in links:
             limits = self._limits.of(link)
             ports = list(self._ends(link, limits, readings, serials))
@@ -154,6 +171,8 @@ class LinkGrader:
             ends = [port.end for port in ports]
             reasons.update(dict.fromkeys(reasons_of(ends, limits, self._policy)))
             for end in ends:
+                if end.errors.unmeasured:
+                    unmeasured.append(not_measured(end))
                 uncorrectable += end.errors.uncorrectable
                 if end.errors.bit_error_rate is not None:
                     rates.append(end.errors.bit_error_rate)
@@ -171,6 +190,7 @@ class LinkGrader:
             uncorrectable=uncorrectable,
             serials=tuple(serials),
             suspect=suspect_of(grade, suspects),
+            unmeasured=tuple(unmeasured),
         )
 
     def _end(self, device: str, index: int) -> GradedEnd:
@@ -195,13 +215,13 @@ class LinkGrader:
     ) -> _PortReading:
         port = self._fabric.switch_of[device].panel.ports[index]
         errors = port_errors(
-            _counters_of(reading.before, port.name),
-            _counters_of(reading.after, port.name),
-            _time_of(reading.after) - _time_of(reading.before),
+            counters_of(reading.before, port.name),
+            counters_of(reading.after, port.name),
+            time_of(reading.after) - time_of(reading.before),
             limits,
             rebooted=reading.before.get("boot") != reading.after.get("boot"),
         )
-        at = _time_of(reading.after)
+        at = time_of(reading.after)
         memory = self._memory.setdefault(name, PortMemory())
         samples = _remembered(memory, errors, at, limits)
         poor = bool(errors.uncorrectable) or (errors.bit_error_rate or 0.0) >= limits.watch
@@ -224,18 +244,7 @@ class LinkGrader:
         return _PortReading(end, suspect)
 
 
-def worst_reading(readings: Sequence[GradedCable]) -> GradedCable:
-    """Return the worst of some readings of a cable, of grade C at least if its error rate varied by a decade."""
-    worst = max(readings, key=lambda cable: (cable.grade, cable.bit_error_rate or 0))
-    rates = [cable.bit_error_rate for cable in readings if cable.bit_error_rate]
-    if not rates or max(rates) <= _SETTLED * max(min(rates), _MEASURABLE):
-        return worst
-    reason = Reason(Grade.C, f"its bit error rate varied from {min(rates):.1e} to {max(rates):.1e}")
-    reasons = sorted((*worst.reasons, reason), key=lambda reason: reason.grade, reverse=True)
-    return replace(worst, grade=grade_of(reasons), reasons=tuple(reasons))
-
-
-def _counters_of(reading: Mapping[str, Any], port: str) -> dict[str, int] | None:
+def counters_of(reading: Mapping[str, Any], port: str) -> dict[str, int] | None:
     """Return the counters of a port in a reading; None if the switch did not report any."""
     ports = reading.get("ports")
     if not isinstance(ports, Mapping):
@@ -243,7 +252,7 @@ def _counters_of(reading: Mapping[str, Any], port: str) -> dict[str, int] | None
     return integers_of(ports.get(port))
 
 
-def _time_of(reading: Mapping[str, Any]) -> float:
+def time_of(reading: Mapping[str, Any]) -> float:
     """Return when a switch was read, in Unix seconds; not a number if it did not say that."""
     at = reading.get("at")
     if not isinstance(at, int | float) or isinstance(at, bool) or not isfinite(at):
@@ -275,6 +284,6 @@ def _flaps(memory: PortMemory, state: Mapping[str, Any], at: float, hours: int) 
         down_at = timegm(strptime(str(state.get("last_down_time", "")), _DOWN_TIME))
     except ValueError:
         return flaps
-    if 0 <= at - down_at <= hours * 3600:
+    if max(int(memory.since), at - hours * 3600) <= down_at <= at:
         return max(flaps, 1)
     return flaps

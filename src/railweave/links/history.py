@@ -25,6 +25,8 @@ class PortMemory:
     samples: list[Sample] = field(default_factory=list)
     # The switch's counter of transitions when it changed, with Unix seconds.
     transitions: list[tuple[float, int]] = field(default_factory=list)
+    # In Unix seconds; before that the port was repaired, so it flapped. Not kept in the file.
+    since: float = 0.0
 
 
 Memory = dict[str, PortMemory]

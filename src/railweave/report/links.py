@@ -10,7 +10,7 @@ from rich.text import Text
 from railweave.codec import members
 from railweave.failures.cost import Cost
 from railweave.links.grades import Grade
-from railweave.links.grading import GradedCable, LinksReport
+from railweave.links.grading import GradedCable, LinksReport, Soaked
 from railweave.links.history import Offender
 from railweave.report.layout import table
 from railweave.report.reasons import reason_lines
@@ -21,13 +21,20 @@ _STYLES = {Grade.B: "", Grade.C: "yellow", Grade.D: "bold red"}
 
 def links_json(report: LinksReport) -> dict[str, Any]:
     """Return the document of ``railweave links --json``: every cable, those whose loss harms most first."""
-    return {
+    document = {
         **members(report, "fabric", "target", "seconds"),
         "links": [_cable_json(cable) for cable in report.cables],
         "unread": dict(report.unread),
         "without_optics": dict(report.without_optics),
         "repeat_offenders": [members(offender, *offender._fields) for offender in report.offenders],
     }
+    if report.soaked is not None:
+        document["soak"] = {
+            "readings": report.soaked.readings,
+            "may_return": list(report.may_return),
+            "not_measured": dict(report.soaked.unmeasured),
+        }
+    return document
 
 
 def _cable_json(cable: GradedCable) -> dict[str, Any]:
@@ -62,15 +69,33 @@ def links_view(report: LinksReport) -> RenderableType:
     parts += [Text(_offender_line(offender)) for offender in report.offenders]
     parts += [Text(f"not read: {line}", style="bold red") for line in reason_lines(report.unread)]
     parts += [Text(f"graded without optics and flaps: {line}") for line in reason_lines(report.without_optics)]
-    if report.to_drain:
-        parts.append(Text(f"next: {command_line('links', 'drain', report.to_drain[0].cable)}"))
+    parts += [Text(line) for line in _last_lines(report)]
     return Group(*parts)
+
+
+def _last_lines(report: LinksReport) -> Iterator[str]:
+    """Yield the verdict of a soak; otherwise the next command, if there is one."""
+    if report.soaked is not None:
+        yield from _soak_lines(report, report.soaked)
+    elif report.to_drain:
+        yield f"next: {command_line('links', 'drain', report.to_drain[0].cable)}"
 
 
 def _summary_line(report: LinksReport) -> str:
     grades = [cable.grade for cable in report.cables]
     summary = ", ".join(f"{grade} {grades.count(grade)}" for grade in Grade)
     return f"{report.fabric} on {report.target}: {counted(len(report.cables), 'cable')}, {summary}"
+
+
+def _soak_lines(report: LinksReport, soaked: Soaked) -> Iterator[str]:
+    """Yield which cables may return, and why the others may not."""
+    for cable in report.cables:
+        if cable.cable in report.may_return:
+            yield f"may return: {cable.cable}, {counted(soaked.readings, 'reading')}"
+        elif cable.grade > Grade.B:
+            yield f"must not return: {cable.cable}, its worst reading has grade {cable.grade}"
+        else:
+            yield f"not soaked: {cable.cable}, {soaked.unmeasured[cable.cable]}"
 
 
 def _offender_line(offender: Offender) -> str:

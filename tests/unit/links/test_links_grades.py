@@ -53,9 +53,14 @@ def test_without_bins_the_rate_comes_from_corrected_bits() -> None:
         (BEFORE, 30.0, "no codewords arrived between the readings"),
         (AFTER, float("nan"), "the answer of its switch has no time"),
         (AFTER, -1.0, "the clock of its switch went backwards between the readings"),
-        ({}, 30.0, "its switch reports no FEC counters"),
+        ({}, 30.0, "its switch reports no errors"),
+        (
+            {name: AFTER[name] for name in AFTER if name != BINS[7]},
+            30.0,
+            f"its counter {BINS[7]} is missing in one of two readings",
+        ),
     ],
-    ids=["cleared", "backwards", "silent", "no-time", "clock", "absent"],
+    ids=["cleared", "backwards", "silent", "no-time", "clock", "absent", "lacking"],
 )
 def test_readings_that_cannot_be_compared_are_named_and_graded_b(
     after: dict[str, int], seconds: float, why: str
@@ -64,6 +69,15 @@ def test_readings_that_cannot_be_compared_are_named_and_graded_b(
     assert read.unmeasured == why
     reasons = reasons_of([EndReading("leaf1:Ethernet0", read)], LIMITS, POLICY)
     assert reasons == [Reason(Grade.B, f"leaf1:Ethernet0 is not measured: {why}")]
+
+
+def test_without_a_count_of_lost_codewords_the_rate_is_graded_and_the_lack_is_named() -> None:
+    rows = [{name: value for name, value in row.items() if name != UNCORRECTABLE} for row in (BEFORE, AFTER)]
+    read = errors(rows[1], rows[0])
+    assert read.bit_error_rate == errors(AFTER).bit_error_rate
+    reasons = reasons_of([EndReading("leaf1:Ethernet0", read, [Sample(0, 1e-3)])], LIMITS, POLICY)
+    assert [reason.grade for reason in reasons] == [Grade.D, Grade.B]
+    assert reasons[1].text == f"leaf1:Ethernet0 is not measured: its switch does not count {UNCORRECTABLE}"
 
 
 def test_a_wrapped_counter_is_a_count() -> None:

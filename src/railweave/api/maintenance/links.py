@@ -2,14 +2,14 @@
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from nornir_railweave.tasks.counters import SwitchCounters, read_counters
-from nornir_railweave.tasks.link_state import read_link_states
+from nornir_railweave.tasks.link_state import SwitchLinkState, read_link_states
 from railweave.api.maintenance.drain import DrainRequest, drain
 from railweave.api.project import STATE, Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric
@@ -20,23 +20,23 @@ from railweave.errors import RailweaveError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.files import cannot_write, write_private
 from railweave.links.grades import Grade
-from railweave.links.grading import GradedCable, LinkGrader, LinksReport, SwitchLinks, worst_reading
+from railweave.links.grading import GradedCable, LinkGrader, LinksReport, Soaked, SwitchLinks
 from railweave.links.harm import links_of_cables
 from railweave.links.history import (
     Memory,
+    Offender,
     memory_document,
     merged_history,
     offenders,
     read_history,
     read_memory,
 )
+from railweave.links.soak import Soak, SoakReading
 from railweave.plan.manual_drain import DrainResult
 from railweave.wording import command_line, suggestion
 
 SECONDS = 30.0
 """Seconds between the two readings of `links`."""
-
-_FOLDER = STATE / "links"
 
 
 def links(
@@ -47,32 +47,32 @@ def links(
     Samples of poor links are kept in ``.railweave/links`` for their trend, with a line a day for each cable that is
     not of grade A. A switch that cannot be read is named, the others are graded. Raises UsageError, RailweaveError.
     """
-    return _graded(project, target, seconds, sleep)
-
-
-def _graded(
-    project: Project, target: str, seconds: float, sleep: Callable[[float], None], repaired: Collection[str] = ()
-) -> LinksReport:
-    """Return the grades of all cables; ``repaired`` are graded without what was read before."""
     live = live_fabric(project, target, partial=True)
     fabric = live.designed.fabric
-    folder = _FOLDER / fabric.name
-    memory = _memory(folder / f"{target}.json")
+    memory = _memory(_folder(fabric) / f"{target}.json")
     catalog = load_catalog()
     grader = LinkGrader(fabric, cable_names(fabric, catalog), memory, planned_modules(fabric, catalog))
-    grader.forget(repaired)
     with live.progress():
         readings, unread, without_optics = _read_twice(live, seconds, sleep)
-    cables = grader.grade(readings)
-    now = datetime.now(UTC)
+    cables = tuple(grader.grade(readings))
+    repeated = _remember(fabric, target, memory, cables)
+    return LinksReport(fabric.name, target, seconds, cables, unread, without_optics, repeated)
+
+
+def _folder(fabric: Fabric) -> Path:
+    return STATE / "links" / fabric.name
+
+
+def _remember(fabric: Fabric, target: str, memory: Memory, cables: Sequence[GradedCable]) -> tuple[Offender, ...]:
+    """Write the memory, and the history with today's grades of ``cables``; return the repeat offenders."""
+    folder = _folder(fabric)
+    today = datetime.now(UTC).date()
+    lines = [cable.line(today.isoformat()) for cable in cables if cable.grade is not Grade.A]
     history_file = folder / f"{target}.history.jsonl"
-    history = read_history(_text(history_file))
-    day = now.date().isoformat()
-    history = merged_history(history, [cable.line(day) for cable in cables if cable.grade is not Grade.A])
+    history = merged_history(read_history(_text(history_file)), lines)
     _write(folder / f"{target}.json", json.dumps(memory_document(memory)))
     _write(history_file, "".join(f"{line.text}\n" for line in history))
-    repeated = offenders(history, now.date(), fabric.policies.links)
-    return LinksReport(fabric.name, target, seconds, tuple(cables), unread, without_optics, tuple(repeated))
+    return tuple(offenders(history, today, fabric.policies.links))
 
 
 def _read_twice(
@@ -152,28 +152,71 @@ def soak_links(
     seconds: float = SECONDS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> LinksReport:
-    """Read ``cables`` again and again; the report has each with its worst reading.
+    """Judge ``cables`` again and again, ``readings`` times; the report has each with its worst reading.
 
-    A cable whose error rate rose above ten times its lowest gets grade C at least: it is not settled. Raises
-    UsageError for an unknown cable.
+    Only the switches at their ends are read. `may_return` of the report names the cables that were measured all the
+    time and never were below grade B; a cable whose error rate varied by a decade is not settled. A soak that is
+    interrupted judges nothing and changes nothing. Raises UsageError for an unknown cable, or without a reading.
     """
-    reports: list[LinksReport] = []
-    for _ in range(readings):
-        # Each reading is judged by itself: samples from before the repair say nothing of the cable now.
-        report = _graded(project, target, seconds, sleep, cables)
-        reports.append(replace(report, cables=_chosen(report, cables)))
-    worst = tuple(worst_reading(read) for read in zip(*(report.cables for report in reports), strict=True))
-    unread = {name: why for report in reports for name, why in report.unread.items()}
-    return replace(reports[-1], cables=worst, unread=unread)
+    if not cables or readings < 1:
+        raise UsageError("a soak needs at least one cable and one reading")
+    live = live_fabric(project, target, partial=True)
+    fabric = live.designed.fabric
+    soak = _soak_of(fabric, cables)
+    try:
+        with live.progress():
+            unread, without_optics = _soaked(live, soak, readings, seconds, sleep)
+    except KeyboardInterrupt:
+        words = command_line("links", "soak", *cables, target=target)
+        project.operator.tell(f"nothing of this soak counts; `{words}` begins another")
+        raise
+    soaked = Soaked(soak.readings, soak.unmeasured)
+    report = LinksReport(fabric.name, target, seconds, soak.worst(), unread, without_optics, soaked=soaked)
+    # Read only now: `links` of a timer may have added to it meanwhile.
+    memory = _memory(_folder(fabric) / f"{target}.json")
+    for port in soak.ports(report.may_return):
+        # Samples from before the repair say nothing of the cable now.
+        memory.pop(port, None)
+    return replace(report, offenders=_remember(fabric, target, memory, report.cables))
 
 
-def _chosen(report: LinksReport, cables: Sequence[str]) -> tuple[GradedCable, ...]:
-    """Return ``cables`` of a report, each once. Raises UsageError for an unknown one."""
-    graded = {cable.cable: cable for cable in report.cables}
+def _soak_of(fabric: Fabric, cables: Sequence[str]) -> Soak:
+    """Return a soak that has not begun. Raises UsageError for an unknown cable."""
+    catalog = load_catalog()
+    names = cable_names(fabric, catalog)
+    links_of = links_of_cables(fabric, names)
     for name in cables:
-        if name not in graded:
-            raise _unknown(report.fabric, name, list(graded))
-    return tuple(graded[name] for name in dict.fromkeys(cables))
+        if name not in links_of:
+            raise _unknown(fabric.name, name, list(links_of))
+    return Soak(fabric, names, tuple(dict.fromkeys(cables)), planned_modules(fabric, catalog))
+
+
+def _soaked(
+    live: LiveFabric, soak: Soak, readings: int, seconds: float, sleep: Callable[[float], None]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Add readings to a soak; return why switches could not be read, and why some have no optics."""
+    answering = [name for name in soak.switches if name in live.nornir.inventory.hosts]
+    unread = dict.fromkeys(set(soak.switches) - set(answering), "not in the inventory")
+    without_optics: dict[str, str] = {}
+    for turn in range(readings + 1):
+        if turn:
+            sleep(seconds)
+        counters = read_counters(live.nornir, answering)
+        unread |= _errors(counters)
+        # A switch that hangs would be waited for again, and its cables cannot pass any more.
+        answering = _answering(counters)
+        states = read_link_states(live.nornir, answering)
+        without_optics |= _errors(states)
+        ports = {name: _ports_of(state.state) for name, state in states.items()}
+        soak.add(SoakReading({name: counters[name].counters for name in answering}, ports))
+        if turn and not answering:
+            break
+    return dict(sorted(unread.items())), without_optics
+
+
+def _errors(answers: Mapping[str, SwitchCounters] | Mapping[str, SwitchLinkState]) -> dict[str, str]:
+    """Return why switches did not answer."""
+    return {name: answer.error for name, answer in answers.items() if answer.error}
 
 
 def _unknown(fabric: str, name: str, names: Sequence[str]) -> UsageError:
