@@ -259,11 +259,24 @@ def floor_case(up: int, *, fires: bool) -> AlertCase:
     return AlertCase("PlaneBelowFloor", 660, series, ({"plane": "0", "rail": "2"},) if fires else ())
 
 
+def infiniband_case(alert: str, metric: str, values: str, device: str, *, fires: bool) -> AlertCase:
+    """Return a case of node_exporter's own counter, which the file of the node joins to the interface."""
+    series = {
+        GPU_LINK: gauge(1),
+        'railweave_nic_info{device="gpu1",port="rail0",rdma_device="mlx5_2",job="railweave-nodes"}': gauge(1),
+        'railweave_nic_info{device="gpu1",port="rail1",rdma_device="mlx5_3",job="railweave-nodes"}': gauge(1),
+        f'{metric}{{device="gpu1",exported_device="{device}",port="1",job="railweave-nodes"}}': values,
+    }
+    return AlertCase(alert, 960, series, (GPU_LABELS,) if fires else ())
+
+
 def nic_case(alert: str, metric: str, values: str, *, fires: bool) -> AlertCase:
     series = {GPU_LINK: gauge(1), f'{metric}{{device="gpu1",port="rail0"}}': values}
     return AlertCase(alert, 960, series, (GPU_LABELS,) if fires else ())
 
 
+_INFINIBAND_SEQUENCE = "node_infiniband_out_of_sequence_packets_received_total"
+_INFINIBAND_TIMEOUTS = "node_infiniband_local_ack_timeout_errors_total"
 _OTHER_UPLINK = {
     "device": "pod1-leaf2",
     "port": "Ethernet256",
@@ -295,6 +308,11 @@ DEVICES = (
     nic_case("NicOutOfSequence", "railweave_nic_out_of_sequence_total", gauge(110), fires=False),
     nic_case("NicAckTimeouts", "railweave_nic_ack_timeouts_total", "0+0x48 1+0x40", fires=True),
     nic_case("NicAckTimeouts", "railweave_nic_ack_timeouts_total", gauge(1), fires=False),
+    # Those of node_exporter 1.11; the counter of another interface's device is not that of this cable.
+    infiniband_case("NicOutOfSequence", _INFINIBAND_SEQUENCE, "100+0x48 110+0x40", "mlx5_2", fires=True),
+    infiniband_case("NicOutOfSequence", _INFINIBAND_SEQUENCE, "100+0x48 110+0x40", "mlx5_3", fires=False),
+    infiniband_case("NicAckTimeouts", _INFINIBAND_TIMEOUTS, "0+0x48 1+0x40", "mlx5_2", fires=True),
+    infiniband_case("NicAckTimeouts", _INFINIBAND_TIMEOUTS, gauge(1), "mlx5_2", fires=False),
 )
 CASES = (*LOSS, *PAUSES, *CONGESTION, *LINKS, *OPTICS, *DEVICES)
 

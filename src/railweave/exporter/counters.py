@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from railweave.acceptance.counters import counter_delta, integers_of, row_has_restarted
 from railweave.acceptance.readings import Answer
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.links.errors import BINS, CORRECTED_BITS, SYMBOL_ERRORS
 from railweave.telemetry import metrics
-from railweave.telemetry.metrics import ScrapedMetric
 
 _OF_PORTS: Mapping[str, ScrapedMetric] = {
     metric.source: metric

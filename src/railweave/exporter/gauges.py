@@ -7,6 +7,7 @@ from typing import Any
 from railweave.exporter.counters import CounterSample, ReadCounters
 from railweave.exporter.model import MonitoredReading
 from railweave.fabric.link_limits import LinkLimits
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.links.cages import Cages
 from railweave.links.errors import port_errors
 from railweave.links.optics import number_in
@@ -14,7 +15,6 @@ from railweave.plan.expectation import Expectation
 from railweave.plan.outcome import CheckKind
 from railweave.plan.verification import check_peers
 from railweave.telemetry import metrics
-from railweave.telemetry.metrics import ScrapedMetric
 
 _ABOVE_32_BITS = 2**63
 

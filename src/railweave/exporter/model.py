@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.plan.observation import Observation
 from railweave.sonic.document import RunningConfig
 from railweave.switch_driver import CommitStatus
-from railweave.telemetry.metrics import ScrapedMetric
 
 Samples = Mapping[ScrapedMetric, str]
 """The lines of each metric, which the format wants together."""

@@ -8,9 +8,9 @@ from railweave.exporter.maintenance import maintenance_states
 from railweave.exporter.model import MonitoredReading, Samples, SwitchSamples
 from railweave.fabric.link_limits import LimitsOf
 from railweave.fabric.model import Fabric
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.links.cages import Cages
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope, expect
-from railweave.telemetry.metrics import ScrapedMetric
 
 
 class SwitchSampler:

@@ -7,8 +7,8 @@ from threading import Lock
 from railweave.exporter.maintenance import ROLLING
 from railweave.exporter.model import SwitchSamples
 from railweave.exporter.samples import exposition
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.telemetry import metrics
-from railweave.telemetry.metrics import ScrapedMetric
 
 BOUND_S = 10.0
 """A reading that takes longer has hung: the switch counts as not answering, whenever its answer comes."""

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
 from railweave.fabric.model import Fabric
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.telemetry import metrics
 from railweave.telemetry.alert_change import AlertChange, LimitChange
 from railweave.telemetry.exposition import ThresholdsText
-from railweave.telemetry.metrics import ScrapedMetric
 from railweave.telemetry.rules.model import AlertRule
 from railweave.telemetry.rules.registry import ALERTS
 from railweave.telemetry.thresholds import Thresholds

@@ -3,7 +3,7 @@
 import re
 
 from railweave.fabric.counter_groups import GROUP_OF, CounterGroup
-from railweave.telemetry.metrics import ScrapedMetric
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.telemetry.rules.model import AlertRule
 from railweave.telemetry.rules.registry import ALERTS
 

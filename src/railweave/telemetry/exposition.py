@@ -7,8 +7,8 @@ switch are in memory at once.
 
 from collections.abc import Callable, Iterable, Iterator
 
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.telemetry import metrics
-from railweave.telemetry.metrics import ScrapedMetric
 from railweave.telemetry.thresholds import PortThresholds, QueueLimits, SwitchThresholds, Thresholds
 
 _BYTES_PER_GBPS = 125_000_000

@@ -10,10 +10,10 @@ from typing import Any
 
 from railweave.export.yaml_text import yaml_text
 from railweave.fabric.model import Fabric
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.fabric.releases import nearest
 from railweave.fabric.telemetry import GnmiPolicy
 from railweave.telemetry import metrics
-from railweave.telemetry.metrics import ScrapedMetric
 from railweave.telemetry.prometheus import WRITTEN
 
 _PATHS = (

@@ -5,23 +5,10 @@ exist (vinted/sonic-exporter); counters end in ``_total``, and units are in the 
 label ``device``. ``port`` is the name that SONiC gives the port, ``queue``, ``pg`` and ``priority`` are decimal.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
-
-class ScrapedMetric(NamedTuple):
-    """A metric: its name, Prometheus type, labels beside ``device``, and what it is."""
-
-    name: str
-    kind: str
-    labels: tuple[str, ...]
-    help: str
-    # The field of COUNTERS_DB, STATE_DB or APPL_DB that it comes from; empty for values of railweave itself.
-    source: str = ""
-
-    def __str__(self) -> str:
-        """Return the name, so that expressions can be written with it."""
-        return self.name
-
+from railweave.fabric import node_metrics
+from railweave.fabric.node_metrics import ScrapedMetric
 
 _PORT = ("port",)
 _QUEUE = ("port", "queue")
@@ -131,12 +118,16 @@ READING_SECONDS: Final = ScrapedMetric(
     "railweave_reading_duration_seconds", "gauge", (), "how long the last reading took"
 )
 
-NIC_OUT_OF_SEQUENCE: Final = ScrapedMetric(
-    "railweave_nic_out_of_sequence_total", "counter", _PORT, "packets out of sequence at a NIC", "out_of_sequence"
-)
-NIC_ACK_TIMEOUTS: Final = ScrapedMetric(
-    "railweave_nic_ack_timeouts_total", "counter", _PORT, "timeouts of acknowledgments", "local_ack_timeout_err"
-)
+# Of nodes: `hosts` installs what writes them.
+NIC_OUT_OF_SEQUENCE: Final = node_metrics.NIC_OUT_OF_SEQUENCE
+NIC_ACK_TIMEOUTS: Final = node_metrics.NIC_ACK_TIMEOUTS
+NIC_INFO: Final = node_metrics.NIC_INFO
+OF_NODES: Final = node_metrics.OF_NODES
+
+# node_exporter's own.
+INFINIBAND_OUT_OF_SEQUENCE: Final = node_metrics.INFINIBAND_OUT_OF_SEQUENCE
+INFINIBAND_ACK_TIMEOUTS: Final = node_metrics.INFINIBAND_ACK_TIMEOUTS
+OF_INFINIBAND: Final = node_metrics.OF_INFINIBAND
 
 SCRAPED: Final = (
     *(RECEIVED_BYTES, SENT_BYTES, RECEIVE_ERRORS, RECEIVE_DISCARDS, PORT_UP),
@@ -150,9 +141,6 @@ SCRAPED: Final = (
 
 OF_EXPORTER: Final = (EXPORTER, SWITCH_UP, READING_AGE, READINGS, FAILED_READINGS, READING_SECONDS)
 """What the exporter serves of itself."""
-
-OF_NODES: Final = (NIC_OUT_OF_SEQUENCE, NIC_ACK_TIMEOUTS)
-"""What the textfile of a node adds to the collectors of node_exporter."""
 
 DEVICE_PARAMETER: Final = "device"
 """The exporter serves one switch for ``/metrics?device=NAME``: a large fabric does not fit into one scrape."""

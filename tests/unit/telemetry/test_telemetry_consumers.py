@@ -10,12 +10,12 @@ import yaml
 from reference_intents import ROOT
 from telemetry_samples import fabric_of, telemetry_files
 
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.fabric.telemetry import TelemetryPolicy
 from railweave.telemetry import metrics
 from railweave.telemetry.alertmanager import alertmanager_text
 from railweave.telemetry.gnmic import gnmic_text, starlark
 from railweave.telemetry.grafana import EXPRESSIONS
-from railweave.telemetry.metrics import ScrapedMetric
 
 FABRIC = fabric_of((ROOT / "tests" / "golden" / "telemetry" / "fabric.yml").read_text(encoding="utf-8"))
 FILES = telemetry_files(FABRIC)

@@ -6,8 +6,8 @@ import promql_parser
 import pytest
 from reference_intents import ROOT
 
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.telemetry import metrics
-from railweave.telemetry.metrics import ScrapedMetric
 from railweave.telemetry.rules.model import AlertRule, AlertSeverity
 from railweave.telemetry.rules.registry import ALERTS, GROUPS, RECORDING
 

@@ -1,7 +1,7 @@
 """Switches and nodes as a whole, and what keeps the alerts of their links quiet."""
 
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.telemetry import metrics
-from railweave.telemetry.metrics import ScrapedMetric
 from railweave.telemetry.rules.model import (
     WINDOW,
     AlertRule,
@@ -139,9 +139,14 @@ BELOW_FLOOR = AlertRule(
 )
 
 
-def _at_nic(metric: ScrapedMetric) -> str:
-    """Return the increase of a counter of a node, whose labels name it as the peer of a switch."""
-    node = f'label_replace(increase({metric}{WINDOW}), "peer", "$1", "device", "{_ANY}")'
+def _at_nic(metric: ScrapedMetric, infiniband: ScrapedMetric) -> str:
+    """Return the increase of a counter of a node, whose labels name it as the peer of a switch.
+
+    ``infiniband`` is node_exporter's own, which knows the RDMA device and not the interface.
+    """
+    device = f'label_replace(increase({infiniband}{WINDOW}), "rdma_device", "$1", "exported_device", "{_ANY}")'
+    by_port = f"{metrics.NIC_INFO} * on (device, rdma_device) group_left () max by (device, rdma_device) ({device})"
+    node = f'label_replace(increase({metric}{WINDOW}) or ({by_port}), "peer", "$1", "device", "{_ANY}")'
     return f'max by (peer, peer_port) (label_replace({node}, "peer_port", "$1", "port", "{_ANY}"))'
 
 
@@ -155,7 +160,7 @@ OUT_OF_SEQUENCE = AlertRule(
     "NicOutOfSequence",
     AlertSeverity.WARNING,
     AlertScope.NIC,
-    _at_nic(metrics.NIC_OUT_OF_SEQUENCE),
+    _at_nic(metrics.NIC_OUT_OF_SEQUENCE, metrics.INFINIBAND_OUT_OF_SEQUENCE),
     ">",
     RuleLimit(0),
     4,
@@ -168,7 +173,7 @@ ACK_TIMEOUTS = AlertRule(
     "NicAckTimeouts",
     AlertSeverity.WARNING,
     AlertScope.NIC,
-    _at_nic(metrics.NIC_ACK_TIMEOUTS),
+    _at_nic(metrics.NIC_ACK_TIMEOUTS, metrics.INFINIBAND_ACK_TIMEOUTS),
     ">",
     RuleLimit(0),
     4,

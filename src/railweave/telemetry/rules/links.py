@@ -1,7 +1,7 @@
 """Links: down, wrongly cabled, flapping, with errors, and optics beyond their own limits."""
 
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.telemetry import metrics
-from railweave.telemetry.metrics import ScrapedMetric
 from railweave.telemetry.rules.model import (
     AlertRule,
     AlertScope,

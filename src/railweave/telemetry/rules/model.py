@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.telemetry import metrics
-from railweave.telemetry.metrics import ScrapedMetric
 
 WINDOW = "[window]"
 """Stands in expressions for the window of rates, which follows from the interval of scrapes."""
