@@ -152,6 +152,8 @@ class VendorPack(NamedTuple):
     facts: Mapping[str, Mapping[str, Any]]
     # How to read the bytes that a NIC has sent in a priority; None if it does not count them.
     sent_bytes: Mapping[str, Any] | None = None
+    # By the name of a metric of nodes: the file below hw_counters of the RDMA device's port.
+    counters: Mapping[str, str] = {}
     # By the start of a read's name: what another value of it means for the fabric.
     effects: Mapping[str, str] = {}
 
