@@ -29,13 +29,12 @@ def bundle(
     if not nic_settings:
         document["nic"] |= {"steps": [], "firmware_query": []}
         files = {**files, DOCUMENT: orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)}
-    path, target = places.start_at_boot
     content: dict[str, Any] = {
         "files": [
             {"path": file.path, "mode": file.mode, "content": file.content.decode()}
             for file in places.installed(files, backend)
         ],
-        "links": [{"path": path, "target": target}],
+        "links": [{"path": path, "target": target} for path, target in places.links(files)],
         "owned": list(places.owned),
         "places": {"document": places.document, "snapshot": places.snapshot},
         "document": document,

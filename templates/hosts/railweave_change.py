@@ -20,6 +20,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -41,6 +42,9 @@ LOADS = (
 )
 """What must be run after a file below a folder has changed, and what is there while the daemon runs that reads it: in a
 container systemd may run without udev."""
+
+TEXTFILE = re.compile(r"/railweave_nics[A-Za-z-]*\.prom$")
+"""The file of counters that a node writes for node_exporter: of an earlier document, no other file is removed."""
 
 Answer = dict[str, Any]
 
@@ -223,6 +227,82 @@ def _with_family(port: Mapping[str, Any], family: int, values: Mapping[str, Any]
     return {**port, **values} if family == 4 else {**port, "ipv6": dict(values)}
 
 
+def former_counters(files: Files, path: str) -> dict[str, str]:
+    """Return the ``nic_counters`` of the document at ``path`` on the node, empty where it has none that can be run."""
+    try:
+        counters = json.loads(files.held(path)["content"])["nic_counters"]
+        places = {key: counters[key] for key in ("textfile", "program", "document", "timer")}
+        is_ours = all(isinstance(place, str) for place in places.values()) and TEXTFILE.search(places["textfile"])
+        if is_ours and "content" in files.held(places["program"]):
+            return places
+    except (ValueError, KeyError, TypeError):
+        pass
+    return {}
+
+
+def former_textfiles(files: Files, snapshots: Snapshots, bundle: Mapping[str, Any]) -> list[str]:
+    """Return the files of counters that earlier documents of the node name and the new one does not."""
+    kept = bundle["document"].get("nic_counters", {}).get("textfile")
+    former: set[str] = set()
+    for text in _documents(files, snapshots, bundle["places"]["document"]):
+        try:
+            path = json.loads(text)["nic_counters"]["textfile"]
+            if path != kept and TEXTFILE.search(path):
+                former.add(path)
+        except (ValueError, KeyError, TypeError):
+            continue  # it has no counters, or is no document of ours
+    return sorted(former)
+
+
+def counter_changes(machine: node.Machine, files: Files, document: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """Yield that the counters of NICs are not written, or will not be written again."""
+    counters = document.get("nic_counters")
+    if not counters:
+        return
+    if "content" not in files.held(counters["textfile"]):
+        yield change("live", counters["textfile"], "counters", "absent", "written")
+    if not runs_systemd(machine):
+        return
+    try:
+        machine.run(["systemctl", "is-active", counters["timer"]])
+    except node.FaultError:
+        yield change("live", counters["timer"], "state", "inactive", "active")
+
+
+def write_counters(machine: node.Machine, document: Mapping[str, Any]) -> None:
+    """Write the counters of NICs now, so that what prevents it is found. Raises FaultError and OSError."""
+    counters = document.get("nic_counters")
+    if not counters:
+        return
+    place = machine.root + counters["textfile"]
+    os.makedirs(os.path.dirname(place), mode=0o755, exist_ok=True)
+    command = [sys.executable, machine.root + counters["program"], "--document", machine.root + counters["document"]]
+    machine.run([*command, "--root", machine.root])
+    if not os.path.isfile(place):
+        raise node.FaultError(f"{counters['textfile']} is not there after `{counters['program']}`")
+
+
+def timer_commands(
+    machine: node.Machine, files: Files, wanted: Sequence[Mapping[str, Any]]
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Return what stops timers that go, before their files do, and what starts those that stay or come."""
+    stops: list[list[str]] = []
+    starts: list[list[str]] = []
+    if not runs_systemd(machine):
+        return stops, starts
+    for one in wanted:
+        folder, name = os.path.split(one["path"])
+        if folder != "/etc/systemd/system" or not name.endswith(".timer"):
+            continue
+        held = files.held(one["path"])
+        if "content" in one:
+            # A timer that runs keeps its old interval until it is restarted.
+            starts.append(["systemctl", "start" if held == dict(one) else "restart", name])
+        elif "content" in held:
+            stops.append(["systemctl", "stop", name, f"{name.removesuffix('.timer')}.service"])
+    return stops, starts
+
+
 def live_snapshot(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document that describes the settings as they are now, of all that ``document`` may change."""
     links = {one.get("ifname", ""): one for one in machine.ip("address", "show")}
@@ -294,7 +374,8 @@ def _steps(machine: node.Machine, document: Mapping[str, Any], port: Mapping[str
 def check(machine: node.Machine, files: Files, snapshots: Snapshots, bundle: Mapping[str, Any]) -> Answer:
     """Return what differs."""
     found, problems = node.check(machine, bundle["document"])
-    changes = [*files.changes(files.wanted(bundle)), *_live(found)]
+    counters = counter_changes(machine, files, bundle["document"])
+    changes = [*files.changes(files.wanted(bundle)), *counters, *_live(found)]
     later, unread = _sorted(machine, bundle["document"], problems)
     snapshot = snapshots.load()
     interrupted = bool(snapshot and snapshot["state"] == OPEN)
@@ -310,7 +391,8 @@ def apply(machine: node.Machine, files: Files, snapshots: Snapshots, bundle: Map
     later, unread = _sorted(machine, document, problems)
     if unread:
         return {"changes": [], "problems": unread, "outcome": "nothing was changed"}
-    planned = [*files.changes(wanted), *_live(found)]
+    counters = list(counter_changes(machine, files, document))
+    planned = [*files.changes(wanted), *counters, *_live(found)]
     interrupted, state = bool(layers), COMPLETE if bundle["confirm"] and not later else OPEN
     if not planned:
         if layers:
@@ -318,7 +400,14 @@ def apply(machine: node.Machine, files: Files, snapshots: Snapshots, bundle: Map
         return {"changes": [], "problems": later, "interrupted": interrupted}
     digest = hashlib.sha256(json.dumps([wanted, document], sort_keys=True).encode()).hexdigest()
     if not layers or layers[-1]["intended"] != digest:
-        now = {"files": [files.held(one["path"]) for one in wanted], "document": live_snapshot(machine, document)}
+        # A file of counters is written again by a rollback, or goes with it: its content is never restored.
+        held = [files.held(one["path"]) for one in wanted if not TEXTFILE.search(one["path"])]
+        held += [{"path": one["subject"]} for one in counters if one["what"] == "counters"]
+        earlier = {
+            **live_snapshot(machine, document),
+            "nic_counters": former_counters(files, bundle["places"]["document"]),
+        }
+        now = {"files": held, "document": earlier}
         layers = [*layers, {"intended": digest, **now}]
     snapshots.save(layers, OPEN)
     done, failed = _carry_out(machine, files, wanted, document)
@@ -326,7 +415,7 @@ def apply(machine: node.Machine, files: Files, snapshots: Snapshots, bundle: Map
     if wrong:
         return {"changes": [], "problems": wrong, "outcome": _went_back(restore(machine, files, snapshots, layers))}
     snapshots.save(layers, state)
-    changes = [*(one for one in planned if one["part"] == "files"), *_live(done)]
+    changes = [*(one for one in planned if one["part"] == "files"), *counters, *_live(done)]
     return {"changes": changes, "problems": later, "interrupted": interrupted}
 
 
@@ -334,11 +423,15 @@ def _carry_out(
     machine: node.Machine, files: Files, wanted: Sequence[Mapping[str, Any]], document: Mapping[str, Any]
 ) -> tuple[list[node.Difference], list[node.Problem]]:
     paths = [one["subject"] for one in files.changes(wanted)]
+    stops, starts = timer_commands(machine, files, wanted)
     try:
+        for command in stops:
+            machine.run(command)
         for one in wanted:
             files.make(one)
-        for command in loads(machine, paths):
+        for command in [*loads(machine, paths), *starts]:
             machine.run(command)
+        write_counters(machine, document)
     except (OSError, node.FaultError) as fault:
         return [], [node.Problem("files", "change", str(fault))]
     return node.apply(machine, document)
@@ -346,7 +439,7 @@ def _carry_out(
 
 def loads(machine: node.Machine, paths: Sequence[str]) -> list[list[str]]:
     """Return the commands that load changed files, none where systemd does not run on them."""
-    if machine.root or not os.path.isdir(SYSTEMD):
+    if not runs_systemd(machine):
         return []
     commands = [
         list(command)
@@ -358,6 +451,11 @@ def loads(machine: node.Machine, paths: Sequence[str]) -> list[list[str]]:
             name = os.path.basename(path).removesuffix(".nmconnection")
             commands.append(["nmcli", "--wait", "30", "connection", "up", "id", name])
     return commands
+
+
+def runs_systemd(machine: node.Machine) -> bool:
+    """Tell whether systemd runs on this node, which is no folder of a test."""
+    return not machine.root and os.path.isdir(SYSTEMD)
 
 
 def _went_back(left: Sequence[Mapping[str, str]]) -> str:
@@ -429,6 +527,7 @@ def main(words: Sequence[str] | None = None) -> int:
     snapshots = Snapshots(chosen.root, bundle["places"]["snapshot"])
     try:
         if chosen.verb in ("check", "apply"):
+            bundle["owned"] += map(glob.escape, former_textfiles(files, snapshots, bundle))
             bundle["document"] = with_leaving(machine, files, snapshots, bundle)
         if chosen.verb == "check":
             answer = check(machine, files, snapshots, bundle)

@@ -7,6 +7,7 @@ before that of ``power_fails_at`` the node loses power.
 import contextlib
 import io
 import json
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -103,6 +104,8 @@ class StandInNode:
         self.tools.STATE = root / "state.json"
         self.fails_at = self.power_fails_at = self.changes = 0
         self.missing = ""
+        # What systemd was told, where a test says that it runs.
+        self.systemctl: list[str] = []
         self._refused: Any = None
         self._rdma = rdma
         self._make_kernel_files(rdma)
@@ -166,6 +169,11 @@ class StandInNode:
                 return json.dumps(self.kernel.ask([word for word in command[1:] if not word.startswith("-")]))
             self.kernel.change(command[1:])
             return ""
+        if command[0] == sys.executable:
+            return self._python(command)
+        if command[0] == "systemctl":
+            self.systemctl.append(" ".join(command[1:]))
+            return ""
         said, old = io.StringIO(), sys.argv
         sys.argv = list(command)
         try:
@@ -176,6 +184,13 @@ class StandInNode:
         finally:
             sys.argv = old
         return said.getvalue()
+
+    def _python(self, command: list[str]) -> str:
+        """Run a program of the node."""
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode:
+            raise self.host.FaultError(done.stderr.strip())
+        return done.stdout
 
     def state(self) -> dict[str, Any]:
         """Return everything that the node is: kernel, NICs and files, numbers by their meaning."""

@@ -199,6 +199,7 @@ one value that a release has."""
 
 # Only both together are accepted (RW146).
 _GNMI_CERTIFICATE = {"telemetry.gnmi.certificate": "/etc/sonic/old.cer"}
+_NIC_COUNTERS = {"telemetry.nic_counters.directory": "/srv/node-exporter"}
 _GNMI_KEY = {"telemetry.gnmi.key": "/etc/sonic/old.key"}
 
 PAIRS: Mapping[str, Pair] = {
@@ -404,6 +405,8 @@ PAIRS: Mapping[str, Pair] = {
     "telemetry.gnmi.ca": Pair("/etc/sonic/telemetry/ca.cer"),
     "telemetry.gnmi.certificate": Pair("/etc/sonic/new.cer", was="/etc/sonic/old.cer", both=_GNMI_KEY),
     "telemetry.gnmi.key": Pair("/etc/sonic/new.key", was="/etc/sonic/old.key", both=_GNMI_CERTIFICATE),
+    "telemetry.nic_counters.directory": Pair("/srv/node-exporter"),
+    "telemetry.nic_counters.infiniband_hw_counters": Pair(True, both=_NIC_COUNTERS),
     "telemetry.counters.port": Pair(2000),
     "telemetry.counters.queue": Pair(5000, was="keep"),
     "telemetry.counters.watermark": Pair(30000),

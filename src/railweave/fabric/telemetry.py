@@ -55,6 +55,15 @@ class GnmiPolicy(NamedTuple):
     key: str | None = None
 
 
+class NicCounterPolicy(NamedTuple):
+    """``telemetry.nic_counters``: what the nodes write for node_exporter because its own collectors lack it."""
+
+    # The folder on the nodes that node_exporter's textfile collector reads.
+    directory: str
+    # node_exporter is 1.11 or newer: its collector `infiniband` has the hw_counters of mlx5.
+    infiniband_hw_counters: bool = False
+
+
 class TelemetryPolicy(NamedTuple):
     """The keys of ``telemetry:``; each is described in docs/reference/intent.md."""
 
@@ -78,3 +87,5 @@ class TelemetryPolicy(NamedTuple):
     pfc_history: bool = False
     # None leaves the gNMI server as it is.
     gnmi: GnmiPolicy | None = None
+    # None installs nothing on the nodes.
+    nic_counters: NicCounterPolicy | None = None

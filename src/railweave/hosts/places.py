@@ -3,7 +3,7 @@
 Each of several fabrics has files of its own, so that it is deployed and rolled back without the others.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from railweave.fabric.policy import NetworkBackend
@@ -12,6 +12,11 @@ PROGRAM = "railweave-host"
 UNIT = "railweave-rdma.service"
 RULES = "railweave.rules"
 DOCUMENT = "rails.json"
+COUNTER_PROGRAM = "railweave-nic-counters"
+COUNTER_SERVICE = "railweave-nic-counters.service"
+COUNTER_TIMER = "railweave-nic-counters.timer"
+PROGRAMS = frozenset({PROGRAM, COUNTER_PROGRAM})
+"""The files of a node that are executed."""
 
 _MODE = 0o644
 _PROGRAM_MODE = 0o755
@@ -19,6 +24,7 @@ _PROGRAM_MODE = 0o755
 _PRIVATE_MODE = 0o600
 _CONNECTIONS = "/etc/NetworkManager/system-connections/"
 _UNITS = "/etc/systemd/system"
+_PROGRAMS = "/usr/local/sbin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class Places:
     @property
     def program(self) -> str:
         """Return the path of the program that the unit runs."""
-        return f"/usr/local/sbin/{PROGRAM}{self._suffix}"
+        return f"{_PROGRAMS}/{PROGRAM}{self._suffix}"
 
     @property
     def command(self) -> str:
@@ -53,6 +59,29 @@ class Places:
         if self.part:
             command += f" --document {self.document}"
         return command
+
+    @property
+    def counter_program(self) -> str:
+        """Return the path of the program that writes the counters of NICs."""
+        return f"{_PROGRAMS}/{COUNTER_PROGRAM}{self._suffix}"
+
+    @property
+    def counter_command(self) -> str:
+        """Return the command that writes the counters of NICs."""
+        command = self.counter_program
+        if self.part:
+            command += f" --document {self.document}"
+        return command
+
+    @property
+    def counter_timer(self) -> str:
+        """Return the timer that runs this command; its service has the same name."""
+        return f"{COUNTER_PROGRAM}{self._suffix}.timer"
+
+    @property
+    def textfile(self) -> str:
+        """Return the name of the file that it writes for node_exporter."""
+        return f"railweave_nics{self._suffix}.prom"
 
     @property
     def document(self) -> str:
@@ -71,28 +100,40 @@ class Places:
         """Return the link that enables the unit, and its target, as ``systemctl enable`` makes it."""
         return f"{_UNITS}/multi-user.target.wants/{self.unit}", f"../{self.unit}"
 
+    def links(self, files: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield the links that enable the units among the rendered ``files``, each with its target."""
+        yield self.start_at_boot
+        if COUNTER_TIMER in files:
+            yield f"{_UNITS}/timers.target.wants/{self.counter_timer}", f"../{self.counter_timer}"
+
     @property
     def owned(self) -> tuple[str, ...]:
         """Return patterns of files that are removed if they are no longer wanted: of a removed rail, of another
-        backend."""
+        backend, of counters that nobody asks for any more."""
         # A single fabric also owns the files of several, in case the intent had several before.
         names = "*"
         netplan = "90-railweave*"
+        counters = f"{COUNTER_PROGRAM}*"
         if self.part:
             # Names of fabrics are letters, so a number follows the name.
             names = f"{self.part}[0-9]*"
             netplan = f"90-railweave{self._suffix}"
+            counters = f"{COUNTER_PROGRAM}{self._suffix}"
         return (
             f"/etc/systemd/network/10-railweave-{names}",
             f"/etc/netplan/{netplan}.yaml",
             f"{_CONNECTIONS}railweave-{names}.nmconnection",
+            f"{_UNITS}/{counters}.timer",
+            f"{_UNITS}/timers.target.wants/{counters}.timer",
+            f"{_UNITS}/{counters}.service",
+            f"{_PROGRAMS}/{counters}",
         )
 
     def installed(self, files: Mapping[str, bytes], backend: NetworkBackend) -> Iterator[InstalledFile]:
         """Yield the files of a node as they are installed; those of the other network backend are left out."""
         places = self._by_name
         for name, content in files.items():
-            if name == PROGRAM:
+            if name in PROGRAMS:
                 yield InstalledFile(places[name], _PROGRAM_MODE, content)
             elif name in places:
                 yield InstalledFile(places[name], _MODE, content)
@@ -126,4 +167,7 @@ class Places:
             UNIT: f"{_UNITS}/{self.unit}",
             RULES: f"/etc/udev/rules.d/90-railweave{self._suffix}.rules",
             PROGRAM: self.program,
+            COUNTER_PROGRAM: self.counter_program,
+            COUNTER_SERVICE: f"{_UNITS}/{COUNTER_PROGRAM}{self._suffix}.service",
+            COUNTER_TIMER: f"{_UNITS}/{self.counter_timer}",
         }

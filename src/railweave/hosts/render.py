@@ -3,6 +3,7 @@
 Files that all nodes of one kind share are rendered once; each node adds the files with its addresses.
 """
 
+import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,19 @@ from railweave.catalog.load import load_catalog
 from railweave.fabric.devices import Host
 from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric
 from railweave.fabric.policy import AddressFamily, NetworkBackend
+from railweave.fabric.telemetry import TelemetryPolicy
+from railweave.hosts.nic_counters import nic_counters
 from railweave.hosts.packs import filled_counter, filled_firmware, filled_steps
-from railweave.hosts.places import DOCUMENT, PROGRAM, RULES, UNIT, Places
+from railweave.hosts.places import (
+    COUNTER_PROGRAM,
+    COUNTER_SERVICE,
+    COUNTER_TIMER,
+    DOCUMENT,
+    PROGRAM,
+    RULES,
+    UNIT,
+    Places,
+)
 from railweave.hosts.transition import node_in_transition, route_mtu
 from railweave.hosts.values import (
     LINK_PREFIX_LENGTH,
@@ -36,11 +48,13 @@ _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What nodes with the same ports share: files, the settings of their NICs, and NCCL's variables."""
+    """What nodes with the same ports share: files, the settings and counters of their NICs, and NCCL's variables."""
 
     shared: Mapping[str, bytes]
     nic: Mapping[str, Any]
     nccl: Mapping[str, str]
+    # None where the node writes none.
+    counters: Mapping[str, Any] | None
 
 
 class HostRenderer:
@@ -83,7 +97,10 @@ class HostRenderer:
         if self.fabric.policies.hosts.network is NetworkBackend.NETWORKMANAGER:
             for rail in texts:
                 files[f"railweave-{rail['name']}.nmconnection"] = self._fill("rail.nmconnection.j2", rail).encode()
-        files[DOCUMENT] = orjson.dumps(rails_document(node, texts, kind.nic, kind.nccl), option=_JSON)
+        document = rails_document(node, texts, kind.nic, kind.nccl)
+        if kind.counters is not None:
+            document["nic_counters"] = kind.counters
+        files[DOCUMENT] = orjson.dumps(document, option=_JSON)
         return files
 
     def programs(self) -> Mapping[str, str]:
@@ -121,7 +138,25 @@ class HostRenderer:
         of_rules = {"unit": self.places.unit, "interfaces": self.fabric.interfaces}
         shared[RULES] = self._fill(f"{RULES}.j2", of_rules).encode()
         shared[PROGRAM] = self._fill("railweave_host.py", {}).encode()
-        return _Kind(shared, _nic_values(node), nccl)
+        telemetry = self.fabric.policies.telemetry
+        counters = nic_counters(telemetry.nic_counters, node.vendor, self.places)
+        if counters is not None:
+            shared |= self._counter_files(telemetry, posixpath.dirname(counters["textfile"]))
+        return _Kind(shared, _nic_values(node), nccl, counters)
+
+    def _counter_files(self, telemetry: TelemetryPolicy, directory: str) -> dict[str, bytes]:
+        """Return the program that writes counters of NICs to a folder, and its units; it runs once a scrape."""
+        of_service = {
+            "document": self.places.document,
+            "command": self.places.counter_command,
+            "directory": directory,
+        }
+        of_timer = {"interval_s": telemetry.scrape_s}
+        return {
+            COUNTER_SERVICE: self._fill(f"{COUNTER_SERVICE}.j2", of_service).encode(),
+            COUNTER_TIMER: self._fill(f"{COUNTER_TIMER}.j2", of_timer).encode(),
+            COUNTER_PROGRAM: self._fill("railweave_nic_counters.py", {}).encode(),
+        }
 
     def _fill(self, template: str, values: Mapping[str, object]) -> str:
         return self._templates.fill(f"hosts/{template}", values)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from railweave.fabric.counter_groups import GROUP_OF, CounterGroup, CounterPolicy, CounterSetting, CounterState
-from railweave.fabric.telemetry import GNMI_PORT, GnmiPolicy, GnmiUserAuth, TelemetryPolicy
+from railweave.fabric.telemetry import GNMI_PORT, GnmiPolicy, GnmiUserAuth, NicCounterPolicy, TelemetryPolicy
 from railweave.intent.keys import Keys, default, section, unset
 from railweave.intent.kinds import Flag, Kind, Text, Whole, Word, refuse, shown
 
@@ -21,6 +21,15 @@ CertificateFile = Annotated[
 ]
 KeyFile = Annotated[
     str | None, Text(what="the path of a key", pattern=rf"{_FOLDERS}\.key", example="/etc/sonic/telemetry/server.key")
+]
+# What systemd takes in ReadWritePaths without quotes.
+Folder = Annotated[
+    str | None,
+    Text(
+        what="the path of a folder",
+        pattern=r"(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)+",
+        example="/var/lib/prometheus/node-exporter",
+    ),
 ]
 
 _DEFAULTS = TelemetryPolicy()
@@ -130,6 +139,21 @@ class GnmiKeys(Keys):
         return GnmiPolicy(**stated)
 
 
+class NicCounterKeys(Keys):
+    """Counters of NICs that the nodes write for node_exporter, because its own collectors lack them."""
+
+    directory: Folder = unset("folder on the nodes that node_exporter's textfile collector reads; left out, none")
+    infiniband_hw_counters: Annotated[bool, Flag()] = default(
+        False, "node_exporter on the nodes is 1.11 or newer and reads NVIDIA's counters itself: they are not written"
+    )
+
+    def policy(self) -> NicCounterPolicy | None:
+        """Return the keys as a frozen value, None without a folder."""
+        if self.directory is None:
+            return None
+        return NicCounterPolicy(self.directory, self.infiniband_hw_counters)
+
+
 class TelemetryKeys(Keys):
     """Where the files of `railweave telemetry render` find exporters and receivers."""
 
@@ -157,9 +181,12 @@ class TelemetryKeys(Keys):
         "the PFC watchdog estimates how long Broadcom switches were paused, from SONiC 202511 on",
     )
     gnmi: GnmiKeys = section(GnmiKeys, "SONiC's gNMI server, which `gnmic.yaml` reads")
+    nic_counters: NicCounterKeys = section(NicCounterKeys, "counters of NICs that the nodes write for node_exporter")
 
     def policy(self, *, counts: bool) -> TelemetryPolicy:
         """Return the keys as a frozen value; ``counts`` tells whether the intent states `telemetry` at all."""
         keys = dict(self)
-        counters = self.counters.policy() if counts else None
-        return TelemetryPolicy(**{**keys, "counters": counters, "gnmi": self.gnmi.policy()})
+        keys["counters"] = self.counters.policy() if counts else None
+        keys["gnmi"] = self.gnmi.policy()
+        keys["nic_counters"] = self.nic_counters.policy()
+        return TelemetryPolicy(**keys)

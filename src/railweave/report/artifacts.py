@@ -24,7 +24,7 @@ from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.devices import Host
 from railweave.fabric.model import Fabric
 from railweave.files import cannot_write, create_private
-from railweave.hosts.places import PROGRAM
+from railweave.hosts.places import PROGRAMS
 from railweave.hosts.render import HostRenderer
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.frr_text import FRR_TEMPLATE
@@ -294,7 +294,7 @@ def _link(shared: Mapping[str, bytes], written: dict[str, str], own: str) -> Non
         except (KeyError, OSError):
             # The first of its kind, a file system without links, or one file with as many as it can have.
             _write(path, content)
-            if name == PROGRAM:
+            if name in PROGRAMS:
                 os.chmod(path, _PROGRAM_MODE)
             written[name] = path
 
