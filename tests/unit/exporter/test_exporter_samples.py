@@ -216,7 +216,7 @@ def test_the_reference_lists_every_metric_with_its_source() -> None:
     text = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if line.startswith(("| `sonic_", "| `railweave_"))]
     expected = []
-    for metric in (*metrics.SCRAPED, *metrics.OF_EXPORTER):
+    for metric in (*metrics.SCRAPED, *metrics.OF_EXPORTER, *metrics.OF_NODES):
         labels = ", ".join(f"`{label}`" for label in metric.labels)
         source = f"`{metric.source}`" if metric.source else "railweave"
         expected.append(f"| `{metric}` | {metric.kind} | {labels} | {metric.help} | {source} |")
