@@ -427,11 +427,37 @@ def test_a_directory_with_results_is_resumed_only_on_request(cluster: Cluster) -
 
 
 def test_a_node_that_did_not_start_a_block_is_named_and_its_rounds_are_repeated(cluster: Cluster) -> None:
-    cluster.nodes.lost["start"] = ["gpu2"]
+    cluster.nodes.lost["start"] = ["gpu2", "gpu2"]
     summary = cluster.run()
     assert summary.ok
     assert summary.problems == {"gpu2": "no route to host"}
     assert set(summary.repeated.values()) == {"gpu2: no route to host"}
+    parts = [part for part, _ in cluster.nodes.asked]
+    assert parts == ["prepare", "start", "start", "fetch", "start", "fetch", "stop"]
+
+
+def test_a_session_that_is_lost_at_the_start_of_a_block_is_opened_again_and_no_round_is_repeated(
+    cluster: Cluster,
+) -> None:
+    cluster.nodes.lost["start"] = ["gpu2"]
+    summary = cluster.run()
+    assert summary.ok
+    assert (summary.problems, summary.repeated) == ({}, {})
+    assert cluster.nodes.asked == [("prepare", 2), ("start", 2), ("start", 1), ("fetch", 2), ("stop", 2)]
+
+
+def test_a_node_whose_start_took_all_the_time_before_the_first_round_is_not_asked_again(cluster: Cluster) -> None:
+    cluster.nodes.lost["start"] = ["gpu2"]
+    ask = cluster.nodes.ask
+
+    def slow(part: str, requests: Any) -> Any:
+        if part == "start" and cluster.nodes.lost["start"]:
+            cluster.clock.sleep(4.0)
+        return ask(part, requests)
+
+    cluster.nodes.ask = slow  # type: ignore[method-assign]
+    summary = cluster.run()
+    assert summary.ok
     assert [part for part, _ in cluster.nodes.asked] == ["prepare", "start", "fetch", "start", "fetch", "stop"]
 
 
