@@ -347,9 +347,21 @@ def _take_answer(node: _NodeEvents, kind: str, data: Mapping[str, Any]) -> None:
         node.unreachable = True
         node.error = _in_a_line(answer.get("msg"))
     elif kind == "runner_on_failed" and not data.get("ignore_errors"):
-        node.error = _in_a_line(answer.get("msg"))
+        node.error = _why_failed(answer)
         # With a password Ansible reports a wrong host key as a failure of the task, which never ran.
         node.unreachable = _WRONG_HOST_KEY in node.error
+
+
+def _why_failed(answer: Mapping[str, Any]) -> str:
+    """Return why a task failed; where its program printed no JSON, what it printed, or its exit status."""
+    message = _in_a_line(answer.get("msg"))
+    # Ansible adds the output only where it cannot read it, and says itself if the cause is a wrong path of Python.
+    if "module_stdout" not in answer or "interpreter" in message:
+        return message
+    output = str(answer.get("module_stderr") or answer["module_stdout"]).strip()
+    if not output:
+        return f"its program did not answer: exit status {answer.get('rc')}"
+    return _in_a_line(f"its program did not answer: {output.splitlines()[-1]}")
 
 
 def _take_results(node: _NodeEvents, answer: Mapping[str, Any], part: str) -> None:

@@ -58,6 +58,26 @@ def test_failure_and_silence_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ({"module_stdout": "", "module_stderr": "", "rc": -9}, "exit status -9"),
+        ({"module_stdout": "", "module_stderr": "Traceback\nMemoryError\n", "rc": 1}, "MemoryError"),
+        ({"module_stdout": "No space left on device\n", "rc": 1}, "No space left on device"),
+    ],
+)
+def test_a_program_that_printed_no_answer_is_told_by_its_output(output: dict[str, Any], why: str) -> None:
+    message = "Module result deserialization failed: No start of json char found"
+    (failed,) = results(event("gpu1", "failed", msg=message, **output))
+    assert failed.error == f"its program did not answer: {why}"
+
+
+def test_a_wrong_path_of_python_is_told_in_the_words_of_ansible() -> None:
+    message = "The module interpreter '/usr/bin/python9' was not found."
+    (failed,) = results(event("gpu1", "failed", msg=message, module_stdout="", module_stderr="not found", rc=127))
+    assert failed.error == message
+
+
+@pytest.mark.parametrize(
     ("count", "canary", "size", "wanted"),
     [(5, 1, 2, [1, 2, 2]), (5, 0, 2, [2, 2, 1]), (1, 1, 50, [1]), (3, 9, 2, [2, 1]), (4, 2, 50, [2, 2])],
 )
