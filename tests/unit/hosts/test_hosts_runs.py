@@ -65,13 +65,13 @@ def test_failure_and_silence_are_told_apart() -> None:
         ({"module_stdout": "No space left on device\n", "rc": 1}, "No space left on device"),
     ],
 )
-def test_a_program_that_printed_no_answer_is_told_by_its_output(output: dict[str, Any], why: str) -> None:
+def test_of_a_program_that_printed_no_answer_its_error_is_reported(output: dict[str, Any], why: str) -> None:
     message = "Module result deserialization failed: No start of json char found"
     (failed,) = results(event("gpu1", "failed", msg=message, **output))
     assert failed.error == f"its program did not answer: {why}"
 
 
-def test_a_wrong_path_of_python_is_told_in_the_words_of_ansible() -> None:
+def test_a_wrong_path_of_python_is_reported_in_the_words_of_ansible() -> None:
     message = "The module interpreter '/usr/bin/python9' was not found."
     (failed,) = results(event("gpu1", "failed", msg=message, module_stdout="", module_stderr="not found", rc=127))
     assert failed.error == message
