@@ -3,7 +3,6 @@
 Errors name results that cannot be judged: the verdict is then incomplete at best. Warnings do not change it.
 """
 
-import errno
 import hashlib
 import os
 import re
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
+from railweave.acceptance.contents import content_of
 from railweave.acceptance.model import AcceptancePlan, PlannedTest
 from railweave.acceptance.readers.registry import read_tool_output
 from railweave.acceptance.readers.text import number, whole
@@ -69,7 +69,11 @@ def read_meta(data: bytes) -> ResultMeta | None:
     if not isinstance(document, dict):
         return None
     argv = document.get("argv")
-    words = tuple(word for word in argv if isinstance(word, str)) if isinstance(argv, list) else ()
+    words: tuple[str, ...] = ()
+    if isinstance(argv, list):
+        words = tuple(argv)
+        if set(map(type, argv)) != {str}:
+            words = tuple(word for word in argv if isinstance(word, str))
     texts = [document.get(name) for name in ("tool_version", "host", "plan_sha256")]
     version, host, plan = (text if isinstance(text, str) else "" for text in texts)
     started = number(document.get("started"))
@@ -158,7 +162,7 @@ class _FolderReader:
         meta_path = f"{os.path.dirname(path)}/{node}{_META}"
         meta = None
         try:
-            meta = read_meta(_content(meta_path))
+            meta = read_meta(content_of(meta_path, _LARGEST_BYTES))
             if meta is None:
                 self._add(_Complaint("RW923", "a meta file is not JSON", "write it anew"), where, meta_path)
         except OSError:
@@ -215,17 +219,9 @@ class _FolderReader:
             yield warning("RW922", message, Where(self.folder), fix="write NODE.meta.json beside each result")
 
 
-def _content(path: str) -> bytes:
-    # Without a buffer: each of a hundred thousand files is read once.
-    with open(path, "rb", buffering=0) as file:
-        if os.fstat(file.fileno()).st_size > _LARGEST_BYTES:
-            raise OSError(errno.EFBIG, "the file is too large for a result")
-        return file.readall()
-
-
 def _reading(path: str) -> ToolReading:
     try:
-        return read_tool_output(_content(path), os.path.basename(path))
+        return read_tool_output(content_of(path, _LARGEST_BYTES), os.path.basename(path))
     except OSError as fault:
         return ToolReading("", Answer.NOT_MEASURED, {}, (f"cannot be read: {fault.strerror}",))
 

@@ -263,13 +263,14 @@ def _read_host(text: str) -> ToolReading:
         remark = "a number alone: neither its unit nor what it measures is in the file (--output)"
         values: dict[str, Scalar] = {"value": number(text.split(maxsplit=1)[0]) or 0.0}
         return reading(TEXT_FORMAT, Answer.AMBIGUOUS, values, [remark])
-    titles = _TITLE.findall(text)
+    titles = [match[1] for match in map(_TITLE.match, text.split("\n")) if match]
     if len(titles) > 1:
         return several(TEXT_FORMAT, "tests", len(titles))
-    values, remarks = _context(text, titles)
+    faults = lines_with(text, *_FAULTS)
+    values, remarks = _context(text, titles, faults)
     tables = _tables(text)
     if not tables:
-        return reading(TEXT_FORMAT, _answer_without_row(text), values, remarks)
+        return reading(TEXT_FORMAT, _answer_without_row(text, faults), values, remarks)
     is_bidirectional = values.get("bidirectional") is True
     for side, table in zip(("local", "remote"), tables[1:], strict=False):
         for row in table.rows[:1]:
@@ -282,7 +283,7 @@ def _read_host(text: str) -> ToolReading:
     if has_more or any(table.is_cut for table in tables):
         remarks.append("the file ends within the table: rows are missing")
         answers.append(Answer.INCOMPLETE)
-    if "wc_status" in values or lines_with(rest, *_FAULTS):
+    if "wc_status" in values or (faults and lines_with(rest, *_FAULTS)):
         answers.append(Answer.ERROR)
     return reading(TEXT_FORMAT, worst(answers), values, remarks)
 
@@ -312,7 +313,7 @@ def _read_rows(table: _Table, values: dict[str, Scalar], remarks: list[str], *, 
     return answers
 
 
-def _context(text: str, titles: Sequence[str]) -> tuple[dict[str, Scalar], list[str]]:
+def _context(text: str, titles: Sequence[str], faults: Sequence[str]) -> tuple[dict[str, Scalar], list[str]]:
     matches = {name: pattern.search(text) for name, pattern in _SETTINGS.items()}
     settings = tuple((name, match[1].removesuffix("[B]")) for name, match in matches.items() if match)
     stated, doubts = _text_settings(settings, "".join(titles))
@@ -329,7 +330,7 @@ def _context(text: str, titles: Sequence[str]) -> tuple[dict[str, Scalar], list[
     warnings = lines_with(text, *_WARNINGS)
     if warnings:
         values["warnings"] = len(warnings)
-    return values, [*remarks, *warnings[:5], *lines_with(text, *_FAULTS)[:5]]
+    return values, [*remarks, *warnings[:5], *faults[:5]]
 
 
 @lru_cache(maxsize=_ALIKE)
@@ -337,14 +338,14 @@ def _text_settings(settings: tuple[tuple[str, str], ...], title: str) -> tuple[M
     return _settings(dict(settings), title)
 
 
-def _answer_without_row(text: str) -> Answer:
+def _answer_without_row(text: str, faults: Sequence[str]) -> Answer:
     """Tell why there is no row: traffic failed, the test never started, this side does not measure, or it was cut."""
     _, header, rest = text.partition("#bytes")
-    if _COMPLETION.search(text) or lines_with(rest, *_FAULTS):
+    if _COMPLETION.search(text) or (faults and lines_with(rest, *_FAULTS)):
         return Answer.ERROR
     if header and "-" * 20 in rest:
         return Answer.NOT_MEASURED
-    if header or (_TITLE.search(text) and not lines_with(text, *_FAULTS)):
+    if header or (_TITLE.search(text) and not faults):
         return Answer.INCOMPLETE
     return Answer.NOT_MEASURED
 

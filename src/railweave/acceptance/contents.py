@@ -1,0 +1,23 @@
+"""Whole files with few system calls: a level quick of 4,096 nodes has two hundred thousand of results alone."""
+
+import errno
+import os
+
+_LARGEST_BYTES = 2**30
+
+
+def content_of(path: str, most_bytes: int = _LARGEST_BYTES) -> bytes:
+    """Return the bytes of a file; raises OSError if it cannot be read, or has more than ``most_bytes``."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > most_bytes:
+            raise OSError(errno.EFBIG, "the file is too large for a result")
+        # Less than is asked for is the end of a file.
+        content = os.read(descriptor, size + 1)
+        while len(content) > size:
+            size = len(content)
+            content += os.read(descriptor, size)
+        return content
+    finally:
+        os.close(descriptor)
