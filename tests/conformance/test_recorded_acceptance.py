@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from railweave.acceptance.counters import counter_delta, row_has_restarted
+from railweave.acceptance.deltas import counter_delta, row_has_restarted
 from railweave.acceptance.readers.registry import read_tool_output
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "formats"

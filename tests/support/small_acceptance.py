@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any, NamedTuple
 
+from railweave.acceptance.columns import read_table
 from railweave.acceptance.document import plan_blocks
 from railweave.acceptance.model import (
     AcceptancePlan,
@@ -25,7 +27,7 @@ from railweave.acceptance.model import (
     RoundKind,
     Tool,
 )
-from railweave.acceptance.readings import Answer, CounterDelta, CounterRow, NodeResult, RoundCounters, ToolReading
+from railweave.acceptance.readings import Answer, NodeResult, RoundCounters, TableGrowth, ToolReading
 
 SETTINGS = JudgeSettings(covered_share=0.05, disturbed_share=0.02, peer_share=0.95, variation=0.05)
 CLASSES = (
@@ -113,6 +115,26 @@ class PlanBuilder:
             if place != target:
                 pairs.append((sender, stripe * self.shape.nodes + target))
         return pairs
+
+
+class CounterRow(NamedTuple):
+    """A port, queue, priority group or NIC of a device."""
+
+    device: str
+    table: str
+    name: str
+
+
+def growth_of(rows: Mapping[CounterRow, Mapping[str, int]]) -> dict[str, dict[str, TableGrowth]]:
+    """Return what counters grew, by device and table, from what they grew in each row."""
+    tables: dict[str, dict[str, dict[str, Any]]] = {}
+    for row, values in rows.items():
+        tables.setdefault(row.device, {}).setdefault(row.table, {})[row.name] = dict(values)
+    growth: dict[str, dict[str, TableGrowth]] = {}
+    for device, by_table in tables.items():
+        readings = {table: read_table(named) for table, named in by_table.items()}
+        growth[device] = {table: TableGrowth(read.rows, read.columns) for table, read in readings.items()}
+    return growth
 
 
 def small_plan(shape: Shape | None = None) -> AcceptancePlan:
@@ -215,12 +237,8 @@ class Yield:
     def counters(self) -> tuple[RoundCounters, ...]:
         rounds = []
         for name, rows in self.counts.items():
-            deltas = {
-                row: {key: CounterDelta(value, Answer.OK) for key, value in values.items()}
-                for row, values in rows.items()
-            }
             devices = {row.device for row in rows}
-            rounds.append(RoundCounters(name, deltas, dict.fromkeys(devices, SECONDS + 5.0), {}))
+            rounds.append(RoundCounters(name, growth_of(rows), dict.fromkeys(devices, SECONDS + 5.0), {}))
         return tuple(rounds)
 
     def row(self, name: str, end: PortEnd, queue: int | None = None, table: str = "") -> dict[str, int]:

@@ -1,110 +1,33 @@
-"""How much counters grew between two readings: wrapped counters and those that restarted are separate answers.
-
-A counter that falls has wrapped if what it then grew is plausible for its width. If most counters of a row restart,
-the row was reset, by a reload or by hand. A counter that falls alone is invalid.
-"""
+"""The counters of devices before and after each round, from their files."""
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from itertools import compress
-from operator import ge, ne
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
-from railweave.acceptance.counter_names import WATERMARKS, counter_bits, counter_name
+from railweave.acceptance.columns import TableReading, read_table, table_growth
+from railweave.acceptance.contents import content_of
 from railweave.acceptance.model import AcceptancePlan
-from railweave.acceptance.readings import Answer, CounterDelta, CounterRow, RoundCounters
+from railweave.acceptance.readings import RoundCounters, TableGrowth
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.wording import counted
 
 TABLES = ("ports", "queues", "groups", "nics")
-UNREADABLE = 2**64 - 1
-"""What ionic and SAI report for a counter that the device could not read: no value, and not a large one."""
-
-_PLAUSIBLE = {32: 2**31, 64: 2**56}
-"""The most that a counter grows over a round; a fall that would need more is no wrap. 800 Gb/s need 2^53 byte a day."""
 _CLOCK_TOLERANCE_S = 60.0
 
 
-def counter_delta(name: str, before: int, after: int, *, restarted: bool = False) -> CounterDelta:
-    """Return how much a counter grew; ``restarted`` tells that the device reset its counters between the readings.
-
-    A watermark is the value after, because its device keeps the maximum.
-    """
-    meaning = counter_name(name)
-    if meaning is not None and meaning.meaning in WATERMARKS:
-        return CounterDelta(after, Answer.OK)
-    if restarted:
-        return CounterDelta(after, Answer.RESET)
-    if after >= before:
-        return CounterDelta(after - before, Answer.OK)
-    if _has_wrapped(name, before, after):
-        return CounterDelta(after + (1 << counter_bits(name)) - before, Answer.WRAP)
-    return CounterDelta(0, Answer.INVALID)
-
-
-def _has_wrapped(name: str, before: int, after: int) -> bool:
-    bits = counter_bits(name)
-    return before < 1 << bits and after + (1 << bits) - before < _PLAUSIBLE[bits]
-
-
-def row_has_restarted(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
-    """Tell whether most counters of a row that were above 0 fell without a wrap: somebody reset them."""
-    # In most rows nothing fell, and a hundred thousand rows of a reading are compared.
-    if not any(after.get(name, value) < value for name, value in before.items()):
-        return False
-    falls = 0
-    counted = 0
-    for name, value in before.items():
-        later = after.get(name)
-        meaning = counter_name(name)
-        if not value or later is None or (meaning is not None and meaning.meaning in WATERMARKS):
-            continue
-        counted += 1
-        if later < value and not _has_wrapped(name, value, later):
-            falls += 1
-    return falls > 0 and 2 * falls >= counted
-
-
-class RowDeltas(Mapping[str, CounterDelta]):
-    """The deltas of a row, computed when they are asked for: most of millions of counters are never judged.
-
-    ``before`` and ``after`` are the same object if nothing changed, as in most rows of queues and groups.
-    """
-
-    __slots__ = ("after", "before", "grew", "restarted")
-
-    def __init__(
-        self, before: dict[str, int], after: dict[str, int], *, restarted: bool = False, grew: bool = False
-    ) -> None:
-        self.before = before
-        self.after = after
-        self.restarted = restarted
-        # Both readings have the same counters, and none fell.
-        self.grew = grew
-
-    def __getitem__(self, name: str) -> CounterDelta:
-        return counter_delta(name, self.before[name], self.after[name], restarted=self.restarted)
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in self.before if name in self.after)
-
-    def __len__(self) -> int:
-        return len(self.before.keys() & self.after.keys())
-
-
 class CounterFile(NamedTuple):
-    """A reading of one device: the counters of each row by table; None for a row that is not an object."""
+    """A reading of one device."""
 
     at: float
     boot: str
-    tables: dict[str, dict[str, dict[str, int] | None]]
+    tables: dict[str, TableReading]
 
 
 def read_counter_file(data: bytes, earlier: CounterFile | None = None) -> CounterFile | str:
-    """Return the counters in a file, or a sentence why it has none; rows equal to those of ``earlier`` are shared."""
+    """Return the counters in a file, or a sentence why it has none; columns are shared with ``earlier``."""
     try:
         document = orjson.loads(data)
     except ValueError:
@@ -119,38 +42,11 @@ def read_counter_file(data: bytes, earlier: CounterFile | None = None) -> Counte
     tables = {}
     for table in TABLES:
         if isinstance(document.get(table), dict):
-            earlier_rows = earlier.tables.get(table, {}) if earlier is not None else {}
-            tables[table] = _checked_rows(document[table], earlier_rows)
+            earlier_table = earlier.tables.get(table) if earlier is not None else None
+            tables[table] = read_table(document[table], earlier_table)
     if not tables:
         return "has no counters: none of `ports`, `queues`, `groups`, `nics` is in it"
     return CounterFile(float(at), str(document.get("boot", "")), tables)
-
-
-def _checked_rows(rows: dict[str, Any], earlier: dict[str, dict[str, int] | None]) -> dict[str, dict[str, int] | None]:
-    """Return the counters of the rows of a table; rows that are as in an ``earlier`` reading are shared with it."""
-    if rows.keys() != earlier.keys():
-        return {name: integers_of(row) for name, row in rows.items()}
-    checked = dict(earlier)
-    # Most rows of queues and groups never change: they are compared without a step of Python for each.
-    changed = compress(rows, map(ne, rows.values(), map(earlier.__getitem__, rows)))
-    for name in changed:
-        checked[name] = integers_of(rows[name])
-    return checked
-
-
-def integers_of(row: Any) -> dict[str, int] | None:
-    """Return the counters of a row, without values that are no integers or not readable; None if it is no row."""
-    if not isinstance(row, dict):
-        return None
-    values = row.values()
-    # Whole rows are checked at once, and bool is another type than int: a reading has a hundred thousand rows.
-    if not row or ({*map(type, values)} == {int} and min(values) >= 0 and max(values) < UNREADABLE):
-        return row
-    return _only_integers(row)
-
-
-def _only_integers(row: dict[str, Any]) -> dict[str, int]:
-    return {name: value for name, value in row.items() if type(value) is int and 0 <= value < UNREADABLE}
 
 
 def read_counters(root: Path, plan: AcceptancePlan, rounds: Collection[str] | None = None) -> Iterator[RoundCounters]:
@@ -192,7 +88,7 @@ class _RoundReading:
         self.round_id = round_id
         self.last = last
         self.diagnostics: list[Diagnostic] = []
-        self.deltas: dict[CounterRow, Mapping[str, CounterDelta]] = {}
+        self.growth: dict[str, dict[str, TableGrowth]] = {}
 
     def read(self, expected: list[str]) -> RoundCounters:
         seconds: dict[str, float] = {}
@@ -217,14 +113,12 @@ class _RoundReading:
         self._check_clocks(seconds, starts)
         if unread:
             self._report_unread(unread)
-        return RoundCounters(self.round_id, self.deltas, seconds, unread, tuple(self.diagnostics))
+        return RoundCounters(self.round_id, self.growth, seconds, unread, tuple(self.diagnostics))
 
     def _file(self, when: str, device: str, earlier: _ReadFile | None) -> _ReadFile:
         name = f"{when}/{device}.json"
         try:
-            # Without a buffer, and without pathlib: a run of 4,096 nodes has a hundred thousand files.
-            with open(f"{self.folder}/{name}", "rb", buffering=0) as file:
-                content = file.readall()
+            content = content_of(f"{self.folder}/{name}")
         except OSError as fault:
             return _ReadFile(b"", f"{name} cannot be read: {fault.strerror}")
         counters = None
@@ -243,21 +137,13 @@ class _RoundReading:
         restarted: list[str] = []
         backwards: list[str] = []
         lost: list[str] = []
-        for table, rows in before.tables.items():
-            later_rows = after.tables.get(table, {})
-            for name, row in rows.items():
-                deltas = _row_deltas(row, later_rows.get(name), booted=booted)
-                if deltas is None:
-                    lost.append(name)
-                    continue
-                self.deltas[CounterRow(device, table, name)] = deltas
-                if booted or deltas.grew:
-                    continue
-                deltas.restarted = row_has_restarted(deltas.before, deltas.after)
-                if deltas.restarted:
-                    restarted.append(name)
-                else:
-                    backwards.extend(f"{name} {key}" for key in deltas if deltas[key].answer is Answer.INVALID)
+        tables = self.growth.setdefault(device, {})
+        for table, reading in before.tables.items():
+            growth = table_growth(reading, after.tables.get(table), booted=booted)
+            tables[table] = growth
+            restarted += growth.restarted
+            backwards += growth.backwards
+            lost += growth.lost
         if booted:
             restarted = [f"all: boot was {before.boot!r}, is {after.boot!r}"]
         self._report_rows(device, restarted, backwards)
@@ -307,18 +193,6 @@ class _RoundReading:
     def _error(self, code: str, message: str, device: str, fix: str) -> None:
         where = Where(str(self.folder / "after" / f"{device}.json"))
         self.diagnostics.append(error(code, message, where, devices=(device,), fix=fix))
-
-
-def _row_deltas(before: dict[str, int] | None, after: dict[str, int] | None, *, booted: bool) -> RowDeltas | None:
-    """Return the deltas between two readings of a row; None if the later one lacks it."""
-    if after is None:
-        return None
-    if before is after and not booted:
-        return RowDeltas(after, after, grew=True)
-    if before is None:
-        before = {}
-    grew = before.keys() == after.keys() and all(map(ge, map(after.__getitem__, before), before.values()))
-    return RowDeltas(before, after, restarted=booted, grew=grew and not booted)
 
 
 def _few(names: list[str]) -> str:

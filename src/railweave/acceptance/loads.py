@@ -17,9 +17,10 @@ def link_loads(case: Case) -> LinkLoads:
     loads: dict[PortEnd, float] = {}
     for counts in case.tallies.values():
         seconds = case.index.rounds[counts.round].seconds
-        for link in case.index.plan.links:
-            ends = (counts.port(link.lower), counts.port(link.upper))
-            sizes = [end[meaning] for end in ends for meaning in _BYTES if meaning in end]
+        sides = (case.index.lower_places, case.index.upper_places)
+        columns = [counts.column(side, meaning) for side in sides for meaning in _BYTES]
+        for link, *counted in zip(case.index.plan.links, *columns, strict=True):
+            sizes = [size for size in counted if size is not None]
             if sizes:
                 share = max(sizes) * 8 / (link.speed_gbps * 1e9 * seconds)
                 loads[link.lower] = max(share, loads.get(link.lower, 0.0))

@@ -76,15 +76,6 @@ class NodeResult(NamedTuple):
     meta: ResultMeta | None
 
 
-class CounterRow(NamedTuple):
-    """A port, queue, priority group or NIC of a device: ``name`` is ``Ethernet0``, ``Ethernet0|3`` or the NIC's."""
-
-    device: str
-    # "ports", "queues", "groups" or "nics", as in the files.
-    table: str
-    name: str
-
-
 class CounterDelta(NamedTuple):
     """How much a counter grew over a round.
 
@@ -95,15 +86,32 @@ class CounterDelta(NamedTuple):
     answer: Answer
 
 
+Column = tuple[int | None, ...]
+"""A counter of every row of a table; None where a row does not have it, which is not 0."""
+
+
+class TableGrowth(NamedTuple):
+    """How much the counters of a table of one device grew over a round."""
+
+    # Names of ports, queues (``Ethernet0|3``), priority groups or NICs.
+    rows: tuple[str, ...]
+    # By the name of the counter, in the order of the rows; None also where the row restarted, or the counter fell.
+    columns: Mapping[str, Column]
+    # Rows whose counters restarted between the readings.
+    restarted: tuple[str, ...] = ()
+    # Rows, each with the counter that fell without a wrap or a restart.
+    backwards: tuple[str, ...] = ()
+    # Rows that the later reading lacks.
+    lost: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class RoundCounters:
-    """The counters of all devices over one round.
-
-    A counter that a device does not report is missing in its row: it is not 0.
-    """
+    """The counters of all devices over one round."""
 
     round: str
-    deltas: Mapping[CounterRow, Mapping[str, CounterDelta]]
+    # By device and table: "ports", "queues", "groups" or "nics", as in the files.
+    growth: Mapping[str, Mapping[str, TableGrowth]]
     # Seconds between the two readings by device.
     seconds: Mapping[str, float]
     # Devices whose files are missing or unreadable, with the reason.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from railweave.acceptance.counters import counter_delta, integers_of, row_has_restarted
+from railweave.acceptance.deltas import counter_delta, integers_of, row_has_restarted
 from railweave.acceptance.readings import Answer
 from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.links.errors import BINS, CORRECTED_BITS, SYMBOL_ERRORS

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any
 
 from railweave.acceptance.counter_names import CounterMeaning, counter_name
-from railweave.acceptance.counters import counter_delta, integers_of, row_has_restarted
+from railweave.acceptance.deltas import counter_delta, integers_of, row_has_restarted
 from railweave.acceptance.readings import Answer
 from railweave.wording import first_few
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from math import isnan, log1p
 from typing import NamedTuple
 
-from railweave.acceptance.counters import counter_delta, row_has_restarted
+from railweave.acceptance.deltas import counter_delta, row_has_restarted
 from railweave.acceptance.readings import Answer
 from railweave.fabric.fec import NO_FEC, loss_by_bins
 from railweave.fabric.link_limits import LinkLimits

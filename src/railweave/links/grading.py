@@ -8,7 +8,7 @@ from time import strptime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from railweave.acceptance.counters import integers_of
+from railweave.acceptance.deltas import integers_of
 from railweave.cabling.modules import Modules
 from railweave.fabric.link_limits import LimitsOf, LinkLimits
 from railweave.fabric.links import Link

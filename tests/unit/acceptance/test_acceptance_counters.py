@@ -6,17 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_acceptance import CounterRow, growth_of
 
+from railweave.acceptance.columns import read_table, table_growth
 from railweave.acceptance.counter_names import CounterMeaning, counter_bits, counter_name
-from railweave.acceptance.counters import (
-    RowDeltas,
-    counter_delta,
-    integers_of,
-    read_counter_file,
-    read_counters,
-    row_has_restarted,
-)
-from railweave.acceptance.judge.tally import tally
+from railweave.acceptance.counters import read_counter_file, read_counters
+from railweave.acceptance.deltas import counter_delta, integers_of, row_has_restarted
+from railweave.acceptance.judge.tally import Tallier
 from railweave.acceptance.model import (
     AcceptancePlan,
     AcceptanceRound,
@@ -27,7 +23,7 @@ from railweave.acceptance.model import (
     PortEnd,
     RoundKind,
 )
-from railweave.acceptance.readings import Answer, CounterDelta, CounterRow, RoundCounters
+from railweave.acceptance.readings import Answer, CounterDelta, RoundCounters
 
 OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
 PFC_SENT = "SAI_PORT_STAT_PFC_3_TX_PKTS"
@@ -88,8 +84,10 @@ def test_a_row_whose_counters_all_fell_has_restarted() -> None:
     before = {OCTETS: 77_777_777, PFC_RECEIVED: 900, PFC_SENT: 5000, "SAI_PORT_STAT_IF_IN_DISCARDS": 0}
     after = {OCTETS: 9000, PFC_RECEIVED: 1, PFC_SENT: 4, "SAI_PORT_STAT_IF_IN_DISCARDS": 0}
     assert row_has_restarted(before, after)
-    deltas = RowDeltas(before, after, restarted=True)
-    assert deltas[PFC_SENT] == CounterDelta(4, Answer.RESET)
+    later = read_table({"Ethernet0": after, "Ethernet8": before})
+    growth = table_growth(read_table({"Ethernet0": before, "Ethernet8": before}), later)
+    assert growth.restarted == ("Ethernet0",)
+    assert set(growth.columns.values()) == {(None, 0)}
 
 
 def test_a_wrap_beside_a_counter_that_went_on_is_no_restart() -> None:
@@ -114,8 +112,9 @@ def test_counters_of_a_round_are_read_by_device_table_and_row(tmp_path: Path) ->
     write(tmp_path, "after", "gpu1", 129.0, nics={"rail0": {"tx_bytes_phy": 9}})
     (counters,) = read_counters(tmp_path, PLAN)
     assert counters.diagnostics == ()
-    assert dict(counters.deltas[CounterRow("leaf1", "ports", "Ethernet0")]) == {OCTETS: (20, "ok"), PFC_SENT: (0, "ok")}
-    assert counters.deltas[CounterRow("gpu1", "nics", "rail0")]["tx_bytes_phy"].grown == 4
+    ports = counters.growth["leaf1"]["ports"]
+    assert (ports.rows, ports.columns) == (("Ethernet0",), {OCTETS: (20,), PFC_SENT: (0,)})
+    assert counters.growth["gpu1"]["nics"].columns == {"tx_bytes_phy": (4,)}
     assert counters.seconds == {"leaf1": 30.0, "gpu1": 29.0}
     assert counters.unread == {}
 
@@ -125,12 +124,37 @@ def test_a_reading_between_two_rounds_is_parsed_once_for_both(tmp_path: Path) ->
     readings = (("r001", "before", 5), ("r001", "after", 30), ("r002", "before", 30), ("r002", "after", 90))
     for round_id, when, octets in readings:
         write(tmp_path, when, "leaf1", octets, round_id=round_id, ports={"Ethernet0": {OCTETS: octets}})
-    row = CounterRow("leaf1", "ports", "Ethernet0")
-    first, second = (counters.deltas[row] for counters in read_counters(tmp_path, replace(PLAN, rounds=rounds)))
-    assert [first[OCTETS].grown, second[OCTETS].grown] == [25, 60]
-    assert isinstance(first, RowDeltas)
-    assert isinstance(second, RowDeltas)
-    assert first.after is second.before
+    rounds_read = read_counters(tmp_path, replace(PLAN, rounds=rounds))
+    assert [read.growth["leaf1"]["ports"].columns[OCTETS] for read in rounds_read] == [(25,), (60,)]
+
+
+def test_columns_that_stay_are_shared_and_those_that_change_are_checked() -> None:
+    rows = {port: {OCTETS: 10, PFC_SENT: 4, "text": "x"} for port in ("Ethernet0", "Ethernet8")}
+    first = read_table(rows)
+    second = read_table({**rows, "Ethernet8": {OCTETS: 2**64 - 1, PFC_SENT: 4, "text": "x"}}, first)
+    assert second.columns[PFC_SENT] is first.columns[PFC_SENT]
+    assert second.columns[OCTETS] == (10, None)
+    assert table_growth(first, second).columns == {OCTETS: (0, None), PFC_SENT: (0, 0), "text": (None, None)}
+
+
+def test_rows_of_a_table_may_have_different_counters() -> None:
+    first = read_table({"a": {OCTETS: 1, PFC_SENT: 4}, "b": {OCTETS: 1, PFC_RECEIVED: 2, "errors": 3}, "c": 7})
+    assert first.broken == {"c"}
+    counts = {OCTETS: (1, 1, None), PFC_SENT: (4, None, None), PFC_RECEIVED: (None, 2, None)}
+    assert first.columns == {**counts, "errors": (None, 3, None)}
+    second = read_table({"b": {OCTETS: 5, PFC_RECEIVED: 1, "errors": 3}, "a": {OCTETS: 2}, "c": {}})
+    growth = table_growth(first, second)
+    nothing = (None, None, None)
+    columns = {OCTETS: (1, 4, None), PFC_SENT: nothing, PFC_RECEIVED: nothing, "errors": (None, 0, None)}
+    assert growth.columns == columns
+    assert (growth.lost, growth.backwards) == ((), (f"b {PFC_RECEIVED}",))
+    assert table_growth(second, first).lost == ("c",)
+
+
+def test_a_counter_that_wraps_goes_on() -> None:
+    before = {"rail0": {"out_of_sequence": 2**32 - 6, "tx_bytes_phy": 7}}
+    growth = table_growth(read_table(before), read_table({"rail0": {"out_of_sequence": 4, "tx_bytes_phy": 9}}))
+    assert growth.columns == {"out_of_sequence": (10,), "tx_bytes_phy": (2,)}
 
 
 def test_a_value_that_is_no_counter_is_missing_and_not_zero() -> None:
@@ -145,7 +169,9 @@ def test_a_row_that_does_not_change_is_checked_as_well(tmp_path: Path) -> None:
     for when in ("before", "after"):
         write(tmp_path, when, "leaf1", ports={"Ethernet0": {OCTETS: 2**64 - 1, PFC_SENT: 4}, "Ethernet8": 7})
     (counters,) = read_counters(tmp_path, PLAN)
-    assert {row.name: dict(deltas) for row, deltas in counters.deltas.items()} == {"Ethernet0": {PFC_SENT: (0, "ok")}}
+    ports = counters.growth["leaf1"]["ports"]
+    assert (ports.rows, ports.lost) == (("Ethernet0",), ("Ethernet8",))
+    assert ports.columns == {OCTETS: (None,), PFC_SENT: (0,)}
 
 
 @pytest.mark.parametrize(
@@ -167,8 +193,9 @@ def test_a_reset_is_reported_by_its_boot_and_by_its_counters(tmp_path: Path) -> 
     write(tmp_path, "before", "gpu1", nics={"rail0": {"tx_bytes_phy": 5}})
     write(tmp_path, "after", "gpu1", 130.0, boot="2", nics={"rail0": {"tx_bytes_phy": 9}})
     (counters,) = read_counters(tmp_path, PLAN)
-    assert counters.deltas[CounterRow("leaf1", "ports", "Ethernet0")][PFC_SENT] == CounterDelta(4, Answer.RESET)
-    assert counters.deltas[CounterRow("gpu1", "nics", "rail0")]["tx_bytes_phy"] == CounterDelta(9, Answer.RESET)
+    assert counters.growth["leaf1"]["ports"].restarted == ("Ethernet0",)
+    assert counters.growth["leaf1"]["ports"].columns == {OCTETS: (None,), PFC_SENT: (None,)}
+    assert counters.growth["gpu1"]["nics"].columns == {"tx_bytes_phy": (None,)}
     assert messages(tmp_path) == [
         "error RW928 counters of gpu1 restarted in round r001 (all: boot was '1', is '2')",
         "error RW928 counters of leaf1 restarted in round r001 (Ethernet0)",
@@ -207,15 +234,29 @@ def test_a_round_without_counters_is_left_out(tmp_path: Path) -> None:
 
 
 def test_queues_are_kept_at_watched_ports_and_where_they_dropped() -> None:
-    deltas = {}
+    rows = {}
     for port, dropped in (("Ethernet0", 0), ("Ethernet8", 0), ("Ethernet16", 2)):
         counts = {"SAI_QUEUE_STAT_BYTES": 5, "SAI_QUEUE_STAT_DROPPED_PACKETS": dropped}
-        deltas[CounterRow("leaf1", "queues", f"{port}|3")] = {
-            name: CounterDelta(count, Answer.OK) for name, count in counts.items()
-        }
-    counters = RoundCounters("r001", deltas, {}, {})
+        rows[CounterRow("leaf1", "queues", f"{port}|3")] = {**counts, "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS": 0}
+    counters = RoundCounters("r001", growth_of(rows), {}, {})
     ends = [PortEnd("leaf1", port) for port in ("Ethernet0", "Ethernet8", "Ethernet16")]
-    assert list(tally(counters, frozenset({3})).queues) == ends
-    kept = tally(counters, frozenset({3}), {ends[0]}).queues
-    assert list(kept) == [ends[0], ends[2]]
-    assert kept[ends[0]][3] == {CounterMeaning.SENT_BYTES: 5, CounterMeaning.DROPS: 0}
+    tallier = Tallier(frozenset({3}), {}, {ends[0]})
+    counts = tallier.tally(counters, with_marks=False)
+    assert counts.queue_bytes == {ends[0]: {3: 5}}
+    dropping = {CounterMeaning.SENT_BYTES: 5, CounterMeaning.DROPS: 2, CounterMeaning.MARKS: 0}
+    assert (counts.queues, counts.queue_marks) == ({ends[2]: {3: dropping}}, {})
+    assert tallier.tally(counters, with_marks=True).queue_marks == {end: {3: 0} for end in ends}
+
+
+def test_a_port_outside_the_plan_is_counted_too() -> None:
+    end = PortEnd("leaf1", "Ethernet0")
+    other = PortEnd("leaf2", "Ethernet0")
+    tallier = Tallier(frozenset({3}), {end: 0}, ())
+    rows = {CounterRow(end.device, "ports", end.port): {OCTETS: 4}}
+    first = tallier.tally(RoundCounters("r001", growth_of(rows), {}, {}), with_marks=False)
+    rows = {CounterRow(other.device, "ports", other.port): {OCTETS: 9, PFC_SENT: 2, PFC_RECEIVED: 0}}
+    second = tallier.tally(RoundCounters("r002", growth_of(rows), {}, {}), with_marks=False)
+    counted = [counts.count(port, CounterMeaning.RECEIVED_BYTES) for counts in (first, second) for port in (end, other)]
+    assert counted == [4, None, None, 9]
+    assert second.count(other, CounterMeaning.PFC_SENT) == 2
+    assert second.meanings == {CounterMeaning.RECEIVED_BYTES, CounterMeaning.PFC_SENT, CounterMeaning.PFC_RECEIVED}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.statistics import HealthySpread
-from railweave.acceptance.judge.tally import Counts, RoundTally
+from railweave.acceptance.judge.tally import RoundTally
 from railweave.acceptance.model import CoveredLink, PortEnd
 
 CONTROL_BYTES = 64 * 1024
@@ -45,18 +45,20 @@ def loaded_flows(index: PlanIndex, tallies: Mapping[str, RoundTally]) -> Iterato
     """Yield every direction of a link that carried ``covered_share`` of its rate in a round, read at both ends."""
     for counts in tallies.values():
         least_per_gbps = index.rounds[counts.round].seconds * 1e9 / 8 * index.plan.settings.covered_share
-        for link in index.plan.links:
+        up_sent = counts.column(index.lower_places, CounterMeaning.SENT_BYTES)
+        up_received = counts.column(index.upper_places, CounterMeaning.RECEIVED_BYTES)
+        down_sent = counts.column(index.upper_places, CounterMeaning.SENT_BYTES)
+        down_received = counts.column(index.lower_places, CounterMeaning.RECEIVED_BYTES)
+        for place, link in enumerate(index.plan.links):
             least = least_per_gbps * link.speed_gbps
-            lower = counts.port(link.lower)
-            upper = counts.port(link.upper)
-            for sender, receiver, source, sink in (
-                (link.lower, link.upper, lower, upper),
-                (link.upper, link.lower, upper, lower),
-            ):
-                sent = source.get(CounterMeaning.SENT_BYTES)
-                received = sink.get(CounterMeaning.RECEIVED_BYTES)
-                if sent is not None and received is not None and max(sent, received) >= least:
-                    yield Flow(link, sender, receiver, counts.round, sent, received)
+            sent = up_sent[place]
+            received = up_received[place]
+            if sent is not None and received is not None and (sent >= least or received >= least):
+                yield Flow(link, link.lower, link.upper, counts.round, sent, received)
+            sent = down_sent[place]
+            received = down_received[place]
+            if sent is not None and received is not None and (sent >= least or received >= least):
+                yield Flow(link, link.upper, link.lower, counts.round, sent, received)
 
 
 def imbalances(index: PlanIndex, flows: Iterable[Flow]) -> dict[tuple[PortEnd, PortEnd], list[Flow]]:
@@ -80,13 +82,12 @@ def device_surplus(index: PlanIndex, counts: RoundTally, device: str) -> int | N
     """Return the bytes that a switch received beyond those that it sent; None for a node or an unread port."""
     if device not in index.devices:
         return None
-    surplus = 0
-    for link in index.links_of[device]:
-        port = counts.port(link.end_at(device))
-        if CounterMeaning.SENT_BYTES not in port or CounterMeaning.RECEIVED_BYTES not in port:
-            return None
-        surplus += port[CounterMeaning.RECEIVED_BYTES] - port[CounterMeaning.SENT_BYTES]
-    return surplus
+    places = index.places_of.get(device, [])
+    received = counts.column(places, CounterMeaning.RECEIVED_BYTES)
+    sent = counts.column(places, CounterMeaning.SENT_BYTES)
+    if None in received or None in sent:
+        return None
+    return sum(filter(None, received)) - sum(filter(None, sent))
 
 
 def inner_surplus(
@@ -100,7 +101,7 @@ def inner_surplus(
     for link in links:
         end = link.end_at(device)
         queues = counts.queues.get(end, {}).values()
-        if any(row.get(CounterMeaning.DROPS) for row in (counts.port(end), *queues)):
+        if counts.count(end, CounterMeaning.DROPS) or any(row.get(CounterMeaning.DROPS) for row in queues):
             return 0
         for ends in ((link.lower, link.upper), (link.upper, link.lower)):
             if any(flow.round == counts.round for flow in unequal.get(ends, ())):
@@ -125,10 +126,9 @@ def swapped_links(
 
 
 def _difference(counts: RoundTally, one_end: PortEnd, far_end: PortEnd) -> int:
-    near = counts.port(one_end)
-    far = counts.port(far_end)
-    return _lost(near, far) + _lost(far, near)
+    return _lost(counts, one_end, far_end) + _lost(counts, far_end, one_end)
 
 
-def _lost(source: Counts, sink: Counts) -> int:
-    return abs(source.get(CounterMeaning.SENT_BYTES, 0) - sink.get(CounterMeaning.RECEIVED_BYTES, 0))
+def _lost(counts: RoundTally, sender: PortEnd, receiver: PortEnd) -> int:
+    sent = counts.counted(sender, CounterMeaning.SENT_BYTES)
+    return abs(sent - counts.counted(receiver, CounterMeaning.RECEIVED_BYTES))

@@ -126,7 +126,7 @@ def _hash_sees_ports(case: Case) -> bool:
 def _used_uplinks(case: Case, counts: RoundTally, leaf: str, queue_pairs: int) -> list[PortEnd]:
     """Return the uplinks that carried at least half of a queue pair's part of what a leaf sent up."""
     sent: Mapping[PortEnd, int] = {
-        link.lower: counts.port(link.lower).get(CounterMeaning.SENT_BYTES, 0)
+        link.lower: counts.counted(link.lower, CounterMeaning.SENT_BYTES)
         for link in case.index.links_of[leaf]
         if link.lower.device == leaf
     }

@@ -143,10 +143,10 @@ class Case:
                 end = self.nic_end(port)
                 if end is None:
                     continue
-                nic = counts.port(end)
                 for meaning in TRANSPORT_LOSS:
-                    if nic.get(meaning):
+                    missed = counts.count(end, meaning)
+                    if missed:
                         return True
-                    if meaning in nic:
+                    if missed is not None:
                         noticed = False
         return noticed

@@ -24,7 +24,6 @@ class Carried(NamedTuple):
     """The bytes of one direction of a host link, and those of payload that the plan puts on it."""
 
     link: CoveredLink
-    is_up: bool
     # The lower of both ends: a counter that is wrong disturbs nobody.
     bytes: int
     # Of tests in this direction, and of those in the other, whose acknowledgments go this way.
@@ -84,11 +83,14 @@ def _carried(index: PlanIndex, outcomes: Mapping[str, MeasuredTest], counts: Rou
     for port, link in index.host_link.items():
         if port in unknown:
             continue
-        for is_up, near, far in ((True, link.lower, link.upper), (False, link.upper, link.lower)):
-            read = _both(counts, near, far)
-            if read is not None:
-                ways = (sent, received) if is_up else (received, sent)
-                yield Carried(link, is_up, read, ways[0].get(port, 0.0), ways[1].get(port, 0.0))
+        up_payload = sent.get(port, 0.0)
+        down_payload = received.get(port, 0.0)
+        up = _both(counts, link.lower, link.upper)
+        if up is not None:
+            yield Carried(link, up, up_payload, down_payload)
+        down = _both(counts, link.upper, link.lower)
+        if down is not None:
+            yield Carried(link, down, down_payload, up_payload)
 
 
 def _add_test(
@@ -111,8 +113,8 @@ def _add_test(
 
 
 def _both(counts: RoundTally, near: PortEnd, far: PortEnd) -> int | None:
-    sent = counts.port(near).get(CounterMeaning.SENT_BYTES)
-    received = counts.port(far).get(CounterMeaning.RECEIVED_BYTES)
+    sent = counts.count(near, CounterMeaning.SENT_BYTES)
+    received = counts.count(far, CounterMeaning.RECEIVED_BYTES)
     if sent is None or received is None:
         return None
     return min(sent, received)

@@ -6,6 +6,7 @@ IEEE 802.3 (400GBASE-R, clause 116.4) allows a frame loss ratio of 6.2e-11. RS(5
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import compress
 from statistics import median
 from typing import NamedTuple
 
@@ -49,7 +50,7 @@ class PortErrors(NamedTuple):
 
 def error_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield the ports with more errors than the standard or their peers explain."""
-    ports = [_port_errors(case, end, link) for end, link in case.index.link_at.items()]
+    ports = _port_errors(case)
     kinds: dict[str, list[PortErrors]] = defaultdict(list)
     for port in ports:
         kinds[port.link.kind].append(port)
@@ -69,21 +70,32 @@ def error_symptoms(case: Case) -> Iterator[Symptom]:
                 yield _cable_symptom(port, message, Severity.WARNING)
 
 
-def _port_errors(case: Case, end: PortEnd, link: CoveredLink) -> PortErrors:
-    sums: dict[CounterMeaning, int] = defaultdict(int)
-    seconds = 0.0
+def _port_errors(case: Case) -> list[PortErrors]:
+    """Return the errors of every end of a link."""
+    ends = case.index.link_at
+    places = range(len(ends))
+    sums: dict[CounterMeaning, list[int]] = {meaning: [0] * len(ends) for meaning in _MEANINGS}
+    seconds = [0.0] * len(ends)
     for counts in case.rounds():
-        row = counts.port(end)
-        if not row:
-            continue
-        seconds += counts.seconds.get(end.device, 0.0)
-        for meaning in _MEANINGS:
-            counted = row.get(meaning)
-            if counted:
-                sums[meaning] += counted
-    uncorrected = max(sums[CounterMeaning.FEC_UNCORRECTABLE], sums[CounterMeaning.ERRORS])
-    corrected = max(sums[CounterMeaning.FEC_CORRECTED_BITS], sums[CounterMeaning.FEC_CORRECTED])
-    return PortErrors(end, link, seconds, uncorrected, corrected, sums[CounterMeaning.LINK_DOWN])
+        columns = {meaning: counts.column(places, meaning) for meaning in _MEANINGS}
+        for meaning, column in columns.items():
+            total = sums[meaning]
+            for place in compress(places, column):
+                total[place] += column[place] or 0
+        is_read = map(_has_any, *columns.values())
+        for place, end in compress(enumerate(ends), is_read):
+            seconds[place] += counts.seconds.get(end.device, 0.0)
+    ports = []
+    for place, (end, link) in enumerate(ends.items()):
+        uncorrected = max(sums[CounterMeaning.FEC_UNCORRECTABLE][place], sums[CounterMeaning.ERRORS][place])
+        corrected = max(sums[CounterMeaning.FEC_CORRECTED_BITS][place], sums[CounterMeaning.FEC_CORRECTED][place])
+        flaps = sums[CounterMeaning.LINK_DOWN][place]
+        ports.append(PortErrors(end, link, seconds[place], uncorrected, corrected, flaps))
+    return ports
+
+
+def _has_any(*counted: int | None) -> bool:
+    return counted.count(None) < len(counted)
 
 
 _MEANINGS = (

@@ -78,7 +78,7 @@ def _located(case: Case, flows: Sequence[Flow]) -> Symptom:
         suspects = (port_element(worst.sender), port_element(worst.receiver))
         return Symptom("A-3", Severity.ERROR, message, "find where these bytes come from", suspects=suspects)
     culprit = lossy_cable(worst.link)
-    if any(case.tallies[flow.round].port(flow.receiver).get(meaning) for flow in flows for meaning in _COUNTED):
+    if any(case.tallies[flow.round].count(flow.receiver, meaning) for flow in flows for meaning in _COUNTED):
         message += ", with errors counted"
     return Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
 

@@ -36,34 +36,33 @@ def stray_traffic(case: Case) -> tuple[StrayTraffic, ...]:
     if case.is_lossy:
         # What is left of trimmed packets takes the queue of notifications.
         queues |= {planned.queue for planned in case.index.plan.classes if planned.role == "cnp"}
-    strays: list[StrayTraffic] = []
-    for counts in case.rounds():
-        for link in case.index.host_link.values():
-            strays += _strays_at(case, counts, link, queues)
-    if not strays:
+    strays = {counts.round: list(_strays(case, counts, queues)) for counts in case.rounds()}
+    rates = [sent / link.speed_gbps for of_round in strays.values() for link, _, sent in of_round]
+    if not rates:
         return ()
     # CNPs and control traffic are the same for all; half of all ports have to stray before they count as usual.
-    usual = HealthySpread([stray.stray_bytes / stray.link.speed_gbps for stray in strays])
+    usual = HealthySpread(rates)
     share = case.index.plan.settings.disturbed_share
     kept = []
-    for stray in strays:
-        seconds = case.index.rounds[stray.round].seconds
-        least = stray.link.speed_gbps * max(seconds * share * 1e9 / 8, usual.middle + usual.tolerance)
-        # Acknowledgments of what the NIC itself sends: at most one of 84 bytes for each packet of 1,024.
-        acknowledged = case.tallies[stray.round].port(stray.link.upper).get(CounterMeaning.RECEIVED_BYTES, 0)
-        if stray.stray_bytes > least + acknowledged / 8 and stray.senders:
-            kept.append(stray)
+    for name, of_round in strays.items():
+        least_per_gbps = max(case.index.rounds[name].seconds * share * 1e9 / 8, usual.middle + usual.tolerance)
+        for link, queue, sent in of_round:
+            if sent <= link.speed_gbps * least_per_gbps or link.nic_port is None:
+                continue
+            # Acknowledgments of what the NIC itself sends: at most one of 84 bytes for each packet of 1,024.
+            acknowledged = case.tallies[name].counted(link.upper, CounterMeaning.RECEIVED_BYTES)
+            senders = case.index.senders_to[name, link.nic_port]
+            if senders and sent > link.speed_gbps * least_per_gbps + acknowledged / 8:
+                kept.append(StrayTraffic(link, name, queue, sent, senders))
     return tuple(kept)
 
 
-def _strays_at(case: Case, counts: RoundTally, link: CoveredLink, queues: set[int]) -> Iterator[StrayTraffic]:
-    if link.nic_port is None:
-        return
-    senders = case.index.senders_to[counts.round, link.nic_port]
-    for queue, counted in counts.queues.get(link.upper, {}).items():
-        sent = counted.get(CounterMeaning.SENT_BYTES)
-        if queue not in queues and sent is not None:
-            yield StrayTraffic(link, counts.round, queue, sent, senders)
+def _strays(case: Case, counts: RoundTally, queues: set[int]) -> Iterator[tuple[CoveredLink, int, int]]:
+    """Yield the bytes towards NICs in other queues than ``queues``: link, queue and bytes."""
+    for link in case.index.host_link.values():
+        for queue, sent in counts.queue_bytes.get(link.upper, {}).items():
+            if queue not in queues:
+                yield link, queue, sent
 
 
 def dscp_symptoms(case: Case) -> Iterator[Symptom]:
@@ -112,15 +111,15 @@ def incast_readings(case: Case) -> tuple[IncastReading, ...]:
     for counts in case.rounds(RoundKind.INCAST):
         senders = len(case.index.tests_of[counts.round])
         for device, links in case.index.links_of.items():
-            ends = [link.end_at(device) for link in links]
             marks = _marks(case, counts, device)
             if marks is None:
                 continue
-            sent = sum(counts.port(end).get(CounterMeaning.PFC_SENT, 0) for end in ends)
-            received = sum(counts.port(end).get(CounterMeaning.PFC_RECEIVED, 0) for end in ends)
+            places = case.index.places_of[device]
+            sent = sum(filter(None, counts.column(places, CounterMeaning.PFC_SENT)))
+            received = sum(filter(None, counts.column(places, CounterMeaning.PFC_RECEIVED)))
             row = readings[device]
             # A switch that is paused at one port may pass the pause on at all others: the cause is further down.
-            row[0] += max(0, sent - received * len(ends))
+            row[0] += max(0, sent - received * len(links))
             row[1] += marks
             row[2] += senders
     return tuple(IncastReading(device, *row) for device, row in sorted(readings.items()))
@@ -129,9 +128,9 @@ def incast_readings(case: Case) -> tuple[IncastReading, ...]:
 def _marks(case: Case, counts: RoundTally, device: str) -> int | None:
     marks: int | None = None
     for link in case.index.links_of[device]:
-        for queue, counted in counts.queues.get(link.end_at(device), {}).items():
-            if queue in case.lossless_queues and CounterMeaning.MARKS in counted:
-                marks = (marks or 0) + counted[CounterMeaning.MARKS]
+        for queue, counted in counts.queue_marks.get(link.end_at(device), {}).items():
+            if queue in case.lossless_queues:
+                marks = (marks or 0) + counted
     return marks
 
 

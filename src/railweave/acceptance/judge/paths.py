@@ -45,6 +45,26 @@ class PlanIndex:
         return links
 
     @cached_property
+    def places(self) -> Mapping[PortEnd, int]:
+        """Return the place of each end in the columns of counters."""
+        return {end: place for place, end in enumerate(self.link_at)}
+
+    @cached_property
+    def lower_places(self) -> list[int]:
+        """Return the places of the lower ends, in the order of the links of the plan."""
+        return [self.places[link.lower] for link in self.plan.links]
+
+    @cached_property
+    def upper_places(self) -> list[int]:
+        """Return the places of the upper ends, in the order of the links of the plan."""
+        return [self.places[link.upper] for link in self.plan.links]
+
+    @cached_property
+    def places_of(self) -> Mapping[str, list[int]]:
+        """Return the places of the ports of each switch, in the order of its links."""
+        return {device: [self.places[link.end_at(device)] for link in links] for device, links in self.links_of.items()}
+
+    @cached_property
     def host_link(self) -> Mapping[NicPort, CoveredLink]:
         """Return the link of each NIC port."""
         return {link.nic_port: link for link in self.plan.links if link.nic_port is not None}

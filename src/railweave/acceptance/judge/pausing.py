@@ -38,6 +38,13 @@ class Drop(NamedTuple):
     packets: int
 
 
+class PauseFrames(NamedTuple):
+    """PFC frames of one direction of a link, as counted at both ends."""
+
+    sent: int
+    received: int
+
+
 def drop_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield the drops of lossless classes of every switch and NIC, and links on which PFC frames are not obeyed."""
     for device, drops in _switch_drops(case).items():
@@ -94,7 +101,7 @@ def _silent_feeders(case: Case, device: str, rounds: set[str]) -> set[PortEnd]:
     for name in rounds:
         counts = case.tallies[name]
         feeders = {flow.receiver for flow in case.flows if flow.round == name and flow.receiver.device == device}
-        paused = {end for end in feeders if counts.port(end).get(CounterMeaning.PFC_SENT)}
+        paused = {end for end in feeders if counts.count(end, CounterMeaning.PFC_SENT)}
         any_paused = any_paused or bool(paused)
         still = feeders - paused
         silent = still if silent is None else silent & still
@@ -104,7 +111,7 @@ def _silent_feeders(case: Case, device: str, rounds: set[str]) -> set[PortEnd]:
 
 
 def _frames_sent(case: Case, end: PortEnd, rounds: set[str]) -> int:
-    return sum(case.tallies[name].port(end).get(CounterMeaning.PFC_SENT, 0) for name in rounds)
+    return sum(case.tallies[name].counted(end, CounterMeaning.PFC_SENT) for name in rounds)
 
 
 def _far_end(case: Case, end: PortEnd) -> PortEnd:
@@ -132,9 +139,8 @@ def _nic_symptoms(case: Case) -> Iterator[Symptom]:
         dropped = 0
         paused = 0
         for counts in case.tallies.values():
-            nic = counts.port(link.lower)
-            dropped += nic.get(CounterMeaning.DROPS, 0)
-            paused += nic.get(CounterMeaning.PFC_SENT, 0)
+            dropped += counts.counted(link.lower, CounterMeaning.DROPS)
+            paused += counts.counted(link.lower, CounterMeaning.PFC_SENT)
         if dropped and case.transport_noticed(case.crossings[port]) is not False:
             end = link.upper if paused else link.lower
             culprit = _pfc_off(case, end)
@@ -144,24 +150,23 @@ def _nic_symptoms(case: Case) -> Iterator[Symptom]:
 
 def _frame_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield ports that did not receive the PFC frames that their neighbor sent."""
-    sent: dict[tuple[PortEnd, PortEnd], int] = defaultdict(int)
-    received: dict[tuple[PortEnd, PortEnd], int] = defaultdict(int)
+    frames_of: dict[tuple[PortEnd, PortEnd], PauseFrames] = defaultdict(lambda: PauseFrames(0, 0))
+    lower = case.index.lower_places
+    upper = case.index.upper_places
     for counts in case.rounds():
-        for link in case.index.plan.links:
-            for end, far in _directions(link):
-                frames = counts.port(end).get(CounterMeaning.PFC_SENT)
-                arrived = counts.port(far).get(CounterMeaning.PFC_RECEIVED)
-                if frames is None or arrived is None:
-                    continue
+        for places, far_places in ((lower, upper), (upper, lower)):
+            sent = counts.column(places, CounterMeaning.PFC_SENT)
+            received = counts.column(far_places, CounterMeaning.PFC_RECEIVED)
+            for link, frames, arrived in zip(case.index.plan.links, sent, received, strict=True):
                 # Most ports of a large fabric never pause.
-                if frames:
-                    sent[end, far] += frames
-                if arrived:
-                    received[end, far] += arrived
+                if frames is None or arrived is None or not (frames or arrived):
+                    continue
+                ends = _directions(link)[places is upper]
+                earlier = frames_of[ends]
+                frames_of[ends] = PauseFrames(earlier.sent + frames, earlier.received + arrived)
     for link in case.index.plan.links:
         for end, far in _directions(link):
-            frames = sent.get((end, far), 0)
-            arrived = received.get((end, far), 0)
+            frames, arrived = frames_of.get((end, far), PauseFrames(0, 0))
             if end in case.exchanged_ports or frames < _LEAST_FRAMES or 2 * arrived > frames:
                 continue
             culprit = _pfc_off(case, far)

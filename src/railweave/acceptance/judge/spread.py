@@ -54,21 +54,24 @@ def _was_read(case: Case, link: CoveredLink) -> bool:
     tallies = [case.tallies[name] for name in link.rounds if name in case.tallies]
     for counts in tallies:
         for end in (link.lower, link.upper):
-            if CounterMeaning.SENT_BYTES not in counts.port(end):
+            if counts.count(end, CounterMeaning.SENT_BYTES) is None:
                 return False
     return bool(tallies)
 
 
 def _unused_ends(case: Case) -> frozenset[PortEnd]:
     """Return the ends from which a link that both ends counted carried nothing but control traffic in all rounds."""
-    waiting = dict(case.index.link_at)
+    waiting = {end: (case.index.places[end], link) for end, link in case.index.link_at.items()}
     for counts in case.rounds():
         seconds = case.index.rounds[counts.round].seconds
         least_per_gbps = seconds * 1e9 / 8 * case.index.plan.settings.covered_share * _UNUSED_SHARE
-        for end, link in tuple(waiting.items()):
-            if counts.port(end).get(CounterMeaning.SENT_BYTES, 0) > least_per_gbps * link.speed_gbps:
+        sent = counts.columns.get(CounterMeaning.SENT_BYTES)
+        if sent is None:
+            continue
+        for end, (place, link) in tuple(waiting.items()):
+            if (sent[place] or 0) > least_per_gbps * link.speed_gbps:
                 del waiting[end]
-    return frozenset(end for end, link in waiting.items() if _was_read(case, link))
+    return frozenset(end for end, (_, link) in waiting.items() if _was_read(case, link))
 
 
 def dead_symptoms(case: Case) -> Iterator[Symptom]:

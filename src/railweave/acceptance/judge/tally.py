@@ -3,23 +3,39 @@
 A counter that a row does not have is missing, not 0. Rows whose counters restarted are left out of the round.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import NamedTuple
+from functools import cache, reduce
+from itertools import compress
+from operator import add
 
-from railweave.acceptance.counter_names import WATERMARKS, CounterMeaning, counter_name
-from railweave.acceptance.counters import RowDeltas
+from railweave.acceptance.counter_names import CounterMeaning, counter_name
 from railweave.acceptance.model import PortEnd
-from railweave.acceptance.readings import Answer, CounterDelta, CounterRow, RoundCounters
+from railweave.acceptance.readings import Column, RoundCounters, TableGrowth
 from railweave.diagnostics import Diagnostic
 
 BYTES = frozenset({CounterMeaning.SENT_BYTES, CounterMeaning.RECEIVED_BYTES})
 PORT_TABLES = frozenset({"ports", "nics"})
+# Without a queue or group that counts one of these, its row says nothing about a fault.
+_SIGNALS = (CounterMeaning.DROPS, CounterMeaning.WRED_DROPS, CounterMeaning.MARKS, CounterMeaning.STORMS)
+_JUDGED = frozenset(_SIGNALS) | {
+    *BYTES,
+    CounterMeaning.PFC_SENT,
+    CounterMeaning.PFC_RECEIVED,
+    CounterMeaning.FEC_UNCORRECTABLE,
+    CounterMeaning.FEC_CORRECTED,
+    CounterMeaning.FEC_CORRECTED_BITS,
+    CounterMeaning.ERRORS,
+    CounterMeaning.LINK_DOWN,
+    CounterMeaning.OUT_OF_SEQUENCE,
+    CounterMeaning.RETRANSMISSIONS,
+}
+"""What rules look at; the rest is only read."""
 
 Counts = Mapping[CounterMeaning, int]
-NO_COUNTS: Counts = {}
+QueueCounts = Mapping[PortEnd, Mapping[int, int]]
+"""A counter of each queue, by port and number of the queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,126 +43,190 @@ class RoundTally:
     """What the ports, queues and priority groups of all devices counted in a round."""
 
     round: str
-    # Of switches and, by the name of the host port, of NICs.
-    ports: dict[PortEnd, Counts] = field(default_factory=dict)
-    # By port, then by the number of the queue or group; of most ports only those with drops, marks or storms.
+    # The place of each port in a column: ports of switches and, by the name of the host port, of NICs.
+    places: Mapping[PortEnd, int] = field(default_factory=dict)
+    columns: dict[CounterMeaning, list[int | None]] = field(default_factory=dict)
+    # Ports and NICs that counted storms.
+    storms: dict[PortEnd, int] = field(default_factory=dict)
+    # Queues and groups with drops, marks or storms: by port, then by their number.
     queues: dict[PortEnd, dict[int, Counts]] = field(default_factory=lambda: defaultdict(dict))
     groups: dict[PortEnd, dict[int, Counts]] = field(default_factory=lambda: defaultdict(dict))
+    # Bytes that the queues of watched ports sent.
+    queue_bytes: dict[PortEnd, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+    # Of rounds in which marks matter: the marks of all queues that count them.
+    queue_marks: dict[PortEnd, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
     seconds: Mapping[str, float] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
-    # Rows whose counters restarted between the readings.
-    restarted: list[CounterRow] = field(default_factory=list)
+    # Devices with rows whose counters restarted between the readings.
+    restarted: set[str] = field(default_factory=set)
     meanings: set[CounterMeaning] = field(default_factory=set)
     # What was wrong with the files of the counters.
     diagnostics: tuple[Diagnostic, ...] = ()
 
-    def port(self, end: PortEnd) -> Counts:
-        """Return the counts of a port, empty if it was not read."""
-        return self.ports.get(end, NO_COUNTS)
-
-
-_SIGNALS = (CounterMeaning.DROPS, CounterMeaning.WRED_DROPS, CounterMeaning.MARKS, CounterMeaning.STORMS)
-
-
-def tally(counters: RoundCounters, lossless: frozenset[int], watched: Collection[PortEnd] | None = None) -> RoundTally:
-    """Return the counts of a round; PFC frames are those of the priorities in ``lossless``.
-
-    Queues are kept as a whole at the ports in ``watched``, without it at all ports. Elsewhere queues, and groups
-    everywhere, are kept where they dropped, marked or stormed: the rows of 4,096 nodes would fill gigabytes.
-    """
-    counts = RoundTally(
-        counters.round, seconds=counters.seconds, unread=counters.unread, diagnostics=counters.diagnostics
-    )
-    for row, deltas in counters.deltas.items():
-        row_counts = _row_counts(deltas, lossless)
-        if row_counts is None:
-            counts.restarted.append(row)
-            continue
-        if not row_counts.keys() <= counts.meanings:
-            counts.meanings.update(row_counts)
-        if row.table in PORT_TABLES:
-            counts.ports[PortEnd(row.device, row.name)] = row_counts
-            continue
-        port, number = _place(row.name)
-        if number is None:
-            continue
-        end = PortEnd(row.device, port)
-        is_queue = row.table == "queues"
-        is_watched = is_queue and (watched is None or end in watched)
-        if is_watched or any(map(row_counts.get, _SIGNALS)):
-            parts = counts.queues if is_queue else counts.groups
-            parts[end][number] = row_counts
-    return counts
-
-
-@cache
-def _place(name: str) -> tuple[str, int | None]:
-    """Return the port of a queue or group, and its number."""
-    port, _, number = name.partition("|")
-    return port, int(number) if number.isdecimal() else None
-
-
-def _row_counts(deltas: Mapping[str, CounterDelta], lossless: frozenset[int]) -> Counts | None:
-    if isinstance(deltas, RowDeltas) and deltas.grew:
-        return _grown_counts(deltas, lossless)
-    counts: dict[CounterMeaning, int] = {}
-    for name, meaning in _meant(tuple(deltas), lossless):
-        delta = deltas[name]
-        if delta.answer is Answer.RESET:
+    def count(self, end: PortEnd, meaning: CounterMeaning) -> int | None:
+        """Return a counter of a port, None if it was not read."""
+        column = self.columns.get(meaning, ())
+        place = self.places.get(end)
+        if place is None or place >= len(column):
             return None
-        if delta.answer is not Answer.INVALID:
-            _count(counts, meaning, delta.grown)
+        return column[place]
+
+    def counted(self, end: PortEnd, meaning: CounterMeaning) -> int:
+        """Return a counter of a port, 0 if it was not read."""
+        return self.count(end, meaning) or 0
+
+    def column(self, places: Sequence[int], meaning: CounterMeaning) -> list[int | None]:
+        """Return a counter of the ports at places of the plan, None for those that were not read."""
+        column = self.columns.get(meaning)
+        if column is None:
+            return [None] * len(places)
+        return list(map(column.__getitem__, places))
+
+
+class Tallier:
+    """Tallies rounds; ports that are not in the plan get a place behind those that are."""
+
+    def __init__(self, lossless: frozenset[int], places: Mapping[PortEnd, int], watched: Collection[PortEnd]) -> None:
+        """Count PFC frames of the priorities in ``lossless``, and the bytes of queues at the ports in ``watched``."""
+        self.lossless = lossless
+        self.places = dict(places)
+        self.watched = watched
+        self._rows: dict[tuple[str, str], _Rows] = {}
+
+    def tally(self, counters: RoundCounters, *, with_marks: bool) -> RoundTally:
+        """Return the counts of a round; ``with_marks`` keeps the marks of all queues, also where these are 0."""
+        counts = RoundTally(
+            counters.round,
+            self.places,
+            seconds=counters.seconds,
+            unread=counters.unread,
+            diagnostics=counters.diagnostics,
+        )
+        for device, tables in counters.growth.items():
+            for table, growth in tables.items():
+                if growth.restarted:
+                    counts.restarted.add(device)
+                columns = self._meant(growth)
+                counts.meanings.update(columns)
+                rows = self._rows_of(device, table, growth.rows)
+                if table in PORT_TABLES:
+                    self._add_ports(counts, rows, columns)
+                    continue
+                parts = counts.queues if table == "queues" else counts.groups
+                _add_signals(parts, rows, columns)
+                if table == "queues":
+                    _add_numbers(counts.queue_bytes, rows.watched, columns.get(CounterMeaning.SENT_BYTES))
+                if table == "queues" and with_marks:
+                    _add_numbers(counts.queue_marks, rows.numbered, columns.get(CounterMeaning.MARKS))
+        return counts
+
+    def _meant(self, growth: TableGrowth) -> dict[CounterMeaning, Column]:
+        """Return the columns of a table by what they mean; counters that no row has are missing."""
+        meant: dict[CounterMeaning, Column] = {}
+        for name, meaning in _meanings(tuple(growth.columns), self.lossless):
+            column = growth.columns[name]
+            earlier = meant.get(meaning)
+            if earlier is not None:
+                column = _together(meaning, earlier, column)
+            meant[meaning] = column
+        return {meaning: column for meaning, column in meant.items() if column.count(None) < len(column)}
+
+    def _rows_of(self, device: str, table: str, names: tuple[str, ...]) -> "_Rows":
+        rows = self._rows.get((device, table))
+        if rows is None or rows.names != names:
+            rows = _Rows(device, table, names, self.watched)
+            self._rows[device, table] = rows
+            for end in rows.ends:
+                self.places.setdefault(end, len(self.places))
+        return rows
+
+    def _add_ports(self, counts: RoundTally, rows: "_Rows", columns: Mapping[CounterMeaning, Column]) -> None:
+        places = [self.places[end] for end in rows.ends]
+        for meaning, values in columns.items():
+            if meaning is CounterMeaning.STORMS:
+                counts.storms.update(zip(compress(rows.ends, values), filter(None, values), strict=True))
+                continue
+            column = counts.columns.setdefault(meaning, [])
+            column.extend([None] * (len(self.places) - len(column)))
+            for place, value in zip(places, values, strict=True):
+                column[place] = value
+
+
+class _Rows:
+    """The rows of a table of a device, which are the same in most readings."""
+
+    def __init__(self, device: str, table: str, names: tuple[str, ...], watched: Collection[PortEnd]) -> None:
+        self.names = names
+        # Of the ports, none for queues and groups.
+        self.ends: list[PortEnd] = []
+        # Places of queues and groups with their port and number.
+        self.numbered: list[tuple[int, PortEnd, int]] = []
+        self.watched: list[tuple[int, PortEnd, int]] = []
+        if table in PORT_TABLES:
+            self.ends = [PortEnd(device, name) for name in names]
+            return
+        for place, name in enumerate(names):
+            port, _, number = name.partition("|")
+            if number.isdecimal():
+                self.numbered.append((place, PortEnd(device, port), int(number)))
+        self.watched = [row for row in self.numbered if row[1] in watched]
+
+
+def _add_signals(
+    parts: dict[PortEnd, dict[int, Counts]], rows: _Rows, columns: Mapping[CounterMeaning, Column]
+) -> None:
+    """Add the queues or groups that dropped, marked or stormed."""
+    signals = [columns[meaning] for meaning in _SIGNALS if meaning in columns and any(columns[meaning])]
+    if not signals:
+        return
+    for place, end, number in rows.numbered:
+        if any(column[place] for column in signals):
+            parts[end][number] = _row(columns, place)
+
+
+def _row(columns: Mapping[CounterMeaning, Column], place: int) -> Counts:
+    counts: dict[CounterMeaning, int] = {}
+    for meaning, column in columns.items():
+        value = column[place]
+        if value is not None:
+            counts[meaning] = value
     return counts
 
 
-def _grown_counts(deltas: RowDeltas, lossless: frozenset[int]) -> Counts:
-    """Return the counts of a row in which no counter fell; rows that did not change share one value."""
-    before = deltas.before
-    after = deltas.after
-    names = _row_names(tuple(after), lossless)
-    if before is after:
-        return names.still
-    counts = {meaning: after[name] - before[name] for name, meaning in names.alone}
-    for name, meaning in names.several:
-        _count(counts, meaning, after[name] - before[name])
-    return counts
+def _add_numbers(
+    parts: dict[PortEnd, dict[int, int]], rows: Iterable[tuple[int, PortEnd, int]], column: Column | None
+) -> None:
+    """Add a counter of queues that have it."""
+    if column is None:
+        return
+    for place, end, number in rows:
+        value = column[place]
+        if value is not None:
+            parts[end][number] = value
 
 
-def _count(counts: dict[CounterMeaning, int], meaning: CounterMeaning, grown: int) -> None:
-    earlier = counts.get(meaning, 0)
-    if meaning in BYTES and earlier:
-        # ethtool counts the bytes of a NIC twice, in its driver and on the wire.
-        counts[meaning] = max(earlier, grown)
-    else:
-        counts[meaning] = earlier + grown
-
-
-class _RowNames(NamedTuple):
-    """The counters of a row that mean something to a rule; most rows of millions have the same names."""
-
-    # Counters whose growth is all that the row says of a meaning, and those that share one.
-    alone: tuple[tuple[str, CounterMeaning], ...]
-    several: tuple[tuple[str, CounterMeaning], ...]
-    # The counts of a row that did not change.
-    still: Counts
+def _together(meaning: CounterMeaning, first: Column, second: Column) -> Column:
+    """Return what two counters with one meaning say of each row."""
+    # ethtool counts the bytes of a NIC twice, in its driver and on the wire.
+    combine = max if meaning in BYTES else add
+    try:
+        return tuple(map(combine, first, second))
+    except TypeError:
+        pass
+    both: list[int | None] = []
+    for values in zip(first, second, strict=True):
+        present = [value for value in values if value is not None]
+        both.append(reduce(combine, present) if present else None)
+    return tuple(both)
 
 
 @cache
-def _row_names(names: tuple[str, ...], lossless: frozenset[int]) -> _RowNames:
-    meant = _meant(names, lossless)
-    uses = Counter(meaning for _, meaning in meant)
-    alone = tuple(entry for entry in meant if uses[entry[1]] == 1)
-    several = tuple(entry for entry in meant if uses[entry[1]] > 1)
-    return _RowNames(alone, several, dict.fromkeys(uses, 0))
-
-
-@cache
-def _meant(names: tuple[str, ...], lossless: frozenset[int]) -> tuple[tuple[str, CounterMeaning], ...]:
-    """Return those of ``names`` that mean something to a rule; none looks at watermarks."""
+def _meanings(names: tuple[str, ...], lossless: frozenset[int]) -> tuple[tuple[str, CounterMeaning], ...]:
+    """Return those of ``names`` that a rule looks at."""
     meant: list[tuple[str, CounterMeaning]] = []
     for name in names:
         entry = counter_name(name)
-        if entry is None or entry.meaning in WATERMARKS:
+        if entry is None or entry.meaning not in _JUDGED:
             continue
         if entry.priority is None or entry.priority in lossless:
             meant.append((name, entry.meaning))

@@ -16,7 +16,7 @@ from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.registry import JudgeRule, judge_rules
 from railweave.acceptance.judge.rules.a10_job import JOB_RULE
 from railweave.acceptance.judge.spread import loaded_links, unloaded_links
-from railweave.acceptance.judge.tally import RoundTally, tally
+from railweave.acceptance.judge.tally import RoundTally, Tallier
 from railweave.acceptance.model import AcceptancePlan, CoveredLink, RoundKind
 from railweave.acceptance.readings import NodeResult, RoundCounters
 from railweave.diagnostics import Diagnostic, Severity, has_errors, warning
@@ -144,10 +144,11 @@ def case_of(
     lossless = frozenset(planned.priority for planned in plan.classes if planned.lossless)
     # Traffic in a wrong queue shows at the ports to nodes; incasts are judged by the marks of every queue.
     node_ports = frozenset(link.upper for link in index.host_link.values())
+    tallier = Tallier(lossless, index.places, node_ports)
     tallies: dict[str, RoundTally] = {}
     for read in counters:
         is_incast = index.rounds[read.round].kind is RoundKind.INCAST
-        tallies[read.round] = tally(read, lossless, None if is_incast else node_ports)
+        tallies[read.round] = tallier.tally(read, with_marks=is_incast)
     return Case(index, outcomes(plan, results), tallies, job)
 
 

@@ -26,9 +26,8 @@ def storms(case: Case) -> Iterator[Symptom]:
     """Yield ports whose neighbor stormed, and NICs that pause without traffic, or far more than their peers."""
     stormed: dict[PortEnd, int] = {}
     for counts in case.rounds():
-        for end, row in counts.ports.items():
-            if row.get(CounterMeaning.STORMS):
-                stormed[end] = stormed.get(end, 0) + row[CounterMeaning.STORMS]
+        for end, count in counts.storms.items():
+            stormed[end] = stormed.get(end, 0) + count
         for end, queues in counts.queues.items():
             detected = sum(row.get(CounterMeaning.STORMS, 0) for row in queues.values())
             if detected:
@@ -46,7 +45,7 @@ def _idle_pausers(case: Case) -> Iterator[Symptom]:
             continue
         for port, link in case.index.host_link.items():
             if port not in busy and _paused_share(case, counts, link) > _IDLE_SHARE:
-                frames = counts.port(link.lower).get(CounterMeaning.PFC_SENT, 0)
+                frames = counts.counted(link.lower, CounterMeaning.PFC_SENT)
                 message = f"{end_text(link.lower)} sent {frames:,} PFC frames in round {counts.round}"
                 yield _symptom(case, link.lower, f"{message}, in which nobody sent to it")
 
@@ -66,7 +65,7 @@ def _busy_pausers(case: Case) -> Iterator[Symptom]:
 
 def _paused_share(case: Case, counts: RoundTally, link: CoveredLink) -> float:
     """Return the share of a round that the PFC frames of a NIC can have paused at most."""
-    frames = counts.port(link.lower).get(CounterMeaning.PFC_SENT, 0)
+    frames = counts.counted(link.lower, CounterMeaning.PFC_SENT)
     if not frames:
         return 0.0
     return min(1.0, frames * _LONGEST_PAUSE_BITS / (link.speed_gbps * 1e9 * case.index.rounds[counts.round].seconds))

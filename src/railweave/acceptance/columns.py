@@ -1,0 +1,180 @@
+"""Readings of counters as columns, and their growth: millions of rows are compared without a step of Python for each.
+
+A column has the value of one counter in every row of a table, None where a row does not have it. No rule looks at
+watermarks: they are left out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
+from operator import itemgetter, sub
+from typing import Any, NamedTuple, cast
+
+from railweave.acceptance.counter_names import WATERMARKS, counter_name
+from railweave.acceptance.deltas import UNREADABLE, counter_delta, row_has_restarted
+from railweave.acceptance.readings import Answer, Column, TableGrowth
+
+
+class TableReading(NamedTuple):
+    """The counters of a table of one device."""
+
+    # Ports, queues, groups or NICs, in the order of the file.
+    rows: tuple[str, ...]
+    # By the name of the counter, in the order of the rows.
+    columns: Mapping[str, Column]
+    # Rows that are no objects.
+    broken: frozenset[str] = frozenset()
+
+
+def read_table(rows: Mapping[str, Any], earlier: TableReading | None = None) -> TableReading:
+    """Return the counters of rows, without values that are no integers or not readable.
+
+    Columns that are as in an ``earlier`` reading are shared with it.
+    """
+    names = tuple(rows)
+    earlier_columns: Mapping[str, Column] = {}
+    if earlier is not None and earlier.rows == names:
+        names = earlier.rows
+        earlier_columns = earlier.columns
+    columns: dict[str, Column] = {}
+    changed: dict[str, tuple[Any, ...]] = {}
+    for name, column in _raw_columns(list(rows.values())).items():
+        shared = earlier_columns.get(name)
+        if shared == column:
+            columns[name] = shared
+        else:
+            columns[name] = column
+            changed[name] = column
+    if not _are_readable(chain.from_iterable(changed.values())):
+        for name, column in changed.items():
+            columns[name] = tuple(map(_integer, column))
+    broken = names if set(map(type, rows.values())) - {dict} else ()
+    return TableReading(names, columns, frozenset(name for name in broken if type(rows[name]) is not dict))
+
+
+def _raw_columns(rows: Sequence[Any]) -> dict[str, tuple[Any, ...]]:
+    """Return the values of each counter, None in rows that do not have it."""
+    if set(map(type, rows)) == {dict} and len(set(map(len, rows))) == 1:
+        # Rows of a table have the same counters.
+        with suppress(KeyError):
+            return {name: tuple(map(itemgetter(name), rows)) for name in rows[0] if not _is_watermark(name)}
+    objects = [row if isinstance(row, dict) else {} for row in rows]
+    several = dict.fromkeys(name for row in objects for name in row if not _is_watermark(name))
+    return {name: tuple(row.get(name) for row in objects) for name in several}
+
+
+def _is_watermark(name: str) -> bool:
+    entry = counter_name(name)
+    return entry is not None and entry.meaning in WATERMARKS
+
+
+def _are_readable(values: Iterable[Any]) -> bool:
+    """Tell whether all values are those of counters; bool is another type than int."""
+    checked = tuple(values)
+    if not checked:
+        return True
+    return set(map(type, checked)) == {int} and min(checked) >= 0 and max(checked) < UNREADABLE
+
+
+def _integer(value: Any) -> int | None:
+    return value if _are_readable((value,)) else None
+
+
+def table_growth(before: TableReading, after: TableReading | None, *, booted: bool = False) -> TableGrowth:
+    """Return how much the counters of a table grew; ``booted`` tells that the device restarted them in between.
+
+    ``after`` is None if the later reading does not have the table.
+    """
+    if after is None:
+        return TableGrowth((), {}, lost=before.rows)
+    lost: tuple[str, ...] = ()
+    if before.rows != after.rows or after.broken:
+        places = {name: place for place, name in enumerate(after.rows) if name not in after.broken}
+        lost = tuple(name for name in before.rows if name not in places)
+        before = _picked(before, [place for place, name in enumerate(before.rows) if name in places])
+        after = _picked(after, [places[name] for name in before.rows])
+    missing: Column = (None,) * len(before.rows)
+    if booted:
+        return TableGrowth(before.rows, dict.fromkeys(before.columns, missing), before.rows, lost=lost)
+    columns: dict[str, Column] = {}
+    fallen: set[int] = set()
+    still: Column = (0,) * len(before.rows)
+    for name, earlier in before.columns.items():
+        later = after.columns.get(name, missing)
+        if later is earlier and None not in earlier:
+            columns[name] = still
+        else:
+            columns[name] = _grown(earlier, later, fallen)
+    if not fallen:
+        return TableGrowth(before.rows, columns, lost=lost)
+    falls = _Falls(before, after, columns)
+    for place in sorted(fallen):
+        falls.settle(place)
+    settled = {name: tuple(column) for name, column in falls.columns.items()}
+    return TableGrowth(before.rows, settled, tuple(falls.restarted), tuple(falls.backwards), lost)
+
+
+def _picked(reading: TableReading, places: Sequence[int]) -> TableReading:
+    """Return some of the rows of a reading."""
+    columns = {name: tuple(column[place] for place in places) for name, column in reading.columns.items()}
+    return TableReading(tuple(reading.rows[place] for place in places), columns)
+
+
+def _grown(earlier: Column, later: Column, fallen: set[int]) -> Column:
+    """Return what a counter grew in each row; places at which it fell are added to ``fallen``."""
+    try:
+        sizes = tuple(map(sub, cast("tuple[int, ...]", later), cast("tuple[int, ...]", earlier)))
+        has_fallen = min(sizes, default=0) < 0
+        grown: Column = sizes
+    except TypeError:
+        grown = tuple(_difference(*values) for values in zip(earlier, later, strict=True))
+        has_fallen = True
+    if has_fallen:
+        fallen.update(place for place, size in enumerate(grown) if size is not None and size < 0)
+    return grown
+
+
+def _difference(earlier: int | None, later: int | None) -> int | None:
+    if earlier is None or later is None:
+        return None
+    return later - earlier
+
+
+class _Falls:
+    """Settles rows in which a counter fell: they restarted, it wrapped, or it went backwards."""
+
+    def __init__(self, before: TableReading, after: TableReading, columns: Mapping[str, Column]) -> None:
+        self.before = before
+        self.after = after
+        self.columns = {name: list(column) for name, column in columns.items()}
+        self.restarted: list[str] = []
+        self.backwards: list[str] = []
+
+    def settle(self, place: int) -> None:
+        """Correct the columns at the place of a row."""
+        row = self.before.rows[place]
+        before = _row(self.before, place)
+        after = _row(self.after, place)
+        if row_has_restarted(before, after):
+            self.restarted.append(row)
+            for column in self.columns.values():
+                column[place] = None
+            return
+        for name, value in before.items():
+            if after.get(name, value) >= value:
+                continue
+            delta = counter_delta(name, value, after[name])
+            if delta.answer is Answer.INVALID:
+                self.backwards.append(f"{row} {name}")
+                self.columns[name][place] = None
+            else:
+                self.columns[name][place] = delta.grown
+
+
+def _row(reading: TableReading, place: int) -> dict[str, int]:
+    row: dict[str, int] = {}
+    for name, column in reading.columns.items():
+        value = column[place]
+        if value is not None:
+            row[name] = value
+    return row
