@@ -235,8 +235,10 @@ class _Run:
             "host": node,
             "plan_sha256": self.plan.sha256,
         }
-        (folder / f"{node}.{suffix}").write_text(text)
-        (folder / f"{node}.meta.json").write_bytes(orjson.dumps(meta))
+        # Without pathlib: a folder has thousands of files.
+        for name, content in ((f"{node}.{suffix}", text.encode()), (f"{node}.meta.json", orjson.dumps(meta))):
+            with open(f"{folder}/{name}", "wb", buffering=0) as file:
+                file.write(content)
 
 
 def _sizes(argv: tuple[str, ...], largest: int) -> list[int]:

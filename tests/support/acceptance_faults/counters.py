@@ -127,7 +127,8 @@ class Counters:
                 self.when + self.rng.uniform(-1, 1) * conditions.constants.clock_skew_s + self.rng.uniform(0, 1.5), 3
             )
             shown = self._shown(document, device, conditions, baseline)
-            (folder / f"{device}.json").write_bytes(orjson.dumps(shown))
+            with open(f"{folder}/{device}.json", "wb", buffering=0) as file:
+                file.write(orjson.dumps(shown))
 
     def kept(self, conditions: Conditions) -> Lies:
         """Return the values of the counters that lie, as they are before a round."""

@@ -1,6 +1,8 @@
 """The judge on a modelled fabric: healthy ones pass, each fault is named, and spoiled results never pass."""
 
 import json
+import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -12,7 +14,7 @@ from acceptance_faults.carry_out import carry_out
 from acceptance_faults.faults import FAULTS, OTHER_FAULTS, wrong_dscp
 from acceptance_faults.nature import Conditions, Constants, Loss
 from acceptance_faults.spoil import SPOILERS
-from acceptance_trials import document, judged, prepared, try_faults
+from acceptance_trials import MEMORY, document, judged, prepared, try_faults
 
 from railweave.acceptance.judge.findings import UNEXPLAINED
 from railweave.acceptance.model import Level
@@ -38,6 +40,13 @@ ONLY_RULE = {
 TWICE = [(name, factor) for name in Constants.__dataclass_fields__ for factor in (0.5, 2.0)]
 
 
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """Return a folder of one test, in memory where there is a file system for that."""
+    with tempfile.TemporaryDirectory(prefix="railweave-trials-", dir=MEMORY) as folder:
+        yield Path(folder)
+
+
 def wrong(folder: Path, fabric: str, kinds: str, seed: int, level: Level = Level.QUICK) -> str:
     """Return what the judge has wrong; a fabric without a place for a fault has nothing wrong."""
     trial = try_faults(folder / "trial", fabric, [kind for kind in kinds.split("+") if kind], seed, level=level)
@@ -45,13 +54,13 @@ def wrong(folder: Path, fabric: str, kinds: str, seed: int, level: Level = Level
 
 
 @pytest.mark.parametrize("kind", QUICK)
-def test_a_small_fabric_is_judged_right(tmp_path: Path, kind: str) -> None:
-    assert wrong(tmp_path, SMALLEST, kind, 1, Level.SMOKE) == ""
+def test_a_small_fabric_is_judged_right(memory: Path, kind: str) -> None:
+    assert wrong(memory, SMALLEST, kind, 1, Level.SMOKE) == ""
 
 
-def test_a_culprit_takes_no_slow_test_that_it_does_not_touch(tmp_path: Path) -> None:
+def test_a_culprit_takes_no_slow_test_that_it_does_not_touch(memory: Path) -> None:
     # Both have slow tests in the same loaded round, and level smoke has no isolated test of the NIC.
-    assert wrong(tmp_path, SMALLEST, "lossy+half-nic", 0, Level.SMOKE) == ""
+    assert wrong(memory, SMALLEST, "lossy+half-nic", 0, Level.SMOKE) == ""
 
 
 SPOILED = {
@@ -78,21 +87,21 @@ SPOILED = {
 
 
 @pytest.mark.parametrize("name", ["truncated", "another MTU"])
-def test_spoiled_results_are_incomplete_and_say_why(tmp_path: Path, name: str) -> None:
-    check_spoiled(tmp_path, name, 1, SPOILED[name])
+def test_spoiled_results_are_incomplete_and_say_why(memory: Path, name: str) -> None:
+    check_spoiled(memory, name, 1, SPOILED[name])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPOILERS)
-def test_results_spoiled_in_any_way_never_pass(tmp_path: Path, name: str) -> None:
-    check_spoiled(tmp_path, name, 1, SPOILED[name])
-    check_spoiled(tmp_path, name, 2)
+def test_results_spoiled_in_any_way_never_pass(memory: Path, name: str) -> None:
+    check_spoiled(memory, name, 1, SPOILED[name])
+    check_spoiled(memory, name, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.trials
 @pytest.mark.parametrize("seed", range(3))
-def test_a_lossy_uplink_and_a_wrong_dscp_never_pass_without_counters(tmp_path: Path, seed: int) -> None:
+def test_a_lossy_uplink_and_a_wrong_dscp_never_pass_without_counters(memory: Path, seed: int) -> None:
     plan, conditions, rng = document("two-planes"), Conditions(), Random(seed)
     uplinks = [place for place, link in enumerate(plan.links) if not link["nic_port"]]
     lossy = rng.choice(uplinks)
@@ -100,7 +109,7 @@ def test_a_lossy_uplink_and_a_wrong_dscp_never_pass_without_counters(tmp_path: P
     truth = wrong_dscp(plan, conditions, rng)
     assert truth is not None
     allowed = truth.allowed | {f"cable {plan.links[lossy]['cable']}"}
-    folder = prepared(tmp_path / "plan", "two-planes")
+    folder = prepared(memory / "plan", "two-planes")
     carry_out(folder, conditions, seed)
     switches = {device["name"] for device in plan.document["devices"]}
     nodes = {node["name"] for node in plan.document["nodes"]}
@@ -132,25 +141,25 @@ def check_spoiled(folder: Path, name: str, seed: int, first: str = "") -> None:
 @pytest.mark.slow
 @pytest.mark.trials
 @pytest.mark.parametrize("fabric", FABRICS)
-def test_healthy_fabrics_pass(tmp_path: Path, fabric: str) -> None:
-    assert [wrong(tmp_path, fabric, "", seed, Level.SMOKE) for seed in range(17)] == [""] * 17
+def test_healthy_fabrics_pass(memory: Path, fabric: str) -> None:
+    assert [wrong(memory, fabric, "", seed, Level.SMOKE) for seed in range(17)] == [""] * 17
 
 
 @pytest.mark.slow
 @pytest.mark.trials
 @pytest.mark.parametrize("kind", FAULTS)
 @pytest.mark.parametrize("fabric", FABRICS)
-def test_a_fault_alone_is_named(tmp_path: Path, fabric: str, kind: str) -> None:
-    assert wrong(tmp_path, fabric, kind, 0) == ""
+def test_a_fault_alone_is_named(memory: Path, fabric: str, kind: str) -> None:
+    assert wrong(memory, fabric, kind, 0) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.trials
 @pytest.mark.parametrize("kinds", PAIRS)
 @pytest.mark.parametrize("fabric", [SMALLEST, "two-planes"])
-def test_two_faults_that_share_no_test_are_both_named(tmp_path: Path, fabric: str, kinds: str) -> None:
+def test_two_faults_that_share_no_test_are_both_named(memory: Path, fabric: str, kinds: str) -> None:
     # Level quick has a test of nearly every two nodes. Draws at nodes that meet are no trials.
-    tried = (try_faults(tmp_path / "trial", fabric, kinds.split("+"), seed) for seed in range(40))
+    tried = (try_faults(memory / "trial", fabric, kinds.split("+"), seed) for seed in range(40))
     trials = list(islice(filter(None, tried), 2))
     assert [trial.wrong for trial in trials] == ["", ""]
 
@@ -158,22 +167,22 @@ def test_two_faults_that_share_no_test_are_both_named(tmp_path: Path, fabric: st
 @pytest.mark.slow
 @pytest.mark.trials
 @pytest.mark.parametrize("rule", ONLY_RULE)
-def test_a_rule_that_is_switched_off_lets_its_fault_pass(tmp_path: Path, rule: str) -> None:
+def test_a_rule_that_is_switched_off_lets_its_fault_pass(memory: Path, rule: str) -> None:
     fabric, kind = ONLY_RULE[rule]
     # A draw without an effect is no trial.
-    tried = (try_faults(tmp_path / "trial", fabric, [kind], seed) for seed in range(40))
+    tried = (try_faults(memory / "trial", fabric, [kind], seed) for seed in range(40))
     trial = next(filter(None, tried))
     assert trial.verdict.verdict == "failed"
     assert all(finding.fix for finding in trial.verdict.findings)
-    assert judged(tmp_path / "trial", [rule]).verdict == "passed"
+    assert judged(memory / "trial", [rule]).verdict == "passed"
 
 
 @pytest.mark.slow
 @pytest.mark.trials
 @pytest.mark.parametrize("kind", OTHER_FAULTS)
-def test_a_fault_that_the_judge_was_not_made_for_is_named(tmp_path: Path, kind: str) -> None:
+def test_a_fault_that_the_judge_was_not_made_for_is_named(memory: Path, kind: str) -> None:
     fabrics = {"storage-node": "mixed", "leaky-switch": "three-tiers"}
-    assert wrong(tmp_path, fabrics.get(kind, SMALLEST), kind, 0, Level.SMOKE) == ""
+    assert wrong(memory, fabrics.get(kind, SMALLEST), kind, 0, Level.SMOKE) == ""
 
 
 HARD = (
@@ -192,26 +201,26 @@ HARD = (
 @pytest.mark.slow
 @pytest.mark.trials
 @pytest.mark.parametrize(("fabric", "kind", "seed"), HARD)
-def test_a_fault_with_misleading_tests_is_named(tmp_path: Path, fabric: str, kind: str, seed: int) -> None:
-    assert wrong(tmp_path, fabric, kind, seed, Level.SMOKE) == ""
+def test_a_fault_with_misleading_tests_is_named(memory: Path, fabric: str, kind: str, seed: int) -> None:
+    assert wrong(memory, fabric, kind, seed, Level.SMOKE) == ""
 
 
 @pytest.mark.parametrize(
     "nodes", [1, pytest.param(4, marks=pytest.mark.slow), pytest.param(12, marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("lacking", ["without_tools", "without_bandwidth"])
-def test_no_link_is_dead_because_tools_do_not_start(tmp_path: Path, nodes: int, lacking: str) -> None:
+def test_no_link_is_dead_because_tools_do_not_start(memory: Path, nodes: int, lacking: str) -> None:
     names = {f"gpu{number}" for number in range(1, nodes + 1)}
     conditions = replace(Conditions(), **{lacking: names})
-    folder = prepared(tmp_path / "trial", SMALLEST)
+    folder = prepared(memory / "trial", SMALLEST)
     carry_out(folder, conditions, 1)
     verdict = judged(folder)
     assert (verdict.verdict, [finding.message for finding in verdict.findings]) == ("incomplete", [])
 
 
-def test_an_uplink_that_its_leaf_never_chose_is_not_covered(tmp_path: Path) -> None:
+def test_an_uplink_that_its_leaf_never_chose_is_not_covered(memory: Path) -> None:
     # Level smoke has so few flows that chance is not excluded, and no finding follows.
-    plan = prepared(tmp_path / "plan", "two-planes")
+    plan = prepared(memory / "plan", "two-planes")
     links = json.loads((plan / "plan.json").read_bytes())["links"]
     uplink = next(place for place, link in enumerate(links) if not link["nic_port"])
     carry_out(plan, Conditions(unpopular={(uplink, True): 0.0}), 1)
@@ -223,8 +232,8 @@ def test_an_uplink_that_its_leaf_never_chose_is_not_covered(tmp_path: Path) -> N
     assert remark.endswith(f"at least in one direction: {links[uplink]['cable']}")
 
 
-def test_traffic_by_ports_outside_the_plan_disturbs_a_round(tmp_path: Path) -> None:
-    plan = prepared(tmp_path / "plan", "two-planes")
+def test_traffic_by_ports_outside_the_plan_disturbs_a_round(memory: Path) -> None:
+    plan = prepared(memory / "plan", "two-planes")
     links = json.loads((plan / "plan.json").read_bytes())["links"]
     uplink = next(place for place, link in enumerate(links) if not link["nic_port"])
     carry_out(plan, Conditions(strangers={("r002", uplink, True): 20.0}), 1)
@@ -238,8 +247,8 @@ def test_traffic_by_ports_outside_the_plan_disturbs_a_round(tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.trials
 @pytest.mark.parametrize(("name", "factor"), TWICE)
-def test_a_constant_of_the_model_is_no_constant_of_the_judge(tmp_path: Path, name: str, factor: float) -> None:
+def test_a_constant_of_the_model_is_no_constant_of_the_judge(memory: Path, name: str, factor: float) -> None:
     for fabric in (SMALLEST, "mixed"):
-        trial = try_faults(tmp_path / "trial", fabric, [], 0, constants=Constants().scaled(name, factor))
+        trial = try_faults(memory / "trial", fabric, [], 0, constants=Constants().scaled(name, factor))
         assert trial is not None
         assert trial.wrong == ""
