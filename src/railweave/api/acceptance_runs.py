@@ -15,7 +15,7 @@ from nornir_railweave.tasks.read_status import read_status
 from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
 from railweave.acceptance.running.answers import NodeAnswer, SwitchReading
 from railweave.acceptance.running.forms import FORMS_FOLDER, forms_of
-from railweave.acceptance.running.journal import JOURNAL_FILE
+from railweave.acceptance.running.journal import JOURNAL_FILE, AcceptanceProgress
 from railweave.acceptance.running.node_state import node_state, state_remarks
 from railweave.acceptance.running.node_work import limited_rounds
 from railweave.acceptance.running.request import RunRequest, RunSummary, refused_progress
@@ -179,7 +179,18 @@ def _refuse_earlier_run(runner: AcceptanceRunner, request: RunRequest, *, resume
     if why:
         journal = request.folder / JOURNAL_FILE
         fix = f"continue with --resume and the same --limit, or remove {journal} to begin anew"
+        if _is_finished(runner.progress, request):
+            # Also where settings have changed since: nobody is to take this for a refusal of theirs.
+            judging = command_line("acceptance", "judge", str(request.folder))
+            fix = f"judge what they measured by `{judging}`, or remove {journal} to test again"
         raise RefusedError([error("RW962", why, Where(str(journal)), fix=fix)])
+
+
+def _is_finished(progress: AcceptanceProgress, request: RunRequest) -> bool:
+    """Tell whether earlier runs left nothing to continue."""
+    if progress.plan_sha256 != request.read.sha256:
+        return False
+    return progress.done >= {planned.id for planned in request.rounds}
 
 
 def _refuse_unverified(result: VerifyResult) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nornir_railweave.target.model import Source, Target
+from railweave.acceptance.running.journal import AcceptanceProgress
 from railweave.api import acceptance_runs
 from railweave.api.project import Project
 from railweave.errors import RefusedError
@@ -86,6 +87,28 @@ def test_a_plan_of_another_intent_is_refused() -> None:
     )
     read.plan.intent_sha256 = "b"
     acceptance_runs._refuse_other_intent(read, fabric, project, Path("acceptance"))
+
+
+@pytest.mark.parametrize(
+    ("done", "fix"),
+    [
+        ({"r000"}, "continue with --resume and the same --limit, or remove acc/journal.jsonl to begin anew"),
+        (
+            {"r000", "r001"},
+            "judge what they measured by `railweave acceptance judge acc`, or remove acc/journal.jsonl to test again",
+        ),
+    ],
+)
+def test_a_directory_with_results_is_continued_or_judged(done: set[str], fix: str) -> None:
+    progress = AcceptanceProgress(plan_sha256="a", not_run={name: {} for name in done})
+    rounds = tuple(SimpleNamespace(id=name) for name in ("r000", "r001"))
+    request: Any = SimpleNamespace(folder=Path("acc"), read=SimpleNamespace(sha256="a"), rounds=rounds, limit="")
+    runner: Any = SimpleNamespace(progress=progress)
+    with pytest.raises(RefusedError) as refused:
+        acceptance_runs._refuse_earlier_run(runner, request, resume=False)
+    (diagnostic,) = refused.value.diagnostics
+    rounds_done = f"{len(done)} rounds of this plan are done in this directory"
+    assert (diagnostic.code, diagnostic.message, diagnostic.fix) == ("RW962", rounds_done, fix)
 
 
 def test_the_digests_of_what_switches_run_are_kept_without_those_that_are_unknown(
