@@ -1,5 +1,7 @@
 """Small fabrics of every shape that acceptance must judge, as intents."""
 
+from pathlib import Path
+
 POD_32 = """
 fabric: pod1
 workload: {kind: pretraining}
@@ -99,3 +101,8 @@ FABRICS = {
     "dual-tor": DUAL_TOR,
     "mixed": MIXED,
 }
+"""The six shapes."""
+
+LAB = "lab-4"
+INTENTS = {**FABRICS, LAB: (Path(__file__).resolve().parents[2] / "intent" / "lab-4.yml").read_text(encoding="utf-8")}
+"""The shapes, and the smallest fabric that has spines."""

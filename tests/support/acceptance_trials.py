@@ -17,7 +17,7 @@ from random import Random
 from time import process_time
 from typing import NamedTuple
 
-from acceptance_fabrics import FABRICS
+from acceptance_fabrics import FABRICS, INTENTS
 from acceptance_faults.carry_out import carry_out
 from acceptance_faults.fabric import Plan
 from acceptance_faults.faults import FAULTS, OTHER_FAULTS, RULE_FAULTS, Truth
@@ -78,7 +78,7 @@ class Trial(NamedTuple):
 @cache
 def plan_text(fabric: str, level: Level = Level.SMOKE) -> bytes:
     """Return the plan of a fabric; it is the same for every seed of the model."""
-    gathered = gather_text(FABRICS[fabric], fabric)
+    gathered = gather_text(INTENTS[fabric], fabric)
     designed = gathered.fabric
     assert designed is not None
     intent = gathered.intent

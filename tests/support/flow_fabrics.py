@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from acceptance_fabrics import FABRICS
+from acceptance_fabrics import INTENTS
 
 from railweave.api.design.intent import gather_text
 from railweave.api.simulator.sim import simulator_spec
@@ -58,7 +58,7 @@ class TestNic:
 @cache
 def rendered(name: str) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     """Return the specification, the switches' states and the nodes' documents of a fabric; made once."""
-    gathered = gather_text(FABRICS[name], name)
+    gathered = gather_text(INTENTS[name], name)
     assert gathered.fabric is not None, gathered.diagnostics
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
