@@ -3,20 +3,24 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from flow_fabrics import FlowRig
+from flow_fabrics import FlowRig, TestNic
 
 from sonic_sim.clock import Clock
 from sonic_sim.databases import COUNTERS, rows_of_database
 from sonic_sim.errors import SimulatorError
 from sonic_sim.faults import Faults
+from sonic_sim.flows.congestion import Plumbing
 from sonic_sim.flows.constants import Constants, constants_of
+from sonic_sim.flows.nics import Place
 from sonic_sim.flows.tools import Tools
 from sonic_sim.flows.tools.starter import Starter
 
 MEASURED = ["-D", "10", "-q", "4", "--report_gbits", "-s", "65536", "-m", "4096", "-F", "--tclass=106"]
+PORTS = (("rail0p0", 0), ("rail0p1", 0), ("rail1p0", 1))
 SERVER = ["ib_write_bw", "-d", "mlx5_0", "-p", "18515", *MEASURED]
 
 
@@ -225,3 +229,23 @@ def test_faults_of_two_nics_stand_beside_each_other_and_are_cleared_by_kind() ->
     assert [fault["gbps"] for fault in faults.to_json()[:2]] == [100, 50]
     assert faults.clear("slow-nic") == 2
     assert [fault["kind"] for fault in faults.to_json()] == ["slow-gpu"]
+
+
+def test_the_ports_of_a_nic_share_its_slow_bus_evenly_in_each_direction() -> None:
+    rails = {name: Place("gpu1", TestNic(name, nic=number)) for name, number in PORTS}
+    far = Place("gpu2", TestNic("rail0p0"))
+    net: Any = SimpleNamespace(hosts={"gpu1", "gpu2"}, host_faults={"gpu1": Faults()}, devices={})
+    net.host_faults["gpu1"].add("slow-nic", nic=0, gbps=200)
+    flows: Any = [
+        SimpleNamespace(sender=rails["rail0p0"], receiver=far),
+        SimpleNamespace(sender=rails["rail0p1"], receiver=far),
+        SimpleNamespace(sender=rails["rail1p0"], receiver=far),
+        SimpleNamespace(sender=far, receiver=rails["rail0p0"]),
+        SimpleNamespace(sender=far, receiver=rails["rail0p0"]),
+    ]
+    storms: Any = None
+    plumbing = Plumbing(net, Constants(), storms, flows)
+    assert plumbing.sending_bus_gbps(rails["rail0p0"]) == 100
+    assert plumbing.receiving_bus_gbps(rails["rail0p0"]) == 200
+    # The other NIC has no fault.
+    assert plumbing.sending_bus_gbps(rails["rail1p0"]) is None

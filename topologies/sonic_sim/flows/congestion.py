@@ -1,7 +1,7 @@
 """Which queues fill: the fluid of the flows of a moment, made of the rows of the ports on their ways."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sonic_sim.device import Fabric
@@ -47,10 +47,13 @@ class Way:
 class Plumbing:
     """Knows the speeds and queues of a fabric as its switches and NICs run them now."""
 
-    def __init__(self, net: Fabric, constants: Constants, storms: Storms) -> None:
+    def __init__(self, net: Fabric, constants: Constants, storms: Storms, flows: Sequence[Flow] = ()) -> None:
+        """Read nothing yet; ``flows`` are those of the moment, which share the buses of their NICs."""
         self.net = net
         self.constants = constants
         self.storms = storms
+        self._senders = _ports_in_use(flow.sender for flow in flows)
+        self._receivers = _ports_in_use(flow.receiver for flow in flows)
 
     def gbps(self, hop: Hop) -> float:
         """Return the speed of a link; that of a node's end is the one of the switch's port."""
@@ -60,14 +63,24 @@ class Plumbing:
                 return rows_of(device)[end.port].gbps
         return 0.0
 
-    def bus_gbps(self, place: Place) -> float | None:
-        """Return the speed of the bus of a NIC, None for one that is faster than its link."""
+    def sending_bus_gbps(self, place: Place) -> float | None:
+        """Return what the bus of its NIC leaves a port that sends, None for a bus that is faster than its links."""
+        return self._bus_gbps(place, self._senders)
+
+    def receiving_bus_gbps(self, place: Place) -> float | None:
+        """Return the same of a port that receives."""
+        return self._bus_gbps(place, self._receivers)
+
+    def _bus_gbps(self, place: Place, ports: Mapping[tuple[str, int], int]) -> float | None:
         fault = fault_at(self.net, FaultKind.SLOW_NIC, place.end, place.nic.nic)
-        return None if fault is None else fault.gbps
+        if fault is None:
+            return None
+        # Evenly, also where one of them could do with less.
+        return fault.gbps / ports.get((place.node, place.nic.nic), 1)
 
     def sending_gbps(self, place: Place, hop: Hop) -> float:
-        """Return what a NIC can send."""
-        return min(self.gbps(hop), self.bus_gbps(place) or self.gbps(hop))
+        """Return what a port of a NIC can send."""
+        return min(self.gbps(hop), self.sending_bus_gbps(place) or self.gbps(hop))
 
     def waypoints(self, flow: Flow) -> tuple[Waypoint, ...]:
         """Return the queues that a flow goes through, that of its NIC first."""
@@ -79,7 +92,7 @@ class Plumbing:
             number = came.traffic_class(flow.dscp)
             queue = goes.queue_of_class.get(number, 0)
             points.append(Waypoint(hop, queue, before.receiver, came.group_of_class.get(number, 0)))
-        if self.bus_gbps(flow.receiver) is not None:
+        if self.receiving_bus_gbps(flow.receiver) is not None:
             priority = priority_of(flow.receiver.nic, flow.dscp)
             points.append(Waypoint(flow.path[-1], priority, flow.path[-1].receiver, priority, is_bus=True))
         return tuple(points)
@@ -91,7 +104,7 @@ class Plumbing:
     def capacity(self, point: Waypoint, flow: Flow) -> float:
         """Return what a waypoint carries, in Gb/s."""
         if point.is_bus:
-            return min(self.gbps(point.hop), self.bus_gbps(flow.receiver) or 0.0)
+            return min(self.gbps(point.hop), self.receiving_bus_gbps(flow.receiver) or 0.0)
         if point.arrived_at is None:
             return self.sending_gbps(flow.sender, point.hop)
         return self.gbps(point.hop)
@@ -129,6 +142,14 @@ class Plumbing:
         if place is None or fault_at(self.net, FaultKind.NO_PFC, end, place.nic.nic) is not None:
             return False
         return priority in place.nic.pfc
+
+
+def _ports_in_use(places: Iterable[Place]) -> dict[tuple[str, int], int]:
+    """Return how many ports of each NIC are among the ends of flows in one direction, by node and number of the NIC."""
+    ports: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for place in places:
+        ports[place.node, place.nic.nic].add(place.nic.name)
+    return {nic: len(names) for nic, names in ports.items()}
 
 
 class Congestion:

@@ -240,7 +240,7 @@ class FlowModel:
         flows = [flow for transfer in self._running for flow in transfer.flows if not flow.is_stuck]
         if not flows:
             return
-        plumbing = Plumbing(self.net, self.constants, self.storms)
+        plumbing = Plumbing(self.net, self.constants, self.storms, flows)
         ways = _ways(plumbing, flows)
         self._waiting = frozenset((point.hop.sender, point.queue) for way in ways for point in way.points)
         self._share(plumbing, ways)
