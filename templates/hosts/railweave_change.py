@@ -227,14 +227,17 @@ def _with_family(port: Mapping[str, Any], family: int, values: Mapping[str, Any]
     return {**port, **values} if family == 4 else {**port, "ipv6": dict(values)}
 
 
-def former_counters(files: Files, path: str) -> dict[str, str]:
-    """Return the ``nic_counters`` of the document at ``path`` on the node, empty where it has none that can be run."""
+def former_counters(files: Files, path: str) -> dict[str, Any]:
+    """Return the ``nic_counters`` of the document at ``path`` on the node, empty where it has none that can be run.
+
+    A rollback does not depend on them: what keeps the file from being written may be why the change failed.
+    """
     try:
         counters = json.loads(files.held(path)["content"])["nic_counters"]
         places = {key: counters[key] for key in ("textfile", "program", "document", "timer")}
         is_ours = all(isinstance(place, str) for place in places.values()) and TEXTFILE.search(places["textfile"])
         if is_ours and "content" in files.held(places["program"]):
-            return places
+            return {**places, "optional": True}
     except (ValueError, KeyError, TypeError):
         pass
     return {}
@@ -275,11 +278,15 @@ def write_counters(machine: node.Machine, document: Mapping[str, Any]) -> None:
     if not counters:
         return
     place = machine.root + counters["textfile"]
-    os.makedirs(os.path.dirname(place), mode=0o755, exist_ok=True)
     command = [sys.executable, machine.root + counters["program"], "--document", machine.root + counters["document"]]
-    machine.run([*command, "--root", machine.root])
-    if not os.path.isfile(place):
-        raise node.FaultError(f"{counters['textfile']} is not there after `{counters['program']}`")
+    try:
+        os.makedirs(os.path.dirname(place), mode=0o755, exist_ok=True)
+        machine.run([*command, "--root", machine.root])
+        if not os.path.isfile(place):
+            raise node.FaultError(f"{counters['textfile']} is not there after `{counters['program']}`")
+    except (OSError, node.FaultError):
+        if not counters.get("optional"):
+            raise
 
 
 def timer_commands(

@@ -156,6 +156,14 @@ def test_the_file_comes_drifts_and_goes_with_its_key(nodes: SimulatedNodes) -> N
     nodes.hosts("apply", *limit)
     assert nodes.ssh("gpu1", f"cat {TEXTFILE}") == text
 
+    # A file system of the node that is full: the old file stays, and the program says why.
+    of_run = f"sed 's#{FOLDER}#/run#' /etc/railweave/rails.json > /run/rails.json"
+    write = "railweave-nic-counters --document /run/rails.json"
+    nodes.ssh("gpu1", f"{of_run}; PATH=/usr/local/sbin:$PATH; {write}; head -c 32m /dev/zero > /run/full", status=1)
+    said = nodes.ssh("gpu1", f"PATH=/usr/local/sbin:$PATH; {write}", status=1)
+    assert "No space left on device" in said
+    assert nodes.ssh("gpu1", "cat /run/railweave_nics.prom; ls /run/*.new 2>/dev/null; rm /run/full") == text
+
     # What keeps the file from being written fails the node.
     nodes.ssh("gpu1", f"mv {TEXTFILE} /root/; mkdir {TEXTFILE}.new")
     failed = nodes.hosts("apply", *limit, status=1)["hosts"]["gpu1"]

@@ -130,6 +130,22 @@ def test_a_file_that_cannot_be_written_takes_the_node_back(node: StandInNode, wa
     assert node.state() == before
 
 
+def test_what_keeps_the_file_from_being_written_does_not_keep_the_node_from_going_back(
+    node: StandInNode, wanted: Callable[..., Bundle]
+) -> None:
+    node.run("apply", wanted())
+    node.run("confirm", wanted())
+    place(node, TEXTFILE).unlink()
+    place(node, f"{TEXTFILE}.new").mkdir()
+    before = node.state()
+    answer = node.run("apply", wanted())
+    assert answer["outcome"] == "the node is back at its snapshot"
+    assert node.state() == before
+    place(node, f"{TEXTFILE}.new").rmdir()
+    assert node.run("apply", wanted())["problems"] == []
+    assert all(is_installed(node))
+
+
 @pytest.mark.parametrize(
     "counters",
     ["null", "5", '{"textfile": 5}', '{"textfile": "/etc/nccl.conf"}', '{"textfile": "/etc/railweave_nics.prom.d/x"}'],
