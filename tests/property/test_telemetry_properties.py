@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from reference_intents import ROOT
 from telemetry_samples import Samples, fabric_of, named, threshold_samples
 
@@ -22,6 +24,14 @@ FROM_ROWS = {
     *("pfcwd_poll_seconds", "bgp_hold_seconds", "bgp_sessions", "bgp_next_hops"),
 }
 INTENTS = ("pod-32.yml", "lab-pods.yml", "mixed-nodes.yml", "generations.yml", "lab-ipv6.yml", "lab-dual.yml")
+# Overrides, planes, lossy RDMA, split ports, rails of one switch each, dual ToR.
+GOLDEN = sorted(path.name for path in (ROOT / "tests/golden/sonic_config/intents").glob("*.yml"))
+# Added to lab-4.yml.
+VARIANTS = {
+    "tenants": "tenants: [{name: one, nodes: [gpu1]}, {name: two, nodes: [gpu2]}]\n",
+    "timers": "bgp: {keepalive: 2, hold: 6}\n",
+    "overrides": "overrides: {leaf: {SYSLOG_SERVER: {'10.9.9.9': {}}}}\n",
+}
 
 
 def rows_as_samples(device: str, tables: Tables, frr: str) -> Iterator[Any]:
@@ -37,7 +47,9 @@ def rows_as_samples(device: str, tables: Tables, frr: str) -> Iterator[Any]:
         if "size" in row:
             yield named("pool_bytes", row["size"], device=device, pool=pool)
     yield from watchdog_samples(device, tables.get("PFC_WD", {}))
-    yield named("bgp_hold_seconds", re.findall(r"timers \d+ (\d+)", frr)[0], device=device)
+    # Every switch has the metric; one that is alone in its rail has no session.
+    for hold_s in set(re.findall(r"timers \d+ (\d+)", frr)):
+        yield named("bgp_hold_seconds", hold_s, device=device)
     neighbors = re.findall(r"neighbor (\S+) (?:interface )?(?:peer-group|remote-as)", frr)
     yield named("bgp_sessions", len({name for name in neighbors if re.search(r"\d", name)}), device=device)
 
@@ -87,20 +99,30 @@ def text(name: str) -> str:
     return (ROOT / "intent" / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", INTENTS)
+def written(name: str) -> str:
+    if name in VARIANTS:
+        return text("lab-4.yml") + VARIANTS[name]
+    if name in GOLDEN:
+        return (ROOT / "tests/golden/sonic_config/intents" / name).read_text(encoding="utf-8")
+    return text(name)
+
+
+@pytest.mark.parametrize("name", [*INTENTS, *GOLDEN, *VARIANTS])
 def test_thresholds_are_the_rows_of_the_switches(name: str) -> None:
-    fabric = fabric_of(text(name))
+    fabric = fabric_of(written(name))
     samples = without_cables(threshold_samples(fabric))
     configurator = Configurator(fabric, find_templates())
     rows: Samples = {}
     for switch in fabric.switches:
-        tables = configurator.designed(switch)
-        rows |= dict(rows_as_samples(switch.name, tables, configurator.frr(switch)))
+        config = configurator.device(switch)
+        rows |= dict(rows_as_samples(switch.name, config.config_db(), config.frr))
     assert rows
     wrong = {key: (value, samples.get(key)) for key, value in rows.items() if samples.get(key) != value}
     assert not wrong
     # The other way round: no sample of a value that rows state is without a row, except for what a switch computes.
     of_rows = {f"railweave_{metric}" for metric in FROM_ROWS} - {"railweave_bgp_next_hops"}
+    if not any(metric == "railweave_bgp_hold_seconds" for metric, _ in rows):
+        of_rows.remove("railweave_bgp_hold_seconds")
     computed = {"railweave_headroom_bytes", "railweave_pool_bytes"}
     beyond = {key for key in samples.keys() - rows.keys() if key[0] in of_rows - computed}
     assert not beyond
@@ -177,3 +199,43 @@ def test_a_length_that_crosses_no_step_changes_nothing() -> None:
     before = threshold_samples(with_length(fabric, "gpu2", 7))
     assert threshold_samples(with_length(fabric, "gpu2", 38)) == before
     assert threshold_samples(with_length(fabric, "gpu2", 5)) != before
+
+
+# Of each vendor with published headroom, and of SONiC's dynamic model, where the switch computes it from the length.
+BUFFERED = (NOKIA, NVIDIA, "arista-7060x6-64pe", "dell-z9332f", "micas-m2-w6940-128qc", "nexthop-nh-4210")
+
+
+def headrooms(fabric: Fabric, ends: set[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+    """Return the profile, or the length that the switch computes one from, of the ports at ``ends``."""
+    configurator = Configurator(fabric, find_templates())
+    rooms: dict[tuple[str, str], Any] = {}
+    for device, port in ends:
+        tables = configurator.designed(fabric.switch_of[device])
+        # Beyond the longest cable that the vendor publishes headroom for there is no row (and `check` refuses it).
+        row = tables["BUFFER_PG"].get(f"{port}|3")
+        if row is None:
+            rooms[device, port] = None
+        elif row["profile"] in tables["BUFFER_PROFILE"]:
+            rooms[device, port] = tables["BUFFER_PROFILE"][row["profile"]]
+        else:
+            rooms[device, port] = tables["CABLE_LENGTH"]["AZURE"][port]
+    return rooms
+
+
+@settings(max_examples=30, deadline=None)
+@given(model=st.sampled_from(BUFFERED), before_m=st.integers(1, 300), after_m=st.integers(1, 300))
+def test_any_two_lengths_differ_as_their_rows_do_and_at_their_own_ends_alone(
+    model: str, before_m: int, after_m: int
+) -> None:
+    fabric = fabric_of(_CABLE.format(leaf=model))
+    links = fabric.uplinks_of["gpu2"]
+    ends = {(link.upper, fabric.switch_of[link.upper].panel.ports[link.upper_port].name) for link in links}
+    before, after = (with_length(fabric, "gpu2", length_m) for length_m in (before_m, after_m))
+    differ = changed(threshold_samples(before), threshold_samples(after))
+    same_rows = headrooms(before, ends) == headrooms(after, ends)
+    assert not (same_rows and differ)
+    if model != NVIDIA:
+        assert bool(differ) == (not same_rows)
+    devices = {device for device, _ in ends}
+    for _, device, port in differ:
+        assert (device, port) in ends or (device in devices and port == "")
