@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from exporting import measure_alone
 from figures import Bar, Figures, Measurement, run, table, turns
 from intents import ACCEPTED, DENSE, LARGER_MTU, PODS, SLOWER_BGP, TENANTS, THIN, thin
 
@@ -65,6 +66,7 @@ def _bench(checkouts: Checkouts, place: Path, asked: argparse.Namespace) -> Iter
                 yield from _offline(checkouts, place, f"{switches:,} {kind}", text, asked.rounds)
     yield from _acceptance(checkouts, place, asked.rounds)
     yield from _live(checkouts, place, asked.switches, asked.rounds)
+    yield _exporter(place)
 
 
 def _starting(checkouts: Checkouts, place: Path, rounds: int) -> Iterator[Measurement]:
@@ -172,6 +174,17 @@ class _Fabric:
         """Raise the MTU of every port."""
         self.write(LARGER_MTU)
         return self.run("deploy", "--target", "sim", "--yes")
+
+
+# One comparison of each switch with the intent is in it (`railweave exporter` makes it every 300 seconds).
+_EXPORTER_S = 300.0
+
+
+def _exporter(place: Path) -> Measurement:
+    """Measure the exporter of a pod of leaves with 64 ports and spines with 32: a switch and reading."""
+    figures = measure_alone(ROOT, place / "exporter", ROOT / "intent/pod-32.yml", _EXPORTER_S)
+    runs = {THIS: [Figures(figures.seconds, figures.cpu_s, figures.peak_mib)]}
+    return Measurement("exporter, a reading of a switch", runs, Bar("ms", 15.0), figures.readings)
 
 
 _LIVE = (("provisioning", 100.0), ("plan, no changes", 8.0), ("verification", 10.0), ("MTU change", 40.0))

@@ -34,6 +34,7 @@ class ExporterFigures:
     seconds: float
     readings: int
     failed: int
+    cpu_s: float
     cpu_ms_per_reading: float
     slowest_scrape_s: float
     # Of the switch with the most: series by port in use, and those without a port.
@@ -63,6 +64,7 @@ def measure(checkout: Path, folder: Path, intent: str, seconds: float) -> Export
             seconds=round(elapsed_s, 1),
             readings=int(readings),
             failed=int(failed),
+            cpu_s=round(cpu_s, 3),
             cpu_ms_per_reading=round(1000 * cpu_s / readings, 2),
             slowest_scrape_s=round(slowest_s, 3),
             series_per_port=max(of_ports for of_ports, _ in series),
@@ -159,22 +161,25 @@ def _peak_mib(pid: int) -> float:
     return 0.0
 
 
+def measure_alone(checkout: Path, folder: Path, intent: Path, seconds: float) -> ExporterFigures:
+    """Start and deploy simulated switches in ``folder``, measure the exporter on them, and end them."""
+    program = str(checkout / ".venv/bin/railweave")
+    (folder / "inventory").mkdir(parents=True)
+    (folder / "inventory/sim.yml").write_text((ROOT / "inventory/sim.yml").read_text())
+    try:
+        for words in (("sim", "up", str(intent)), ("deploy", str(intent), "--target", "sim", "--yes", "--provision")):
+            subprocess.run([program, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        return measure(checkout, folder, str(intent), seconds)
+    finally:
+        subprocess.run([program, "sim", "down", "--all"], cwd=folder, check=False, stdout=subprocess.DEVNULL)
+
+
 def main() -> None:
-    """Start a fabric of its own, measure and end it."""
+    """Measure the intent and the seconds that the command line names."""
     intent = Path(sys.argv[1]).resolve()
-    seconds = float(sys.argv[2])
-    program = str(ROOT / ".venv/bin/railweave")
     with tempfile.TemporaryDirectory(prefix="railweave-exporter-") as place:
-        folder = Path(place)
-        (folder / "inventory").mkdir()
-        (folder / "inventory/sim.yml").write_text((ROOT / "inventory/sim.yml").read_text())
-        try:
-            subprocess.run([program, "sim", "up", str(intent)], cwd=folder, check=True)
-            deploy = [program, "deploy", str(intent), "--target", "sim", "--yes", "--provision"]
-            subprocess.run(deploy, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-            print(json.dumps(asdict(measure(ROOT, folder, str(intent), seconds)), indent=2))
-        finally:
-            subprocess.run([program, "sim", "down", "--all"], cwd=folder, check=False)
+        figures = measure_alone(ROOT, Path(place) / "project", intent, float(sys.argv[2]))
+    print(json.dumps(asdict(figures), indent=2))
 
 
 if __name__ == "__main__":
