@@ -181,7 +181,7 @@ def soak_links(
 
 
 def _soak_of(fabric: Fabric, cables: Sequence[str]) -> Soak:
-    """Return a soak that has not begun. Raises UsageError for an unknown cable."""
+    """Return a soak that is not started. Raises UsageError for an unknown cable."""
     catalog = load_catalog()
     names = cable_names(fabric, catalog)
     links_of = links_of_cables(fabric, names)
