@@ -72,5 +72,8 @@ PODS = {
 ACCEPTED = _PODS.format(**_SUPERPOD, nodes=4096)
 """Three tiers with 4,096 nodes of eight NICs each, whose acceptance is planned."""
 
+ACCEPTED_SMALL = _PODS.format(**_SUPERPOD, nodes=128)
+"""The same with 128 nodes, whose acceptance is judged."""
+
 LARGER_MTU = "mtu: {fabric: 9216, hosts: 9000}\n"
 SLOWER_BGP = "bgp: {keepalive: 5, hold: 15}\n"

@@ -148,7 +148,7 @@ def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
     for port in ends_of(test):
         if (nics and case.index.nic(port).name in names) or (not nics and port.node in culprit.nodes):
             return True
-    leaves = list(case.index.access_switches(test))
+    leaves = case.index.access_switches[test.id]
     if any(leaf.name in culprit.devices for leaf in leaves):
         return True
     if test.kind is not RoundKind.ISOLATED and _may_pass(case, culprit, leaves):

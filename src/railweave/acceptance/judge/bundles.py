@@ -61,7 +61,7 @@ def link_bundles(case: Case, *kinds: RoundKind, ran: bool) -> list[LinkBundle]:
     down: Counter[Place] = Counter()
     for test in _tests(case, kinds, ran=ran):
         count = test.queue_pairs if sees_ports else 1
-        source, target = case.index.access_switches(test)
+        source, target = case.index.access_switches[test.id]
         # While a fabric grows, leaves with other spines reach each other by some of their links alone.
         if source.pod == target.pod and uppers[source.name] != uppers[target.name]:
             continue
@@ -97,7 +97,7 @@ def _tests(case: Case, kinds: tuple[RoundKind, ...], *, ran: bool) -> Iterator[P
         for test in case.index.tests_of[counts.round]:
             if test.receiver is None or test.kind not in _PAIRS:
                 continue
-            if len(list(case.index.access_switches(test))) != 2:
+            if len(case.index.access_switches[test.id]) != 2:
                 continue
             outcome = case.outcomes[test.id]
             if outcome.status is not OutcomeStatus.NOT_RUN or (outcome.tried and not ran):
@@ -111,7 +111,7 @@ def _hash_sees_ports(case: Case) -> bool:
     for counts in case.rounds(RoundKind.ISOLATED):
         senders: dict[str, list[PlannedTest]] = defaultdict(list)
         for test in case.index.tests_of[counts.round]:
-            leaves = [device.name for device in case.index.access_switches(test)]
+            leaves = [device.name for device in case.index.access_switches[test.id]]
             if len(set(leaves)) > 1:
                 senders[leaves[0]].append(test)
         for leaf, tests in senders.items():

@@ -5,7 +5,7 @@ holds headers, start-up and acknowledgments. Bytes beyond it are not the plan's.
 what it sends beyond that came by a port outside the plan, and the rest left by one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import median
 from typing import NamedTuple
 
@@ -80,17 +80,18 @@ def _carried(index: PlanIndex, outcomes: Mapping[str, MeasuredTest], counts: Rou
     unknown: set[NicPort] = set()
     for test in index.tests_of[counts.round]:
         _add_test(test, outcomes[test.id], seconds, (sent, received), unknown)
-    for port, link in index.host_link.items():
+    links = list(index.host_link.values())
+    up = _lower_counts(counts, [link.lower for link in links], [link.upper for link in links])
+    down = _lower_counts(counts, [link.upper for link in links], [link.lower for link in links])
+    for port, link, up_bytes, down_bytes in zip(index.host_link, links, up, down, strict=True):
         if port in unknown:
             continue
         up_payload = sent.get(port, 0.0)
         down_payload = received.get(port, 0.0)
-        up = _both(counts, link.lower, link.upper)
-        if up is not None:
-            yield Carried(link, up, up_payload, down_payload)
-        down = _both(counts, link.upper, link.lower)
-        if down is not None:
-            yield Carried(link, down, down_payload, up_payload)
+        if up_bytes is not None:
+            yield Carried(link, up_bytes, up_payload, down_payload)
+        if down_bytes is not None:
+            yield Carried(link, down_bytes, down_payload, up_payload)
 
 
 def _add_test(
@@ -112,12 +113,15 @@ def _add_test(
         way[port] = way.get(port, 0.0) + payload
 
 
-def _both(counts: RoundTally, near: PortEnd, far: PortEnd) -> int | None:
-    sent = counts.count(near, CounterMeaning.SENT_BYTES)
-    received = counts.count(far, CounterMeaning.RECEIVED_BYTES)
-    if sent is None or received is None:
-        return None
-    return min(sent, received)
+def _lower_counts(counts: RoundTally, senders: Iterable[PortEnd], receivers: Iterable[PortEnd]) -> Iterator[int | None]:
+    """Yield what the end of each link counted that counted less, None for links that were not read at both ends."""
+    sent = counts.column([counts.places[end] for end in senders], CounterMeaning.SENT_BYTES)
+    received = counts.column([counts.places[end] for end in receivers], CounterMeaning.RECEIVED_BYTES)
+    for left, arrived in zip(sent, received, strict=True):
+        if left is None or arrived is None:
+            yield None
+        else:
+            yield min(left, arrived)
 
 
 def _explained(case: Case, counts: RoundTally, link: CoveredLink) -> bool:

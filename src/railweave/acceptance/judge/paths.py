@@ -5,7 +5,7 @@ certainty and a link between switches perhaps.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -136,12 +136,15 @@ class PlanIndex:
             tests[test.round].append(test)
         return tests
 
-    def access_switches(self, test: PlannedTest) -> Iterator[PlannedDevice]:
-        """Yield the leaf of each end of a test."""
-        for port in ends_of(test):
-            link = self.host_link.get(port)
-            if link is not None and link.upper.device in self.devices:
-                yield self.devices[link.upper.device]
+    @cached_property
+    def access_switches(self) -> Mapping[str, tuple[PlannedDevice, ...]]:
+        """Return the leaves of the ends of each test, by its id."""
+        leaves: dict[str, tuple[PlannedDevice, ...]] = {}
+        for test in self.plan.tests:
+            links = filter(None, map(self.host_link.get, ends_of(test)))
+            switches = (self.devices.get(link.upper.device) for link in links)
+            leaves[test.id] = tuple(switch for switch in switches if switch is not None)
+        return leaves
 
     def is_between_pods(self, link: CoveredLink) -> bool:
         """Tell whether only flows between pods use a link: its lower end attaches no node."""
@@ -156,7 +159,7 @@ class PlanIndex:
         """Tell whether flows of a test may use a link."""
         if link.nic_port is not None:
             return link.nic_port in ends_of(test)
-        leaves = set(self.access_switches(test))
+        leaves = set(self.access_switches[test.id])
         lower = self.devices.get(link.lower.device)
         if lower is None or len(leaves) < 2:
             return False

@@ -38,7 +38,7 @@ def _by_distance(case: Case, metric: Metric) -> dict[tuple[bool, bool], list[tup
     """Return measures of tests within a leaf, between leaves of a pod, and between pods."""
     tests: dict[tuple[bool, bool], list[tuple[PlannedTest, Measure]]] = defaultdict(list)
     for test, measure in case.measures(metric, *KINDS):
-        leaves = list(case.index.access_switches(test))
+        leaves = case.index.access_switches[test.id]
         between_leaves = len({leaf.name for leaf in leaves}) > 1
         between_pods = len({leaf.pod for leaf in leaves}) > 1
         if measure.value > 0:
