@@ -27,15 +27,17 @@ pytestmark = [pytest.mark.e2e, pytest.mark.skipif(CANNOT, reason="simulated node
 
 SEED = os.environ.get("RAILWEAVE_FAULT_SEED", "0")
 NODES = "hosts: {manage: true, frontend: eno1}\nacceptance: {seconds: 2, collectives: none}\n"
+# A slow GPU shows in nothing else.
+COLLECTIVES = "hosts: {manage: true, frontend: eno1}\nacceptance: {seconds: 2}\n"
 _RESUMED = 3
 
 
 class Accepted:
     """A simulated fabric that runs its intent, and the plan of its acceptance."""
 
-    def __init__(self, project: Any) -> None:
+    def __init__(self, project: Any, kinds: tuple[str, ...]) -> None:
         self.project = project
-        self.folder = planned_acceptance(project, NODES)
+        self.folder = planned_acceptance(project, COLLECTIVES if "slow-gpu" in kinds else NODES)
         text = (self.folder / PLAN_FILE).read_bytes()
         self.plan = Plan(json.loads(text), hashlib.sha256(text).hexdigest())
 
@@ -71,12 +73,14 @@ def broken(accepted: Accepted, kinds: tuple[str, ...]) -> dict[str, str]:
         fault = draw(kind, accepted.plan, Random(f"{kind} {SEED}"))
         if fault is not None:
             said[f"{kind} {' '.join(fault.words)}"] = accepted.wrong(fault)
+    assert said, f"the plan has no place for {' or '.join(kinds)}"
     return {name: wrong for name, wrong in said.items() if wrong}
 
 
 def test_faults_of_three_kinds_are_named(new_project: Callable[[str], Any]) -> None:
     # A fourth, a lossy cable, is that of `test_e2e_acceptance_run`.
-    assert broken(Accepted(new_project("lab-4.yml")), ("ber", "slow-nic", "wrong-dscp")) == {}
+    kinds = ("ber", "slow-nic", "wrong-dscp")
+    assert broken(Accepted(new_project("lab-4.yml"), kinds), kinds) == {}
 
 
 @pytest.mark.nightly
@@ -84,6 +88,7 @@ def test_faults_of_three_kinds_are_named(new_project: Callable[[str], Any]) -> N
 def test_faults_are_named_on_shapes_of_fabrics(new_project: Callable[[str], Any], fabric: str) -> None:
     project = new_project("lab-4.yml")
     project.intent.write_text(FABRICS[fabric], encoding="utf-8")
-    accepted = Accepted(project)
+    kinds = kinds_of(fabric)
+    accepted = Accepted(project, kinds)
     assert accepted.wrong() == ""
-    assert broken(accepted, kinds_of(fabric)) == {}
+    assert broken(accepted, kinds) == {}
