@@ -30,6 +30,8 @@ NODES = "hosts: {manage: true, frontend: eno1}\nacceptance: {seconds: 2, collect
 # A slow GPU shows in nothing else.
 COLLECTIVES = "hosts: {manage: true, frontend: eno1}\nacceptance: {seconds: 2}\n"
 _RESUMED = 3
+# A run takes a tenth of this on an idle machine; its rounds last longer on a busy one.
+_PATIENCE_S = 1800
 
 
 class Accepted:
@@ -37,6 +39,7 @@ class Accepted:
 
     def __init__(self, project: Any, kinds: tuple[str, ...]) -> None:
         self.project = project
+        project.command_seconds = _PATIENCE_S
         self.folder = planned_acceptance(project, COLLECTIVES if "slow-gpu" in kinds else NODES)
         text = (self.folder / PLAN_FILE).read_bytes()
         self.plan = Plan(json.loads(text), hashlib.sha256(text).hexdigest())
