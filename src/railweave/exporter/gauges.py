@@ -10,7 +10,7 @@ from railweave.fabric.link_limits import LinkLimits
 from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.links.cages import Cages
 from railweave.links.errors import port_errors
-from railweave.links.optics import number_in
+from railweave.links.optics import Module, number_in
 from railweave.plan.expectation import Expectation
 from railweave.plan.outcome import CheckKind
 from railweave.plan.verification import check_peers
@@ -125,20 +125,19 @@ class ModuleSampler:
             # orchagent counts both edges; without a flap, and on older releases, there is no field.
             if count.isdecimal():
                 yield CounterSample(metrics.FLAPS, port, str(int(count) // 2))
-            module = states.get(holder)
+            answered = states.get(holder)
             earlier, samples = self._optics.get(port, (None, ()))
-            if earlier is None or earlier != module:
-                samples = tuple(_optic_samples(port, *self._cages.optics(self._device, index, states)))
-                self._optics[port] = module, samples
+            if earlier is None or earlier != answered:
+                module, lanes = self._cages.module(self._device, index, states)
+                samples = tuple(_optic_samples(port, module, lanes))
+                self._optics[port] = answered, samples
             yield from samples
 
 
-def _optic_samples(
-    port: str, readings: Mapping[str, Any], thresholds: Mapping[str, Any], lanes: range | None
-) -> Iterator[CounterSample]:
+def _optic_samples(port: str, module: Module, lanes: range | None) -> Iterator[CounterSample]:
     """Yield the weakest of ``lanes`` (None: of all) and the temperature, each with the module's own limit."""
     powers = []
-    for field, text in readings.items():
+    for field, text in module.readings.items():
         # Modules have dozens of readings: only the others are sorted out by their names.
         if not field.startswith("rx") or not field.endswith("power"):
             continue
@@ -148,11 +147,11 @@ def _optic_samples(
             powers.append(value)
     if powers:
         yield CounterSample(metrics.OPTIC_POWER, port, _number(min(powers)))
-        yield from _limit(metrics.OPTIC_POWER_LOW, port, thresholds, "rxpowerlowwarning", "rxpowerhighwarning")
-    temperature = _reading(readings.get("temperature"))
+        yield from _limit(metrics.OPTIC_POWER_LOW, port, module.thresholds, "rxpowerlowwarning", "rxpowerhighwarning")
+    temperature = _reading(module.readings.get("temperature"))
     if temperature is not None:
         yield CounterSample(metrics.OPTIC_TEMPERATURE, port, _number(temperature))
-        yield from _limit(metrics.OPTIC_TEMPERATURE_HIGH, port, thresholds, "temphighwarning", "templowwarning")
+        yield from _limit(metrics.OPTIC_TEMPERATURE_HIGH, port, module.thresholds, "temphighwarning", "templowwarning")
 
 
 def _reading(text: object) -> float | None:

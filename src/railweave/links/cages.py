@@ -45,21 +45,6 @@ class Cages:
             return module, None
         return module, self._lanes(device, index, parts, module.lanes)
 
-    def optics(
-        self, device: str, index: int, ports: Mapping[str, Any]
-    ) -> tuple[Mapping[str, Any], Mapping[str, Any], range | None]:
-        """Return the readings and thresholds of the module of a port as they are, and the lanes as `module` does."""
-        parts, holder = self._holder(device, index)
-        if parts > 1:
-            module, lanes = self.module(device, index, ports)
-            return module.readings, module.thresholds, lanes
-        state = ports.get(holder)
-        if not isinstance(state, Mapping):
-            return {}, {}, None
-        tables = [state.get(name) for name in ("readings", "thresholds")]
-        readings, thresholds = (table if isinstance(table, Mapping) else {} for table in tables)
-        return readings, thresholds, None
-
     def _holder(self, device: str, index: int) -> tuple[int, str]:
         """Return into how many ports the cage of a port is split, and which of them has the module's readings."""
         cage = device, self._fabric.switch_of[device].panel.ports[index].panel

@@ -222,3 +222,16 @@ def test_the_reference_lists_every_metric_with_its_source() -> None:
         expected.append(f"| `{metric}` | {metric.kind} | {labels} | {metric.help} | {source} |")
     assert rows == expected
     assert all(f"`{state}`" in text for state in metrics.MAINTENANCE_STATES)
+
+
+def test_a_module_that_warms_up_or_is_pulled_is_served_as_it_is_now() -> None:
+    taken = sampler()
+    key = at("interface_optic_temperature_celsius", UPLINK)
+    served = []
+    for temperature in ("48.1", "48.1", "61.5", None):
+        state: dict[str, Any] = {"oper_status": "up"}
+        if temperature is not None:
+            state["readings"] = {"rx1power": "-2.1", "temperature": temperature}
+        read = samples(reading({"link_state": {"ports": {UPLINK: state}}}), taken)
+        served.append(read.get(key))
+    assert served == [48.1, 48.1, 61.5, None]
