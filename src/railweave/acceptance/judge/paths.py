@@ -139,12 +139,12 @@ class PlanIndex:
     @cached_property
     def access_switches(self) -> Mapping[str, tuple[PlannedDevice, ...]]:
         """Return the leaves of the ends of each test, by its id."""
-        leaves: dict[str, tuple[PlannedDevice, ...]] = {}
+        access: dict[str, tuple[PlannedDevice, ...]] = {}
         for test in self.plan.tests:
             links = filter(None, map(self.host_link.get, ends_of(test)))
             switches = (self.devices.get(link.upper.device) for link in links)
-            leaves[test.id] = tuple(switch for switch in switches if switch is not None)
-        return leaves
+            access[test.id] = tuple(switch for switch in switches if switch is not None)
+        return access
 
     def is_between_pods(self, link: CoveredLink) -> bool:
         """Tell whether only flows between pods use a link: its lower end attaches no node."""
