@@ -236,8 +236,8 @@ def test_a_round_without_counters_is_left_out(tmp_path: Path) -> None:
 def test_queues_are_kept_at_watched_ports_and_where_they_dropped() -> None:
     rows = {}
     for port, dropped in (("Ethernet0", 0), ("Ethernet8", 0), ("Ethernet16", 2)):
-        counts = {"SAI_QUEUE_STAT_BYTES": 5, "SAI_QUEUE_STAT_DROPPED_PACKETS": dropped}
-        rows[CounterRow("leaf1", "queues", f"{port}|3")] = {**counts, "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS": 0}
+        row = {"SAI_QUEUE_STAT_BYTES": 5, "SAI_QUEUE_STAT_DROPPED_PACKETS": dropped}
+        rows[CounterRow("leaf1", "queues", f"{port}|3")] = {**row, "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS": 0}
     counters = RoundCounters("r001", growth_of(rows), {}, {})
     ends = [PortEnd("leaf1", port) for port in ("Ethernet0", "Ethernet8", "Ethernet16")]
     tallier = Tallier(frozenset({3}), {}, {ends[0]})

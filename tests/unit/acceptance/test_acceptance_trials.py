@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from acceptance_fabrics import FABRICS
@@ -211,7 +212,8 @@ def test_a_fault_with_misleading_tests_is_named(memory: Path, fabric: str, kind:
 @pytest.mark.parametrize("lacking", ["without_tools", "without_bandwidth"])
 def test_no_link_is_dead_because_tools_do_not_start(memory: Path, nodes: int, lacking: str) -> None:
     names = {f"gpu{number}" for number in range(1, nodes + 1)}
-    conditions = replace(Conditions(), **{lacking: names})
+    lacks: dict[str, Any] = {lacking: names}
+    conditions = replace(Conditions(), **lacks)
     folder = prepared(memory / "trial", SMALLEST)
     carry_out(folder, conditions, 1)
     verdict = judged(folder)
