@@ -1,12 +1,13 @@
 """The program of acceptance tests on a node, as Ansible runs it: bounds, what it stores, and that nothing stays."""
 
+import importlib.util
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from acceptance_nodes import RECORDED, ModuleNodes
+from acceptance_nodes import MODULE, RECORDED, ModuleNodes
 
 pytestmark = pytest.mark.slow
 REQUEST: dict[str, Any] = {"plan": "abc", "has": [], "nics": ["rail0"], "programs": ["ib_write_bw", "iperf3"]}
@@ -88,3 +89,13 @@ def test_a_part_that_is_not_known_and_a_folder_that_cannot_be_made_are_named(nod
     (nodes.roots["gpu1"] / "var").write_text("")
     error = nodes.answer("prepare", "gpu1", REQUEST).error
     assert error.endswith("/var/lib: Not a directory")
+
+
+def test_a_supervisor_has_the_time_of_a_reading_after_its_last_round() -> None:
+    spec = importlib.util.spec_from_file_location("acceptance_program", MODULE)
+    assert spec is not None
+    assert spec.loader is not None
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    last = {"read": 50.0, "serve": 70.0, "send": 75.0, "end": 100.0}
+    assert program.lease_end(last) == 100.0 + 20.0 + program.LEASE_MARGIN_S

@@ -309,7 +309,13 @@ class Node:
             # Without its ids nobody could end it.
             os.kill(worker, signal.SIGKILL)
         os.close(held)
-        leave(lambda: guard(self.folder, worker, rounds[-1]["end"] + LEASE_MARGIN_S))
+        leave(lambda: guard(self.folder, worker, lease_end(rounds[-1])))
+
+
+def lease_end(last: dict[str, Any]) -> float:
+    """Return when a supervisor has to be over, in Unix seconds: after the counters behind the last round."""
+    reading_s = last["serve"] - last["read"]
+    return float(last["end"] + reading_s + LEASE_MARGIN_S)
 
 
 def leave(work: Any) -> NoReturn:
