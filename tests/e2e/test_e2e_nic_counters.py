@@ -145,6 +145,7 @@ def test_the_file_comes_drifts_and_goes_with_its_key(nodes: SimulatedNodes) -> N
     nodes.hosts("apply", *limit)
     text = nodes.ssh("gpu1", f"cat {TEXTFILE}")
     assert 'railweave_nic_info{port="rail0",rdma_device="mlx5_0"} 1\n' in text
+    assert 'railweave_nic_out_of_sequence_total{port="rail0"} 0\n' in text
     assert nodes.hosts("plan", *limit)["summary"]["unchanged"] == 1
 
     nodes.ssh("gpu1", f"rm {TEXTFILE}; echo >> /etc/systemd/system/railweave-nic-counters.timer")

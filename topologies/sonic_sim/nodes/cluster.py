@@ -93,6 +93,9 @@ class Cluster:
             node.prepare()
             answer = await self._ask({"boot": node.boot_request()})
             await node.begin(answer["pid"])
+            # A driver shows all counters as soon as it is loaded.
+            self.count(name)
+            node.publish()
             if node.has_boot_work():
                 await _run(node.listener.pid, ["/usr/bin/python3", "-IS", BOOT])
             await node.listener.open()

@@ -107,7 +107,6 @@ class Node:
         asyncio.get_running_loop().add_reader(self._network.changes, self._take_network)
         await self._tools.open()
         self._take_network()
-        self.publish()
 
     def has_boot_work(self) -> bool:
         """Tell whether its disk has settings or units that a start applies."""
