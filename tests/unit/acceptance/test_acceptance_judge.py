@@ -425,7 +425,13 @@ def test_a_nic_that_pauses_far_more_than_its_peers_is_named() -> None:
     made.add("r000", PortEnd("gpu3", "rail0"), "tx_prio3_pause", 60_000)
     made.add("r000", PortEnd("p0-leaf1", "Ethernet2"), "SAI_PORT_STAT_PFC_3_RX_PKTS", 60_000)
 
-    assert named(verdict_of(made)) == {("A-5", "gpu3 rail0")}
+    verdict = verdict_of(made)
+
+    assert named(verdict) == {("A-5", "gpu3 rail0")}
+    # A storm is what a NIC does that takes nothing.
+    (finding,) = verdict.findings
+    assert finding.message.startswith("gpu3 rail0 is slower than its port: gpu3 rail0 paused its switch up to ")
+    assert "storm" not in finding.message
 
 
 def test_junit_has_a_suite_of_rules_and_one_for_each_kind_of_tests() -> None:

@@ -1,4 +1,4 @@
-"""A-5: no PFC storms, and no work for the PFC watchdog."""
+"""A-5: no PFC storms, no work for the PFC watchdog, and no NIC whose host is slower than its port."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,7 +18,10 @@ _IDLE_SHARE = 0.5
 # A NIC that pauses a tenth of a round, and ten times as much as its peers, has another cause than they.
 _BUSY_SHARE = 0.1
 _BEYOND_PEERS = 10
-_FIX = "find out why it does not take its traffic: host, PCIe, driver; a NIC that hangs pauses for ever"
+_STORM_FIX = "find out why it does not take its traffic: host, PCIe, driver; a NIC that hangs pauses for ever"
+_SLOW_FIX = (
+    "find out why its host takes less than the port's rate: PCIe lanes and speed, IOMMU, memory of another socket"
+)
 
 
 @judge_rule("A-5", "No PFC storms", needs=frozenset({CounterMeaning.PFC_SENT}))
@@ -33,7 +36,7 @@ def storms(case: Case) -> Iterator[Symptom]:
             if detected:
                 stormed[end] = stormed.get(end, 0) + detected
     for end, count in stormed.items():
-        yield _symptom(case, end, f"{end_text(end)} counted {count} PFC storms")
+        yield _storm(case, end, f"{end_text(end)} counted {count} PFC storms")
     yield from _idle_pausers(case)
     yield from _busy_pausers(case)
 
@@ -47,7 +50,7 @@ def _idle_pausers(case: Case) -> Iterator[Symptom]:
             if port not in busy and _paused_share(case, counts, link) > _IDLE_SHARE:
                 frames = counts.counted(link.lower, CounterMeaning.PFC_SENT)
                 message = f"{end_text(link.lower)} sent {frames:,} PFC frames in round {counts.round}"
-                yield _symptom(case, link.lower, f"{message}, in which nobody sent to it")
+                yield _storm(case, link.lower, f"{message}, in which nobody sent to it")
 
 
 def _busy_pausers(case: Case) -> Iterator[Symptom]:
@@ -60,7 +63,9 @@ def _busy_pausers(case: Case) -> Iterator[Symptom]:
         usual = median(shares_of.values())
         for end, share in shares_of.items():
             if share > _BUSY_SHARE and share > _BEYOND_PEERS * usual:
-                yield _symptom(case, end, f"{end_text(end)} paused up to {share:.0%} of a round, its peers {usual:.0%}")
+                message = f"{end_text(end)} paused its switch up to {share:.0%} of a round, its peers {usual:.0%}"
+                # Not a storm: it takes what arrives, as fast as its host can.
+                yield _at_end(case, end, "is slower than its port", message, _SLOW_FIX)
 
 
 def _paused_share(case: Case, counts: RoundTally, link: CoveredLink) -> float:
@@ -71,11 +76,16 @@ def _paused_share(case: Case, counts: RoundTally, link: CoveredLink) -> float:
     return min(1.0, frames * _LONGEST_PAUSE_BITS / (link.speed_gbps * 1e9 * case.index.rounds[counts.round].seconds))
 
 
-def _symptom(case: Case, end: PortEnd, message: str) -> Symptom:
+def _storm(case: Case, end: PortEnd, message: str) -> Symptom:
+    return _at_end(case, end, "storms", message, _STORM_FIX)
+
+
+def _at_end(case: Case, end: PortEnd, fault: str, message: str, fix: str) -> Symptom:
+    """Return a symptom of the NIC at a port, or of the port where no NIC is: its neighbor pauses it."""
     link = case.index.link_at.get(end)
     if link is not None and link.nic_port is not None:
         element = case.index.nic(link.nic_port)
-        culprit = Culprit((element,), "storms", _FIX, nodes=(link.nic_port.node,), slows=CONGESTED)
+        culprit = Culprit((element,), fault, fix, nodes=(link.nic_port.node,), slows=CONGESTED)
     else:
-        culprit = Culprit((port_element(end),), "is stormed", _FIX, devices=(end.device,), slows=CONGESTED)
-    return Symptom("A-5", Severity.ERROR, message, _FIX, culprit)
+        culprit = Culprit((port_element(end),), "is stormed", fix, devices=(end.device,), slows=CONGESTED)
+    return Symptom("A-5", Severity.ERROR, message, fix, culprit)
