@@ -135,6 +135,8 @@ class MemoryNodes:
     dies_at: dict[str, str] = field(default_factory=dict)
     fails: dict[str, str] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
+    # By node how many of its blocks end without their last counters.
+    uncounted: dict[str, int] = field(default_factory=dict)
     # Nodes that cannot be reached, by part; each answer that is lost is taken off the list.
     lost: dict[str, list[str]] = field(default_factory=dict)
     output: str = RECORDED
@@ -157,10 +159,12 @@ class MemoryNodes:
         if part in ("prepare", "stop"):
             for block in self.works.get(node, {}):
                 self.ends.setdefault((node, block), self.clock.time)
-        for block in request["has"]:
-            self.works.get(node, {}).pop(block, None)
+        works = self.works.setdefault(node, {})
+        for block in list(works):
+            if block in request["has"] or block not in request["blocks"]:
+                del works[block]
         if part == "start":
-            self.works.setdefault(node, {})[request["work"]["block"]] = request["work"]
+            works[request["work"]["block"]] = request["work"]
         blocks = {block: self._lines(node, work) for block, work in self.works.get(node, {}).items()}
         document = {"blocks": blocks, "runs": False, "boot": "2" if node in self.dies_at else "1"}
         if part == "prepare":
@@ -172,12 +176,16 @@ class MemoryNodes:
         lines: list[dict[str, Any]] = []
         until = min(self.clock.time, self.ends.get((node, work["block"]), self.clock.time))
         for number, planned in enumerate(work["rounds"]):
-            if planned["end"] > until or self.dies_at.get(node) == planned["round"]:
+            if planned["read"] > until:
                 return lines
             lines.append({"reading": number, "at": planned["read"], "boot": "b", "nics": {"rail0": {"tx_bytes": 1}}})
+            if planned["end"] > until or self.dies_at.get(node) == planned["round"]:
+                return lines
             if node in self.problems:
                 return [*lines, {"problem": self.problems[node], "round": planned["round"]}]
             lines += [self._test(node, planned, test) for test in planned["tests"]]
+        if int(work["block"][1:]) <= self.uncounted.get(node, 0):
+            return lines
         end = work["rounds"][-1]["end"]
         return [*lines, {"reading": len(work["rounds"]), "at": end, "boot": "b", "nics": {}}, {"ended": end}]
 

@@ -269,6 +269,41 @@ def test_results_that_no_session_could_fetch_are_fetched_by_the_next_run(cluster
     assert len(cluster.nodes.ran) >= ran
 
 
+def test_a_round_whose_last_counters_did_not_arrive_is_repeated_once(cluster: Cluster) -> None:
+    cluster.nodes.uncounted["gpu2"] = 1
+    summary = cluster.run()
+    assert (summary.ok, summary.repeated) == (True, {"r005": "gpu2: its counters of the round did not arrive"})
+    assert [count(cluster, "before", f"r{n:03}") for n in range(ROUNDS)] == [1, 1, 1, 1, 1, 2]
+
+
+def test_a_round_whose_counters_never_arrive_does_not_count_and_the_next_run_repeats_it(cluster: Cluster) -> None:
+    cluster.nodes.uncounted["gpu2"] = 2
+    summary = cluster.run()
+    assert summary.not_run == {"r005-0000": "gpu2: its counters of the round did not arrive"}
+    assert cluster.journal()[-2]["not_run"] == {"r005": summary.not_run}
+    assert "r005" not in cluster.runner.progress.done
+    assert cluster.run().ok
+    assert [count(cluster, "before", f"r{n:03}") for n in range(ROUNDS)] == [1, 1, 1, 1, 1, 3]
+    assert cluster.nodes.works == {"gpu1": {}, "gpu2": {}}
+
+
+def test_a_run_that_begins_anew_takes_nothing_of_the_one_before_it(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill_at(cluster, 12, Killed)
+    monkeypatch.setattr(AcceptanceRunner, "_end", lambda _: None)
+    with pytest.raises(Killed):
+        cluster.run()
+    monkeypatch.undo()
+    cluster.clock.waits = lambda _: None
+    cluster.clock.sleep(1000)
+    assert cluster.nodes.works["gpu1"].keys() == {"b1"}
+    (cluster.folder / "journal.jsonl").unlink()
+    cluster.runner.prepare()
+    cluster.run()
+    assert cluster.nodes.works == {"gpu1": {}, "gpu2": {}}
+
+
 def test_a_node_that_reboots_in_a_round_is_named_and_the_rounds_before_are_kept(cluster: Cluster) -> None:
     cluster.nodes.dies_at["gpu2"] = "r003"
     summary = cluster.run()

@@ -10,7 +10,13 @@ import pytest
 from acceptance_nodes import MODULE, RECORDED, ModuleNodes
 
 pytestmark = pytest.mark.slow
-REQUEST: dict[str, Any] = {"plan": "abc", "has": [], "nics": ["rail0"], "programs": ["ib_write_bw", "iperf3"]}
+REQUEST: dict[str, Any] = {
+    "plan": "abc",
+    "blocks": ["b1"],
+    "has": [],
+    "nics": ["rail0"],
+    "programs": ["ib_write_bw", "iperf3"],
+}
 
 
 @pytest.fixture

@@ -44,6 +44,10 @@ class ResultsFolder:
         """Tell whether the result of a test on a node is there."""
         return (self.folder / "results" / test / f"{node}.meta.json").exists()
 
+    def has_counters(self, round_id: str, when: str, device: str) -> bool:
+        """Tell whether the counters of a device ``before`` or ``after`` a round are there."""
+        return (self.folder / "counters" / round_id / when / f"{device}.json").exists()
+
     def write_counters(self, round_id: str, when: str, device: str, reading: Mapping[str, Any]) -> None:
         """Write the counters of a switch or node ``before`` or ``after`` a round, without those that no rule uses."""
         document: dict[str, Any] = {"version": _VERSION, "device": device, "at": reading["at"], "boot": reading["boot"]}

@@ -4,30 +4,28 @@ The controller may end at any moment. What the nodes do of a block they do witho
 rounds count; the next run fetches their results and carries out the rest.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.acceptance.counters import read_counters
-from railweave.acceptance.folder import measuring_nodes, read_results
+from railweave.acceptance.folder import read_results
 from railweave.acceptance.judge.disturbance import disturbed_rounds
 from railweave.acceptance.judge.verdict import case_of
 from railweave.acceptance.model import AcceptanceRound, PlannedTest
-from railweave.acceptance.readers.registry import read_tool_output
 from railweave.acceptance.running.answers import (
     NodeAnswer,
     NodeSet,
-    StoredBlock,
     SwitchSet,
     not_started,
     rebooted,
-    stored_block,
     tests_without_tools,
     unfinished_rounds,
     wrong_clocks,
 )
 from railweave.acceptance.running.journal import AcceptanceJournal, progress_of
+from railweave.acceptance.running.keeping import BlockResults
 from railweave.acceptance.running.node_work import (
     block_work,
     interfaces_of,
@@ -122,7 +120,9 @@ class AcceptanceRunner:
     def _request(self, node: str) -> dict[str, Any]:
         nics = self.interfaces.get(node, ())
         has = self.progress.delivered_by(node)
-        return {"plan": self.request.read.sha256, "has": has, "nics": nics, "programs": ()}
+        # A run that began anew has blocks of the same names: a node drops those that this journal lacks.
+        blocks = list(self.progress.blocks)
+        return {"plan": self.request.read.sha256, "blocks": blocks, "has": has, "nics": nics, "programs": ()}
 
     # Rounds
 
@@ -229,8 +229,7 @@ class AcceptanceRunner:
     def _repeat_without(self, rounds: Sequence[AcceptanceRound], idle: Mapping[str, str]) -> None:
         """Note the rounds of a block whose tests lacked a node that did not start it."""
         for planned in rounds:
-            members = {node for test in planned.tests for node in members_of(self.tests[test])}
-            lacking = sorted(members & idle.keys())
+            lacking = sorted(self._members(planned.id) & idle.keys())
             if lacking and self._may_repeat(planned.id):
                 self._note("repeat", round=planned.id, why=f"{lacking[0]}: {idle[lacking[0]]}")
 
@@ -299,77 +298,37 @@ class AcceptanceRunner:
         return answers
 
     def _keep(self, block: str, answers: Mapping[str, NodeAnswer]) -> None:
-        """Write what nodes stored of a block, and note why tests of its rounds did not run."""
-        stored = {node: stored_block(answer, block) for node, answer in answers.items()}
+        """Write what nodes stored of a block, and note why tests of its rounds do not count."""
+        results = BlockResults(block, answers, self.prepared, self.files, self.tests)
+        self.problems.update(results.problems)
         not_run: dict[str, dict[str, str]] = {}
+        # Rounds to repeat, with the reason.
+        again = dict.fromkeys(self.progress.missed[block], _LATE)
         for number, round_id in enumerate(self.progress.blocks[block]):
             # A later block repeated the others.
             if round_id in self.progress.followed[block] and self.progress.block_of[round_id] == block:
-                self._write_nodes(round_id, number, stored)
-                not_run[round_id] = dict(self._missing(round_id, answers, stored))
-        for node, kept in stored.items():
-            if kept is not None and kept.problem:
-                self.problems[node] = kept.problem
-        owing = [node for node, answer in answers.items() if answer.error]
-        self._note("results", block=block, not_run=not_run, owing=owing)
-        for round_id in sorted(self.progress.missed[block] - self.progress.repeated.keys()):
-            self._note("repeat", round=round_id, why=_LATE)
+                results.write(round_id, number)
+                tests = self._possible_tests(round_id)
+                without_result = dict(results.without_result(tests))
+                uncounted = dict(results.without_counters(tests, round_id, number))
+                not_run[round_id] = {**self._refused_tests(round_id), **uncounted, **without_result}
+                # What ended a node early is for `--resume`, after somebody has looked at it.
+                if uncounted and not without_result and not results.cut_short:
+                    again[round_id] = min(uncounted.values())
+        self._note("results", block=block, not_run=not_run, owing=results.owing)
+        for round_id, why in sorted(again.items()):
+            if self._may_repeat(round_id):
+                self._note("repeat", round=round_id, why=why)
 
-    def _write_nodes(self, round_id: str, number: int, stored: Mapping[str, StoredBlock | None]) -> None:
-        for node, kept in stored.items():
-            if kept is None:
-                continue
-            for when, place in (("before", number), ("after", number + 1)):
-                if place in kept.readings:
-                    self.files.write_counters(round_id, when, node, kept.readings[place])
-            versions = self.prepared[node].document.get("versions") or {}
-            for test in kept.tests:
-                if test.round == round_id and not test.why:
-                    self.files.write_test(node, test, str(versions.get(self._program(test.test, node)) or ""))
+    def _possible_tests(self, round_id: str) -> list[str]:
+        return [test for test in self.tests_of.get(round_id, ()) if test not in self.refused]
 
-    def _program(self, test: str, node: str) -> str:
-        words = self.tests[test].argv.get(node, ("",))
-        return words[0]
+    def _refused_tests(self, round_id: str) -> dict[str, str]:
+        return {test: self.refused[test] for test in self.tests_of.get(round_id, ()) if test in self.refused}
 
-    def _missing(
-        self, round_id: str, answers: Mapping[str, NodeAnswer], stored: Mapping[str, StoredBlock | None]
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the tests of a round that did not run, and why."""
-        for planned in self.request.rounds:
-            if planned.id != round_id:
-                continue
-            for test in planned.tests:
-                if test in self.refused:
-                    yield test, self.refused[test]
-                elif why := self._why_not(self.tests[test], answers, stored):
-                    yield test, why
-
-    def _why_not(
-        self, test: PlannedTest, answers: Mapping[str, NodeAnswer], stored: Mapping[str, StoredBlock | None]
-    ) -> str:
-        """Return why a test did not run, empty if it did, whatever its result."""
-        nodes = [name for name in members_of(test) if name in test.argv]
-        gone = rebooted(self.prepared, {node: answers[node] for node in nodes if node in answers})
-        # What fails on the others follows from a node that is gone.
-        for node in sorted(nodes, key=lambda name: name not in gone):
-            kept = stored.get(node)
-            if kept is None and self.files.has_test(test.id, node):
-                # It was fetched before.
-                continue
-            if kept is None:
-                answer = answers.get(node, NodeAnswer())
-                return f"{node}: {answer.error or self.problems.get(node) or 'it has no results'}"
-            own = next((each for each in kept.tests if each.test == test.id), None)
-            if own is None:
-                return f"{node}: {kept.problem or self._cut_short(node, answers[node])}"
-            if own.why:
-                return f"{node}: {own.why}"
-            if node in measuring_nodes(test) and not own.meta.get("rc") and not _is_readable(own.output):
-                return f"{node}: the output of {own.meta['argv'][0]} has no form that is known"
-        return ""
-
-    def _cut_short(self, node: str, answer: NodeAnswer) -> str:
-        return rebooted(self.prepared, {node: answer}).get(node, "somebody ended its tests before this round")
+    def _members(self, round_id: str) -> set[str]:
+        """Return the nodes that take part in the tests of a round."""
+        return {node for test in self.tests_of[round_id] for node in members_of(self.tests[test])}
 
     def _repeat_disturbed(self, rounds: Sequence[AcceptanceRound]) -> None:
         """Note the rounds of a block in which somebody else used the fabric."""
@@ -408,7 +367,3 @@ class AcceptanceRunner:
 
     def _wait_until(self, moment: float) -> None:
         self.clock.sleep(max(0.0, moment - self.clock.now()))
-
-
-def _is_readable(output: str) -> bool:
-    return bool(read_tool_output(output.encode()).format)

@@ -5,7 +5,7 @@
 leaves a supervisor behind that carries out one block by the node's clock: it reads the NICs' counters between rounds,
 starts each test's words as a process group, and ends whatever still runs at the end of the round. The supervisor ends
 with its block, whether or not a controller comes back. ``part: fetch`` returns what it stored; ``part: stop`` ends it
-as well. All parts return the stored blocks, without those that the controller already ``has``.
+as well. All parts return the stored ones of the controller's ``blocks`` that it has not yet (``has``), and drop others.
 
 A module of the kind "JSON args", as ``railweave_node``. Standard library only; Python 3.9 and later.
 """
@@ -112,12 +112,13 @@ class Node:
     # What an earlier run left
 
     def stored(self) -> dict[str, Any]:
-        """Return the stored blocks of this plan by name, and whether their supervisor runs; drop those it has."""
+        """Return the stored blocks by name, and whether their supervisor runs; drop those that nobody waits for."""
         blocks: dict[str, list[Any]] = {}
         plan = self.request["plan"]
         for path in sorted(glob.glob(f"{glob.escape(self.folder)}/*.jsonl")):
             of_plan, _, block = os.path.basename(path)[: -len(".jsonl")].partition(".")
-            if of_plan != plan or block in self.request["has"]:
+            is_unknown = of_plan != plan or block not in self.request["blocks"]
+            if is_unknown or block in self.request["has"]:
                 self.remove(path)
                 continue
             blocks[block] = list(lines_of(path))
