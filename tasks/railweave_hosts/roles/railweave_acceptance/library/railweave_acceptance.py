@@ -46,7 +46,7 @@ _PR_SET_PDEATHSIG = 1
 _TICK_S = 0.02
 
 
-class FailedError(Exception):
+class PartError(Exception):
     """The part failed; the message is for a person."""
 
 
@@ -62,7 +62,7 @@ def main() -> NoReturn:
         packed = base64.b64encode(zlib.compress(json.dumps(answer).encode())).decode()
         # The clock is read last: the answer arrives a moment after it.
         result["facts"] = {"packed": packed, "clock": time.time()}
-    except FailedError as error:
+    except PartError as error:
         result.update(failed=True, msg=str(error))
         exit_code = 1
     except OSError as error:
@@ -91,9 +91,9 @@ class Node:
         self.folder = root + FOLDER
 
     def do(self, part: str) -> dict[str, Any]:
-        """Do a part and return its answer. Raises FailedError, OSError."""
+        """Do a part and return its answer. Raises PartError, OSError."""
         if part not in PARTS:
-            raise FailedError(f"part is {part!r}, and must be one of {', '.join(PARTS)}")
+            raise PartError(f"part is {part!r}, and must be one of {', '.join(PARTS)}")
         answer: dict[str, Any] = {}
         if part in ("prepare", "stop"):
             self.end_supervisor()
@@ -195,7 +195,7 @@ class Node:
             try:
                 return json.loads(printed([*words, "--root", self.root], PROGRAM_TIMEOUT_S))
             except ValueError:
-                raise FailedError("the node's settings cannot be read: its program printed no JSON") from None
+                raise PartError("the node's settings cannot be read: its program printed no JSON") from None
 
     def read(self, path: str) -> str:
         """Return a file of the node, empty if it cannot be read."""
@@ -280,17 +280,17 @@ class Node:
     def start(self) -> None:
         """Leave a supervisor of the block behind, and a guard that ends what a killed supervisor leaves."""
         if self.supervisor():
-            raise FailedError("tests of another block still run on it")
+            raise PartError("tests of another block still run on it")
         rounds = self.request["work"]["rounds"]
         if rounds and time.time() > rounds[0]["serve"]:
-            raise FailedError("it was started after its first round began")
+            raise PartError("it was started after its first round began")
         self.make_room()
         ready, held = os.pipe()
         if os.fork():
             os.close(held)
             # The ids are stored before Ansible's session ends.
             if not os.read(ready, 1):
-                raise FailedError("its supervisor cannot be started: see the disk and the memory of the node")
+                raise PartError("its supervisor cannot be started: see the disk and the memory of the node")
             return
         os.close(ready)
         os.setsid()
