@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from itertools import combinations
 
 import networkx as nx
-from hypothesis import assume, given, settings
+from examples import more
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_fabrics import fabrics
 from reference_intents import ROOT
@@ -112,13 +113,13 @@ def walk(fabric: Fabric, data: st.DataObject) -> None:
         assert drains.pairs(()) == drains.joined
 
 
-@settings(max_examples=40, deadline=None)
+@more
 @given(fabric=fabrics(), data=st.data())
 def test_leaves_of_two_tiers_keep_a_way_to_each_other(fabric: Fabric, data: st.DataObject) -> None:
     walk(fabric, data)
 
 
-@settings(max_examples=25, deadline=None)
+@more
 @given(data=st.data())
 def test_leaves_of_pods_keep_a_way_to_each_other(data: st.DataObject) -> None:
     walk(PODS, data)

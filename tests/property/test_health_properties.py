@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from damaged_readings import copied, damage
+from examples import more
 from health_trials import GROUP, LEAF, PORT, QUEUE, RESTORED, SECONDS, STORMS, HealthTrial
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.health import codes
@@ -39,7 +40,7 @@ def answers(readings: Mapping[str, Any]) -> dict[str, CounterAnswer]:
     return {name: CounterAnswer(reading) for name, reading in readings.items()}
 
 
-@settings(max_examples=60, deadline=None)
+@more
 @given(data=st.data())
 def test_any_pair_of_readings_is_judged_or_named(data: st.DataObject) -> None:
     before, after = copied(BASE.before), copied(BASE.after)
@@ -60,7 +61,7 @@ def test_any_pair_of_readings_is_judged_or_named(data: st.DataObject) -> None:
     assert {check.device for check in checks} <= case.switches.keys()
 
 
-@settings(max_examples=60, deadline=None)
+@more
 @given(
     fallen=st.lists(st.tuples(places(), st.floats(0, 1, exclude_max=True)), min_size=1, max_size=30),
     gone=st.lists(places(), max_size=10),
@@ -102,7 +103,7 @@ def growths(draw: st.DrawFn) -> dict[str, dict[str, int]]:
     return grown
 
 
-@settings(max_examples=60, deadline=None)
+@more
 @given(grown=growths(), restored=st.booleans())
 def test_the_numbers_of_findings_are_the_differences_of_counters(
     grown: dict[str, dict[str, int]], *, restored: bool

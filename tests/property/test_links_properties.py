@@ -6,8 +6,9 @@ The readings are those of `health`, with the counters of codewords that grade a 
 from typing import Any
 
 from damaged_readings import copied, damage
+from examples import more
 from health_trials import LEAF, HealthTrial
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from monitored_switch import reading, sampler
 from telemetry_samples import samples_of
@@ -47,7 +48,7 @@ def test_readings_without_damage_are_grade_a() -> None:
     assert {grade for grade, _ in grades(BEFORE, AFTER, {}).values()} == {Grade.A}
 
 
-@settings(max_examples=60, deadline=None)
+@more
 @given(data=st.data())
 def test_any_pair_of_readings_grades_every_cable(data: st.DataObject) -> None:
     before, after = counted(BEFORE, CLEAN), counted(AFTER, 2 * CLEAN)
@@ -62,7 +63,7 @@ def test_any_pair_of_readings_grades_every_cable(data: st.DataObject) -> None:
         assert not any("nan" in reason for reason in reasons)
 
 
-@settings(max_examples=40, deadline=None)
+@more
 @given(data=st.data())
 def test_a_port_whose_codewords_are_not_counted_is_named(data: st.DataObject) -> None:
     after = counted(AFTER, 2 * CLEAN)
@@ -74,7 +75,7 @@ def test_a_port_whose_codewords_are_not_counted_is_named(data: st.DataObject) ->
     assert reasons == (f"{LEAF}:{port} is not measured: its counter {BINS[0]} is missing in one of two readings",)
 
 
-@settings(max_examples=60, deadline=None)
+@more
 @given(data=st.data())
 def test_any_readings_give_a_page_that_can_be_read(data: st.DataObject) -> None:
     taken = sampler()

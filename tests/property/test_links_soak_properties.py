@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from examples import many, more
 from health_trials import LEAF, fabric_of
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from railweave.cabling.cable_names import cable_names
@@ -164,7 +165,7 @@ class Course:
         return SoakReading(counters, states)
 
 
-@settings(max_examples=400, deadline=None)
+@many
 @given(
     course=courses(),
     starts=st.tuples(STARTS, STARTS),
@@ -196,7 +197,7 @@ def test_a_cable_returns_exactly_if_nothing_happened_to_it(
     assert passed == (not happenings), (cable.reasons, soak.unmeasured)
 
 
-@settings(max_examples=60, deadline=None)
+@more
 @given(readings=st.integers(1, 4), lacking=st.integers(0, 4), start=STARTS)
 def test_a_switch_that_cannot_be_read_passes_no_cable(readings: int, lacking: int, start: int) -> None:
     link = Course(FABRIC, [start, start])

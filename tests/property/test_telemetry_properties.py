@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from examples import more
+from hypothesis import given
 from hypothesis import strategies as st
 from reference_intents import ROOT
 from telemetry_samples import Samples, fabric_of, named, threshold_samples
@@ -222,7 +223,7 @@ def headrooms(fabric: Fabric, ends: set[tuple[str, str]]) -> dict[tuple[str, str
     return rooms
 
 
-@settings(max_examples=30, deadline=None)
+@more
 @given(model=st.sampled_from(BUFFERED), before_m=st.integers(1, 300), after_m=st.integers(1, 300))
 def test_any_two_lengths_differ_as_their_rows_do_and_at_their_own_ends_alone(
     model: str, before_m: int, after_m: int

@@ -21,8 +21,8 @@ LOSSY = [
 ]
 MOST_LINKS = 400
 
-# An example takes a tenth of a second.
-few = settings(max_examples=max(5, settings().max_examples // 10))
+# An example takes a tenth of a second to a whole one.
+few = settings(max_examples=max(2, settings().max_examples // 10))
 
 
 def some(draw: st.DrawFn, **choices: st.SearchStrategy[Any]) -> dict[str, Any]:
