@@ -15,8 +15,9 @@ class CounterMeaning(StrEnum):
     RECEIVED_PACKETS = "received packets"
     DROPS = "drops"
     WRED_DROPS = "WRED drops"
-    # Of a switch: packets that its queue marked. Of a NIC: marked packets that arrived.
     MARKS = "ECN marks"
+    # Of a NIC, which marks nothing itself.
+    MARKED_ARRIVALS = "marked packets received"
     PFC_SENT = "PFC frames sent"
     PFC_RECEIVED = "PFC frames received"
     # Microseconds in which PFC frames from the other end kept a priority from sending.
@@ -73,7 +74,8 @@ _add(CounterMeaning.DROPS, "rx_discards_phy", "tx_discards_phy", "rx_out_of_buff
 _add(CounterMeaning.DROPS, "rx_prio#_discards", "rx_prio#_buf_discard", "rx_prio#_cong_discard")
 _add(CounterMeaning.DROPS, "rx_total_discard_pkts", "rx_roce_discards")
 _add(CounterMeaning.WRED_DROPS, "SAI_QUEUE_STAT_WRED_DROPPED_PACKETS", "SAI_PORT_STAT_WRED_DROPPED_PACKETS")
-_add(CounterMeaning.MARKS, "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", "np_ecn_marked_roce_packets", "rx_rdma_ecn_pkts")
+_add(CounterMeaning.MARKS, "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS")
+_add(CounterMeaning.MARKED_ARRIVALS, "np_ecn_marked_roce_packets", "rx_rdma_ecn_pkts")
 _add(CounterMeaning.PFC_SENT, "SAI_PORT_STAT_PFC_#_TX_PKTS", "tx_prio#_pause", "tx_pfc_ena_frames_pri#")
 _add(CounterMeaning.PFC_RECEIVED, "SAI_PORT_STAT_PFC_#_RX_PKTS", "rx_prio#_pause", "rx_pfc_ena_frames_pri#")
 _add(CounterMeaning.PAUSED_US, "SAI_PORT_STAT_PFC_#_RX_PAUSE_DURATION_US", "rx_prio#_pause_duration")

@@ -268,17 +268,53 @@ def test_lossy_rdma_loses_nothing_on_cables() -> None:
     assert named(verdict_of(made)) == {("A-3", "gpu2 rail1")}
 
 
+MARKED = "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS"
+
+
 def test_without_ecn_counters_their_rule_is_not_judgeable_and_the_verdict_stands() -> None:
     made = healthy(plan())
     for rows in made.counts.values():
-        for counters in rows.values():
-            counters.pop("SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", None)
+        for row, counters in rows.items():
+            counters.pop(MARKED, None)
+            if row.device.startswith("gpu"):
+                # A NIC counts marked packets that arrive, and the pauses that it asks for.
+                counters.update({"np_ecn_marked_roce_packets": 5, "tx_prio3_pause": 0})
 
     verdict = verdict_of(made)
 
     assert verdict.verdict is VerdictKind.PASSED
     assert [status.code for status in verdict.rules if status.state is RuleState.NOT_JUDGEABLE] == ["A-4"]
-    assert any("A-4 is not-judgeable: no device counts ECN marks" in remark.message for remark in verdict.diagnostics)
+    assert any("A-4 is not-judgeable: no switch counts ECN marks" in remark.message for remark in verdict.diagnostics)
+
+
+def test_a_switch_without_ecn_counters_is_named_and_the_others_are_judged() -> None:
+    made = healthy(plan())
+    for rows in made.counts.values():
+        for row, counters in rows.items():
+            if row.device == "p0-leaf1":
+                counters.pop(MARKED, None)
+
+    verdict = verdict_of(made)
+
+    assert verdict.verdict is VerdictKind.PASSED
+    assert {status.state for status in verdict.rules if status.code == "A-4"} == {RuleState.JUDGED}
+    messages = [remark.message for remark in verdict.diagnostics]
+    assert messages == ["A-4 is judged in part: ECN marks are not counted by p0-leaf1"]
+
+
+def test_pauses_that_nics_alone_count_do_not_judge_switches() -> None:
+    made = healthy(plan())
+    for rows in made.counts.values():
+        for row, counters in rows.items():
+            for name in [name for name in counters if "_PFC_" in name]:
+                del counters[name]
+            if row.device.startswith("gpu"):
+                counters["tx_prio3_pause"] = 0
+
+    verdict = verdict_of(made)
+
+    assert verdict.verdict is VerdictKind.INCOMPLETE
+    assert [status.reason for status in verdict.rules if status.code == "A-4"] == ["no switch counts PFC frames sent"]
 
 
 def test_a_bit_error_rate_names_its_cable() -> None:

@@ -74,6 +74,14 @@ class Case:
         """Return what the devices count."""
         return frozenset().union(*(counts.meanings for counts in self.tallies.values()))
 
+    def switches_with(self, meanings: Iterable[CounterMeaning]) -> frozenset[str]:
+        """Return the switches that count any of the meanings."""
+        counting: set[str] = set()
+        for counts in self.tallies.values():
+            for meaning in meanings:
+                counting |= counts.switches.get(meaning, set())
+        return frozenset(counting)
+
     @cached_property
     def rails(self) -> frozenset[int]:
         """Return the rails of the fabric."""

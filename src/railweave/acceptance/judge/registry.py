@@ -26,6 +26,8 @@ class JudgeRule(NamedTuple):
     needs: frozenset[CounterMeaning]
     # Counters that not every release and chip has: without them it cannot be judged there.
     supported: frozenset[CounterMeaning]
+    # It judges switches by what they count themselves: what NICs count does not help.
+    by_switches: bool
     look: Look
 
 
@@ -39,11 +41,12 @@ def judge_rule(
     kinds: frozenset[RoundKind] = frozenset(RoundKind),
     needs: frozenset[CounterMeaning] = frozenset(),
     supported: frozenset[CounterMeaning] = frozenset(),
+    by_switches: bool = False,
 ) -> Callable[[Look], Look]:
     """Register a function as a rule."""
 
     def register(look: Look) -> Look:
-        _RULES[code] = JudgeRule(code, title, kinds, needs, supported, look)
+        _RULES[code] = JudgeRule(code, title, kinds, needs, supported, by_switches, look)
         return look
 
     return register

@@ -16,7 +16,8 @@ from railweave.acceptance.readings import Column, RoundCounters, TableGrowth
 from railweave.diagnostics import Diagnostic
 
 BYTES = frozenset({CounterMeaning.SENT_BYTES, CounterMeaning.RECEIVED_BYTES})
-PORT_TABLES = frozenset({"ports", "nics"})
+NIC_TABLE = "nics"
+PORT_TABLES = frozenset({"ports", NIC_TABLE})
 # Without a queue or group that counts one of these, its row says nothing about a fault.
 _SIGNALS = (CounterMeaning.DROPS, CounterMeaning.WRED_DROPS, CounterMeaning.MARKS, CounterMeaning.STORMS)
 _JUDGED = frozenset(_SIGNALS) | {
@@ -60,6 +61,8 @@ class RoundTally:
     # Devices with rows whose counters restarted between the readings.
     restarted: set[str] = field(default_factory=set)
     meanings: set[CounterMeaning] = field(default_factory=set)
+    # The switches that count something, by what it means.
+    switches: dict[CounterMeaning, set[str]] = field(default_factory=lambda: defaultdict(set))
     # What was wrong with the files of the counters.
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -108,6 +111,9 @@ class Tallier:
                     counts.restarted.add(device)
                 columns = self._meant(growth)
                 counts.meanings.update(columns)
+                if table != NIC_TABLE:
+                    for meaning in columns:
+                        counts.switches[meaning].add(device)
                 rows = self._rows_of(device, table, growth.rows)
                 if table in PORT_TABLES:
                     self._add_ports(counts, rows, columns)

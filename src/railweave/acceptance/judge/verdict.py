@@ -20,7 +20,7 @@ from railweave.acceptance.judge.tally import RoundTally, Tallier
 from railweave.acceptance.model import AcceptancePlan, CoveredLink, RoundKind
 from railweave.acceptance.readings import NodeResult, RoundCounters
 from railweave.diagnostics import Diagnostic, Severity, has_errors, warning
-from railweave.wording import counted, first_few, listed
+from railweave.wording import counted, first_few, listed, natural_key
 
 _NO_RESULT = "results of tests are missing"
 
@@ -178,8 +178,22 @@ def _state(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally]) -> Ru
     reason = _missing(rule, case, tallies, rounds)
     if reason:
         return RuleStatus(rule.code, RuleState.NOT_RUN, reason)
-    if rule.supported.isdisjoint(case.meanings) and rule.supported:
-        return RuleStatus(rule.code, RuleState.NOT_JUDGEABLE, f"no device counts {_names(rule.supported)}")
+    return _judged(rule, case)
+
+
+def _judged(rule: JudgeRule, case: Case) -> RuleStatus:
+    """Return the state of a rule whose results and counters are there, by those that not every device has."""
+    names = _names(rule.supported)
+    if not rule.by_switches:
+        if rule.supported and rule.supported.isdisjoint(case.meanings):
+            return RuleStatus(rule.code, RuleState.NOT_JUDGEABLE, f"no device counts {names}")
+        return RuleStatus(rule.code, RuleState.JUDGED)
+    counting = case.switches_with(rule.supported)
+    if not counting:
+        return RuleStatus(rule.code, RuleState.NOT_JUDGEABLE, f"no switch counts {names}")
+    others = sorted(case.index.links_of.keys() - counting, key=natural_key)
+    if others:
+        return RuleStatus(rule.code, RuleState.JUDGED, f"{names} are not counted by {first_few(others)}")
     return RuleStatus(rule.code, RuleState.JUDGED)
 
 
@@ -193,6 +207,8 @@ def _missing(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally], rou
     missing = [name for name in rounds if name not in tallies]
     if missing:
         return f"counters are missing in {first_few(missing)}"
+    if rule.by_switches and not case.switches_with(rule.needs):
+        return f"no switch counts {_names(rule.needs)}"
     if rule.needs.isdisjoint(case.meanings):
         return f"no device counts {_names(rule.needs)}"
     return ""
@@ -224,11 +240,14 @@ def _has_gaps(case: Case, states: Iterable[RuleStatus]) -> bool:
 def _remarks(case: Case, states: Iterable[RuleStatus]) -> Iterator[Diagnostic]:
     alike: dict[RuleStatus, list[str]] = {}
     for status in states:
-        if status.state in (RuleState.NOT_RUN, RuleState.NOT_JUDGEABLE):
+        if status.reason and status.state is not RuleState.NOT_PLANNED:
             alike.setdefault(status._replace(code=""), []).append(status.code)
     for status, codes in alike.items():
         verb = "is" if len(codes) == 1 else "are"
-        message = f"{listed(codes)} {verb} {status.state}: {status.reason}"
+        state = status.state.value
+        if status.state is RuleState.JUDGED:
+            state = "judged in part"
+        message = f"{listed(codes)} {verb} {state}: {status.reason}"
         yield warning("RW942", message, fix=_fix(status))
     waiting = {name: outcome for name, outcome in case.outcomes.items() if outcome.status is OutcomeStatus.NOT_RUN}
     if waiting:
@@ -241,7 +260,7 @@ def _fix(status: RuleStatus) -> str:
     if status.reason == _NO_RESULT:
         return "run its rounds and put what the tools write into `results/` (docs/reference/acceptance-results.md)"
     for meaning, fix in _TURN_ON.items():
-        if f"no device counts {meaning}" in status.reason:
+        if meaning in status.reason:
             return fix
     return (
         "read the counters of all switches and nodes before and after each round (docs/reference/acceptance-results.md)"

@@ -16,6 +16,7 @@ from railweave.acceptance.model import RoundKind
     kinds=frozenset({RoundKind.INCAST}),
     needs=frozenset({CounterMeaning.PFC_SENT}),
     supported=frozenset({CounterMeaning.MARKS}),
+    by_switches=True,
 )
 def ecn_first(case: Case) -> Iterator[Symptom]:
     """Yield switches that paused without marks, or far more per mark than their peers."""
