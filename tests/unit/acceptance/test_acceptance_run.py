@@ -471,6 +471,13 @@ def test_a_node_that_did_not_start_a_block_is_named_and_its_rounds_are_repeated(
     assert parts == ["prepare", "start", "start", "fetch", "start", "fetch", "stop"]
 
 
+def test_a_node_that_starts_no_block_at_all_says_why_in_each_test(cluster: Cluster) -> None:
+    cluster.nodes.lost["start"] = ["gpu2"] * 4
+    summary = cluster.run()
+    assert summary.not_run == {f"r{n:03}-0000": "gpu2: no route to host" for n in range(ROUNDS)}
+    assert cluster.run().ok
+
+
 def test_a_session_that_is_lost_at_the_start_of_a_block_is_opened_again_and_no_round_is_repeated(
     cluster: Cluster,
 ) -> None:

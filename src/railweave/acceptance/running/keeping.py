@@ -20,6 +20,8 @@ class BlockResults:
     prepared: Mapping[str, NodeAnswer]
     files: ResultsFolder
     tests: Mapping[str, PlannedTest]
+    # Why nodes did not start the block.
+    idle: Mapping[str, str]
     # What each node stored of the block; None where it did not answer, or has delivered it before.
     stored: dict[str, StoredBlock | None] = field(default_factory=dict)
     # By node the error of its file system, and why it stored no more, if something is known to have ended it.
@@ -35,6 +37,8 @@ class BlockResults:
                 self.problems[node] = kept.problem
             elif answer.error:
                 self.cut_short[node] = answer.error
+            elif node in self.idle:
+                self.cut_short[node] = self.idle[node]
         self.cut_short.update(rebooted(self.prepared, self.answers))
         self.cut_short.update(self.problems)
 

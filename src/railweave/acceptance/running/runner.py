@@ -111,6 +111,7 @@ class AcceptanceRunner:
             if repeats:
                 # The machine that simulates all nodes had too little time for the first attempt.
                 slowness *= 2
+                self.lead_s *= 2
             nics = sum(map(len, self.interfaces.values()))
             return simulated_pace(self.request.factor, switch_s, nics, slowness)
         answers = [answer for node, answer in self.prepared.items() if node not in self.unusable]
@@ -200,7 +201,7 @@ class AcceptanceRunner:
         answers = self._fetched(nodes)
         idle = not_started(block, started, answers)
         self.problems.update(idle)
-        self._keep(block, answers)
+        self._keep(block, answers, idle)
         # A node that does not answer would delay the start of all others.
         self._leave_out({node: answer.error for node, answer in answers.items() if answer.error})
         # Nobody has checked the settings with which it came back: `--resume` does.
@@ -297,9 +298,9 @@ class AcceptanceRunner:
                 break
         return answers
 
-    def _keep(self, block: str, answers: Mapping[str, NodeAnswer]) -> None:
+    def _keep(self, block: str, answers: Mapping[str, NodeAnswer], idle: Mapping[str, str] | None = None) -> None:
         """Write what nodes stored of a block, and note why tests of its rounds do not count."""
-        results = BlockResults(block, answers, self.prepared, self.files, self.tests)
+        results = BlockResults(block, answers, self.prepared, self.files, self.tests, idle or {})
         self.problems.update(results.problems)
         not_run: dict[str, dict[str, str]] = {}
         # Rounds to repeat, with the reason.
