@@ -42,7 +42,9 @@ def object_id(kind: str, place: int, number: int) -> str:
 def counted_until_now(device: Device) -> FlowModel:
     """Return the flows of the fabric, with the counters of a switch brought up to now."""
     model = model_of(device.network)
-    model.ledger.begin(device.name, device.times.swss_up)
+    has_begun = model.ledger.begin(device.name, device.times.swss_up)
+    if has_begun and model.polls is not None:
+        model.polls.forget(device.name)
     model.advance()
     model.ports.count_switch(device, device.clock.monotonic())
     return model
@@ -106,7 +108,7 @@ def queue_and_group_rows(
                     continue
                 for number in NUMBERS:
                     key = f"{first}:{object_id(kind, place, number)}"
-                    counts = model.ledger.counts(RowKey(table, device.name, port, number))
+                    counts = model.shown(RowKey(table, device.name, port, number))
                     row = dict(zero)
                     for name in fields:
                         if name in counts:

@@ -1,6 +1,6 @@
 """Counters of all ports, queues, groups and NICs, which grow while flows send."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from sonic_sim.flows.nics import FlowNic
@@ -38,12 +38,14 @@ class Ledger:
         """Return the counts of a row."""
         return self._rows.setdefault(key.device, {}).setdefault(key, {})
 
-    def begin(self, device: str, at: float) -> None:
-        """Start the counters of a switch at 0 if it started again at ``at``."""
-        if self._began.setdefault(device, at) != at:
-            self._began[device] = at
-            for row in self._rows.get(device, {}).values():
-                row.clear()
+    def begin(self, device: str, at: float) -> bool:
+        """Start the counters of a switch at 0 if it started again at ``at``; tell whether it did."""
+        if self._began.setdefault(device, at) == at:
+            return False
+        self._began[device] = at
+        for row in self._rows.get(device, {}).values():
+            row.clear()
+        return True
 
     def add(self, key: RowKey, name: str, amount: float) -> None:
         """Let a counter grow once."""
@@ -72,6 +74,21 @@ class Ledger:
             self._rates = [(self.row(key), name, rate) for (key, name), rate in self._growing.items()]
         for row, name, rate in self._rates:
             row[name] = row.get(name, 0.0) + rate * seconds
+
+    def rows_in(
+        self, table: str, names: Collection[str], devices: Collection[str], seconds: float
+    ) -> dict[str, dict[RowKey, Row]]:
+        """Return the counters ``names`` of a table by device and row, as they are ``seconds`` from now."""
+        counted: dict[str, dict[RowKey, Row]] = {device: {} for device in devices}
+        for device, rows in counted.items():
+            for key, row in self._rows.get(device, {}).items():
+                if key.table == table:
+                    rows[key] = {name: row[name] for name in names if name in row}
+        for (key, name), per_s in self._growing.items():
+            if key.table == table and name in names and key.device in counted:
+                row = counted[key.device].setdefault(key, {})
+                row[name] = row.get(name, 0.0) + per_s * seconds
+        return counted
 
     def counts(self, key: RowKey) -> Mapping[str, float]:
         """Return the counts of a row, empty for one that never counted anything."""

@@ -3,7 +3,7 @@
 import heapq
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
@@ -16,10 +16,11 @@ from sonic_sim.flows.constants import Constants, constants_of, speedup_of
 from sonic_sim.flows.flaps import Flaps
 from sonic_sim.flows.flow import BYTES_PER_GBPS, Flow, FlowKind, Transport
 from sonic_sim.flows.forwarding import Forwarding, Hop, Packet
-from sonic_sim.flows.ledger import Ledger
+from sonic_sim.flows.ledger import Ledger, RowKey
 from sonic_sim.flows.link_faults import fault_at
 from sonic_sim.flows.losses import tcp_limit_gbps
 from sonic_sim.flows.nics import NicIndex, Place, addresses_of
+from sonic_sim.flows.polls import Polls
 from sonic_sim.flows.ports import PortMeter
 from sonic_sim.flows.shares import Lane, scheduled_shares
 from sonic_sim.flows.storms import Storms
@@ -52,7 +53,10 @@ class Transfer:
 class FlowModel:
     """All flows of a fabric. Its own time passes ``speedup`` times as fast as that of this machine."""
 
-    def __init__(self, net: Fabric, clock: Clock, constants: Constants | None = None) -> None:
+    def __init__(
+        self, net: Fabric, clock: Clock, constants: Constants | None = None, *, is_polled: bool = False
+    ) -> None:
+        """``is_polled``: switches show what queues and groups had counted at the last poll, not what they count now."""
         self.net = net
         self.clock = clock
         self.constants = constants or constants_of()
@@ -61,6 +65,9 @@ class FlowModel:
         self.random = random.Random(seed)  # noqa: S311  no secret
         self.forwarding = Forwarding(net, seed)
         self.ledger = Ledger()
+        self.polls: Polls | None = None
+        if is_polled:
+            self.polls = Polls(net, self.ledger)
         self.nics = NicIndex(dict)
         # Of its own, so that paths do not depend on how often counters are read.
         self.ports = PortMeter(net, self.constants, self.ledger, random.Random(seed + 1))  # noqa: S311  no secret
@@ -212,6 +219,8 @@ class FlowModel:
         seconds = at - self._time
         if seconds <= 0:
             return
+        if self.polls is not None:
+            self.polls.follow(self._time, at)
         self._time = at
         if not self._running:
             # Between tests only what nobody sends passes: at the speed of this machine.
@@ -247,6 +256,12 @@ class FlowModel:
         congestion = Congestion(plumbing, ways, {flow: flow.rate for flow in flows})
         self._congestion = congestion if congestion.run() else None
         Charges(plumbing, self.ledger, self._congestion, starts=starts).charge(ways)
+
+    def shown(self, key: RowKey) -> Mapping[str, float]:
+        """Return the counters of a queue or group as its switch shows them."""
+        if self.polls is None:
+            return self.ledger.counts(key)
+        return self.polls.shown(key)
 
     def queued_us(self, path: Sequence[Hop]) -> tuple[float, float]:
         """Return what packets of a path wait in queues now, on average and at most, in microseconds."""
@@ -329,7 +344,7 @@ def model_of(net: Fabric, clock: Clock | None = None) -> FlowModel:
     if model is None:
         if clock is None:
             clock = next(iter(net.devices.values())).clock
-        model = _models[net] = FlowModel(net, clock)
+        model = _models[net] = FlowModel(net, clock, is_polled=True)
     return model
 
 

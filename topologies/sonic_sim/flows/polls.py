@@ -1,0 +1,93 @@
+"""What syncd has polled: COUNTERS_DB shows counters of queues and groups as they were at the last poll of their group.
+
+A poll begins at each multiple of POLL_INTERVAL (sonic-sairedis syncd/FlexCounter.cpp); the default intervals are those
+of sonic-swss orchagent/portsorch.cpp. Ports, polled every second, are shown as they are.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sonic_sim.device import Device, Fabric
+from sonic_sim.flows.charging import GROUP, QUEUE
+from sonic_sim.flows.ledger import GROUPS, QUEUES, Ledger, Row, RowKey
+from sonic_sim.flows.rows import polls
+
+
+class PolledGroup(NamedTuple):
+    """A group of FLEX_COUNTER_TABLE: the rows and counters that it polls."""
+
+    key: str
+    table: str
+    names: frozenset[str]
+    interval_ms: int = 10_000
+
+
+POLLED = (
+    PolledGroup("QUEUE", QUEUES, frozenset(f"{QUEUE}{name}" for name in ("PACKETS", "BYTES", "DROPPED_PACKETS"))),
+    PolledGroup(
+        "WRED_ECN_QUEUE",
+        QUEUES,
+        frozenset(f"{QUEUE}WRED_{name}" for name in ("ECN_MARKED_PACKETS", "DROPPED_PACKETS")),
+    ),
+    PolledGroup("PG_DROP", GROUPS, frozenset({f"{GROUP}DROPPED_PACKETS"})),
+)
+
+
+class Polls:
+    """The last poll of each group on each switch. Times are seconds of tests, as those of the flows."""
+
+    def __init__(self, net: Fabric, ledger: Ledger) -> None:
+        self._net = net
+        self._ledger = ledger
+        # By group and switch.
+        self._last: dict[tuple[str, str], int] = {}
+        self._rows: dict[tuple[str, str], Mapping[RowKey, Row]] = {}
+        self._intervals: dict[str, tuple[object, dict[str, float]]] = {}
+
+    def follow(self, before: float, at: float) -> None:
+        """Poll what is due until ``at``, while counters grow from ``before`` on as they do now."""
+        due: defaultdict[tuple[PolledGroup, float], list[str]] = defaultdict(list)
+        for device in self._net.devices.values():
+            intervals = self._intervals_of(device)
+            for group in POLLED:
+                interval_s = intervals.get(group.key, 0.0)
+                if not interval_s:
+                    continue
+                number = int(at / interval_s)
+                if self._last.get((group.key, device.name)) != number:
+                    self._last[group.key, device.name] = number
+                    due[group, max(before, number * interval_s)].append(device.name)
+        for (group, moment), devices in due.items():
+            polled = self._ledger.rows_in(group.table, group.names, devices, moment - before)
+            for name in devices:
+                self._rows[group.key, name] = polled.get(name, {})
+
+    def _intervals_of(self, device: Device) -> dict[str, float]:
+        """Return the seconds between two polls of each group that a switch polls."""
+        version = device.db.version
+        kept = self._intervals.get(device.name)
+        if kept is not None and kept[0] == version:
+            return kept[1]
+        intervals = {}
+        for group in POLLED:
+            text = device.db.get(f"FLEX_COUNTER_TABLE|{group.key}").get("POLL_INTERVAL", "")
+            if polls(device, group.key):
+                intervals[group.key] = int(text or group.interval_ms) / 1000
+        self._intervals[device.name] = (version, intervals)
+        return intervals
+
+    def forget(self, device: str) -> None:
+        """Show nothing of a switch until the next poll: its swss started again."""
+        for group in POLLED:
+            self._rows.pop((group.key, device), None)
+
+    def shown(self, key: RowKey) -> Row:
+        """Return the counters of a row as COUNTERS_DB shows them; watermarks are shown as they are."""
+        row = dict(self._ledger.counts(key))
+        for group in POLLED:
+            if group.table == key.table:
+                for name in group.names:
+                    row.pop(name, None)
+                row |= self._rows.get((group.key, key.device), {}).get(key, {})
+        return row
