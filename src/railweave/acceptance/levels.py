@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import zip_longest
+from math import ceil
 from typing import NamedTuple
 
 from railweave.acceptance.endpoints import Lane
@@ -15,6 +16,7 @@ from railweave.acceptance.rounds.rotations import (
     within_steps,
 )
 from railweave.fabric.acceptance import AcceptancePolicy
+from railweave.fabric.counter_groups import ALL_KEPT, GROUP_OF, CounterPolicy
 
 # Tests that a plan writes down, about a kilobyte each: where that is fewer than the rounds have, it has fewer rounds.
 _MOST_TESTS = {Level.SMOKE: 70_000, Level.QUICK: 80_000, Level.SOAK: 80_000, Level.FULL: 250_000}
@@ -27,6 +29,9 @@ _START_S = 6
 _NODES_PER_SECOND = 400
 
 _HOUR_S = 3600
+
+COUNTED = tuple(GROUP_OF[key] for key in ("port", "queue", "pg_drop", "wred_queue"))
+"""The groups of counters that the rules judge."""
 
 
 class LevelSizes(NamedTuple):
@@ -65,9 +70,19 @@ def sizes_of(level: Level, policy: AcceptancePolicy) -> LevelSizes:
     )
 
 
-def round_overhead_s(nodes: int, switches: int) -> int:
-    """Return the seconds that a round takes beside its tests: start-up, and fetching of results and counters."""
-    return _START_S + (nodes + switches) // _NODES_PER_SECOND
+def round_overhead_s(nodes: int, switches: int, poll_s: int) -> int:
+    """Return the seconds that a round takes beside its tests: start-up, and fetching of results and counters.
+
+    ``poll_s`` is how long switches may take until they have polled what a round counted.
+    """
+    return _START_S + (nodes + switches) // _NODES_PER_SECOND + poll_s
+
+
+def planned_poll_s(counters: CounterPolicy | None, release: str) -> int:
+    """Return the longest interval in which switches poll what is judged, in whole seconds."""
+    policy = counters or ALL_KEPT
+    intervals_ms = [group.interval_ms(policy.of(group)) for group in COUNTED if policy.polls(group, release)]
+    return ceil(max(intervals_ms, default=0) / 1000)
 
 
 def soak_seconds(hours: int) -> int:

@@ -11,6 +11,7 @@ from railweave.acceptance.draft import PlanDraft
 from railweave.acceptance.endpoints import Endpoint, Lane, Pair, lanes_of
 from railweave.acceptance.levels import (
     collective_seconds,
+    planned_poll_s,
     rotation_counts,
     rotations,
     round_overhead_s,
@@ -52,6 +53,7 @@ from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.acceptance import AcceptancePolicy, CollectiveTool
 from railweave.fabric.model import Fabric
+from railweave.fabric.releases import nearest
 from railweave.wording import command_line
 
 # Rounds that are added at most, so that a link which hardly any flow reaches does not keep the plan growing.
@@ -85,7 +87,9 @@ def plan_acceptance(given: PlanInput) -> AcceptancePlan:
     if not lanes:
         raise _nothing_to_test(given)
     coverage = Coverage(paths_of[tools[0]], given.policy.covered_share)
-    overhead_s = round_overhead_s(len(fabric.hosts), len(fabric.switches))
+    policies = fabric.policies
+    poll_s = planned_poll_s(policies.telemetry.counters, nearest(policies.sonic.release))
+    overhead_s = round_overhead_s(len(fabric.hosts), len(fabric.switches), poll_s)
     draft = PlanDraft(fabric, coverage, overhead_s)
     planners = []
     for tool in tools:

@@ -13,6 +13,7 @@ from nornir_railweave.target.node_access import node_access, pace_of_tests
 from nornir_railweave.tasks.counters import read_counters
 from nornir_railweave.tasks.read_status import read_status
 from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
+from railweave.acceptance.levels import COUNTED
 from railweave.acceptance.running.answers import NodeAnswer, SwitchReading
 from railweave.acceptance.running.forms import FORMS_FOLDER, forms_of
 from railweave.acceptance.running.journal import JOURNAL_FILE, AcceptanceProgress
@@ -23,7 +24,7 @@ from railweave.acceptance.running.runner import AcceptanceRunner
 from railweave.acceptance.running.slowness import measured_slowness
 from railweave.api.design.analysis import check
 from railweave.api.design.intent import project_templates
-from railweave.api.facts import node_reading, switch_readings, write_readings
+from railweave.api.facts import DeviceFacts, node_reading, switch_readings, write_readings
 from railweave.api.hosts import node_log, selected, with_secrets
 from railweave.api.operator import Operator
 from railweave.api.project import Project
@@ -36,6 +37,7 @@ from railweave.fabric.model import Fabric
 from railweave.files import cannot_write
 from railweave.hosts.render import HostRenderer
 from railweave.plan.outcome import VerifyResult
+from railweave.sonic.counter_keys import polled_every_ms
 from railweave.wording import command_line, first_few
 from railweave_hosts.acceptance import AnsibleNodes
 from railweave_hosts.access import HostAccess
@@ -75,7 +77,8 @@ def run(
     log = node_log(fabric.name, live.target.name)
     with live.progress(), log.held("acceptance run"):
         answers = runner.prepare()
-        _refuse_settings(project, live, request, answers, has_nics=access.nic_settings)
+        switches = _refuse_settings(project, live, request, answers, has_nics=access.nic_settings)
+        runner.poll_s = _longest_poll_s(switches)
         runner.files.write_running(_running_digests(live, request.switches))
         for remark in state_remarks(answers, read.plan.tests):
             project.operator.tell(remark)
@@ -208,13 +211,16 @@ def _refuse_unverified(result: VerifyResult) -> None:
 
 def _refuse_settings(
     project: Project, live: LiveFabric, request: RunRequest, answers: Mapping[str, NodeAnswer], *, has_nics: bool
-) -> None:
-    """Store the settings of switches and nodes, and raise RefusedError if they are not as intended."""
+) -> list[DeviceFacts]:
+    """Store the settings of switches and nodes, and raise RefusedError if they are not as intended.
+
+    Returns those of the switches.
+    """
     fabric = live.designed.fabric
     folder = request.folder / FACTS_FOLDER
     # Settings of an earlier run are not those of today.
     shutil.rmtree(folder, ignore_errors=True)
-    write_readings(folder, switch_readings(live, list(request.switches)))
+    switches = write_readings(folder, switch_readings(live, list(request.switches)))
     nodes = []
     for name, answer in answers.items():
         host = fabric.host_of[name]
@@ -226,6 +232,18 @@ def _refuse_settings(
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
     if errors:
         raise RefusedError(errors)
+    return switches
+
+
+def _longest_poll_s(switches: Iterable[DeviceFacts]) -> float:
+    """Return the longest interval in seconds in which one of the switches polls what is judged."""
+    longest_ms = 0
+    for switch in switches:
+        if switch.error:
+            continue
+        rows = json.loads(switch.text).get("FLEX_COUNTER_TABLE", {})
+        longest_ms = max(longest_ms, *(polled_every_ms(rows, group) for group in COUNTED))
+    return longest_ms / 1000
 
 
 def _running_digests(live: LiveFabric, names: Sequence[str]) -> dict[str, str]:

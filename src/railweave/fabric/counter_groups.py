@@ -147,6 +147,15 @@ class CounterPolicy(NamedTuple):
         setting: CounterSetting = getattr(self, group.key)
         return setting
 
+    def polls(self, group: CounterGroup, release: str) -> bool:
+        """Tell whether switches of a release poll a group."""
+        if release < group.since:
+            return False
+        state = self.of(group).state
+        if state is CounterState.KEEP:
+            return group.is_on_by_default
+        return state is CounterState.ENABLE
+
 
 MOST_TIMES_DEFAULT = 3
 """The most that polling may cost before `check` warns, as a multiple of what SONiC's own intervals cost the switch.
@@ -161,15 +170,9 @@ def reads_per_s(counters: CounterPolicy, ports: int, release: str) -> float:
     """Return how many objects a second syncd reads on a switch with so many ports."""
     total = 0.0
     for group in GROUPS:
-        if release < group.since:
-            continue
-        setting = counters.of(group)
-        is_on = setting.state is CounterState.ENABLE
-        if setting.state is CounterState.KEEP:
-            is_on = group.is_on_by_default
         # What the watchdog polls is stated by `pfc_watchdog`, and costs the same whatever this group says.
-        if is_on and group.poll_ms:
-            total += group.count(ports) * 1000 / group.interval_ms(setting)
+        if counters.polls(group, release) and group.poll_ms:
+            total += group.count(ports) * 1000 / group.interval_ms(counters.of(group))
     return total
 
 

@@ -21,3 +21,22 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
 def counter_keys(group: CounterGroup) -> tuple[str, ...]:
     """Return the keys of a group: `counterpoll watermark` writes three rows, every other command one."""
     return _KEYS[group.key]
+
+
+def polled_every_ms(rows: Mapping[str, Mapping[str, str]], group: CounterGroup) -> int:
+    """Return how often a switch polls a group by its ``rows`` of FLEX_COUNTER_TABLE, in ms; 0 if it does not.
+
+    Without a row, or with an interval that is no number, it does what SONiC does by default.
+    """
+    longest_ms = 0
+    for key in counter_keys(group):
+        row = rows.get(key, {})
+        status = row.get("FLEX_COUNTER_STATUS", "enable" if group.is_on_by_default else "disable")
+        if status != "enable":
+            continue
+        text = row.get("POLL_INTERVAL", "")
+        interval_ms = group.poll_ms
+        if text.isdecimal():
+            interval_ms = int(text)
+        longest_ms = max(longest_ms, interval_ms)
+    return longest_ms

@@ -56,7 +56,7 @@ def test_lossy_rdma_is_marked_and_not_lossless(tmp_path: Path) -> None:
 def test_all_links_of_a_pod_are_loaded_within_the_stated_time(tmp_path: Path) -> None:
     summary = api.acceptance.plan(api.open_project(POD), tmp_path, level=Level.QUICK)
     assert (summary.links, summary.below_confidence) == (256, 0)
-    assert summary.duration_s == 700
+    assert summary.duration_s == 1100
     plan = read_plan(tmp_path).plan
     assert {link.cable for link in plan.links} == set(cable_names(*_designed(POD)))
 
@@ -151,7 +151,7 @@ def test_the_command_refuses_with_status_1_and_64(tmp_path: Path, capfd: pytest.
 def test_the_command_says_how_long_the_tests_take(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["acceptance", "plan", str(POD), "--out", str(tmp_path), "--level", "soak"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "pod1: acceptance soak of 32 nodes, about 24 h 14 min"
+    assert lines[0] == "pod1: acceptance soak of 32 nodes, about 24 h 25 min"
     links = lines.index("  256 of 256 links are loaded with a probability above 0.999")
     # The last line is as long as the folder's name, so it may be wrapped.
     assert " ".join(lines[links + 1 :]).startswith(f"next: `railweave acceptance run {tmp_path} --target TARGET")

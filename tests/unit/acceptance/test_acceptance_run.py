@@ -68,10 +68,11 @@ class Cluster:
         self.shown: list[str] = []
         self.runner: AcceptanceRunner
 
-    def run(self, **request: Any) -> Any:
+    def run(self, *, poll_s: float = 0.0, **request: Any) -> Any:
         members = {"rounds": self.plan.rounds, "nodes": NODES, "switches": ("p0-leaf1", "p0-spine1"), **request}
         given = RunRequest(self.folder, ReadPlan(self.plan, "sha"), **members)
         self.runner = AcceptanceRunner(given, self.nodes, self.switches, self.clock, self.shown.append)
+        self.runner.poll_s = poll_s
         self.runner.prepare()
         return self.runner.run()
 
@@ -524,6 +525,15 @@ def test_rounds_follow_each_other_and_servers_outlast_clients_by_the_spread_of_c
     seconds = plan.rounds[0].seconds
     assert (first.read, first.serve, first.send) == (100.0, 101.0, 104.0)
     assert first.end == second.read == 108.0 + seconds / 2
+
+
+def test_counters_are_read_once_switches_have_polled_them(cluster: Cluster) -> None:
+    assert cluster.run(poll_s=10.0).ok
+    read = [line["at"] for line in cluster.journal() if line["event"] in ("before", "after")]
+    boundaries = sorted({round(at) for at in read})
+    for planned, before, after in zip(cluster.plan.rounds, boundaries, boundaries[1:], strict=False):
+        # A tenth more than the interval, in which a poll takes a while.
+        assert after - before - planned.seconds > 11.0
 
 
 def test_a_collective_is_started_by_srun_where_mpirun_is_missing() -> None:

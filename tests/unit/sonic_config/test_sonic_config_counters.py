@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from railweave.checks.config import check_design
 from railweave.diagnostics import Diagnostic, Severity, Where
-from railweave.fabric.counter_groups import GROUPS, CounterPolicy, CounterSetting, CounterState
+from railweave.fabric.counter_groups import GROUP_OF, GROUPS, CounterPolicy, CounterSetting, CounterState
 from railweave.fabric.model import Fabric
 from railweave.fabric.releases import RELEASES
+from railweave.sonic.counter_keys import polled_every_ms
 from railweave.sonic.delta.change import Disruption
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.document import RunningConfig
@@ -194,3 +195,24 @@ def test_rows_of_an_intent_without_telemetry_stay_as_they_are(lab_fabric: Lab) -
     }
     delta = diff("lab-leaf1", RunningConfig(tables, config.frr), config).delta
     assert not [edit for edit in delta if edit.table == "FLEX_COUNTER_TABLE"]
+
+
+@pytest.mark.parametrize(
+    ("key", "rows", "interval_ms"),
+    [
+        ("queue", {}, 10_000),
+        ("wred_queue", {}, 0),
+        ("queue", {"QUEUE": {"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "1000"}}, 0),
+        ("queue", {"QUEUE": {"POLL_INTERVAL": "1000"}}, 1000),
+        ("wred_queue", {"WRED_ECN_QUEUE": {"FLEX_COUNTER_STATUS": "enable"}}, 10_000),
+        ("port", {"PORT": {"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "soon"}}, 1000),
+        # The slowest of three rows.
+        (
+            "watermark",
+            {"PG_WATERMARK": {"POLL_INTERVAL": "1000"}, "QUEUE_WATERMARK": {"POLL_INTERVAL": "2000"}},
+            60_000,
+        ),
+    ],
+)
+def test_rows_say_how_often_a_group_is_polled(key: str, rows: dict[str, dict[str, str]], interval_ms: int) -> None:
+    assert polled_every_ms(rows, GROUP_OF[key]) == interval_ms

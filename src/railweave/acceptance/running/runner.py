@@ -44,6 +44,8 @@ _START_S = 3.0
 # No round follows the last reading of a block.
 _LAST_READING_S = 30.0
 _LATE = "switches were not read in time"
+# A poll begins in every interval, and takes a while itself (sonic-sairedis syncd/FlexCounter.cpp).
+_POLL_INTERVALS = 1.1
 # Asked again for the results of a block, for nodes that were not reached.
 _FETCHES = 3
 _FETCH_PAUSE_S = 2.0
@@ -51,7 +53,10 @@ _FETCH_PAUSE_S = 2.0
 
 @dataclass
 class AcceptanceRunner:
-    """One run; ``show`` takes a sentence for each round."""
+    """One run; ``show`` takes a sentence for each round.
+
+    ``poll_s`` is how long switches may take until they have polled what they counted, in seconds of tests.
+    """
 
     request: RunRequest
     nodes: NodeSet
@@ -59,6 +64,7 @@ class AcceptanceRunner:
     clock: WallClock
     show: Callable[[str], None] = lambda _: None
     problems: dict[str, str] = field(default_factory=dict)
+    poll_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Read how far earlier runs came."""
@@ -105,6 +111,10 @@ class AcceptanceRunner:
 
     def _measured_pace(self, *, repeats: bool = False) -> Pace:
         """Return the pace by what readings of counters took on nodes, and now take on switches."""
+        poll_s = _POLL_INTERVALS * self.poll_s * self.request.factor
+        return self._pace(repeats=repeats)._replace(poll_s=round(poll_s, 2))
+
+    def _pace(self, *, repeats: bool) -> Pace:
         switch_s = self.timely.measure(self.clock.now(), patient=repeats)
         if self.request.slowness is not None:
             slowness = self.request.slowness()
@@ -260,7 +270,7 @@ class AcceptanceRunner:
             self._note("before", block=block, round=planned.id)
             kind = f"{planned.kind.value}, {counted(len(planned.tests), 'test')}"
             self.show(f"{planned.id} ({number + 1} of {len(timed)}): {kind}, {times.end - times.send:.0f} s")
-        self._wait_until(timed[-1][1].end)
+        self._wait_until(timed[-1][1].end + self.pace.poll_s)
         readings = self._switch_counters(self.clock.now() + _LAST_READING_S)
         self._note_after(block, timed[-1][0].id, readings, is_read=is_read)
 

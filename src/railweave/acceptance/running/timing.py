@@ -28,6 +28,8 @@ class Pace(NamedTuple):
     end_s: float = 2.0
     # For each test of the round, before clients start and again before it ends: programs start one after another.
     program_s: float = 0.0
+    # From the end of a round until all switches have polled what it counted.
+    poll_s: float = 0.0
 
 
 class RoundTimes(NamedTuple):
@@ -69,12 +71,12 @@ def round_times(rounds: Iterable[AcceptanceRound], start: float, pace: Pace) -> 
         send = serve + pace.start_s + starting_s
         end = send + planned.seconds * pace.factor + pace.end_s + starting_s
         yield RoundTimes(planned.id, start, serve, send, end)
-        start = end
+        start = end + pace.poll_s
 
 
 def _length_s(planned: AcceptanceRound, pace: Pace) -> float:
     starting_s = 2 * len(planned.tests) * pace.program_s
-    return pace.read_s + pace.start_s + planned.seconds * pace.factor + pace.end_s + starting_s
+    return pace.read_s + pace.start_s + planned.seconds * pace.factor + pace.end_s + starting_s + pace.poll_s
 
 
 def pace_of(factor: float, reading_s: float, offsets: Iterable[float]) -> Pace:
