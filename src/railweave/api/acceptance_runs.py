@@ -241,8 +241,8 @@ def _longest_poll_s(switches: Iterable[DeviceFacts]) -> float:
     for switch in switches:
         if switch.error:
             continue
-        rows = json.loads(switch.text).get("FLEX_COUNTER_TABLE", {})
-        longest_ms = max(longest_ms, *(polled_every_ms(rows, group) for group in COUNTED))
+        tables = json.loads(switch.text)
+        longest_ms = max(longest_ms, *(polled_every_ms(tables, group) for group in COUNTED))
     return longest_ms / 1000
 
 

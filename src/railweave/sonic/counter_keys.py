@@ -23,11 +23,12 @@ def counter_keys(group: CounterGroup) -> tuple[str, ...]:
     return _KEYS[group.key]
 
 
-def polled_every_ms(rows: Mapping[str, Mapping[str, str]], group: CounterGroup) -> int:
-    """Return how often a switch polls a group by its ``rows`` of FLEX_COUNTER_TABLE, in ms; 0 if it does not.
+def polled_every_ms(tables: Mapping[str, Mapping[str, Mapping[str, str]]], group: CounterGroup) -> int:
+    """Return how often a switch polls a group by the ``tables`` of its CONFIG_DB, in ms; 0 if it does not.
 
     Without a row, or with an interval that is no number, it does what SONiC does by default.
     """
+    rows = tables.get("FLEX_COUNTER_TABLE", {})
     longest_ms = 0
     for key in counter_keys(group):
         row = rows.get(key, {})

@@ -215,4 +215,4 @@ def test_rows_of_an_intent_without_telemetry_stay_as_they_are(lab_fabric: Lab) -
     ],
 )
 def test_rows_say_how_often_a_group_is_polled(key: str, rows: dict[str, dict[str, str]], interval_ms: int) -> None:
-    assert polled_every_ms(rows, GROUP_OF[key]) == interval_ms
+    assert polled_every_ms({"FLEX_COUNTER_TABLE": rows}, GROUP_OF[key]) == interval_ms
