@@ -42,6 +42,8 @@ class Observed:
     counted: tuple[Counted, ...] = ()
     waiting: str = ""
     broken: str = ""
+    # With it the switch does not send unchanged observations again; only answers to monitoring have one.
+    digest: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -149,9 +151,17 @@ def image_of(shown: Mapping[str, Any]) -> dict[str, str]:
 
 
 @decodes("what it shows")
-def observed_of(hostname: str, answer: Mapping[str, Any]) -> Observed | None:
-    """Return the observations in an answer; None if it has none."""
+def observed_of(hostname: str, answer: Mapping[str, Any], last: Observed | None = None) -> Observed | None:
+    """Return the observations in an answer, the ``last`` ones if it has their digest alone; None if it has none."""
     if "observed" not in answer and "counters" not in answer:
         return None
+    shown = answer.get("observed", {})
+    digest = str(shown.get("digest", ""))
+    if len(shown) == 1 and digest:
+        if last is None or last.digest != digest:
+            raise CommandErrorException(
+                f"{hostname}: its answer leaves out its state, which is not as it was seen last"
+            )
+        return last
     samples = [Counted(float(sample["at_s"]), counters_of(sample["ports"])) for sample in answer.get("counters", ())]
-    return Observed(hostname, answer.get("observed", {}), tuple(samples))
+    return Observed(hostname, shown, tuple(samples), digest=digest)

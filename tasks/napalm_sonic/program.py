@@ -54,7 +54,10 @@ class SwitchProgram:
         earlier = self.last_reading
         if earlier is not None and earlier.frr_digest:
             words += _digests(earlier)
-        answer = self._monitored(words) if request is not None and request.telemetry else self._read(words)
+        if request is not None and request.telemetry:
+            answer = self._monitored(words)
+        else:
+            answer = self._read(words)
         reading = reading_of(self.hostname, answer, earlier)
         # The last reading stays with its session, and counters are large.
         self.last_reading = replace(reading, telemetry=None)
@@ -63,8 +66,11 @@ class SwitchProgram:
 
     def _monitored(self, words: list[str]) -> dict[str, Any]:
         """Return the answer to a reading for monitoring; of another version of the program, what that can answer."""
+        seen = []
+        if self.last_reading is not None and self.last_reading.view is not None:
+            seen = ["--observed", self.last_reading.view.digest]
         try:
-            return self._read([*words, "--telemetry"])
+            return self._read([*words, *seen, "--telemetry"])
         except OtherProgramError as other:
             answer = self.caller.ask(words)
             if answer is None or answer.get("outcome") != "read":
@@ -73,8 +79,8 @@ class SwitchProgram:
             for option, part in (("--all-counters", "counters"), ("--link-state", "link_state")):
                 # A version without the option refuses it.
                 with suppress(CommandErrorException):
-                    seen = self.caller.ask(["observe", option]) or {}
-                    telemetry[part] = seen.get(option.removeprefix("--").replace("-", "_"))
+                    shown = self.caller.ask(["observe", option]) or {}
+                    telemetry[part] = shown.get(option.removeprefix("--").replace("-", "_"))
             return {**answer, "telemetry": telemetry}
 
     def _read(self, words: list[str], data: bytes = b"") -> dict[str, Any]:

@@ -11,6 +11,7 @@ from napalm.base.exceptions import CommandErrorException, CommitError
 
 from napalm_sonic.bounds import refuse_long_frr
 from napalm_sonic.decoding import decodes
+from napalm_sonic.monitored import monitored_of
 from napalm_sonic.observed import Observed, image_of, observed_of, unapplied_of, unseen_of
 from railweave.printable import printable
 from railweave.secrets import shown_text
@@ -151,7 +152,8 @@ def reading_of(hostname: str, answer: Mapping[str, Any], last: Reading | None) -
         raise CommandErrorException(f"{hostname}: {error}") from error
     if not {"unapplied", "unseen"} <= answer.keys() or "broken" not in answer["status"]:
         raise CommandErrorException(f"{hostname}: its answer leaves out the state of its daemons")
-    return _reading(running, last, answer, observed_of(hostname, answer))
+    seen = observed_of(hostname, answer, None if last is None else last.view)
+    return replace(_reading(running, last, answer, seen), telemetry=monitored_of(answer))
 
 
 @decodes("what a change left")
@@ -194,7 +196,6 @@ def _reading(running: RunningConfig, last: Reading | None, answer: Mapping[str, 
         unapplied=unapplied_of(answer),
         unseen=unseen_of(answer),
         image=image,
-        telemetry=answer.get("telemetry"),
     )
 
 

@@ -30,13 +30,10 @@ def all_counters(host: SwitchHost) -> dict[str, Any]:
 
     ``boot`` changes with whatever sets the counters to 0. Raises DatabaseError.
     """
-    maps = {table: host.rows("COUNTERS_DB", key).get(key, {}) for table, key in NAME_MAPS.items()}
-    if not maps["ports"]:
-        raise DatabaseError("COUNTERS_DB has no ports: their counters are not polled (`counterpoll port enable`)")
-    at = host.wall_s()
+    maps = name_maps(host)
+    answer: dict[str, Any] = {"at": host.wall_s(), "boot": boot_of(host, maps["ports"])}
     objects = host.rows("COUNTERS_DB", OBJECTS)
     watermarks = host.rows("COUNTERS_DB", WATERMARKS)
-    answer: dict[str, Any] = {"at": at, "boot": _boot(host, maps["ports"])}
     for table, names in maps.items():
         answer[table] = {}
         for name, number in names.items():
@@ -46,7 +43,15 @@ def all_counters(host: SwitchHost) -> dict[str, Any]:
     return answer
 
 
-def _boot(host: SwitchHost, ports: Hash) -> str:
+def name_maps(host: SwitchHost) -> dict[str, Hash]:
+    """Return the object ids by table and name; raises DatabaseError if no port is polled."""
+    maps = {table: host.rows("COUNTERS_DB", key).get(key, {}) for table, key in NAME_MAPS.items()}
+    if not maps["ports"]:
+        raise DatabaseError("COUNTERS_DB has no ports: their counters are not polled (`counterpoll port enable`)")
+    return maps
+
+
+def boot_of(host: SwitchHost, ports: Hash) -> str:
     """Return the boot with a digest of the ports' object ids, which a reload and a restart of swss change."""
     numbers = " ".join(f"{name}={number}" for name, number in sorted(ports.items()))
     return f"{host.boot_id()} {hashlib.sha256(numbers.encode()).hexdigest()[:16]}"

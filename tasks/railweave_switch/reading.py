@@ -37,6 +37,9 @@ _PEER = ("localAs", "remoteAs", "remoteRouterId", "localRouterId", "bgpState", "
          "bgpTimerUpMsec", "peerBfdInfo", *TIMERS)  # fmt: skip
 _BFD_PEER = ("peer", "interface", "vrf", "status", "receive-interval", "transmit-interval", "detect-multiplier",
              "remote-receive-interval", "remote-transmit-interval", "remote-detect-multiplier")  # fmt: skip
+# Without lldp_rem_time_mark, which changes with every message.
+_NEIGHBOR = ("lldp_rem_chassis_id", "lldp_rem_port_id", "lldp_rem_port_desc", "lldp_rem_sys_name", "lldp_rem_sys_desc",
+             "lldp_rem_sys_cap_supported", "lldp_rem_sys_cap_enabled")  # fmt: skip
 _FAMILY = ("acceptedPrefixCounter", "sentPrefixCounter")
 _COUNTED = "SAI_PORT_STAT_IF_"
 _PREFIX = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}")
@@ -54,8 +57,8 @@ class UnreadableError(Exception):
 def read(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return digests of CONFIG_DB and FRR's text, and the contents of those whose digest differs from ``request``.
 
-    ``rollback`` adds the merge document that undoes a commit and the generation before it, ``telemetry`` what
-    monitoring reads; for observations see ``observations``.
+    ``rollback`` adds the merge document that undoes a commit and the generation before it; for observations see
+    ``observations``. ``telemetry`` adds what monitoring reads; observations then have a digest too.
     """
     answer: dict[str, Any] = {"outcome": "read", "status": report(host), "digest_key": digest_key(host)}
     rows = _rows(host)
@@ -65,9 +68,25 @@ def read(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     answer.update(common)
     if request.get("rollback"):
         answer.update(_undo(host, str(request["rollback"])))
+    answer.update(observations(host, request, common))
     if request.get("telemetry"):
         answer["telemetry"] = _telemetry(host)
-    return {**answer, **observations(host, request, common)}
+        if request.get("observe"):
+            answer["observed"] = _unless_held(answer["observed"], request.get("observed") or "")
+    return answer
+
+
+def _unless_held(shown: Mapping[str, Any], client_digest: str) -> dict[str, Any]:
+    """Return observations with their digest, without the ages of sessions; the digest alone if the client has them."""
+    for instance in (shown["bgp"] or {}).values():
+        for peer in instance.values():
+            # Beside its neighbors an instance has values of its own.
+            if isinstance(peer, dict):
+                peer.pop("bgpTimerUpMsec", None)
+    current = digest(shown)
+    if current == client_digest:
+        return {"digest": current}
+    return {**shown, "digest": current}
 
 
 def _telemetry(host: SwitchHost) -> dict[str, Any]:
@@ -165,7 +184,7 @@ def observed(host: SwitchHost, common: Mapping[str, Any] | None = None) -> dict[
     return {
         "links": links,
         "ports": {key.partition(":")[2]: dict(row) for key, row in ports.items()},
-        "lldp": {key.partition(":")[2]: dict(row) for key, row in lldp.items()},
+        "lldp": {key.partition(":")[2]: _selected(row, _NEIGHBOR) for key, row in lldp.items()},
         **_sessions(host),
         **(common or _common(host)),
     }

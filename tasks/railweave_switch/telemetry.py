@@ -1,46 +1,97 @@
 """What monitoring reads beside the state of a switch: counters, watermarks of the last interval, error rates, modules.
 
+It is read every few seconds, so an answer has only what is served, and names the fields of a table once (``columns``).
 Watermarks are those of PERIODIC_WATERMARKS: each poll clears those of COUNTERS, and PERSISTENT_WATERMARKS keep the
 largest for ever (sonic-swss orchagent/watermarkorch.cpp).
 """
 
 from __future__ import annotations
 
+import functools
+import re
+from collections.abc import Container, Mapping
 from typing import Any
 
-from railweave_switch.all_counters import NAME_MAPS, all_counters, integers
-from railweave_switch.host import DatabaseError, SwitchHost
+from railweave_switch.all_counters import OBJECTS, boot_of, integers, name_maps
+from railweave_switch.host import DatabaseError, Hash, SwitchHost
 from railweave_switch.link_state import link_state
 
 WATERMARKS = "PERIODIC_WATERMARKS:oid:0x*"
 RATES = "RATES:oid:0x*"
 _ERROR_RATE = "FEC_PRE_BER"
+# Error rates follow from these where the switch computes none (before 202411).
+_CODEWORDS = re.compile(r"SAI_PORT_STAT_IF_IN_FEC_(CODEWORD_ERRORS_S\d+|CORRECTED_BITS|SYMBOL_ERRORS)")
+_SERVED = re.compile(
+    r"SAI_PORT_STAT_(IF_(IN|OUT)_OCTETS|IF_IN_(ERRORS|DISCARDS|FEC_NOT_CORRECTABLE_FRAMES))"
+    r"|SAI_PORT_STAT_PFC_\d_([RT]X_PKTS|RX_PAUSE_DURATION_US)"
+    r"|SAI_QUEUE_STAT_((DROPPED_|WRED_ECN_MARKED_)?PACKETS|SHARED_WATERMARK_BYTES)"
+    r"|PFC_WD_QUEUE_STATS_DEADLOCK_(DETECTED|RESTORED)"
+    r"|SAI_INGRESS_PRIORITY_GROUP_STAT_(DROPPED_PACKETS|XOFF_ROOM_WATERMARK_BYTES)"
+    # Of modules.
+    r"|temperature|rx\d+power|(rxpower|temp)(low|high)warning"
+)
 
 
 def telemetry(host: SwitchHost) -> dict[str, Any]:
-    """Return ``counters``, ``link_state``, ``watermarks`` by table and name, and ``error_rates`` by port as texts.
+    """Return ``counters``, ``link_state``, ``watermarks`` by table, and ``error_rates`` by port as texts.
 
     ``error`` says why there are no counters, on a switch that polls none. Raises DatabaseError if nothing is read.
     """
-    answer: dict[str, Any] = {"link_state": link_state(host)}
+    answer: dict[str, Any] = {"link_state": _modules(host)}
     try:
-        answer["counters"] = all_counters(host)
+        maps = name_maps(host)
     except DatabaseError as error:
         return {**answer, "error": str(error)}
-    maps = {table: host.rows("COUNTERS_DB", key).get(key, {}) for table, key in NAME_MAPS.items()}
+    counters: dict[str, Any] = {"at": host.wall_s(), "boot": boot_of(host, maps["ports"])}
+    objects = host.rows("COUNTERS_DB", OBJECTS)
     marks = host.rows("COUNTERS_DB", WATERMARKS)
-    answer["watermarks"] = {
-        table: {
-            name.replace(":", "|"): dict(integers(marks[f"PERIODIC_WATERMARKS:{number}"]))
-            for name, number in maps[table].items()
-            if f"PERIODIC_WATERMARKS:{number}" in marks
-        }
-        for table in ("queues", "groups")
-    }
     rates = host.rows("COUNTERS_DB", RATES)
     error_rates = {}
     for port, number in maps["ports"].items():
         text = rates.get(f"RATES:{number}", {}).get(_ERROR_RATE)
         if text is not None:
             error_rates[port] = text
-    return {**answer, "error_rates": error_rates}
+    for table, numbers in maps.items():
+        counters[table] = columns(_named(numbers, "COUNTERS", objects, error_rates))
+    watermarks = {table: columns(_named(maps[table], "PERIODIC_WATERMARKS", marks)) for table in ("queues", "groups")}
+    return {**answer, "counters": counters, "watermarks": watermarks, "error_rates": error_rates}
+
+
+def columns(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return ``fields``, and as ``rows`` by name their values in that order, None where a row lacks one."""
+    fields = list(dict.fromkeys(field for row in rows.values() for field in row))
+    return {"fields": fields, "rows": {name: [row.get(field) for field in fields] for name, row in rows.items()}}
+
+
+def _named(
+    numbers: Mapping[str, str], prefix: str, objects: Mapping[str, Hash], error_rates: Container[str] = ()
+) -> dict[str, dict[str, int]]:
+    """Return the served counters of objects by their names; codewords of ports that have no error rate."""
+    rows = {}
+    for name, number in numbers.items():
+        texts = objects.get(f"{prefix}:{number}", {})
+        served = _served(texts)
+        if name not in error_rates:
+            served.update({field: text for field, text in texts.items() if _CODEWORDS.fullmatch(field)})
+        row = dict(integers(served))
+        if row:
+            rows[name.replace(":", "|")] = row
+    return rows
+
+
+def _modules(host: SwitchHost) -> dict[str, Any]:
+    """Return the ``link_state`` of ports: ``ports``, ``readings`` and ``thresholds``, each as columns."""
+    ports = link_state(host)["ports"]
+    modules = {"ports": columns({name: {"flap_count": port.get("flap_count")} for name, port in ports.items()})}
+    for table in ("readings", "thresholds"):
+        modules[table] = columns({name: _served(port[table]) for name, port in ports.items()})
+    return modules
+
+
+def _served(row: Mapping[str, str]) -> dict[str, str]:
+    return {field: text for field, text in row.items() if _is_served(field)}
+
+
+@functools.cache
+def _is_served(field: str) -> bool:
+    return _SERVED.fullmatch(field) is not None

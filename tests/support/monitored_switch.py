@@ -8,6 +8,7 @@ from typing import Any, cast
 from health_trials import fabric_of
 from telemetry_samples import Samples, samples_of
 
+from napalm_sonic.monitored import monitored_of
 from railweave.exporter.model import MonitoredReading
 from railweave.exporter.samples import SwitchSampler, exposition
 from railweave.fabric.link_limits import LimitsOf
@@ -59,7 +60,8 @@ def answered(
 ) -> dict[str, Any]:
     """Return what the switch's program answers to monitoring with these rows of COUNTERS_DB."""
     rows = {"COUNTERS_DB": {**MAPS, **counters}, **databases}
-    return telemetry(cast(SwitchHost, DatabaseHost(rows, at)))
+    host = cast(SwitchHost, DatabaseHost(rows, at))
+    return dict(monitored_of({"telemetry": telemetry(host)}) or {})
 
 
 def observed(**changes: Any) -> Observation:

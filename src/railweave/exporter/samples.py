@@ -11,6 +11,7 @@ from railweave.fabric.model import Fabric
 from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.links.cages import Cages
 from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope, expect
+from railweave.plan.observation import Observation
 
 
 class SwitchSampler:
@@ -29,27 +30,41 @@ class SwitchSampler:
         self._marking = sorted(traffic_class.priority for traffic_class in classes if traffic_class.marks)
         self._lossless = frozenset(traffic_class.priority for traffic_class in classes if traffic_class.lossless)
         self._earlier: ReadCounters | None = None
+        # The last observation, and the lines of its links.
+        self._links: tuple[Observation | None, Samples] = (None, {})
 
     def __call__(self, reading: MonitoredReading) -> SwitchSamples:
         """Return the samples of a reading: every part that it has."""
-        samples = list(link_samples(self._expectation, reading))
-        samples += self._modules.samples(reading)
         missing = [*self._missing(reading)]
+        counted: list[CounterSample] = []
         read = self._counters(reading)
         if isinstance(read, str):
             missing.append(read)
         else:
-            samples += counter_samples(read, self._earlier, self._lossless)
-            samples += watermark_samples(reading, self._limits, self._marking, self._lossless)
-            samples += error_rate_samples(reading, read, self._earlier, self._limits)
+            counted += counter_samples(read, self._earlier, self._lossless)
+            counted += watermark_samples(reading, self._limits, self._marking, self._lossless)
+            counted += error_rate_samples(reading, read, self._earlier, self._limits)
             self._earlier = read
+        lines = {
+            **self._link_lines(reading),
+            **sample_lines(self._device, self._modules.samples(reading)),
+            **sample_lines(self._device, counted),
+        }
         return SwitchSamples(
-            sample_lines(self._device, samples),
+            lines,
             maintenance_states(self._device, reading),
             tuple(missing),
             bool(reading.telemetry.get("other_program")),
             reading.status.remaining_s or 0.0,
         )
+
+    def _link_lines(self, reading: MonitoredReading) -> Samples:
+        # Links and neighbors seldom change, and then the observation is another one.
+        observation, lines = self._links
+        if observation is not reading.observation:
+            lines = sample_lines(self._device, link_samples(self._expectation, reading))
+            self._links = reading.observation, lines
+        return lines
 
     def _counters(self, reading: MonitoredReading) -> ReadCounters | str:
         if not reading.part("counters"):

@@ -10,7 +10,7 @@ from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.observing import seen_of
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from railweave.plan.observation import Observation
-from railweave.switch_driver import Capability, ConfigReading, ObserveRequest
+from railweave.switch_driver import Capability, ConfigReading, ObserveRequest, SwitchView
 
 _EVERYTHING = ObserveRequest(telemetry=True)
 
@@ -28,27 +28,39 @@ class SwitchTelemetry:
     error: str = ""
 
 
-def read_telemetry(task: Task) -> Result:
-    """Return a ``SwitchTelemetry``; the session stays open for the next reading, which begins anew after an error."""
-    with session(task) as opened:
-        try:
-            telemetry = _read(opened.driver)
-        except DEVICE_ERRORS as fault:
-            opened.close()
-            telemetry = SwitchTelemetry(error=error_text(fault))
-    return Result(host=task.host, result=telemetry)
+class TelemetryReader:
+    """Reads switches again and again; a state that a switch still shows is not derived from its answer again."""
 
+    def __init__(self) -> None:
+        self._shown: dict[str, tuple[SwitchView, Observation]] = {}
 
-def _read(driver: CheckedDriver) -> SwitchTelemetry:
-    reading = driver.read(_EVERYTHING)
-    if reading.view is not None:
-        observation = seen_of(reading.view).observation
-    else:
-        observation = seen_of(driver.observe()).observation
-    telemetry = reading.telemetry
-    if telemetry is None:
-        telemetry = dict(_by_parts(driver))
-    return SwitchTelemetry(reading, observation, telemetry)
+    def read(self, task: Task) -> Result:
+        """Return a ``SwitchTelemetry``; the session stays open for the next reading, and is replaced after an error."""
+        with session(task) as opened:
+            try:
+                telemetry = self._read(task.host.name, opened.driver)
+            except DEVICE_ERRORS as fault:
+                opened.close()
+                telemetry = SwitchTelemetry(error=error_text(fault))
+        return Result(host=task.host, result=telemetry)
+
+    def _read(self, name: str, driver: CheckedDriver) -> SwitchTelemetry:
+        reading = driver.read(_EVERYTHING)
+        view = reading.view
+        if view is None:
+            view = driver.observe()
+        telemetry = reading.telemetry
+        if telemetry is None:
+            telemetry = dict(_by_parts(driver))
+        return SwitchTelemetry(reading, self._observation(name, view), telemetry)
+
+    def _observation(self, name: str, view: SwitchView) -> Observation:
+        shown, observation = self._shown.get(name, (None, NOTHING_SEEN))
+        # A driver gives the same view again if its switch shows what it showed.
+        if shown is not view:
+            observation = seen_of(view).observation
+            self._shown[name] = view, observation
+        return observation
 
 
 def _by_parts(driver: CheckedDriver) -> Mapping[str, Any]:

@@ -4,10 +4,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from monitored_switch import NODE_PORT, OF_NODE, QUEUE_OF_NODE, DatabaseHost, answered
+from monitored_switch import MAPS, NODE_PORT, OF_NODE, OF_UPLINK, QUEUE_OF_NODE, UPLINK, DatabaseHost, answered
 from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.calling import OtherProgramError
+from napalm_sonic.monitored import monitored_of
 from napalm_sonic.program import SwitchProgram
 from railweave_switch.telemetry import telemetry
 
@@ -28,10 +29,46 @@ def test_watermarks_and_rates_have_names() -> None:
 
 def test_a_switch_without_counters_still_has_its_modules() -> None:
     host: Any = DatabaseHost({"COUNTERS_DB": {}, "APPL_DB": {"PORT_TABLE:Ethernet0": {"flap_count": "2"}}})
-    answer = telemetry(host)
+    answer = monitored_of({"telemetry": telemetry(host)})
+    assert answer is not None
     assert set(answer) == {"error", "link_state"}
     assert answer["link_state"]["ports"]["Ethernet0"]["flap_count"] == "2"
     assert "counterpoll port enable" in answer["error"]
+
+
+def test_an_answer_has_the_fields_once_and_a_row_only_its_own_values() -> None:
+    host: Any = DatabaseHost(
+        {
+            "COUNTERS_DB": {
+                **MAPS,
+                f"COUNTERS:{OF_NODE}": {"SAI_PORT_STAT_IF_IN_OCTETS": "7", "SAI_PORT_STAT_IF_IN_ERRORS": "N/A"},
+                f"COUNTERS:{OF_UPLINK}": {
+                    "SAI_PORT_STAT_IF_IN_ERRORS": "0",
+                    "SAI_PORT_STAT_IF_IN_UCAST_PKTS": "4",
+                    "SAI_PORT_STAT_IF_IN_FEC_CORRECTED_BITS": "9",
+                },
+                f"RATES:{OF_UPLINK}": {"FEC_PRE_BER": "1e-9"},
+            }
+        }
+    )
+    answer = telemetry(host)
+    assert answer["counters"]["ports"] == {
+        "fields": ["SAI_PORT_STAT_IF_IN_OCTETS", "SAI_PORT_STAT_IF_IN_ERRORS"],
+        "rows": {NODE_PORT: [7, None], UPLINK: [None, 0]},
+    }
+    read = monitored_of({"telemetry": answer})
+    assert read is not None
+    assert read["counters"]["ports"] == {
+        NODE_PORT: {"SAI_PORT_STAT_IF_IN_OCTETS": 7},
+        UPLINK: {"SAI_PORT_STAT_IF_IN_ERRORS": 0},
+    }
+
+
+def test_a_row_with_too_few_values_is_refused() -> None:
+    ports = {"fields": ["a", "b"], "rows": {"x": [1]}}
+    answer = {"telemetry": {"counters": {"at": 1, "boot": "b", "ports": ports}}}
+    with pytest.raises(CommandErrorException, match="what monitoring reads cannot be read"):
+        monitored_of(answer)
 
 
 class OtherVersion:

@@ -12,7 +12,7 @@ from nornir_railweave.device.reading import Comparer
 from nornir_railweave.device.session import DEVICE_ERRORS
 from nornir_railweave.polling import SwitchPolling
 from nornir_railweave.rollout.rollouts import rollouts
-from nornir_railweave.tasks.telemetry import SwitchTelemetry, read_telemetry
+from nornir_railweave.tasks.telemetry import SwitchTelemetry, TelemetryReader
 from railweave import __version__
 from railweave.api.design.intent import load_configurable
 from railweave.api.journal.folder import journal_folder
@@ -86,7 +86,7 @@ class Exporter:
         if jump is not None:
             at_once = jump.channels
         self._polling = SwitchPolling(
-            live.nornir, self._reachable, read_telemetry, interval_s=options.interval_s, at_once=at_once
+            live.nornir, self._reachable, TelemetryReader().read, interval_s=options.interval_s, at_once=at_once
         )
 
     def page(self, name: str | None) -> str | None:
