@@ -113,12 +113,13 @@ class CommitStatus:
 class ObserveRequest:
     """What an answer is to show beside itself. ``state``: interfaces, addresses, LLDP and BGP; ``counters``: those of
     the ports, read twice, ``over_s`` seconds apart, unless that is 0; ``telemetry``: what monitoring reads, which only
-    ``read`` answers."""
+    ``read`` answers, of the ``queues`` and priority groups with these numbers (empty: of all)."""
 
     state: bool = True
     counters: bool = False
     over_s: float = 0.0
     telemetry: bool = False
+    queues: tuple[int, ...] = ()
 
 
 STATE = ObserveRequest()

@@ -4,7 +4,7 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -55,7 +55,7 @@ class SwitchProgram:
         if earlier is not None and earlier.frr_digest:
             words += _digests(earlier)
         if request is not None and request.telemetry:
-            answer = self._monitored(words)
+            answer = self._monitored(words, request.queues)
         else:
             answer = self._read(words)
         reading = reading_of(self.hostname, answer, earlier)
@@ -64,13 +64,13 @@ class SwitchProgram:
         self.caller.quotes.running = reading.running
         return reading
 
-    def _monitored(self, words: list[str]) -> dict[str, Any]:
+    def _monitored(self, words: list[str], queues: Collection[int] = ()) -> dict[str, Any]:
         """Return the answer to a reading for monitoring; of another version of the program, what that can answer."""
-        seen = []
+        options = ["--queues", ",".join(map(str, queues))]
         if self.last_reading is not None and self.last_reading.view is not None:
-            seen = ["--observed", self.last_reading.view.digest]
+            options += ["--observed", self.last_reading.view.digest]
         try:
-            return self._read([*words, *seen, "--telemetry"])
+            return self._read([*words, *options, "--telemetry"])
         except OtherProgramError as other:
             answer = self.caller.ask(words)
             if answer is None or answer.get("outcome") != "read":

@@ -87,6 +87,7 @@ def _add_reading_verbs(verbs: Any) -> None:
         reading.add_argument(name, default="")
     reading.add_argument("--telemetry", action="store_true", help="add what monitoring reads to the answer")
     reading.add_argument("--observed", default="", help="with --telemetry: the digest of the client's observations")
+    reading.add_argument("--queues", default="", help="with --telemetry: only these queues and groups, such as 3,4")
     _add_observation(reading)
     observing = _add_verb(verbs, "observe", "interfaces, addresses, LLDP and BGP, or the ports' counters")
     _add_observation(observing)

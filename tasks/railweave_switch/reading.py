@@ -70,7 +70,7 @@ def read(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
         answer.update(_undo(host, str(request["rollback"])))
     answer.update(observations(host, request, common))
     if request.get("telemetry"):
-        answer["telemetry"] = _telemetry(host)
+        answer["telemetry"] = _telemetry(host, request.get("queues") or "")
         if request.get("observe"):
             answer["observed"] = _unless_held(answer["observed"], request.get("observed") or "")
     return answer
@@ -89,9 +89,9 @@ def _unless_held(shown: Mapping[str, Any], client_digest: str) -> dict[str, Any]
     return {**shown, "digest": current}
 
 
-def _telemetry(host: SwitchHost) -> dict[str, Any]:
+def _telemetry(host: SwitchHost, queues: str) -> dict[str, Any]:
     try:
-        return telemetry(host)
+        return telemetry(host, frozenset(filter(None, queues.split(","))))
     except (DatabaseError, OSError) as error:
         return {"error": str(error)}
 

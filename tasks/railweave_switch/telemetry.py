@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from typing import Any
 
 from railweave_switch.all_counters import OBJECTS, boot_of, integers, name_maps
@@ -32,10 +32,11 @@ _SERVED = re.compile(
 )
 
 
-def telemetry(host: SwitchHost) -> dict[str, Any]:
+def telemetry(host: SwitchHost, queues: Collection[str] = ()) -> dict[str, Any]:
     """Return ``counters``, ``link_state``, ``watermarks`` by table, and ``error_rates`` by port as texts.
 
-    ``error`` says why there are no counters, on a switch that polls none. Raises DatabaseError if nothing is read.
+    Of queues and priority groups those with a number in ``queues``, or all. ``error`` says why there are no counters,
+    on a switch that polls none. Raises DatabaseError if nothing is read.
     """
     answer: dict[str, Any] = {"link_state": _modules(host)}
     try:
@@ -45,16 +46,27 @@ def telemetry(host: SwitchHost) -> dict[str, Any]:
     counters: dict[str, Any] = {"at": host.wall_s(), "boot": boot_of(host, maps["ports"])}
     objects = host.rows("COUNTERS_DB", OBJECTS)
     marks = host.rows("COUNTERS_DB", WATERMARKS)
-    rates = host.rows("COUNTERS_DB", RATES)
-    error_rates = {}
-    for port, number in maps["ports"].items():
-        text = rates.get(f"RATES:{number}", {}).get(_ERROR_RATE)
-        if text is not None:
-            error_rates[port] = text
-    for table, numbers in maps.items():
-        counters[table] = columns(_named(numbers, "COUNTERS", objects, error_rates))
-    watermarks = {table: columns(_named(maps[table], "PERIODIC_WATERMARKS", marks)) for table in ("queues", "groups")}
+    error_rates = _error_rates(host, maps["ports"])
+    counters["ports"] = columns(_named(maps["ports"], "COUNTERS", objects, error_rates))
+    watermarks = {}
+    for table in ("queues", "groups"):
+        names = _numbered(maps[table], queues)
+        counters[table] = columns(_named(names, "COUNTERS", objects))
+        watermarks[table] = columns(_named(names, "PERIODIC_WATERMARKS", marks))
     return {**answer, "counters": counters, "watermarks": watermarks, "error_rates": error_rates}
+
+
+def _error_rates(host: SwitchHost, ports: Hash) -> dict[str, str]:
+    rates = host.rows("COUNTERS_DB", RATES)
+    texts = {port: rates.get(f"RATES:{number}", {}).get(_ERROR_RATE) for port, number in ports.items()}
+    return {port: text for port, text in texts.items() if text is not None}
+
+
+def _numbered(names: Hash, queues: Collection[str]) -> Hash:
+    """Return the queues or groups whose number is in ``queues``; all if that is empty."""
+    if not queues:
+        return names
+    return {name: number for name, number in names.items() if name.rpartition(":")[2] in queues}
 
 
 def columns(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

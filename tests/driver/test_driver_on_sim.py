@@ -206,6 +206,27 @@ def test_one_answer_shows_state_and_counters_over_a_while(provisioned: Open) -> 
         assert driver.revert_timer.observe(ObserveRequest(state=False, counters=True)).shown == {}
 
 
+def test_monitoring_gets_a_state_once_and_again_when_it_changes(leaf: SonicDriver, provisioned: Open) -> None:
+    request = ObserveRequest(telemetry=True)
+    with provisioned("leaf1") as monitor:
+        first = monitor.revert_timer.read(request=request).view
+        assert first is not None
+        assert first.get_interfaces() == leaf.get_interfaces()
+        assert first.get_lldp_neighbors_detail() == leaf.get_lldp_neighbors_detail()
+        again = monitor.revert_timer.read(request=request)
+        assert again.view is first
+        assert again.telemetry is not None
+        counted = leaf.revert_timer.all_counters()
+        for table in ("ports", "queues", "groups"):
+            for name, row in again.telemetry["counters"][table].items():
+                assert row.keys() <= counted[table][name].keys()
+        load(leaf, {"PORT": {"Ethernet0": {"mtu": "9000"}}})
+        leaf.commit_config()
+        later = monitor.revert_timer.read(request=request).view
+        assert later is not None
+        assert later.get_interfaces()["Ethernet0"]["mtu"] == 9000
+
+
 def test_what_a_session_learns_of_its_change_is_what_another_reads(leaf: SonicDriver, provisioned: Open) -> None:
     before = leaf.revert_timer.read()
     assert leaf.revert_timer.read().running is before.running

@@ -15,7 +15,7 @@ from telemetry_samples import samples_of
 
 from railweave.cabling.cable_names import cable_names
 from railweave.catalog.load import load_catalog
-from railweave.exporter.samples import exposition
+from railweave.exporter.lines import exposition
 from railweave.links.errors import BINS
 from railweave.links.grades import Grade
 from railweave.links.grading import LinkGrader, SwitchLinks

@@ -9,8 +9,9 @@ from health_trials import fabric_of
 from telemetry_samples import Samples, samples_of
 
 from napalm_sonic.monitored import monitored_of
+from railweave.exporter.lines import exposition
 from railweave.exporter.model import MonitoredReading
-from railweave.exporter.samples import SwitchSampler, exposition
+from railweave.exporter.samples import SwitchSampler
 from railweave.fabric.link_limits import LimitsOf
 from railweave.fabric.model import Fabric
 from railweave.links.cages import Cages

@@ -1,45 +1,35 @@
-"""Counters of a switch as samples; one that is missing, unreadable or fell alone has none, which is not 0."""
+"""Counters of a switch as lines; one that is missing, unreadable or fell alone has none, which is not 0."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from railweave.acceptance.deltas import counter_delta, integers_of, row_has_restarted
 from railweave.acceptance.readings import Answer
+from railweave.exporter.lines import LineWriter
+from railweave.exporter.model import Samples
 from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.links.errors import BINS, CORRECTED_BITS, SYMBOL_ERRORS
 from railweave.telemetry import metrics
 
-_OF_PORTS: Mapping[str, ScrapedMetric] = {
-    metric.source: metric
-    for metric in (
-        *(metrics.RECEIVED_BYTES, metrics.SENT_BYTES, metrics.RECEIVE_ERRORS, metrics.RECEIVE_DISCARDS),
-        metrics.UNCORRECTABLE,
-    )
-}
-_OF_QUEUES: Mapping[str, ScrapedMetric] = {
-    metric.source: metric
-    for metric in (
-        *(metrics.QUEUE_PACKETS, metrics.QUEUE_DROPS, metrics.ECN_MARKS),
-        *(metrics.STORMS, metrics.STORMS_ENDED),
-    )
-}
-_OF_GROUPS: Mapping[str, ScrapedMetric] = {metrics.GROUP_DROPS.source: metrics.GROUP_DROPS}
+PORTS = "ports"
+_QUEUES = "queues"
+_GROUPS = "groups"
+
+_OF_PORTS = (
+    *(metrics.RECEIVED_BYTES, metrics.SENT_BYTES, metrics.RECEIVE_ERRORS, metrics.RECEIVE_DISCARDS),
+    metrics.UNCORRECTABLE,
+)
 _OF_PRIORITIES = (metrics.PFC_RECEIVED, metrics.PFC_SENT, metrics.PAUSE_SECONDS)
+# Of lossy classes packets and marks alone: their drops are how they work.
+_OF_QUEUES = (metrics.QUEUE_PACKETS, metrics.ECN_MARKS)
+_OF_LOSSLESS_QUEUES = (*_OF_QUEUES, metrics.QUEUE_DROPS, metrics.STORMS, metrics.STORMS_ENDED)
 # For error rates where the switch computes none.
 _OF_FEC = (*BINS, CORRECTED_BITS, SYMBOL_ERRORS)
 _US_PER_S = 1_000_000
 
 CounterRows = Mapping[str, Mapping[str, int]]
-"""Counters by table and name, ``ports Ethernet0`` or ``queues Ethernet0|3``."""
-
-
-class CounterSample(NamedTuple):
-    """A sample of a port: its value as text, and the queue, group or priority."""
-
-    metric: ScrapedMetric
-    port: str
-    value: str
-    number: int | None = None
+"""Counters by name: of ports ``Ethernet0``, of queues and priority groups ``Ethernet0|3``."""
 
 
 class ReadCounters(NamedTuple):
@@ -47,97 +37,97 @@ class ReadCounters(NamedTuple):
 
     at: float
     boot: str
-    rows: CounterRows
+    tables: Mapping[str, CounterRows]
 
 
-def read_counters(counters: Mapping[str, Any], ports: Iterable[str], queues: Iterable[int]) -> ReadCounters | str:
-    """Return the counters of ``ports`` and ``queues`` that are served, or a sentence why there are none."""
-    at = counters.get("at")
-    tables = [counters.get(table) for table in ("ports", "queues", "groups")]
-    if not isinstance(at, int | float) or isinstance(at, bool) or not isinstance(tables[0], Mapping):
-        return "its answer has no counters"
-    by_port, by_queue, by_group = (table if isinstance(table, Mapping) else {} for table in tables)
-    rows: dict[str, Mapping[str, int]] = {}
-    numbers = tuple(queues)
-    of_port = frozenset((*_OF_PORTS, *_OF_FEC, *_fields_of(numbers)))
-    for port in ports:
-        _keep(rows, f"ports {port}", by_port.get(port), of_port)
-        for number in numbers:
-            name = f"{port}|{number}"
-            _keep(rows, f"queues {name}", by_queue.get(name), _OF_QUEUES)
-            _keep(rows, f"groups {name}", by_group.get(name), _OF_GROUPS)
-    if not any(name.startswith("ports ") for name in rows):
-        return "it counts none of the ports of the design: the address may belong to another switch"
-    return ReadCounters(float(at), str(counters.get("boot", "")), rows)
+class Series(NamedTuple):
+    """A counter that is served: its field in a row, its metric, and the line of its sample up to the value."""
+
+    field: str
+    metric: str
+    start: str
 
 
-def _keep(rows: dict[str, Mapping[str, int]], name: str, row: Any, fields: Iterable[str]) -> None:
-    """Add the counters of these fields to ``rows``, if the row has any."""
-    counted = integers_of(row)
-    if not counted:
-        return
-    rows[name] = {field: counted[field] for field in fields if field in counted}
+class CounterLines:
+    """Writes the counters of the ports of one switch, and of their queues ``numbers``.
 
-
-def _fields_of(priorities: Iterable[int]) -> dict[str, tuple[ScrapedMetric, int]]:
-    """Return the fields of a port that count PFC, with metric and priority."""
-    return {
-        metric.source.replace("<priority>", str(priority)): (metric, priority)
-        for priority in priorities
-        for metric in _OF_PRIORITIES
-    }
-
-
-def counter_samples(
-    read: ReadCounters, earlier: ReadCounters | None, lossless: frozenset[int]
-) -> Iterator[CounterSample]:
-    """Yield the samples of a reading; PFC and storms of the ``lossless`` priorities, whose queues have their number.
-
-    ``earlier`` is the reading before. Prometheus itself handles a row that restarted and a counter that wrapped. A
-    counter that fell alone was misread: it has no sample this time.
+    A ``lossless`` priority has the queue and the group of its number.
     """
-    of_priorities = _fields_of(sorted(lossless))
-    for name, row in read.rows.items():
-        table, _, key = name.partition(" ")
-        port, _, digits = key.partition("|")
-        served = row
-        before = earlier.rows.get(name) if earlier is not None and earlier.boot == read.boot else None
-        if before is not None and before != row:
-            served = _without_fallen(before, row)
-        if table == "ports":
-            yield from _of_port(port, served, of_priorities)
-        else:
-            number = int(digits)
-            yield from _of_queue(port, number, served, is_lossless=number in lossless)
+
+    def __init__(
+        self, writer: LineWriter, ports: Iterable[str], numbers: Collection[int], lossless: Collection[int]
+    ) -> None:
+        self._writer = writer
+        self._series: dict[str, dict[str, list[Series]]] = {PORTS: {}, _QUEUES: {}, _GROUPS: {}}
+        for port in ports:
+            self._series[PORTS][port] = [self._of(metric, port) for metric in _OF_PORTS]
+            for number in numbers:
+                name = f"{port}|{number}"
+                if number not in lossless:
+                    self._series[_QUEUES][name] = [self._of(metric, port, number) for metric in _OF_QUEUES]
+                    continue
+                self._series[PORTS][port] += [self._of(metric, port, number) for metric in _OF_PRIORITIES]
+                self._series[_QUEUES][name] = [self._of(metric, port, number) for metric in _OF_LOSSLESS_QUEUES]
+                self._series[_GROUPS][name] = [self._of(metrics.GROUP_DROPS, port, number)]
+        self._fields = {*_OF_FEC}
+        for rows in self._series.values():
+            for series in rows.values():
+                self._fields.update(field for field, _, _ in series)
+
+    def _of(self, metric: ScrapedMetric, port: str, number: int | None = None) -> Series:
+        field = metric.source.replace("<priority>", str(number))
+        return Series(field, metric.name, self._writer.start(metric, port, number))
+
+    def read(self, counters: Mapping[str, Any]) -> ReadCounters | str:
+        """Return the counters that are served, or a sentence why there are none."""
+        at = counters.get("at")
+        if not isinstance(at, int | float) or isinstance(at, bool) or not isinstance(counters.get(PORTS), Mapping):
+            return "its answer has no counters"
+        tables = {table: self._kept(names, counters.get(table)) for table, names in self._series.items()}
+        if not tables[PORTS]:
+            return "it counts none of the ports of the design: the address may belong to another switch"
+        return ReadCounters(float(at), str(counters.get("boot", "")), tables)
+
+    def _kept(self, names: Iterable[str], rows: object) -> CounterRows:
+        """Return the rows with these names, each with the fields that are served or make error rates."""
+        kept: dict[str, Mapping[str, int]] = {}
+        if not isinstance(rows, Mapping):
+            return kept
+        for name in names:
+            counted = integers_of(rows.get(name))
+            if counted:
+                kept[name] = {field: value for field, value in counted.items() if field in self._fields}
+        return kept
+
+    def lines(self, read: ReadCounters, earlier: ReadCounters | None) -> Samples:
+        """Return the lines of a reading; ``earlier`` is the reading before.
+
+        Prometheus itself handles a row that restarted and a counter that wrapped. A counter that fell alone was
+        misread: it has no line this time.
+        """
+        lines: defaultdict[str, list[str]] = defaultdict(list)
+        for table, rows in read.tables.items():
+            before: CounterRows = {}
+            if earlier is not None and earlier.boot == read.boot:
+                before = earlier.tables[table]
+            for name, row in rows.items():
+                served = _without_fallen(before.get(name, row), row)
+                for field, metric, start in self._series[table][name]:
+                    if field in served:
+                        lines[metric].append(f"{start}{_text(metric, served[field])}\n")
+        return self._writer.by_metric(lines)
 
 
-def _of_port(
-    port: str, row: Mapping[str, int], of_priorities: Mapping[str, tuple[ScrapedMetric, int]]
-) -> Iterator[CounterSample]:
-    for field, metric in _OF_PORTS.items():
-        if field in row:
-            yield CounterSample(metric, port, str(row[field]))
-    for field, (metric, priority) in of_priorities.items():
-        if field not in row:
-            continue
-        value = row[field]
-        if metric is metrics.PAUSE_SECONDS:
-            yield CounterSample(metric, port, repr(value / _US_PER_S), priority)
-        else:
-            yield CounterSample(metric, port, str(value), priority)
-
-
-def _of_queue(port: str, number: int, row: Mapping[str, int], *, is_lossless: bool) -> Iterator[CounterSample]:
-    """Yield the samples of a queue or of a priority group, whose counters have other names."""
-    for field, value in row.items():
-        metric = _OF_QUEUES.get(field) or _OF_GROUPS.get(field)
-        # Of lossy classes marks and packets alone: their drops are how they work.
-        if metric is not None and (is_lossless or metric is metrics.QUEUE_PACKETS or metric is metrics.ECN_MARKS):
-            yield CounterSample(metric, port, str(value), number)
+def _text(metric: str, value: int) -> str:
+    if metric == metrics.PAUSE_SECONDS.name:
+        return repr(value / _US_PER_S)
+    return str(value)
 
 
 def _without_fallen(before: Mapping[str, int], after: Mapping[str, int]) -> Mapping[str, int]:
     """Return a row without the counters that fell, though neither wrapped nor reset with the others of the row."""
+    if before == after:
+        return after
     fallen = [field for field, value in before.items() if after.get(field, value) < value]
     if not fallen or row_has_restarted(before, after):
         return after

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite, isnan
 from typing import Any
 
-from railweave.exporter.counters import CounterSample, ReadCounters
+from railweave.exporter.counters import PORTS, ReadCounters
+from railweave.exporter.lines import PortSample
 from railweave.exporter.model import MonitoredReading
 from railweave.fabric.link_limits import LinkLimits
 from railweave.fabric.node_metrics import ScrapedMetric
@@ -19,7 +20,7 @@ from railweave.telemetry import metrics
 _ABOVE_32_BITS = 2**63
 
 
-def link_samples(expectation: Expectation, reading: MonitoredReading) -> Iterator[CounterSample]:
+def link_samples(expectation: Expectation, reading: MonitoredReading) -> Iterator[PortSample]:
     """Yield whether links and sessions are up and neighbors as planned, by the checks of `verify`.
 
     A port on which LLDP shows no neighbor has no sample: whether the cable is right is unknown.
@@ -28,15 +29,15 @@ def link_samples(expectation: Expectation, reading: MonitoredReading) -> Iterato
     for port in expectation.ports:
         state = seen.ports.get(port.port)
         if state is not None:
-            yield CounterSample(metrics.PORT_UP, port.port, _flag(state.up))
+            yield PortSample(metrics.PORT_UP, port.port, _flag(state.up))
     port_of = {session.peer: session.port for session in expectation.sessions}
     for check in check_peers(expectation, seen):
         if check.skipped:
             continue
         if check.kind is CheckKind.BGP and check.subject in port_of:
-            yield CounterSample(metrics.BGP_UP, port_of[check.subject], _flag(check.ok))
+            yield PortSample(metrics.BGP_UP, port_of[check.subject], _flag(check.ok))
         elif check.kind is CheckKind.LLDP and seen.lldp.get(check.subject):
-            yield CounterSample(metrics.NEIGHBOR_MATCHES, check.subject, _flag(check.ok))
+            yield PortSample(metrics.NEIGHBOR_MATCHES, check.subject, _flag(check.ok))
 
 
 def _flag(value: bool) -> str:
@@ -45,7 +46,7 @@ def _flag(value: bool) -> str:
 
 def watermark_samples(
     reading: MonitoredReading, ports: Iterable[str], marking: Iterable[int], lossless: frozenset[int]
-) -> Iterator[CounterSample]:
+) -> Iterator[PortSample]:
     """Yield the watermarks of the last interval: of queues that mark, and of the headroom of lossless groups."""
     queues = reading.part("watermarks", "queues")
     groups = reading.part("watermarks", "groups")
@@ -58,33 +59,33 @@ def watermark_samples(
                 yield from _watermark(metrics.HEADROOM_WATERMARK, port, number, groups.get(name))
 
 
-def _watermark(metric: ScrapedMetric, port: str, number: int, row: object) -> Iterator[CounterSample]:
+def _watermark(metric: ScrapedMetric, port: str, number: int, row: object) -> Iterator[PortSample]:
     if not isinstance(row, Mapping):
         return
     value = row.get(metric.source.partition(" ")[2])
     # A bad read of 2^64 - 1 stays in a watermark.
     if type(value) is int and 0 <= value < _ABOVE_32_BITS:
-        yield CounterSample(metric, port, str(value), number)
+        yield PortSample(metric, port, str(value), number)
 
 
 def error_rate_samples(
     reading: MonitoredReading, read: ReadCounters, earlier: ReadCounters | None, limits: Mapping[str, LinkLimits]
-) -> Iterator[CounterSample]:
+) -> Iterator[PortSample]:
     """Yield the bit error rates before FEC: as the switch computes them, else from its codewords as `links` does."""
     rates = reading.part("error_rates")
     for port, limit in limits.items():
         rate = _rate_in(rates.get(port))
         if rate is None and port not in rates and earlier is not None:
             errors = port_errors(
-                earlier.rows.get(f"ports {port}"),
-                read.rows.get(f"ports {port}"),
+                earlier.tables[PORTS].get(port),
+                read.tables[PORTS].get(port),
                 read.at - earlier.at,
                 limit,
                 rebooted=earlier.boot != read.boot,
             )
             rate = errors.bit_error_rate
         if rate is not None:
-            yield CounterSample(metrics.PRE_FEC_BER, port, f"{rate:.6g}")
+            yield PortSample(metrics.PRE_FEC_BER, port, f"{rate:.6g}")
 
 
 def _rate_in(text: object) -> float | None:
@@ -112,11 +113,10 @@ class ModuleSampler:
         self._cages = cages
         # The port's own name, and that of the port with the readings of its module.
         self._ports = [(index, cages.port(device, index), cages.holder(device, index)) for index in indices]
-        self._optics: dict[str, tuple[Any, tuple[CounterSample, ...]]] = {}
+        self._optics: dict[str, tuple[Any, tuple[PortSample, ...]]] = {}
 
-    def samples(self, reading: MonitoredReading) -> Iterator[CounterSample]:
+    def samples(self, states: Mapping[str, Any]) -> Iterator[PortSample]:
         """Yield the samples of the ports that the switch reports."""
-        states = reading.part("link_state", "ports")
         for index, port, holder in self._ports:
             state = states.get(port)
             if not isinstance(state, Mapping):
@@ -124,7 +124,7 @@ class ModuleSampler:
             count = str(state.get("flap_count", ""))
             # orchagent counts both edges; without a flap, and on older releases, there is no field.
             if count.isdecimal():
-                yield CounterSample(metrics.FLAPS, port, str(int(count) // 2))
+                yield PortSample(metrics.FLAPS, port, str(int(count) // 2))
             answered = states.get(holder)
             earlier, samples = self._optics.get(port, (None, ()))
             if earlier is None or earlier != answered:
@@ -134,7 +134,7 @@ class ModuleSampler:
             yield from samples
 
 
-def _optic_samples(port: str, module: Module, lanes: range | None) -> Iterator[CounterSample]:
+def _optic_samples(port: str, module: Module, lanes: range | None) -> Iterator[PortSample]:
     """Yield the weakest of ``lanes`` (None: of all) and the temperature, each with the module's own limit."""
     powers = []
     for field, text in module.readings.items():
@@ -146,11 +146,11 @@ def _optic_samples(port: str, module: Module, lanes: range | None) -> Iterator[C
         if value is not None and (lanes is None or (lane.isdecimal() and int(lane) in lanes)):
             powers.append(value)
     if powers:
-        yield CounterSample(metrics.OPTIC_POWER, port, _number(min(powers)))
+        yield PortSample(metrics.OPTIC_POWER, port, _number(min(powers)))
         yield from _limit(metrics.OPTIC_POWER_LOW, port, module.thresholds, "rxpowerlowwarning", "rxpowerhighwarning")
     temperature = _reading(module.readings.get("temperature"))
     if temperature is not None:
-        yield CounterSample(metrics.OPTIC_TEMPERATURE, port, _number(temperature))
+        yield PortSample(metrics.OPTIC_TEMPERATURE, port, _number(temperature))
         yield from _limit(metrics.OPTIC_TEMPERATURE_HIGH, port, module.thresholds, "temphighwarning", "templowwarning")
 
 
@@ -168,12 +168,12 @@ def _reading(text: object) -> float | None:
 
 def _limit(
     metric: ScrapedMetric, port: str, thresholds: Mapping[str, Any], name: str, opposite: str
-) -> Iterator[CounterSample]:
+) -> Iterator[PortSample]:
     limit = _reading(thresholds.get(name))
     other = _reading(thresholds.get(opposite))
     # Both are 0 if the module does not set them (SFF-8636, CMIS).
     if limit is not None and isfinite(limit) and limit != other:
-        yield CounterSample(metric, port, _number(limit))
+        yield PortSample(metric, port, _number(limit))
 
 
 def _number(value: float) -> str:

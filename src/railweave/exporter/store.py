@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 
+from railweave.exporter.lines import exposition
 from railweave.exporter.maintenance import ROLLING
 from railweave.exporter.model import SwitchSamples
-from railweave.exporter.samples import exposition
 from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.telemetry import metrics
 

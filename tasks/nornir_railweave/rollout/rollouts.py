@@ -29,11 +29,19 @@ def journals(folder: Path, fabric: str = "") -> list[Path]:
 
 def _begun(path: Path) -> tuple[str, int]:
     """Return what sorts journals by time; names count seconds, and rollouts of one second never overlap."""
+    return path.name.partition("-")[0], _written_ns(path)
+
+
+def _written_ns(path: Path) -> int:
     try:
-        changed_ns = path.stat().st_mtime_ns
+        return path.stat().st_mtime_ns
     except OSError:
-        changed_ns = 0
-    return path.name.partition("-")[0], changed_ns
+        return 0
+
+
+def last_written(folder: Path, fabric: str) -> dict[Path, int]:
+    """Return the journals of a fabric, each with the nanosecond in which it was last written."""
+    return {path: _written_ns(path) for path in journals(folder, fabric)}
 
 
 def rollouts(folder: Path, fabric: str = "", target: str = "") -> Iterator[Rollout]:

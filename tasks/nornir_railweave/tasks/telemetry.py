@@ -1,6 +1,6 @@
 """One reading of a switch for monitoring: state, commit, configuration and counters. Nothing is changed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,6 @@ from nornir_railweave.device.observing import seen_of
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from railweave.plan.observation import Observation
 from railweave.switch_driver import Capability, ConfigReading, ObserveRequest, SwitchView
-
-_EVERYTHING = ObserveRequest(telemetry=True)
-
 
 NOTHING_SEEN = Observation()
 
@@ -31,7 +28,9 @@ class SwitchTelemetry:
 class TelemetryReader:
     """Reads switches again and again; a state that a switch still shows is not derived from its answer again."""
 
-    def __init__(self) -> None:
+    def __init__(self, queues: Iterable[int] = ()) -> None:
+        """Prepare to read counters of ports and of these ``queues``, empty: of all."""
+        self._request = ObserveRequest(telemetry=True, queues=tuple(queues))
         self._shown: dict[str, tuple[SwitchView, Observation]] = {}
 
     def read(self, task: Task) -> Result:
@@ -45,7 +44,7 @@ class TelemetryReader:
         return Result(host=task.host, result=telemetry)
 
     def _read(self, name: str, driver: CheckedDriver) -> SwitchTelemetry:
-        reading = driver.read(_EVERYTHING)
+        reading = driver.read(self._request)
         view = reading.view
         if view is None:
             view = driver.observe()

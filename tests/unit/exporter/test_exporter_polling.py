@@ -1,8 +1,11 @@
 """Background readings of switches: results, faults and notes of each, with one that hangs."""
 
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,11 +14,14 @@ from nornir.core import Nornir
 from nornir.core.inventory import Defaults, Host, Hosts, Inventory
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.reading import Comparer
 from nornir_railweave.polling import SwitchPolling
-from nornir_railweave.tasks.telemetry import SwitchTelemetry
+from nornir_railweave.tasks import telemetry as telemetry_task
+from nornir_railweave.tasks.telemetry import SwitchTelemetry, TelemetryReader
+from railweave.api.monitoring import exporter as exporting
 from railweave.api.monitoring.exporter import Exporter, ExporterOptions
 from railweave.api.operator import Operator
-from railweave.switch_driver import CommitStatus, ConfigReading
+from railweave.switch_driver import CommitStatus, ConfigReading, ObserveRequest
 
 NAMES = ("a", "b", "c")
 
@@ -73,8 +79,6 @@ class LiveStandIn:
     """What the exporter uses of a live fabric."""
 
     def __init__(self) -> None:
-        from types import SimpleNamespace
-
         from health_trials import fabric_of
 
         from railweave.plan.expectation import WHOLE_FABRIC
@@ -153,3 +157,91 @@ def test_drift_counts_the_rows_that_differ(exporter: Exporter) -> None:
     # The stand-in has two fields of one row and a line of FRR; everything else of the intent is missing.
     assert len(rows) == 1
     assert int(rows[0].rpartition(" ")[2]) > 50
+
+
+class OneSwitch:
+    """A driver that gives the same view again while its switch shows the same."""
+
+    name = "one"
+
+    def __init__(self) -> None:
+        self.view: Any = SimpleNamespace()
+        self.requests: list[ObserveRequest] = []
+
+    def read(self, request: ObserveRequest) -> ConfigReading:
+        self.requests.append(request)
+        return ConfigReading(running(), CommitStatus(pending=False), view=self.view, telemetry={})
+
+
+def test_a_state_that_did_not_change_is_derived_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    derived = []
+
+    def seen_of(view: object) -> Any:
+        derived.append(view)
+        return SimpleNamespace(observation=observed())
+
+    monkeypatch.setattr(telemetry_task, "seen_of", seen_of)
+    switch: Any = OneSwitch()
+    reader = TelemetryReader((3,))
+    first = reader._read("a", switch)
+    assert reader._read("a", switch).observation is first.observation
+    # Another switch has a state of its own.
+    reader._read("b", switch)
+    switch.view = SimpleNamespace()
+    reader._read("a", switch)
+    assert len(derived) == 3
+    assert switch.requests[0].queues == (3,)
+
+
+def test_an_unchanged_configuration_is_compared_once_and_again_after_a_fault(
+    exporter: Exporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    exporter._clock = lambda: now[0]
+    compared = []
+
+    def changes(self: Comparer, name: str, running: object) -> int:
+        compared.append(running)
+        return 2
+
+    monkeypatch.setattr(Comparer, "changes", changes)
+    answer = good(exporter)
+    for _ in range(3):
+        exporter.take(LEAF, answer)
+        now[0] += 301
+    assert len(compared) == 1
+    exporter.take(LEAF, good(exporter))
+    assert len(compared) == 2
+    exporter.take(LEAF, SwitchTelemetry(error="timed out"))
+    assert "railweave_drift_rows" not in str(exporter.page(LEAF))
+    exporter.take(LEAF, answer)
+    assert len(compared) == 3
+    assert "railweave_drift_rows" in str(exporter.page(LEAF))
+
+
+def test_journals_are_read_again_only_when_one_was_written(
+    exporter: Exporter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RAILWEAVE_JOURNALS", str(tmp_path))
+    name = exporter._live.designed.fabric.name
+    journal = tmp_path / f"20261101T000000Z-{name}-aaaaaa.jsonl"
+    journal.write_text("")
+    read: list[Path] = []
+    alive: list[bool] = [False]
+
+    def rollouts(folder: Path, *_: str) -> list[Any]:
+        read.append(folder)
+        return [SimpleNamespace(alive=alive[0], finished=not alive[0], devices=(LEAF,))]
+
+    monkeypatch.setattr(exporting, "rollouts", rollouts)
+    assert exporter._rolling() == frozenset()
+    assert exporter._rolling() == frozenset()
+    assert read == [tmp_path]
+    alive[0] = True
+    (tmp_path / f"20261101T000100Z-{name}-bbbbbb.jsonl").write_text("")
+    # While a rollout runs its journal is read each time.
+    assert exporter._rolling() == exporter._rolling() == frozenset({LEAF})
+    assert len(read) == 3
+    alive[0] = False
+    os.utime(journal, ns=(1, 1))
+    assert exporter._rolling() == frozenset()

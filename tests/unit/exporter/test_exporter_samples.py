@@ -23,7 +23,7 @@ from monitored_switch import (
 )
 from reference_intents import ROOT
 
-from railweave.exporter.samples import exposition
+from railweave.exporter.lines import exposition
 from railweave.plan.observation import LldpNeighbor
 from railweave.switch_driver import CommitStatus
 from railweave.telemetry import metrics

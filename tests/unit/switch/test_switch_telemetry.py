@@ -64,6 +64,19 @@ def test_an_answer_has_the_fields_once_and_a_row_only_its_own_values() -> None:
     }
 
 
+def test_only_the_queues_that_are_asked_for_are_sent() -> None:
+    queues = {"Ethernet0:3": "oid:0x15000000000c03", "Ethernet0:13": "oid:0x15000000000c13"}
+    rows = {f"COUNTERS:{number}": {"SAI_QUEUE_STAT_PACKETS": "5"} for number in queues.values()}
+    marks = {
+        f"PERIODIC_WATERMARKS:{number}": {"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": "6"} for number in queues.values()
+    }
+    host: Any = DatabaseHost({"COUNTERS_DB": {**MAPS, "COUNTERS_QUEUE_NAME_MAP": queues, **rows, **marks}})
+    assert list(telemetry(host)["counters"]["queues"]["rows"]) == ["Ethernet0|3", "Ethernet0|13"]
+    answer = telemetry(host, {"3"})
+    assert list(answer["counters"]["queues"]["rows"]) == ["Ethernet0|3"]
+    assert list(answer["watermarks"]["queues"]["rows"]) == ["Ethernet0|3"]
+
+
 def test_a_row_with_too_few_values_is_refused() -> None:
     ports = {"fields": ["a", "b"], "rows": {"x": [1]}}
     answer = {"telemetry": {"counters": {"at": 1, "boot": "b", "ports": ports}}}

@@ -1,6 +1,7 @@
 """`railweave exporter`: reads the switches of a target in the background, and serves their metrics."""
 
-from collections.abc import Callable, Iterator
+import gc
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -11,7 +12,7 @@ from time import monotonic
 from nornir_railweave.device.reading import Comparer
 from nornir_railweave.device.session import DEVICE_ERRORS
 from nornir_railweave.polling import SwitchPolling
-from nornir_railweave.rollout.rollouts import rollouts
+from nornir_railweave.rollout.rollouts import last_written, rollouts
 from nornir_railweave.tasks.telemetry import SwitchTelemetry, TelemetryReader
 from railweave import __version__
 from railweave.api.design.intent import load_configurable
@@ -23,11 +24,12 @@ from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, connect
 from railweave.errors import RailweaveError, UsageError
 from railweave.exporter.model import MonitoredReading
-from railweave.exporter.samples import SwitchSampler
+from railweave.exporter.samples import SwitchSampler, served_queues
 from railweave.exporter.store import ReadingStore
 from railweave.fabric.link_limits import LimitsOf
 from railweave.links.cages import Cages
 from railweave.plan.lineage import generation_of
+from railweave.sonic.document import RunningConfig
 
 INTERVAL_S = 15.0
 DRIFT_S = 300.0
@@ -77,17 +79,14 @@ class Exporter:
         self._live = live
         self._options = options
         self._clock = clock
-        self._compared_at: dict[str, float] = {}
+        # When a switch was last compared with the intent, and what it ran; None if its drift is unknown.
+        self._compared: dict[str, tuple[float, RunningConfig | None]] = {}
+        # The journals of rollouts when all of them were over.
+        self._ended_journals: Mapping[Path, int] = {}
         self._telling = Lock()
         self._intent_digest = intent_digest
         self._ended = Event()
-        jump = live.target.login.jump
-        at_once = 0
-        if jump is not None:
-            at_once = jump.channels
-        self._polling = SwitchPolling(
-            live.nornir, self._reachable, TelemetryReader().read, interval_s=options.interval_s, at_once=at_once
-        )
+        self._polling = _polling_of(live, self._reachable, options.interval_s)
 
     def page(self, name: str | None) -> str | None:
         """Return the metrics of a switch, or without a name the exporter's own; None for an unknown switch."""
@@ -135,7 +134,7 @@ class Exporter:
 
     def _failed(self, name: str, error: str) -> None:
         earlier = self.store.fail(name, error)
-        self._compared_at.pop(name, None)
+        self._compared.pop(name, None)
         self._tell(name, earlier)
 
     def _tell(self, name: str, earlier: str | None) -> None:
@@ -152,16 +151,21 @@ class Exporter:
     def _compare(self, name: str, reading: MonitoredReading) -> None:
         """Count the rows that differ from the intent, if it is time."""
         now = self._clock()
-        if now - self._compared_at.get(name, -self._options.drift_s) < self._options.drift_s:
+        compared_at, running = self._compared.get(name, (-self._options.drift_s, None))
+        if now - compared_at < self._options.drift_s:
             return
-        self._compared_at[name] = now
-        rows = None
+        self._compared[name] = now, reading.running
         deployed = generation_of(reading.status.generation).digest
         if self._intent_digest and deployed not in ("", self._intent_digest):
             # A rollout of a changed intent is no drift, and neither is what is not deployed yet.
+            self._compared[name] = now, None
             self.store.put_drift(name, None)
             self._say(f"{name}: runs another state of the intent: its drift is unknown until the exporter is restarted")
             return
+        # A driver gives the same object again while nothing changed.
+        if running is reading.running:
+            return
+        rows = None
         # The drift of a configuration that cannot be compared is unknown, and its counters are none the worse.
         with suppress(*DEVICE_ERRORS):
             rows = self._comparer.changes(name, reading.running)
@@ -173,13 +177,29 @@ class Exporter:
             self.store.put_rolling(self._rolling())
 
     def _rolling(self) -> frozenset[str]:
-        for rollout in rollouts(journal_folder(), self._live.designed.fabric.name, self._live.target.name):
+        folder = journal_folder()
+        fabric = self._live.designed.fabric.name
+        written = last_written(folder, fabric)
+        # To read the journal of a rollout takes longer than to read a switch.
+        if written == self._ended_journals:
+            return frozenset()
+        for rollout in rollouts(folder, fabric, self._live.target.name):
             if rollout.alive:
                 return frozenset(rollout.devices)
             # Older ones are over.
             if rollout.finished:
                 break
+        self._ended_journals = written
         return frozenset()
+
+
+def _polling_of(live: LiveFabric, names: list[str], interval_s: float) -> SwitchPolling:
+    """Return the readings of the switches ``names``; nothing is read yet."""
+    reader = TelemetryReader(served_queues(live.designed.fabric))
+    at_once = 0
+    if live.target.login.jump is not None:
+        at_once = live.target.login.jump.channels
+    return SwitchPolling(live.nornir, names, reader.read, interval_s=interval_s, at_once=at_once)
 
 
 def exporter_of(project: Project, target: str, options: ExporterOptions) -> Exporter:
@@ -227,6 +247,8 @@ def serve_exporter(project: Project, target: str, options: ExporterOptions = DEF
             f"{options.listen} cannot be listened on: {fault.strerror}; name a free port by --listen"
         ) from None
     scheme = "http" if config.tls is None else "https"
+    # Fabric and intent stay to the end: Python need not look through them again and again.
+    gc.freeze()
     with server, exporter.reading():
         project.operator.tell(f"serving {scheme}://{host}:{server.port}/metrics; SIGTERM or Ctrl-C ends it")
         with suppress(KeyboardInterrupt):
