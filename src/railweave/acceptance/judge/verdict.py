@@ -268,7 +268,7 @@ def _fix(status: RuleStatus) -> str:
 
 
 _TURN_ON = {
-    CounterMeaning.MARKS: "state `telemetry: {}` (SONiC 202505 and later), or `counterpoll wredqueue enable`, and repeat them",
+    CounterMeaning.MARKS: "state `telemetry: {}`, or `counterpoll wredqueue enable` (from SONiC 202505 on), and repeat",
     CounterMeaning.DROPS: "turn them on (`counterpoll queue enable`, `counterpoll pg-drop enable`) and repeat them",
     CounterMeaning.PFC_SENT: "turn them on (`counterpoll port enable`; on nodes `ethtool -S`) and repeat them",
 }
