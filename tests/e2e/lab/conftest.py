@@ -405,8 +405,9 @@ hosts: {manage: true}
 mtu: {hosts: 1500}
 traffic_classes: [{name: sockets, role: bulk, dscp: default, priority: 0, share: 100}]
 acceptance: {queue_pairs: 1, seconds: 4, collectives: none, fail: 0.0007, warn: 0.0007, covered_share: 0.00005}
+telemetry: {counters: {queue: 2000, pg_drop: 2000, wred_queue: 2000}}
 """
-"""No class carries RDMA, so tests are of iperf3, whose limits are those of cables that are a 1,000th as fast."""
+"""A round waits for what is polled. No class carries RDMA, so tests are of iperf3, whose limits are those of cables that are a 1,000th as fast."""
 
 
 @pytest.fixture(scope="session")
