@@ -17,15 +17,26 @@ from rollout_counts import counted, told_rollouts
 from sonic_sim import control
 
 FILES = (
-    *("acceptance_faults", "acceptance_run", "gitops", "wheels", "documentation", "hosts", "rehearse", "faults"),
-    *("resume", "ipv6", "sites", "report"),
+    *("acceptance_faults", "acceptance_kills", "acceptance_run", "gitops", "wheels", "documentation", "hosts"),
+    *("rehearse", "faults", "resume", "ipv6", "sites", "report"),
 )
 """Test files in the order in which they begin: those that wait for minutes, then by their processor time."""
 
 LAST = "yang"
 """The file of hundreds of short tests, which fill up what is left of the time."""
 
-TOGETHER = {"bill_of_materials", "chaos", "container", "documentation", "phases", "report", "site", "waves", "wheels"}
+TOGETHER = {
+    "acceptance_kills",
+    "bill_of_materials",
+    "chaos",
+    "container",
+    "documentation",
+    "phases",
+    "report",
+    "site",
+    "waves",
+    "wheels",
+}
 """Files whose tests share what took long to make: one process runs them."""
 
 
@@ -71,8 +82,8 @@ class Project(CommandRig):
     def apart(self, *words: str, status: int | None = 0, **environ: str) -> "subprocess.CompletedProcess[str]":
         return super().apart(*self._consenting(words), status=status, **environ)
 
-    def start(self, *words: str) -> "subprocess.Popen[str]":
-        return super().start(*self._consenting(words))
+    def start(self, *words: str, **environ: str) -> "subprocess.Popen[str]":
+        return super().start(*self._consenting(words), **environ)
 
     def _consenting(self, words: tuple[str, ...]) -> tuple[str, ...]:
         """Return a command that takes over from the project that deployed the switches."""
@@ -184,6 +195,21 @@ def new_project(tmp_path: Path) -> Iterator[Callable[[str], Project]]:
 
     def make(intent: str) -> Project:
         project = Project(tmp_path / f"project{len(made)}", intent)
+        made.append(project)
+        return project
+
+    yield make
+    for project in made:
+        project.run("sim", "down", "--all", status=None)
+
+
+@pytest.fixture(scope="module")
+def shared_project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Project]]:
+    """Return a function that makes a project for all tests of a module."""
+    made: list[Project] = []
+
+    def make(intent: str) -> Project:
+        project = Project(tmp_path_factory.mktemp("shared") / "project", intent)
         made.append(project)
         return project
 

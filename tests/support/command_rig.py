@@ -58,11 +58,11 @@ class CommandRig:
     def json(self, *words: str, status: int | None = 0) -> Any:
         return json.loads(self.run(*words, "--json", status=status).stdout)
 
-    def start(self, *words: str) -> "subprocess.Popen[str]":
+    def start(self, *words: str, **environ: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [str(RAILWEAVE), *words],
             cwd=self.folder,
-            env=self.environ,
+            env={**self.environ, **environ},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
