@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from accepting import MOST_MIB, MOST_MS_A_NODE, MOST_S, NODES, measure
 from exporting import measure_alone
 from figures import Bar, Figures, Measurement, run, table, turns
 from intents import ACCEPTED, ACCEPTED_SMALL, DENSE, LARGER_MTU, PODS, SLOWER_BGP, TENANTS, THIN, thin
@@ -67,6 +68,7 @@ def _bench(checkouts: Checkouts, place: Path, asked: argparse.Namespace) -> Iter
     yield from _acceptance(checkouts, place, asked.rounds)
     yield from _live(checkouts, place, asked.switches, asked.rounds)
     yield _exporter(place)
+    yield from _accepting(place)
 
 
 def _starting(checkouts: Checkouts, place: Path, rounds: int) -> Iterator[Measurement]:
@@ -190,6 +192,18 @@ def _exporter(place: Path) -> Measurement:
     figures = measure_alone(ROOT, place / "exporter", ROOT / "intent/pod-32.yml", _EXPORTER_S)
     runs = {THIS: [Figures(figures.seconds, figures.cpu_s, figures.peak_mib)]}
     return Measurement("exporter, a reading of a switch", runs, Bar("ms", 15.0), figures.readings)
+
+
+def _accepting(place: Path) -> Iterator[Measurement]:
+    """Measure a level on simulated nodes, once; nothing without root."""
+    if os.geteuid() != 0:
+        print("acceptance run: left out, as simulated nodes need root", file=sys.stderr)
+        return
+    runs = {THIS: [measure(ROOT, place / "accepting").as_figures()]}
+    name = f"acceptance run, quick of {NODES} nodes"
+    yield Measurement(f"{name}: time", runs, Bar("elapsed_s", MOST_S))
+    yield Measurement(f"{name}: a node", runs, Bar("ms", MOST_MS_A_NODE), NODES)
+    yield Measurement(f"{name}: memory", runs, Bar("peak_mib", MOST_MIB))
 
 
 _LIVE = (("provisioning", 100.0), ("plan, no changes", 8.0), ("verification", 10.0), ("MTU change", 40.0))
