@@ -233,7 +233,10 @@ def with_a_round_of_each_kind(text: bytes) -> bytes:
 def resumed(project: Any, folder: Path) -> None:
     """Resume a run until all its tests have run; raises AssertionError."""
     for _ in range(_RESUMED):
-        result = project.json("acceptance", "run", str(folder), "--target", "sim", "--resume", status=None)
+        words = ("acceptance", "run", str(folder), "--target", "sim", "--resume", "--json")
+        done = project.run(*words, status=None)
+        assert done.stdout, f"refused: {done.stderr}"
+        result = json.loads(done.stdout)
         if not result["not_run"]:
             break
     assert (result["not_run"], result["interrupted"]) == ([], False), f"not run: {result['not_run']}"
