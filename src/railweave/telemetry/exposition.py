@@ -97,7 +97,9 @@ def _alike_ports(thresholds: Thresholds) -> Iterator[tuple[PortThresholds, list[
         alike: dict[int, tuple[PortThresholds, list[str]]] = {}
         head = f'{{device="{entry.switch.name}",port="'
         for port, cable, _, _, _, limits in entry.ports:
-            alike.setdefault(id(limits), (limits, []))[1].append(f'{head}{port}",cable="{cable}"')
+            if id(limits) not in alike:
+                alike[id(limits)] = limits, []
+            alike[id(limits)][1].append(f'{head}{port}",cable="{cable}"')
         yield from alike.values()
 
 

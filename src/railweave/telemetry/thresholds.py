@@ -7,6 +7,7 @@ number of ports and not that of the computations.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 from railweave.cabling.cable_names import cable_names
@@ -24,6 +25,8 @@ from railweave.qos.marking import choose_marking
 from railweave.qos.mmu.headroom import Headroom
 from railweave.qos.scheduling import QueueShare, queue_shares
 from railweave.qos.watchdog import watchdog
+
+_CABLE = attrgetter("speed_gbps", "length_m")
 
 DEFAULT_FLOOR_PERCENT = 50
 """Links of a plane or rail that have to be up if the intent states no ``failures.single.uplinks``."""
@@ -123,7 +126,7 @@ class Thresholds:
         headroom_bytes = None
         shared_bytes = None
         if plan is not None:
-            cables = Counter((link.speed_gbps, link.length_m) for link in fabric.links_of[switch.name])
+            cables = Counter(map(_CABLE, fabric.links_of[switch.name]))
             division = plan.divided(cables)
             pools = {pool.name: pool.size_bytes for pool in division.pools if pool.size_bytes is not None}
             if plan.groups:
