@@ -8,6 +8,7 @@ tables have the names of its JSON here.
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import add
 from statistics import mean
 from typing import NamedTuple
 
@@ -210,8 +211,20 @@ def text_matches(text: str) -> bool:
     )
 
 
+_ADDRESS = re.compile(
+    r"\n (?:(?:local|remote) address: (?:(?:LID|QPN|PSN|RKey|VAddr) (?:0x)?[0-9a-f]+ ?)+|GID: [0-9:]+)(?=\n)"
+)
+"""A line with the address of a queue pair, which differs from test to test and says nothing of its result."""
+
+
 def read_text(text: str) -> ToolReading:
     """Read one or several hosts; with several, names of values start with ``HOST_``."""
+    return _read_alike(_ADDRESS.sub("", text))
+
+
+# Half of the files of a run are those of servers, which only differ in their addresses.
+@lru_cache(maxsize=_ALIKE)
+def _read_alike(text: str) -> ToolReading:
     readings = {host: _read_host(part) for host, part in by_host(text, "#bytes").items()}
     if len(readings) == 1:
         return next(iter(readings.values()))
@@ -263,11 +276,12 @@ def _read_host(text: str) -> ToolReading:
         remark = "a number alone: neither its unit nor what it measures is in the file (--output)"
         values: dict[str, Scalar] = {"value": number(text.split(maxsplit=1)[0]) or 0.0}
         return reading(TEXT_FORMAT, Answer.AMBIGUOUS, values, [remark])
-    titles = [match[1] for match in map(_TITLE.match, text.split("\n")) if match]
-    if len(titles) > 1:
-        return several(TEXT_FORMAT, "tests", len(titles))
-    faults = lines_with(text, *_FAULTS)
-    values, remarks = _context(text, titles, faults)
+    head_end = text.rfind("\n", 0, text.find("#bytes") + 1) + 1
+    lines = _Lines(*map(add, _head_lines(text[:head_end]), _lines(text[head_end:])))
+    if len(lines.titles) > 1:
+        return several(TEXT_FORMAT, "tests", len(lines.titles))
+    faults = lines.faults
+    values, remarks = _context(text, lines)
     tables = _tables(text)
     if not tables:
         return reading(TEXT_FORMAT, _answer_without_row(text, faults), values, remarks)
@@ -313,10 +327,31 @@ def _read_rows(table: _Table, values: dict[str, Scalar], remarks: list[str], *, 
     return answers
 
 
-def _context(text: str, titles: Sequence[str], faults: Sequence[str]) -> tuple[dict[str, Scalar], list[str]]:
+class _Lines(NamedTuple):
+    """What lines say beside the table: titles of tests, settings in their order, warnings and faults."""
+
+    titles: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+    faults: tuple[str, ...]
+
+
+def _lines(text: str) -> _Lines:
+    titles = (match[1] for match in map(_TITLE.match, text.split("\n")) if match)
     matches = {name: pattern.search(text) for name, pattern in _SETTINGS.items()}
-    settings = tuple((name, match[1].removesuffix("[B]")) for name, match in matches.items() if match)
-    stated, doubts = _text_settings(settings, "".join(titles))
+    settings = ((name, match[1].removesuffix("[B]")) for name, match in matches.items() if match)
+    warnings = lines_with(text, *_WARNINGS)
+    return _Lines(tuple(titles), tuple(settings), tuple(warnings), tuple(lines_with(text, *_FAULTS)))
+
+
+@lru_cache(maxsize=_ALIKE)
+def _head_lines(text: str) -> _Lines:
+    """Return the lines before a table, which are the same in most files of a run."""
+    return _lines(text)
+
+
+def _context(text: str, lines: _Lines) -> tuple[dict[str, Scalar], list[str]]:
+    stated, doubts = _text_settings(lines.settings, "".join(lines.titles))
     values = dict(stated)
     remarks = list(doubts)
     if "Waiting for client to connect" in text:
@@ -327,15 +362,15 @@ def _context(text: str, titles: Sequence[str], faults: Sequence[str]) -> tuple[d
         completed = _COMPLETED.search(text)
         if completed is not None:
             values["completed"] = int(completed[1])
-    warnings = lines_with(text, *_WARNINGS)
-    if warnings:
-        values["warnings"] = len(warnings)
-    return values, [*remarks, *warnings[:5], *faults[:5]]
+    if lines.warnings:
+        values["warnings"] = len(lines.warnings)
+    return values, [*remarks, *lines.warnings[:5], *lines.faults[:5]]
 
 
 @lru_cache(maxsize=_ALIKE)
 def _text_settings(settings: tuple[tuple[str, str], ...], title: str) -> tuple[Mapping[str, Scalar], Sequence[str]]:
-    return _settings(dict(settings), title)
+    # Of a setting that occurs twice the first counts.
+    return _settings(dict(reversed(settings)), title)
 
 
 def _answer_without_row(text: str, faults: Sequence[str]) -> Answer:
