@@ -60,7 +60,9 @@ def test_recorded_counters_of_a_port_grow_as_expected(pair: str) -> None:
     for key, grown in expected["values"].items():
         if key.startswith("delta."):
             name = SHORT[key.removeprefix("delta.")]
-            assert counter_delta(name, before[name], after[name], restarted=restarted).grown == grown
+            # After a restart a counter grew by what it has, at least.
+            least = after[name] if restarted else counter_delta(name, before[name], after[name]).grown
+            assert least == grown
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from railweave.acceptance.model import (
     RoundKind,
     Tool,
 )
-from railweave.acceptance.readings import Answer, NodeResult, RoundCounters, TableGrowth, ToolReading
+from railweave.acceptance.readings import Answer, DeviceCounters, NodeResult, TableGrowth, ToolReading
 
 SETTINGS = JudgeSettings(covered_share=0.05, disturbed_share=0.02, peer_share=0.95, variation=0.05)
 CLASSES = (
@@ -234,12 +234,12 @@ class Yield:
             return "busbw_GBps_at_8589934592_oop"
         return "p999_us" if test.kind is RoundKind.LATENCY else "avg_Gbps"
 
-    def counters(self) -> tuple[RoundCounters, ...]:
-        rounds = []
+    def counters(self) -> tuple[DeviceCounters, ...]:
+        readings = []
         for name, rows in self.counts.items():
-            devices = {row.device for row in rows}
-            rounds.append(RoundCounters(name, growth_of(rows), dict.fromkeys(devices, SECONDS + 5.0), {}))
-        return tuple(rounds)
+            for device, growth in growth_of(rows).items():
+                readings.append(DeviceCounters(name, device, growth, ended=SECONDS + 5.0))
+        return tuple(readings)
 
     def row(self, name: str, end: PortEnd, queue: int | None = None, table: str = "") -> dict[str, int]:
         nodes = {node.name for node in self.plan.nodes}

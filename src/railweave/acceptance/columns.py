@@ -5,13 +5,12 @@ watermarks: they are left out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from itertools import chain
-from operator import itemgetter, sub
+from functools import cache
+from operator import sub
 from typing import Any, NamedTuple, cast
 
 from railweave.acceptance.counter_names import WATERMARKS, counter_name
-from railweave.acceptance.deltas import UNREADABLE, counter_delta, row_has_restarted
+from railweave.acceptance.deltas import are_counted, counter_delta, row_has_restarted
 from railweave.acceptance.readings import Answer, Column, TableGrowth
 
 
@@ -22,62 +21,67 @@ class TableReading(NamedTuple):
     rows: tuple[str, ...]
     # By the name of the counter, in the order of the rows.
     columns: Mapping[str, Column]
+    # The names in each row, watermarks included, in their order; empty if rows have different ones.
+    counters: tuple[str, ...] = ()
     # Rows that are no objects.
     broken: frozenset[str] = frozenset()
 
 
-def read_table(rows: Mapping[str, Any], earlier: TableReading | None = None) -> TableReading:
-    """Return the counters of rows, without values that are no integers or not readable.
-
-    Columns that are as in an ``earlier`` reading are shared with it.
-    """
+def read_table(rows: Mapping[str, Any]) -> TableReading:
+    """Return the counters of rows, without values that are no integers or not readable."""
     names = tuple(rows)
-    earlier_columns: Mapping[str, Column] = {}
-    if earlier is not None and earlier.rows == names:
-        names = earlier.rows
-        earlier_columns = earlier.columns
-    columns: dict[str, Column] = {}
-    changed: dict[str, tuple[Any, ...]] = {}
-    for name, column in _raw_columns(list(rows.values())).items():
-        shared = earlier_columns.get(name)
-        if shared == column:
-            columns[name] = shared
-        else:
-            columns[name] = column
-            changed[name] = column
-    if not _are_readable(chain.from_iterable(changed.values())):
-        for name, column in changed.items():
-            columns[name] = tuple(map(_integer, column))
-    broken = names if set(map(type, rows.values())) - {dict} else ()
-    return TableReading(names, columns, frozenset(name for name in broken if type(rows[name]) is not dict))
+    if set(map(type, rows.values())) <= {dict} and len(set(map(tuple, rows.values()))) == 1:
+        counters = tuple(rows[names[0]])
+        values = zip(*map(dict.values, rows.values()), strict=True)
+        return TableReading(names, _readable_columns(counters, values), counters)
+    objects = [row if isinstance(row, dict) else {} for row in rows.values()]
+    several = dict.fromkeys(name for row in objects for name in row)
+    columns = _readable_columns(several, (tuple(row.get(name) for row in objects) for name in several))
+    broken = frozenset(name for name, row in rows.items() if not isinstance(row, dict))
+    return TableReading(names, columns, (), broken)
 
 
-def _raw_columns(rows: Sequence[Any]) -> dict[str, tuple[Any, ...]]:
-    """Return the values of each counter, None in rows that do not have it."""
-    if set(map(type, rows)) == {dict} and len(set(map(len, rows))) == 1:
-        # Rows of a table have the same counters.
-        with suppress(KeyError):
-            return {name: tuple(map(itemgetter(name), rows)) for name in rows[0] if not _is_watermark(name)}
-    objects = [row if isinstance(row, dict) else {} for row in rows]
-    several = dict.fromkeys(name for row in objects for name in row if not _is_watermark(name))
-    return {name: tuple(row.get(name) for row in objects) for name in several}
+def updated_table(earlier: TableReading, places: Sequence[int], rows: Sequence[dict[str, Any]]) -> TableReading | None:
+    """Return a reading with ``rows`` at some places; None if these have other counters than the rest.
+
+    Columns that stay are shared with the ``earlier`` reading.
+    """
+    if set(map(type, rows)) != {dict} or set(map(tuple, rows)) != {earlier.counters}:
+        return None
+    is_whole = len(rows) == len(earlier.rows)
+    columns = dict(earlier.columns)
+    for name, values in zip(earlier.counters, zip(*map(dict.values, rows), strict=True), strict=True):
+        column = columns.get(name)
+        if column is None:
+            # A watermark.
+            continue
+        if is_whole:
+            if column != values:
+                columns[name] = _readable(values)
+        elif tuple(map(column.__getitem__, places)) != values:
+            changed = list(column)
+            for place, value in zip(places, _readable(values), strict=True):
+                changed[place] = value
+            columns[name] = tuple(changed)
+    return earlier._replace(columns=columns)
 
 
+def _readable_columns(names: Iterable[str], columns: Iterable[tuple[Any, ...]]) -> dict[str, Column]:
+    """Return the columns of counters, without watermarks."""
+    return {name: _readable(column) for name, column in zip(names, columns, strict=True) if not _is_watermark(name)}
+
+
+def _readable(column: tuple[Any, ...]) -> Column:
+    """Return a column with None in place of what is no value of a counter."""
+    if are_counted(column):
+        return column
+    return tuple(value if are_counted((value,)) else None for value in column)
+
+
+@cache
 def _is_watermark(name: str) -> bool:
     entry = counter_name(name)
     return entry is not None and entry.meaning in WATERMARKS
-
-
-def _are_readable(values: Iterable[Any]) -> bool:
-    """Tell whether all values are those of counters; bool is another type than int."""
-    checked = tuple(values)
-    if not checked:
-        return True
-    return set(map(type, checked)) == {int} and min(checked) >= 0 and max(checked) < UNREADABLE
-
-
-def _integer(value: Any) -> int | None:
-    return value if _are_readable((value,)) else None
 
 
 def table_growth(before: TableReading, after: TableReading | None, *, booted: bool = False) -> TableGrowth:
@@ -88,7 +92,7 @@ def table_growth(before: TableReading, after: TableReading | None, *, booted: bo
     if after is None:
         return TableGrowth((), {}, lost=before.rows)
     lost: tuple[str, ...] = ()
-    if before.rows != after.rows or after.broken:
+    if (before.rows is not after.rows and before.rows != after.rows) or after.broken:
         places = {name: place for place, name in enumerate(after.rows) if name not in after.broken}
         lost = tuple(name for name in before.rows if name not in places)
         before = _picked(before, [place for place, name in enumerate(before.rows) if name in places])

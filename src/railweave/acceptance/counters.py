@@ -1,198 +1,153 @@
 """The counters of devices before and after each round, from their files."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-import orjson
-
-from railweave.acceptance.columns import TableReading, read_table, table_growth
+from railweave.acceptance.columns import table_growth
 from railweave.acceptance.contents import content_of
+from railweave.acceptance.counter_files import TABLES, CounterFile, FileReader
 from railweave.acceptance.model import AcceptancePlan
-from railweave.acceptance.readings import RoundCounters, TableGrowth
+from railweave.acceptance.readings import DeviceCounters, TableGrowth
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.wording import counted
 
-TABLES = ("ports", "queues", "groups", "nics")
 _CLOCK_TOLERANCE_S = 60.0
+_SUFFIX = ".json"
 
 
-class CounterFile(NamedTuple):
-    """A reading of one device."""
+def read_counters(root: Path, plan: AcceptancePlan, rounds: Collection[str] | None = None) -> Iterator[DeviceCounters]:
+    """Yield the counters of devices in the rounds of ``plan`` (or ``rounds`` of it) that have any below ``root``.
 
-    at: float
-    boot: str
-    tables: dict[str, TableReading]
-
-
-def read_counter_file(data: bytes, earlier: CounterFile | None = None) -> CounterFile | str:
-    """Return the counters in a file, or a sentence why it has none; columns are shared with ``earlier``."""
-    try:
-        document = orjson.loads(data)
-    except ValueError:
-        return "is not JSON: it may have been cut short"
-    if not isinstance(document, dict):
-        return "has no counters: expected an object with `device`, `at` and `ports` or `nics`"
-    if document.get("error"):
-        return f"has no counters: {document['error']}"
-    at = document.get("at")
-    if not isinstance(at, int | float) or isinstance(at, bool):
-        return "does not say when it was read: `at` must be Unix seconds"
-    tables = {}
-    for table in TABLES:
-        if isinstance(document.get(table), dict):
-            earlier_table = earlier.tables.get(table) if earlier is not None else None
-            tables[table] = read_table(document[table], earlier_table)
-    if not tables:
-        return "has no counters: none of `ports`, `queues`, `groups`, `nics` is in it"
-    return CounterFile(float(at), str(document.get("boot", "")), tables)
-
-
-def read_counters(root: Path, plan: AcceptancePlan, rounds: Collection[str] | None = None) -> Iterator[RoundCounters]:
-    """Yield the counters of every round of ``plan`` (or ``rounds`` of it) that has any below ``root/counters``.
-
-    One by one, because a round of 4,096 nodes has millions of counters. A device that one reading lacks is in
-    ``unread`` with the reason. Errors among the diagnostics keep rules from being judged.
+    Device by device, because a device changes little between two readings, and all of 4,096 nodes fill gigabytes.
     """
-    expected = [device.name for device in plan.devices] + [node.name for node in plan.nodes]
-    last: dict[str, _ReadFile] = {}
+    folders: dict[str, str] = {}
+    names = {device.name for device in plan.devices} | {node.name for node in plan.nodes}
     for planned in plan.rounds:
-        folder = root / "counters" / planned.id
-        if (rounds is None or planned.id in rounds) and folder.is_dir():
-            yield _RoundReading(folder, planned.id, last).read(expected)
+        folder = f"{root}/counters/{planned.id}"
+        if (rounds is None or planned.id in rounds) and os.path.isdir(folder):
+            folders[planned.id] = folder
+    present = {round_id: _devices_in(folder) for round_id, folder in folders.items()}
+    for device in sorted(names.union(*present.values())):
+        reader = FileReader()
+        for round_id, folder in folders.items():
+            if device in names or device in present[round_id]:
+                yield _DeviceRound(round_id, folder, device).read(reader)
 
 
-class _ReadFile(NamedTuple):
-    """The bytes of a file, and what they say or why they say nothing."""
-
-    content: bytes
-    reading: CounterFile | str
-
-    @property
-    def counters(self) -> CounterFile | None:
-        """Return the reading if it has any."""
-        if isinstance(self.reading, str):
-            return None
-        return self.reading
+def _devices_in(folder: str) -> set[str]:
+    """Return the devices that have a file before or after a round."""
+    devices: set[str] = set()
+    for when in ("before", "after"):
+        part = f"{folder}/{when}"
+        files = os.listdir(part) if os.path.isdir(part) else []
+        devices.update(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX))
+    return devices
 
 
-class _RoundReading:
-    """Reads the two folders of a round; what is wrong is collected in ``diagnostics``.
+class _DeviceRound:
+    """Reads the two files of a device in a round; what is wrong is collected in ``diagnostics``."""
 
-    ``last`` has the files after the round before by device, and is given those after this round.
-    """
-
-    def __init__(self, folder: Path, round_id: str, last: dict[str, _ReadFile]) -> None:
+    def __init__(self, round_id: str, folder: str, device: str) -> None:
+        self.round = round_id
         self.folder = folder
-        self.round_id = round_id
-        self.last = last
+        self.device = device
         self.diagnostics: list[Diagnostic] = []
-        self.growth: dict[str, dict[str, TableGrowth]] = {}
 
-    def read(self, expected: list[str]) -> RoundCounters:
-        seconds: dict[str, float] = {}
-        unread: dict[str, str] = {}
-        starts: dict[str, float] = {}
-        present: set[str] = set()
-        for when in ("before", "after"):
-            part = f"{self.folder}/{when}"
-            names = os.listdir(part) if os.path.isdir(part) else []
-            present.update(name.removesuffix(".json") for name in names if name.endswith(".json"))
-        for device in sorted({*expected, *present}):
-            file_before = self._file("before", device, self.last.get(device))
-            self.last[device] = self._file("after", device, file_before)
-            before = file_before.reading
-            after = self.last[device].reading
-            if isinstance(before, str) or isinstance(after, str):
-                unread[device] = "; ".join(text for text in (before, after) if isinstance(text, str))
-                continue
-            self._compare(device, before, after)
-            seconds[device] = after.at - before.at
-            starts[device] = before.at
-        self._check_clocks(seconds, starts)
-        if unread:
-            self._report_unread(unread)
-        return RoundCounters(self.round_id, self.growth, seconds, unread, tuple(self.diagnostics))
+    def read(self, reader: FileReader) -> DeviceCounters:
+        """Return the counters; ``reader`` has read the files of the device up to this round."""
+        before = self._file("before", reader)
+        after = self._file("after", reader)
+        if isinstance(before, str) or isinstance(after, str):
+            why = "; ".join(text for text in (before, after) if isinstance(text, str))
+            return DeviceCounters(self.round, self.device, {}, unread=why, folder=self.folder)
+        growth = self._growth(before, after)
+        return DeviceCounters(
+            *(self.round, self.device, growth, before.at, after.at, "", tuple(self.diagnostics), self.folder)
+        )
 
-    def _file(self, when: str, device: str, earlier: _ReadFile | None) -> _ReadFile:
-        name = f"{when}/{device}.json"
+    def _file(self, when: str, reader: FileReader) -> CounterFile | str:
+        name = f"{when}/{self.device}{_SUFFIX}"
         try:
-            content = content_of(f"{self.folder}/{name}")
+            reading = reader.read(content_of(f"{self.folder}/{name}"))
         except OSError as fault:
-            return _ReadFile(b"", f"{name} cannot be read: {fault.strerror}")
-        counters = None
-        if earlier is not None:
-            counters = earlier.counters
-            # `acceptance run` reads a device once between two rounds, and stores the reading for both.
-            if counters is not None and earlier.content == content:
-                return earlier
-        reading = read_counter_file(content, counters)
+            return f"{name} cannot be read: {fault.strerror}"
         if isinstance(reading, str):
-            return _ReadFile(content, f"{name} {reading}")
-        return _ReadFile(content, reading)
+            return f"{name} {reading}"
+        return reading
 
-    def _compare(self, device: str, before: CounterFile, after: CounterFile) -> None:
+    def _growth(self, before: CounterFile, after: CounterFile) -> dict[str, TableGrowth]:
         booted = before.boot != after.boot
         restarted: list[str] = []
         backwards: list[str] = []
         lost: list[str] = []
-        tables = self.growth.setdefault(device, {})
-        for table, reading in before.tables.items():
-            growth = table_growth(reading, after.tables.get(table), booted=booted)
-            tables[table] = growth
-            restarted += growth.restarted
-            backwards += growth.backwards
-            lost += growth.lost
+        tables: dict[str, TableGrowth] = {}
+        for table in TABLES:
+            if table in before.tables:
+                growth = table_growth(before.tables[table], after.tables.get(table), booted=booted)
+                tables[table] = growth
+                restarted += growth.restarted
+                backwards += growth.backwards
+                lost += growth.lost
         if booted:
             restarted = [f"all: boot was {before.boot!r}, is {after.boot!r}"]
-        self._report_rows(device, restarted, backwards)
+        self._report_rows(restarted, backwards)
         if lost:
-            message = f"{device} no longer reports {_few(lost)} after round {self.round_id}"
-            self._error("RW927", message, device, "find out why the port or NIC disappeared, and repeat the round")
+            message = f"{self.device} no longer reports {_few(lost)} after round {self.round}"
+            self._error("RW927", message, "find out why the port or NIC disappeared, and repeat the round")
+        return tables
 
-    def _report_rows(self, device: str, restarted: list[str], backwards: list[str]) -> None:
+    def _report_rows(self, restarted: list[str], backwards: list[str]) -> None:
         if restarted:
-            message = f"counters of {device} restarted in round {self.round_id} ({_few(restarted)})"
-            self._error("RW928", message, device, "clear no counters and reload no device while tests run; repeat it")
+            message = f"counters of {self.device} restarted in round {self.round} ({_few(restarted)})"
+            self._error("RW928", message, "clear no counters and reload no device while tests run; repeat it")
         if backwards:
-            message = f"counters of {device} went backwards in round {self.round_id}: {_few(backwards)}"
-            self._error("RW928", message, device, "read the counters of the device itself, not differences of them")
+            message = f"counters of {self.device} went backwards in round {self.round}: {_few(backwards)}"
+            self._error("RW928", message, "read the counters of the device itself, not differences of them")
 
-    def _check_clocks(self, seconds: Mapping[str, float], starts: Mapping[str, float]) -> None:
-        for device, duration in seconds.items():
-            if duration <= 0:
-                message = f"{device} was read after round {self.round_id} at an earlier time than before it"
-                self._error("RW926", message, device, "set the clock (NTP), and repeat the round")
-        if not starts:
-            return
-        middle = sorted(starts.values())[len(starts) // 2]
-        for device, start in starts.items():
-            if abs(start - middle) > _CLOCK_TOLERANCE_S:
-                message = (
-                    f"the clock of {device} differs by {start - middle:+,.0f} s from that of most devices,"
-                    f" or its counters were read at another time (round {self.round_id})"
-                )
-                self._error("RW926", message, device, "set the clock (NTP), or read all devices at once; repeat it")
+    def _error(self, code: str, message: str, fix: str) -> None:
+        where = Where(f"{self.folder}/after/{self.device}{_SUFFIX}")
+        self.diagnostics.append(error(code, message, where, devices=(self.device,), fix=fix))
 
-    def _report_unread(self, unread: Mapping[str, str]) -> None:
-        first = next(iter(unread))
-        message = (
-            f"counters of {counted(len(unread), 'device')} are missing in round {self.round_id}: {_few(list(unread))}"
+
+def round_diagnostics(counters: Sequence[DeviceCounters]) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the counters of all devices in a round; errors keep rules from being judged."""
+    for device in counters:
+        yield from device.diagnostics
+    read = [device for device in counters if not device.unread]
+    yield from _clock_errors(read)
+    unread = {device.device: device.unread for device in counters if device.unread}
+    if unread:
+        first = next(iter(unread.values()))
+        message = f"counters of {counted(len(unread), 'device')} are missing in round {counters[0].round}"
+        yield warning(
+            "RW927",
+            f"{message}: {_few(list(unread))} ({first})",
+            Where(counters[0].folder),
+            devices=tuple(unread),
+            fix="read them before and after each round; rules that need them are not judged",
         )
-        self.diagnostics.append(
-            warning(
-                "RW927",
-                f"{message} ({unread[first]})",
-                Where(str(self.folder)),
-                devices=tuple(unread),
-                fix="read them before and after each round; rules that need them are not judged",
+
+
+def _clock_errors(counters: Sequence[DeviceCounters]) -> Iterator[Diagnostic]:
+    for device in counters:
+        if device.seconds <= 0:
+            message = f"{device.device} was read after round {device.round} at an earlier time than before it"
+            yield _error("RW926", message, device, "set the clock (NTP), and repeat the round")
+    starts = sorted(device.began for device in counters)
+    for device in counters:
+        late_s = device.began - starts[len(starts) // 2]
+        if abs(late_s) > _CLOCK_TOLERANCE_S:
+            message = (
+                f"the clock of {device.device} differs by {late_s:+,.0f} s from that of most devices,"
+                f" or its counters were read at another time (round {device.round})"
             )
-        )
+            yield _error("RW926", message, device, "set the clock (NTP), or read all devices at once; repeat it")
 
-    def _error(self, code: str, message: str, device: str, fix: str) -> None:
-        where = Where(str(self.folder / "after" / f"{device}.json"))
-        self.diagnostics.append(error(code, message, where, devices=(device,), fix=fix))
+
+def _error(code: str, message: str, counters: DeviceCounters, fix: str) -> Diagnostic:
+    where = Where(f"{counters.folder}/after/{counters.device}{_SUFFIX}")
+    return error(code, message, where, devices=(counters.device,), fix=fix)
 
 
 def _few(names: list[str]) -> str:

@@ -4,7 +4,7 @@ A counter that falls has wrapped if what it then grew is plausible for its width
 the row was reset, by a reload or by hand. A counter that falls alone is invalid.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from railweave.acceptance.counter_names import WATERMARKS, counter_bits, counter_name
@@ -17,16 +17,11 @@ _PLAUSIBLE = {32: 2**31, 64: 2**56}
 """The most that a counter grows over a round; a fall that would need more is no wrap. 800 Gb/s need 2^53 byte a day."""
 
 
-def counter_delta(name: str, before: int, after: int, *, restarted: bool = False) -> CounterDelta:
-    """Return how much a counter grew; ``restarted`` tells that the device reset its counters between the readings.
-
-    A watermark is the value after, because its device keeps the maximum.
-    """
+def counter_delta(name: str, before: int, after: int) -> CounterDelta:
+    """Return how much a counter grew; of a watermark the value after, because its device keeps the maximum."""
     meaning = counter_name(name)
     if meaning is not None and meaning.meaning in WATERMARKS:
         return CounterDelta(after, Answer.OK)
-    if restarted:
-        return CounterDelta(after, Answer.RESET)
     if after >= before:
         return CounterDelta(after - before, Answer.OK)
     if _has_wrapped(name, before, after):
@@ -61,12 +56,12 @@ def integers_of(row: Any) -> dict[str, int] | None:
     """Return the counters of a row, without values that are no integers or not readable; None if it is no row."""
     if not isinstance(row, dict):
         return None
-    values = row.values()
-    # Whole rows are checked at once, and bool is another type than int: a reading has a hundred thousand rows.
-    if not row or ({*map(type, values)} == {int} and min(values) >= 0 and max(values) < UNREADABLE):
+    if are_counted(row.values()):
         return row
-    return _only_integers(row)
+    return {name: value for name, value in row.items() if are_counted((value,))}
 
 
-def _only_integers(row: dict[str, Any]) -> dict[str, int]:
-    return {name: value for name, value in row.items() if type(value) is int and 0 <= value < UNREADABLE}
+def are_counted(values: Collection[Any]) -> bool:
+    """Tell whether all values are those of counters: integers that the device could read; a bool is none."""
+    # Many are checked at once: a reading of a large fabric has millions.
+    return not values or (set(map(type, values)) == {int} and min(values) >= 0 and max(values) < UNREADABLE)

@@ -68,17 +68,11 @@ def read_meta(data: bytes) -> ResultMeta | None:
         return None
     if not isinstance(document, dict):
         return None
-    argv = document.get("argv")
-    words: tuple[str, ...] = ()
-    if isinstance(argv, list):
-        words = tuple(argv)
-        if set(map(type, argv)) != {str}:
-            words = tuple(word for word in argv if isinstance(word, str))
     texts = [document.get(name) for name in ("tool_version", "host", "plan_sha256")]
     version, host, plan = (text if isinstance(text, str) else "" for text in texts)
     started = number(document.get("started"))
     ended = number(document.get("ended"))
-    return ResultMeta(started, ended, whole(document.get("rc")), words, version, host, plan)
+    return ResultMeta(started, ended, whole(document.get("rc")), version, host, plan)
 
 
 @cache

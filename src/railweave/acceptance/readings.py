@@ -29,8 +29,6 @@ class Answer(StrEnum):
     AMBIGUOUS = "ambiguous"
     # The program or the device says that it does not have the value; N/A is not 0.
     NOT_SUPPORTED = "not-supported"
-    # Counters started again between two readings.
-    RESET = "reset"
     # A counter went past its last value (2^32 or 2^64) between two readings.
     WRAP = "wrap"
     # The test itself reports an error.
@@ -60,7 +58,6 @@ class ResultMeta(NamedTuple):
     started: float | None
     ended: float | None
     rc: int | None
-    argv: tuple[str, ...]
     tool_version: str
     host: str
     plan_sha256: str
@@ -79,7 +76,7 @@ class NodeResult(NamedTuple):
 class CounterDelta(NamedTuple):
     """How much a counter grew over a round.
 
-    ``answer`` is OK, WRAP (``grown`` is right), RESET (``grown`` is the least it can be) or INVALID (0).
+    ``answer`` is OK, WRAP (``grown`` is right) or INVALID (0).
     """
 
     grown: int
@@ -105,16 +102,28 @@ class TableGrowth(NamedTuple):
     lost: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RoundCounters:
-    """The counters of all devices over one round."""
+class DeviceCounters(NamedTuple):
+    """The counters of a device over one round."""
 
     round: str
-    # By device and table: "ports", "queues", "groups" or "nics", as in the files.
-    growth: Mapping[str, Mapping[str, TableGrowth]]
-    # Seconds between the two readings by device.
-    seconds: Mapping[str, float]
-    # Devices whose files are missing or unreadable, with the reason.
-    unread: Mapping[str, str]
-    # What is wrong with the files.
+    device: str
+    # By table: "ports", "queues", "groups" or "nics", as in the files.
+    growth: Mapping[str, TableGrowth]
+    # Unix seconds of both readings by the clock of the device.
+    began: float = 0.0
+    ended: float = 0.0
+    # Why its files are missing or unreadable; it has no growth then.
+    unread: str = ""
+    # What is wrong with its counters.
     diagnostics: tuple[Diagnostic, ...] = ()
+    # The directory of the round.
+    folder: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """Return the time between both readings."""
+        return self.ended - self.began
+
+    def without_growth(self) -> "DeviceCounters":
+        """Return when the device was read, and what was wrong."""
+        return DeviceCounters(self.round, self.device, {}, *self[3:])

@@ -1,6 +1,7 @@
 """Counters before and after a round: what grew, wrapped, restarted, went backwards or is missing."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 import pytest
 from small_acceptance import CounterRow, growth_of
 
-from railweave.acceptance.columns import read_table, table_growth
+from railweave.acceptance.columns import read_table, table_growth, updated_table
+from railweave.acceptance.counter_files import FileReader, read_counter_file
 from railweave.acceptance.counter_names import CounterMeaning, counter_bits, counter_name
-from railweave.acceptance.counters import read_counter_file, read_counters
+from railweave.acceptance.counters import read_counters, round_diagnostics
 from railweave.acceptance.deltas import counter_delta, integers_of, row_has_restarted
 from railweave.acceptance.judge.tally import Tallier
 from railweave.acceptance.model import (
@@ -23,7 +25,7 @@ from railweave.acceptance.model import (
     PortEnd,
     RoundKind,
 )
-from railweave.acceptance.readings import Answer, CounterDelta, RoundCounters
+from railweave.acceptance.readings import Answer, CounterDelta, DeviceCounters
 
 OCTETS = "SAI_PORT_STAT_IF_IN_OCTETS"
 PFC_SENT = "SAI_PORT_STAT_PFC_3_TX_PKTS"
@@ -54,9 +56,13 @@ def write(
     path.write_text(json.dumps({"version": 1, "device": device, "at": at, "boot": boot, **tables}))
 
 
+def read(root: Path) -> dict[str, DeviceCounters]:
+    return {counters.device: counters for counters in read_counters(root, PLAN)}
+
+
 def messages(root: Path) -> list[str]:
-    (counters,) = read_counters(root, PLAN)
-    return [f"{diagnostic.severity} {diagnostic.code} {diagnostic.message}" for diagnostic in counters.diagnostics]
+    diagnostics = round_diagnostics(tuple(read_counters(root, PLAN)))
+    return [f"{diagnostic.severity} {diagnostic.code} {diagnostic.message}" for diagnostic in diagnostics]
 
 
 @pytest.mark.parametrize(
@@ -110,13 +116,13 @@ def test_counters_of_a_round_are_read_by_device_table_and_row(tmp_path: Path) ->
     write(tmp_path, "after", "leaf1", 130.0, ports={"Ethernet0": {OCTETS: 30, PFC_SENT: 1}}, queues={"Ethernet0|3": {}})
     write(tmp_path, "before", "gpu1", nics={"rail0": {"tx_bytes_phy": 5}})
     write(tmp_path, "after", "gpu1", 129.0, nics={"rail0": {"tx_bytes_phy": 9}})
-    (counters,) = read_counters(tmp_path, PLAN)
-    assert counters.diagnostics == ()
-    ports = counters.growth["leaf1"]["ports"]
+    counters = read(tmp_path)
+    assert messages(tmp_path) == []
+    ports = counters["leaf1"].growth["ports"]
     assert (ports.rows, ports.columns) == (("Ethernet0",), {OCTETS: (20,), PFC_SENT: (0,)})
-    assert counters.growth["gpu1"]["nics"].columns == {"tx_bytes_phy": (4,)}
-    assert counters.seconds == {"leaf1": 30.0, "gpu1": 29.0}
-    assert counters.unread == {}
+    assert counters["gpu1"].growth["nics"].columns == {"tx_bytes_phy": (4,)}
+    seconds = {device: (reading.seconds, reading.unread) for device, reading in counters.items()}
+    assert seconds == {"leaf1": (30.0, ""), "gpu1": (29.0, "")}
 
 
 def test_a_reading_between_two_rounds_is_parsed_once_for_both(tmp_path: Path) -> None:
@@ -125,14 +131,17 @@ def test_a_reading_between_two_rounds_is_parsed_once_for_both(tmp_path: Path) ->
     for round_id, when, octets in readings:
         write(tmp_path, when, "leaf1", octets, round_id=round_id, ports={"Ethernet0": {OCTETS: octets}})
     rounds_read = read_counters(tmp_path, replace(PLAN, rounds=rounds))
-    assert [read.growth["leaf1"]["ports"].columns[OCTETS] for read in rounds_read] == [(25,), (60,)]
+    grown = [read.growth["ports"].columns[OCTETS] for read in rounds_read if read.device == "leaf1"]
+    assert grown == [(25,), (60,)]
 
 
 def test_columns_that_stay_are_shared_and_those_that_change_are_checked() -> None:
     rows = {port: {OCTETS: 10, PFC_SENT: 4, "text": "x"} for port in ("Ethernet0", "Ethernet8")}
     first = read_table(rows)
-    second = read_table({**rows, "Ethernet8": {OCTETS: 2**64 - 1, PFC_SENT: 4, "text": "x"}}, first)
+    second = updated_table(first, [1], [{OCTETS: 2**64 - 1, PFC_SENT: 4, "text": "x"}])
+    assert second is not None
     assert second.columns[PFC_SENT] is first.columns[PFC_SENT]
+    assert updated_table(first, [1], [{OCTETS: 2**64 - 1, PFC_SENT: 4}]) is None
     assert second.columns[OCTETS] == (10, None)
     assert table_growth(first, second).columns == {OCTETS: (0, None), PFC_SENT: (0, 0), "text": (None, None)}
 
@@ -168,8 +177,7 @@ def test_a_value_that_is_no_counter_is_missing_and_not_zero() -> None:
 def test_a_row_that_does_not_change_is_checked_as_well(tmp_path: Path) -> None:
     for when in ("before", "after"):
         write(tmp_path, when, "leaf1", ports={"Ethernet0": {OCTETS: 2**64 - 1, PFC_SENT: 4}, "Ethernet8": 7})
-    (counters,) = read_counters(tmp_path, PLAN)
-    ports = counters.growth["leaf1"]["ports"]
+    ports = read(tmp_path)["leaf1"].growth["ports"]
     assert (ports.rows, ports.lost) == (("Ethernet0",), ("Ethernet8",))
     assert ports.columns == {OCTETS: (None,), PFC_SENT: (0,)}
 
@@ -187,15 +195,65 @@ def test_a_file_without_counters_says_why(data: bytes, reason: str) -> None:
     assert read_counter_file(data) == reason
 
 
+PORTS = {f"Ethernet{port}": {OCTETS: port, PFC_SENT: 3} for port in (0, 8, 16)}
+QUEUES = {f"Ethernet{port}|{queue}": {"SAI_QUEUE_STAT_BYTES": 7} for port in (0, 8, 16) for queue in (0, 3)}
+GROUPS = {"Ethernet0|3": {"SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS": 0}}
+HEAD = {"version": 1, "device": "leaf1", "at": 1.5, "boot": "b1"}
+FILE: dict[str, Any] = {**HEAD, "ports": PORTS, "queues": QUEUES, "groups": GROUPS}
+NO_COUNTERS: tuple[Any, ...] = (10**15, 0, -4, 2**64 - 1, 2**70, 1.5, True, None, "7", {}, [1])
+
+
+def changes() -> Iterator[dict[str, Any]]:
+    """Yield documents that differ from `FILE` in one way each."""
+    for name, value in (
+        ("at", 31.25),
+        ("at", "x"),
+        ("boot", "b2"),
+        ("error", "no answer"),
+        ("ports", {}),
+        ("nics", {}),
+    ):
+        yield FILE | {name: value}
+    yield {name: FILE[name] for name in reversed(FILE)}
+    for table in ("ports", "queues", "groups"):
+        rows: dict[str, dict[str, int]] = FILE[table]
+        yield {name: value for name, value in FILE.items() if name != table}
+        yield FILE | {table: dict(reversed(rows.items()))}
+        for name, row in rows.items():
+            others = {other: values for other, values in rows.items() if other != name}
+            for changed in NO_COUNTERS:
+                yield FILE | {table: rows | {name: dict.fromkeys(row, changed)}}
+                yield FILE | {table: rows | {name: {**row, "more": changed}}}
+                yield FILE | {table: rows | {name: changed}}
+            yield FILE | {table: rows | {name: dict(reversed(row.items()))}}
+            yield FILE | {table: others}
+            yield FILE | {table: others | {f"{name}1": row}}
+
+
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":"), (" , ", " : ")])
+def test_a_file_of_which_only_the_changes_are_parsed_says_the_same(separators: tuple[str, str]) -> None:
+    reader = FileReader()
+    for document in changes():
+        for data in (FILE, document):
+            text = json.dumps(data, separators=separators).encode()
+            for content in (text, text + b"\n", text[:-4]):
+                read_at_once = read_counter_file(content)
+                read_by_parts = reader.read(content)
+                if isinstance(read_at_once, str) or isinstance(read_by_parts, str):
+                    assert read_by_parts == read_at_once
+                else:
+                    assert read_by_parts._asdict() == read_at_once._asdict()
+
+
 def test_a_reset_is_reported_by_its_boot_and_by_its_counters(tmp_path: Path) -> None:
     write(tmp_path, "before", "leaf1", ports={"Ethernet0": {OCTETS: 900, PFC_SENT: 5000}})
     write(tmp_path, "after", "leaf1", 130.0, ports={"Ethernet0": {OCTETS: 9, PFC_SENT: 4}})
     write(tmp_path, "before", "gpu1", nics={"rail0": {"tx_bytes_phy": 5}})
     write(tmp_path, "after", "gpu1", 130.0, boot="2", nics={"rail0": {"tx_bytes_phy": 9}})
-    (counters,) = read_counters(tmp_path, PLAN)
-    assert counters.growth["leaf1"]["ports"].restarted == ("Ethernet0",)
-    assert counters.growth["leaf1"]["ports"].columns == {OCTETS: (None,), PFC_SENT: (None,)}
-    assert counters.growth["gpu1"]["nics"].columns == {"tx_bytes_phy": (None,)}
+    counters = read(tmp_path)
+    assert counters["leaf1"].growth["ports"].restarted == ("Ethernet0",)
+    assert counters["leaf1"].growth["ports"].columns == {OCTETS: (None,), PFC_SENT: (None,)}
+    assert counters["gpu1"].growth["nics"].columns == {"tx_bytes_phy": (None,)}
     assert messages(tmp_path) == [
         "error RW928 counters of gpu1 restarted in round r001 (all: boot was '1', is '2')",
         "error RW928 counters of leaf1 restarted in round r001 (Ethernet0)",
@@ -225,8 +283,7 @@ def test_missing_devices_rows_and_wrong_clocks_are_reported(tmp_path: Path) -> N
         "warning RW927 counters of 1 device are missing in round r001: gpu1 (after/gpu1.json cannot be read:"
         " No such file or directory)",
     ]
-    (counters,) = read_counters(tmp_path, PLAN)
-    assert list(counters.unread) == ["gpu1"]
+    assert [device for device, counters in read(tmp_path).items() if counters.unread] == ["gpu1"]
 
 
 def test_a_round_without_counters_is_left_out(tmp_path: Path) -> None:
@@ -238,24 +295,27 @@ def test_queues_are_kept_at_watched_ports_and_where_they_dropped() -> None:
     for port, dropped in (("Ethernet0", 0), ("Ethernet8", 0), ("Ethernet16", 2)):
         row = {"SAI_QUEUE_STAT_BYTES": 5, "SAI_QUEUE_STAT_DROPPED_PACKETS": dropped}
         rows[CounterRow("leaf1", "queues", f"{port}|3")] = {**row, "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS": 0}
-    counters = RoundCounters("r001", growth_of(rows), {}, {})
+    counters = DeviceCounters("r001", "leaf1", growth_of(rows)["leaf1"])
     ends = [PortEnd("leaf1", port) for port in ("Ethernet0", "Ethernet8", "Ethernet16")]
-    tallier = Tallier(frozenset({3}), {}, {ends[0]})
-    counts = tallier.tally(counters, with_marks=False)
+    tallier = Tallier(frozenset({3}), {}, {ends[0]}, {"r002"})
+    tallier.add(counters)
+    tallier.add(counters._replace(round="r002"))
+    counts = tallier.tallies["r001"]
     assert counts.queue_bytes == {ends[0]: {3: 5}}
     dropping = {CounterMeaning.SENT_BYTES: 5, CounterMeaning.DROPS: 2, CounterMeaning.MARKS: 0}
     assert (counts.queues, counts.queue_marks) == ({ends[2]: {3: dropping}}, {})
-    assert tallier.tally(counters, with_marks=True).queue_marks == {end: {3: 0} for end in ends}
+    assert tallier.tallies["r002"].queue_marks == {end: {3: 0} for end in ends}
 
 
 def test_a_port_outside_the_plan_is_counted_too() -> None:
     end = PortEnd("leaf1", "Ethernet0")
     other = PortEnd("leaf2", "Ethernet0")
-    tallier = Tallier(frozenset({3}), {end: 0}, ())
+    tallier = Tallier(frozenset({3}), {}, (), ())
     rows = {CounterRow(end.device, "ports", end.port): {OCTETS: 4}}
-    first = tallier.tally(RoundCounters("r001", growth_of(rows), {}, {}), with_marks=False)
+    tallier.add(DeviceCounters("r001", end.device, growth_of(rows)[end.device]))
     rows = {CounterRow(other.device, "ports", other.port): {OCTETS: 9, PFC_SENT: 2, PFC_RECEIVED: 0}}
-    second = tallier.tally(RoundCounters("r002", growth_of(rows), {}, {}), with_marks=False)
+    tallier.add(DeviceCounters("r002", other.device, growth_of(rows)[other.device]))
+    first, second = tallier.finished(["r001", "r002", "r003"], [end]).values()
     counted = [counts.count(port, CounterMeaning.RECEIVED_BYTES) for counts in (first, second) for port in (end, other)]
     assert counted == [4, None, None, 9]
     assert second.count(other, CounterMeaning.PFC_SENT) == 2

@@ -70,10 +70,12 @@ def imbalances(index: PlanIndex, flows: Iterable[Flow]) -> dict[tuple[PortEnd, P
         kinds[flow.link.kind, flow.sender == flow.link.upper, node_kind].append(flow)
     unequal: dict[tuple[PortEnd, PortEnd], list[Flow]] = defaultdict(list)
     for alike in kinds.values():
-        healthy = HealthySpread([flow.share for flow in alike])
-        for flow in alike:
-            control = CONTROL_BYTES / max(flow.sent, flow.received)
-            if abs(flow.share - healthy.middle) > healthy.tolerance + control:
+        shares = [flow.share for flow in alike]
+        healthy = HealthySpread(shares)
+        tolerance = healthy.tolerance
+        for flow, share in zip(alike, shares, strict=True):
+            difference = abs(share - healthy.middle)
+            if difference > tolerance and difference > tolerance + CONTROL_BYTES / max(flow.sent, flow.received):
                 unequal[flow.sender, flow.receiver].append(flow)
     return unequal
 

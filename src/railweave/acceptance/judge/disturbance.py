@@ -5,7 +5,7 @@ holds headers, start-up and acknowledgments. Bytes beyond it are not the plan's.
 what it sends beyond that came by a port outside the plan, and the rest left by one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from railweave.acceptance.judge.elements import end_text
 from railweave.acceptance.judge.outcomes import MeasuredTest
 from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.tally import RoundTally
-from railweave.acceptance.model import CoveredLink, Metric, NicPort, PlannedTest, PortEnd, RoundKind
+from railweave.acceptance.model import CoveredLink, Metric, NicPort, PlannedTest, RoundKind
 
 _PAIRS = frozenset({RoundKind.ISOLATED, RoundKind.LOADED, RoundKind.INCAST, RoundKind.LATENCY})
 
@@ -81,8 +81,9 @@ def _carried(index: PlanIndex, outcomes: Mapping[str, MeasuredTest], counts: Rou
     for test in index.tests_of[counts.round]:
         _add_test(test, outcomes[test.id], seconds, (sent, received), unknown)
     links = list(index.host_link.values())
-    up = _lower_counts(counts, [link.lower for link in links], [link.upper for link in links])
-    down = _lower_counts(counts, [link.upper for link in links], [link.lower for link in links])
+    lower, upper = index.host_places
+    up = _lower_counts(counts, lower, upper)
+    down = _lower_counts(counts, upper, lower)
     for port, link, up_bytes, down_bytes in zip(index.host_link, links, up, down, strict=True):
         if port in unknown:
             continue
@@ -113,10 +114,10 @@ def _add_test(
         way[port] = way.get(port, 0.0) + payload
 
 
-def _lower_counts(counts: RoundTally, senders: Iterable[PortEnd], receivers: Iterable[PortEnd]) -> Iterator[int | None]:
+def _lower_counts(counts: RoundTally, senders: Sequence[int], receivers: Sequence[int]) -> Iterator[int | None]:
     """Yield what the end of each link counted that counted less, None for links that were not read at both ends."""
-    sent = counts.column([counts.places[end] for end in senders], CounterMeaning.SENT_BYTES)
-    received = counts.column([counts.places[end] for end in receivers], CounterMeaning.RECEIVED_BYTES)
+    sent = counts.column(senders, CounterMeaning.SENT_BYTES)
+    received = counts.column(receivers, CounterMeaning.RECEIVED_BYTES)
     for left, arrived in zip(sent, received, strict=True):
         if left is None or arrived is None:
             yield None

@@ -5,8 +5,8 @@ IEEE 802.3 (400GBASE-R, clause 116.4) allows a frame loss ratio of 6.2e-11. RS(5
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
-from itertools import compress
+from collections.abc import Iterable, Iterator
+from itertools import compress, count
 from statistics import median
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import Culprit, Symptom, cable_element, end_text, port_element
 from railweave.acceptance.judge.statistics import most_by_chance
+from railweave.acceptance.judge.tally import RoundTally
 from railweave.acceptance.model import CoveredLink, PortEnd
 from railweave.diagnostics import Severity
 
@@ -59,7 +60,8 @@ def error_symptoms(case: Case) -> Iterator[Symptom]:
         outlier_rate = max(_WARN_BER, _OUTLIER * median(port.bit_error_rate for port in alike))
         for port in alike:
             allowed = max(usual, port.bits / _CODEWORD_BITS * _FRAME_LOSS_RATIO)
-            if port.uncorrected > most_by_chance(allowed, len(ports)):
+            # Chance explains the mean at least; its tail takes long to compute.
+            if port.uncorrected > allowed and port.uncorrected > most_by_chance(allowed, len(ports)):
                 yield _uncorrected(case, port)
             elif port.flaps:
                 yield _cable_symptom(port, f"went down {port.flaps} times while tests ran")
@@ -72,30 +74,41 @@ def error_symptoms(case: Case) -> Iterator[Symptom]:
 
 def _port_errors(case: Case) -> list[PortErrors]:
     """Return the errors of every end of a link."""
-    ends = case.index.link_at
-    places = range(len(ends))
-    sums: dict[CounterMeaning, list[int]] = {meaning: [0] * len(ends) for meaning in _MEANINGS}
-    seconds = [0.0] * len(ends)
+    places = case.index.places
+    sums: dict[CounterMeaning, list[int]] = {meaning: [0] * len(places) for meaning in _MEANINGS}
+    seconds: dict[str, float] = defaultdict(float)
+    gaps: dict[int, set[str]] = defaultdict(set)
     for counts in case.rounds():
-        columns = {meaning: counts.column(places, meaning) for meaning in _MEANINGS}
-        for meaning, column in columns.items():
-            total = sums[meaning]
-            for place in compress(places, column):
+        for meaning, total in sums.items():
+            column = counts.columns.get(meaning, [])
+            for place in compress(count(), column):
                 total[place] += column[place] or 0
-        is_read = map(_has_any, *columns.values())
-        for place, end in compress(enumerate(ends), is_read):
-            seconds[place] += counts.seconds.get(end.device, 0.0)
+        for device, duration in counts.seconds.items():
+            seconds[device] += duration
+        for place in _unread(counts, len(places)):
+            gaps[place].add(counts.round)
     ports = []
-    for place, (end, link) in enumerate(ends.items()):
+    for end, link in case.index.link_at.items():
+        place = places[end]
         uncorrected = max(sums[CounterMeaning.FEC_UNCORRECTABLE][place], sums[CounterMeaning.ERRORS][place])
         corrected = max(sums[CounterMeaning.FEC_CORRECTED_BITS][place], sums[CounterMeaning.FEC_CORRECTED][place])
         flaps = sums[CounterMeaning.LINK_DOWN][place]
-        ports.append(PortErrors(end, link, seconds[place], uncorrected, corrected, flaps))
+        duration = seconds[end.device]
+        if place in gaps:
+            read = (counts for counts in case.rounds() if counts.round not in gaps[place])
+            duration = sum(counts.seconds.get(end.device, 0.0) for counts in read)
+        ports.append(PortErrors(end, link, duration, uncorrected, corrected, flaps))
     return ports
 
 
-def _has_any(*counted: int | None) -> bool:
-    return counted.count(None) < len(counted)
+def _unread(counts: RoundTally, size: int) -> Iterable[int]:
+    """Return the places whose errors were not read."""
+    columns = [counts.columns[meaning] for meaning in _MEANINGS if meaning in counts.columns]
+    if any(None not in column for column in columns):
+        return ()
+    if not columns:
+        return range(size)
+    return [place for place, errors in enumerate(zip(*columns, strict=True)) if errors.count(None) == len(errors)]
 
 
 _MEANINGS = (

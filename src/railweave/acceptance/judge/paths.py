@@ -6,7 +6,7 @@ certainty and a link between switches perhaps.
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from railweave.acceptance.judge.elements import Element, ElementKind, end_text
@@ -34,6 +34,8 @@ class PlanIndex:
     """A plan, indexed by the ends of its links."""
 
     plan: AcceptancePlan
+    # The place of each end in the columns of counters, filled when these are tallied.
+    places: dict[PortEnd, int] = field(default_factory=dict)
 
     @cached_property
     def link_at(self) -> Mapping[PortEnd, CoveredLink]:
@@ -45,11 +47,6 @@ class PlanIndex:
         return links
 
     @cached_property
-    def places(self) -> Mapping[PortEnd, int]:
-        """Return the place of each end in the columns of counters."""
-        return {end: place for place, end in enumerate(self.link_at)}
-
-    @cached_property
     def lower_places(self) -> list[int]:
         """Return the places of the lower ends, in the order of the links of the plan."""
         return [self.places[link.lower] for link in self.plan.links]
@@ -58,6 +55,12 @@ class PlanIndex:
     def upper_places(self) -> list[int]:
         """Return the places of the upper ends, in the order of the links of the plan."""
         return [self.places[link.upper] for link in self.plan.links]
+
+    @cached_property
+    def host_places(self) -> tuple[list[int], list[int]]:
+        """Return the places of the lower and of the upper ends of `host_link`, in its order."""
+        links = self.host_link.values()
+        return [self.places[link.lower] for link in links], [self.places[link.upper] for link in links]
 
     @cached_property
     def places_of(self) -> Mapping[str, list[int]]:

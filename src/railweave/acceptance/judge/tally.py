@@ -12,8 +12,7 @@ from operator import add
 
 from railweave.acceptance.counter_names import CounterMeaning, counter_name
 from railweave.acceptance.model import PortEnd
-from railweave.acceptance.readings import Column, RoundCounters, TableGrowth
-from railweave.diagnostics import Diagnostic
+from railweave.acceptance.readings import Column, DeviceCounters, TableGrowth
 
 BYTES = frozenset({CounterMeaning.SENT_BYTES, CounterMeaning.RECEIVED_BYTES})
 NIC_TABLE = "nics"
@@ -56,15 +55,15 @@ class RoundTally:
     queue_bytes: dict[PortEnd, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
     # Of rounds in which marks matter: the marks of all queues that count them.
     queue_marks: dict[PortEnd, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    unread: Mapping[str, str] = field(default_factory=dict)
-    # Devices with rows whose counters restarted between the readings.
-    restarted: set[str] = field(default_factory=set)
+    # When each device was read, and what was wrong with it; its growth is left out.
+    devices: list[DeviceCounters] = field(default_factory=list)
+    # Seconds between the readings of devices.
+    seconds: dict[str, float] = field(default_factory=dict)
+    # Devices that were not read, and those with rows whose counters restarted between the readings.
+    incomplete: set[str] = field(default_factory=set)
     meanings: set[CounterMeaning] = field(default_factory=set)
     # The switches that count something, by what it means.
     switches: dict[CounterMeaning, set[str]] = field(default_factory=lambda: defaultdict(set))
-    # What was wrong with the files of the counters.
-    diagnostics: tuple[Diagnostic, ...] = ()
 
     def count(self, end: PortEnd, meaning: CounterMeaning) -> int | None:
         """Return a counter of a port, None if it was not read."""
@@ -87,44 +86,54 @@ class RoundTally:
 
 
 class Tallier:
-    """Tallies rounds; ports that are not in the plan get a place behind those that are."""
+    """Tallies rounds; the ports of a device get places one after the other, as its files have them."""
 
-    def __init__(self, lossless: frozenset[int], places: Mapping[PortEnd, int], watched: Collection[PortEnd]) -> None:
-        """Count PFC frames of the priorities in ``lossless``, and the bytes of queues at the ports in ``watched``."""
+    def __init__(
+        self,
+        lossless: frozenset[int],
+        places: dict[PortEnd, int],
+        watched: Collection[PortEnd],
+        marked: Collection[str],
+    ) -> None:
+        """Count PFC frames of the priorities in ``lossless``, and the bytes of queues at the ports in ``watched``.
+
+        Of the rounds in ``marked`` the marks of all queues are kept, also where these are 0. ``places`` is filled.
+        """
         self.lossless = lossless
-        self.places = dict(places)
+        self.places = places
         self.watched = watched
+        self.marked = marked
+        self.tallies: dict[str, RoundTally] = {}
         self._rows: dict[tuple[str, str], _Rows] = {}
 
-    def tally(self, counters: RoundCounters, *, with_marks: bool) -> RoundTally:
-        """Return the counts of a round; ``with_marks`` keeps the marks of all queues, also where these are 0."""
-        counts = RoundTally(
-            counters.round,
-            self.places,
-            seconds=counters.seconds,
-            unread=counters.unread,
-            diagnostics=counters.diagnostics,
-        )
-        for device, tables in counters.growth.items():
-            for table, growth in tables.items():
-                if growth.restarted:
-                    counts.restarted.add(device)
-                columns = self._meant(growth)
-                counts.meanings.update(columns)
-                if table != NIC_TABLE:
-                    for meaning in columns:
-                        counts.switches[meaning].add(device)
-                rows = self._rows_of(device, table, growth.rows)
-                if table in PORT_TABLES:
-                    self._add_ports(counts, rows, columns)
-                    continue
-                parts = counts.queues if table == "queues" else counts.groups
-                _add_signals(parts, rows, columns)
-                if table == "queues":
-                    _add_numbers(counts.queue_bytes, rows.watched, columns.get(CounterMeaning.SENT_BYTES))
-                if table == "queues" and with_marks:
+    def add(self, counters: DeviceCounters) -> None:
+        """Add what a device counted in a round."""
+        counts = self.tallies.get(counters.round)
+        if counts is None:
+            counts = self.tallies[counters.round] = RoundTally(counters.round, self.places)
+        counts.devices.append(counters.without_growth())
+        if counters.unread:
+            counts.incomplete.add(counters.device)
+            return
+        counts.seconds[counters.device] = counters.seconds
+        for table, growth in counters.growth.items():
+            if growth.restarted:
+                counts.incomplete.add(counters.device)
+            columns = self._meant(growth)
+            counts.meanings.update(columns)
+            if table != NIC_TABLE:
+                for meaning in columns:
+                    counts.switches[meaning].add(counters.device)
+            rows = self._rows_of(counters.device, table, growth.rows)
+            if table in PORT_TABLES:
+                self._add_ports(counts, rows, columns)
+            elif table == "groups":
+                _add_signals(counts.groups, rows, columns)
+            else:
+                _add_signals(counts.queues, rows, columns)
+                _add_numbers(counts.queue_bytes, rows.watched, columns.get(CounterMeaning.SENT_BYTES))
+                if counters.round in self.marked:
                     _add_numbers(counts.queue_marks, rows.numbered, columns.get(CounterMeaning.MARKS))
-        return counts
 
     def _meant(self, growth: TableGrowth) -> dict[CounterMeaning, Column]:
         """Return the columns of a table by what they mean; counters that no row has are missing."""
@@ -135,27 +144,46 @@ class Tallier:
             if earlier is not None:
                 column = _together(meaning, earlier, column)
             meant[meaning] = column
-        return {meaning: column for meaning, column in meant.items() if column.count(None) < len(column)}
+        return {meaning: column for meaning, column in meant.items() if not _is_missing(column)}
 
     def _rows_of(self, device: str, table: str, names: tuple[str, ...]) -> "_Rows":
         rows = self._rows.get((device, table))
-        if rows is None or rows.names != names:
+        if rows is None or (rows.names is not names and rows.names != names):
             rows = _Rows(device, table, names, self.watched)
             self._rows[device, table] = rows
-            for end in rows.ends:
-                self.places.setdefault(end, len(self.places))
+            rows.places = [self.places.setdefault(end, len(self.places)) for end in rows.ends]
+            start = min(rows.places, default=0)
+            rows.are_together = rows.places == list(range(start, start + len(rows.places)))
         return rows
 
     def _add_ports(self, counts: RoundTally, rows: "_Rows", columns: Mapping[CounterMeaning, Column]) -> None:
-        places = [self.places[end] for end in rows.ends]
         for meaning, values in columns.items():
             if meaning is CounterMeaning.STORMS:
                 counts.storms.update(zip(compress(rows.ends, values), filter(None, values), strict=True))
                 continue
             column = counts.columns.setdefault(meaning, [])
-            column.extend([None] * (len(self.places) - len(column)))
-            for place, value in zip(places, values, strict=True):
+            if len(column) < len(self.places):
+                column.extend([None] * (len(self.places) - len(column)))
+            if rows.are_together and rows.places:
+                column[rows.places[0] : rows.places[-1] + 1] = values
+                continue
+            for place, value in zip(rows.places, values, strict=True):
                 column[place] = value
+
+    def finished(self, rounds: Iterable[str], ends: Iterable[PortEnd]) -> dict[str, RoundTally]:
+        """Return the tallies of those rounds that were read, in their order; ``ends`` get places, too."""
+        for end in ends:
+            self.places.setdefault(end, len(self.places))
+        tallies = {name: self.tallies[name] for name in rounds if name in self.tallies}
+        for counts in tallies.values():
+            for column in counts.columns.values():
+                column.extend([None] * (len(self.places) - len(column)))
+        return tallies
+
+
+def _is_missing(column: Column) -> bool:
+    # Most have a value in their first row.
+    return not column or (column[0] is None and column.count(None) == len(column))
 
 
 class _Rows:
@@ -165,6 +193,8 @@ class _Rows:
         self.names = names
         # Of the ports, none for queues and groups.
         self.ends: list[PortEnd] = []
+        self.places: list[int] = []
+        self.are_together = False
         # Places of queues and groups with their port and number.
         self.numbered: list[tuple[int, PortEnd, int]] = []
         self.watched: list[tuple[int, PortEnd, int]] = []

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.counters import round_diagnostics
 from railweave.acceptance.jobs import JobResult
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.disturbance import disturbed_rounds
@@ -18,7 +19,7 @@ from railweave.acceptance.judge.rules.a10_job import JOB_RULE
 from railweave.acceptance.judge.spread import loaded_links, unloaded_links
 from railweave.acceptance.judge.tally import RoundTally, Tallier
 from railweave.acceptance.model import AcceptancePlan, CoveredLink, RoundKind
-from railweave.acceptance.readings import NodeResult, RoundCounters
+from railweave.acceptance.readings import DeviceCounters, NodeResult
 from railweave.diagnostics import Diagnostic, Severity, has_errors, warning
 from railweave.wording import counted, first_few, listed, natural_key
 
@@ -78,7 +79,7 @@ class AcceptanceVerdict:
 def judge(
     plan: AcceptancePlan,
     results: Iterable[NodeResult],
-    counters: Iterable[RoundCounters],
+    counters: Iterable[DeviceCounters],
     diagnostics: Iterable[Diagnostic] = (),
     *,
     job: JobResult | None = None,
@@ -102,7 +103,7 @@ def judge_case(
     tallies = case.tallies
     remarks = list(diagnostics)
     for counts in tallies.values():
-        remarks += counts.diagnostics
+        remarks += round_diagnostics(counts.devices)
     disturbed = disturbed_rounds(case)
     if disturbed:
         case = _undisturbed(case, disturbed)
@@ -136,7 +137,7 @@ def judge_case(
 def case_of(
     plan: AcceptancePlan,
     results: Iterable[NodeResult],
-    counters: Iterable[RoundCounters],
+    counters: Iterable[DeviceCounters],
     job: JobResult | None = None,
 ) -> Case:
     """Return results and counters as the rules see them, disturbed rounds included."""
@@ -144,11 +145,11 @@ def case_of(
     lossless = frozenset(planned.priority for planned in plan.classes if planned.lossless)
     # Traffic in a wrong queue shows at the ports to nodes; incasts are judged by the marks of every queue.
     node_ports = frozenset(link.upper for link in index.host_link.values())
-    tallier = Tallier(lossless, index.places, node_ports)
-    tallies: dict[str, RoundTally] = {}
-    for read in counters:
-        is_incast = index.rounds[read.round].kind is RoundKind.INCAST
-        tallies[read.round] = tallier.tally(read, with_marks=is_incast)
+    incasts = {planned.id for planned in plan.rounds if planned.kind is RoundKind.INCAST}
+    tallier = Tallier(lossless, index.places, node_ports, incasts)
+    for device in counters:
+        tallier.add(device)
+    tallies = tallier.finished(index.rounds, index.link_at)
     return Case(index, outcomes(plan, results), tallies, job)
 
 
@@ -233,7 +234,7 @@ def _has_gaps(case: Case, states: Iterable[RuleStatus]) -> bool:
     return (
         any(outcome.status is OutcomeStatus.NOT_RUN for outcome in case.outcomes.values())
         or any(status.state is RuleState.NOT_RUN for status in states)
-        or any(counts.unread or counts.restarted for counts in case.tallies.values())
+        or any(counts.incomplete for counts in case.tallies.values())
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from railweave.acceptance.counter_files import TABLES
 from railweave.acceptance.counter_names import counter_name
-from railweave.acceptance.counters import TABLES
 from railweave.acceptance.folder import RUNNING_FILE
 from railweave.acceptance.running.answers import StoredTest
 from railweave.errors import RailweaveError
