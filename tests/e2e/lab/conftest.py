@@ -407,7 +407,8 @@ traffic_classes: [{name: sockets, role: bulk, dscp: default, priority: 0, share:
 acceptance: {queue_pairs: 1, seconds: 4, collectives: none, fail: 0.0007, warn: 0.0007, covered_share: 0.00005}
 telemetry: {counters: {queue: 2000, pg_drop: 2000, wred_queue: 2000}}
 """
-"""A round waits for what is polled. No class carries RDMA, so tests are of iperf3, whose limits are those of cables that are a 1,000th as fast."""
+"""A round waits for what is polled. No class carries RDMA, so tests are of iperf3, whose limits are those of cables
+that are a 1,000th as fast."""
 
 
 @pytest.fixture(scope="session")
