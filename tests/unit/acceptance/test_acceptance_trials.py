@@ -76,7 +76,7 @@ SPOILED = {
     "counters backwards": "error RW928 counters of rails-leaf1 went backwards in round r002:"
     " Ethernet8 SAI_PORT_STAT_IF_OUT_OCTETS",
     "counters cleared": "error RW928 counters of rails-leaf1 restarted in round r002"
-    " (all: boot was 'b375f151', is 'restarted')",
+    " (all: boot was '68270c7a', is 'restarted')",
     "clocks": "error RW926 the clocks of its nodes differ, or went backwards: no time is common to all of them:"
     " r000-0001, r000-0010, r000-0013, r000-0022, r000-0025, r000-0034 and 34 more",
     "another MTU": "warning RW943 1 test did not run: r000-0034 ran with path MTU 1024 instead of 4096:"
