@@ -162,7 +162,7 @@ class FileReader:
 
 
 def _split_head(piece: bytes) -> tuple[bytes, bytes]:
-    """Return what stands before the first row of a table, up to its brace, and the row as others are: with a comma."""
+    """Return the text before the first row of a table, and that row with a comma in front, as all others have one."""
     row = piece.rfind(b'{"')
     start = piece.rfind(b'{"', 0, row) + 1
     return piece[:start], b"," + piece[start:]

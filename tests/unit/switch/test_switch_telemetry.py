@@ -10,7 +10,9 @@ from napalm.base.exceptions import CommandErrorException
 from napalm_sonic.calling import OtherProgramError
 from napalm_sonic.monitored import monitored_of
 from napalm_sonic.program import SwitchProgram
-from railweave_switch.telemetry import telemetry
+from railweave.telemetry import metrics
+from railweave_switch.all_counters import OBJECTS
+from railweave_switch.telemetry import WATERMARKS, telemetry
 
 
 def test_watermarks_and_rates_have_names() -> None:
@@ -119,3 +121,39 @@ def test_a_version_that_cannot_be_read_is_named() -> None:
     caller.ask = lambda _: None
     with pytest.raises(OtherProgramError, match="another version"):
         SwitchProgram(caller, SimpleNamespace())._monitored(["read"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("source", [metric.source for metric in metrics.SCRAPED if "SAI_" in metric.source])
+def test_every_counter_that_is_served_is_sent(source: str) -> None:
+    # The program of the switch imports nothing of railweave, so it has a list of its own.
+    table, _, field = source.replace("<priority>", "3").rpartition(" ")
+    pattern = WATERMARKS if table else OBJECTS
+    name = "ports"
+    if "QUEUE" in field:
+        name = "queues"
+    if "PRIORITY_GROUP" in field:
+        name = "groups"
+    number = {"ports": "oid:0x1", "queues": "oid:0x2", "groups": "oid:0x3"}[name]
+
+    class OneCounter:
+        def rows(self, database: str, key: str) -> dict[str, dict[str, str]]:
+            maps = {
+                "COUNTERS_PORT_NAME_MAP": {"Ethernet0": "oid:0x1"},
+                "COUNTERS_QUEUE_NAME_MAP": {"Ethernet0:3": "oid:0x2"},
+                "COUNTERS_PG_NAME_MAP": {"Ethernet0:3": "oid:0x3"},
+            }
+            if key in maps:
+                return {key: maps[key]}
+            if key == pattern:
+                return {f"{pattern.partition(':')[0]}:{number}": {field: "7"}}
+            return {}
+
+        def wall_s(self) -> float:
+            return 1.0
+
+        def boot_id(self) -> str:
+            return "b"
+
+    answer = telemetry(OneCounter())  # type: ignore[arg-type]
+    sent = answer["watermarks"] if table else answer["counters"]
+    assert sent[name]["fields"] == [field]
