@@ -32,6 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
             "diagnostics",
             "errors",
             "files",
+            "forks",
             "printable",
             "masking",
             "secrets",

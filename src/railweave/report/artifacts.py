@@ -4,14 +4,9 @@ Devices are configured and written one by one, so memory holds the fabric and on
 the work is shared by forked processes, which inherit the fabric without copying it.
 """
 
-import gc
-import multiprocessing
 import os
 import shutil
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +19,7 @@ from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.devices import Host
 from railweave.fabric.model import Fabric
 from railweave.files import cannot_write, create_private
+from railweave.forks import forked, slice_of, usable_processes
 from railweave.hosts.places import PROGRAMS
 from railweave.hosts.render import HostRenderer
 from railweave.sonic.render.configure import Configurator
@@ -96,8 +92,6 @@ MOST_HOST_PORTS = 1000
 SHARED_ABOVE = 200
 """Devices from which several processes pay for their start."""
 
-# More slices than processes: a slice with large devices does not keep the other processes waiting.
-_SLICES_PER_PROCESS = 4
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
@@ -163,14 +157,9 @@ def _block_value(block: TableRows) -> object:
 
 
 def _processes(devices: int) -> int:
-    # A fork of a process with threads may inherit a lock that nobody will release.
-    forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
-    if devices <= SHARED_ABOVE or not forks:
+    if devices <= SHARED_ABOVE:
         return 1
-    if hasattr(os, "sched_getaffinity"):
-        # What a container or a cpuset grants, not what the machine has.
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return usable_processes()
 
 
 def _write_fabric(fabric: Fabric, folder: Path) -> None:
@@ -204,54 +193,23 @@ class _Maker:
         write_hosts(self.renderer, self.renderer.fabric.hosts[hosts], folder / HOSTS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Share:
-    """What the forked processes work on; inherited, never sent."""
-
-    maker: _Maker
-    folder: Path
-
-
-_share: _Share | None = None
-"""Set in a forked process only."""
-
-
-def _adopt(share: _Share) -> None:
-    global _share  # noqa: PLW0603  the pool gives its processes no other way to keep a value
-    _share = share
-    # The fabric never becomes garbage here; looking through it again and again would cost more than the work.
-    gc.freeze()
-
-
-def _write_slice(part: int, parts: int, hosts: int) -> tuple[Diagnostic, ...]:
-    assert _share is not None, "a slice is written by a process of the pool"  # noqa: S101
-    fabric = _share.maker.configurator.fabric
-    try:
-        _share.maker.write(_slice(len(fabric.switches), part, parts), _slice(hosts, part, parts), _share.folder)
-    except RefusedError as refused:
-        return refused.diagnostics
-    return ()
-
-
-def _slice(total: int, part: int, parts: int) -> slice:
-    return slice(total * part // parts, total * (part + 1) // parts)
-
-
 def _write_shared(maker: _Maker, folder: Path, processes: int, hosts: int) -> None:
+    fabric = maker.configurator.fabric
     # Before the fork, so that all processes inherit the compiled template.
     maker.configurator.templates.compile(FRR_TEMPLATE)
-    parts = processes * _SLICES_PER_PROCESS
-    share = _Share(maker, folder)
-    context = multiprocessing.get_context("fork")
-    # Unlike multiprocessing's own pool this one notices when a process is killed, by the memory limit for example.
-    with ProcessPoolExecutor(processes, context, _adopt, (share,)) as pool:
-        pending = [pool.submit(_write_slice, part, parts, hosts) for part in range(parts)]
-        # Meanwhile this process writes the files of the whole fabric.
-        _write_fabric(maker.configurator.fabric, folder)
+
+    def write(part: int, parts: int) -> tuple[Diagnostic, ...]:
+        switches = slice_of(len(fabric.switches), part, parts)
         try:
-            diagnostics = [diagnostic for part in pending for diagnostic in part.result()]
-        except BrokenProcessPool as exc:
-            raise RailweaveError("a process that wrote artifacts was killed; is there memory left?") from exc
+            maker.write(switches, slice_of(hosts, part, parts), folder)
+        except RefusedError as refused:
+            return refused.diagnostics
+        return ()
+
+    with forked(write, processes) as written:
+        # Meanwhile this process writes the files of the whole fabric.
+        _write_fabric(fabric, folder)
+        diagnostics = [diagnostic for part in written for diagnostic in part]
     if diagnostics:
         raise RefusedError(diagnostics)
 

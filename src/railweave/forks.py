@@ -1,0 +1,73 @@
+"""Work that forked processes share: they inherit what they work on without copying it."""
+
+import gc
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import TypeVar, cast
+
+from railweave.errors import RailweaveError
+
+Result = TypeVar("Result")
+
+# More parts than processes: a part that takes long does not keep the other processes waiting.
+_PARTS_PER_PROCESS = 4
+
+
+def usable_processes() -> int:
+    """Return how many processes can share work: one for each core, and one where a fork is not safe."""
+    # A fork of a process with threads may inherit a lock that nobody will release.
+    forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+    if not forks:
+        return 1
+    if hasattr(os, "sched_getaffinity"):
+        # What a container or a cpuset grants, not what the machine has.
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+_work: Callable[[int, int], object] | None = None
+"""Set in a forked process only."""
+
+
+@contextmanager
+def forked(work: Callable[[int, int], Result], processes: int) -> Iterator[Iterator[Result]]:
+    """Start ``processes`` that call ``work`` with the number of each part and the count of parts.
+
+    Yields the results by part; the block may do something else before it takes them. ``work`` may be any callable, its
+    results are pickled. Raises what ``work`` raises, and RailweaveError if a process is killed.
+    """
+    parts = processes * _PARTS_PER_PROCESS
+    context = multiprocessing.get_context("fork")
+    # Unlike multiprocessing's own pool this one notices when a process is killed, by the memory limit for example.
+    with ProcessPoolExecutor(processes, context, _adopt, (work,)) as pool:
+        pending = [pool.submit(_call, part, parts) for part in range(parts)]
+        try:
+            yield (cast("Result", future.result()) for future in pending)
+        except BrokenProcessPool as exc:
+            raise RailweaveError("a process that shared the work was killed; is there memory left?") from exc
+        except BaseException:
+            # What has not begun is of no use any more.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _adopt(work: Callable[[int, int], object]) -> None:
+    global _work  # noqa: PLW0603  the pool gives its processes no other way to keep a value
+    _work = work
+    # What was inherited never becomes garbage here; looking through it again and again would cost more than the work.
+    gc.freeze()
+
+
+def _call(part: int, parts: int) -> object:
+    assert _work is not None, "a part is done by a process of the pool"  # noqa: S101
+    return _work(part, parts)
+
+
+def slice_of(total: int, part: int, parts: int) -> slice:
+    """Return the slice of a sequence of ``total`` items that is one of ``parts``."""
+    return slice(total * part // parts, total * (part + 1) // parts)
