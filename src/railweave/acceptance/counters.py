@@ -1,8 +1,9 @@
 """The counters of devices before and after each round, from their files."""
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from railweave.acceptance.columns import table_growth
 from railweave.acceptance.contents import content_of
@@ -16,33 +17,54 @@ _CLOCK_TOLERANCE_S = 60.0
 _SUFFIX = ".json"
 
 
-def read_counters(root: Path, plan: AcceptancePlan, rounds: Collection[str] | None = None) -> Iterator[DeviceCounters]:
-    """Yield the counters of devices in the rounds of ``plan`` (or ``rounds`` of it) that have any below ``root``.
+class CountedRounds(NamedTuple):
+    """The devices of a plan and of its rounds with counters, and where their files are."""
 
-    Device by device, because a device changes little between two readings, and all of 4,096 nodes fill gigabytes.
-    """
+    devices: tuple[str, ...]
+    # The directory of each round.
+    folders: Mapping[str, str]
+    # The devices that have files of a round, though they may not be in the plan.
+    present: Mapping[str, frozenset[str]]
+    planned: frozenset[str]
+
+    def read(self, devices: Iterable[str]) -> Iterator[DeviceCounters]:
+        """Yield the counters of some of the devices in all rounds.
+
+        Device by device, because a device changes little between two readings, and all of 4,096 nodes fill gigabytes.
+        """
+        for device in devices:
+            reader = FileReader()
+            for round_id, folder in self.folders.items():
+                if device in self.planned or device in self.present[round_id]:
+                    yield _DeviceRound(round_id, folder, device).read(reader)
+
+
+def counted_rounds(root: Path, plan: AcceptancePlan, rounds: Collection[str] | None = None) -> CountedRounds:
+    """Return the rounds of ``plan`` (or ``rounds`` of it) that have counters below ``root``."""
     folders: dict[str, str] = {}
-    names = {device.name for device in plan.devices} | {node.name for node in plan.nodes}
     for planned in plan.rounds:
         folder = f"{root}/counters/{planned.id}"
         if (rounds is None or planned.id in rounds) and os.path.isdir(folder):
             folders[planned.id] = folder
+    names = frozenset(device.name for device in plan.devices) | {node.name for node in plan.nodes}
     present = {round_id: _devices_in(folder) for round_id, folder in folders.items()}
-    for device in sorted(names.union(*present.values())):
-        reader = FileReader()
-        for round_id, folder in folders.items():
-            if device in names or device in present[round_id]:
-                yield _DeviceRound(round_id, folder, device).read(reader)
+    return CountedRounds(tuple(sorted(names.union(*present.values()))), folders, present, names)
 
 
-def _devices_in(folder: str) -> set[str]:
+def read_counters(root: Path, plan: AcceptancePlan, rounds: Collection[str] | None = None) -> Iterator[DeviceCounters]:
+    """Yield the counters of devices in the rounds of ``plan`` (or ``rounds`` of it) that have any below ``root``."""
+    files = counted_rounds(root, plan, rounds)
+    yield from files.read(files.devices)
+
+
+def _devices_in(folder: str) -> frozenset[str]:
     """Return the devices that have a file before or after a round."""
     devices: set[str] = set()
     for when in ("before", "after"):
         part = f"{folder}/{when}"
         files = os.listdir(part) if os.path.isdir(part) else []
         devices.update(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX))
-    return devices
+    return frozenset(devices)
 
 
 class _DeviceRound:

@@ -6,7 +6,7 @@ Errors name results that cannot be judged: the verdict is then incomplete at bes
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from railweave.acceptance.readers.registry import read_tool_output
 from railweave.acceptance.readers.text import number, whole
 from railweave.acceptance.readings import Answer, NodeResult, ResultMeta, ToolReading
 from railweave.diagnostics import Diagnostic, Where, error, warning
+from railweave.forks import forked, slice_of, usable_processes
 from railweave.wording import first_few
 
 RUNNING_FILE = "running.json"
@@ -28,6 +29,9 @@ _META = ".meta.json"
 # Tools never overwrite each other's files: nccl-tests numbers them (`ar.json.0`).
 _SUFFIXES = re.compile(r"(.+?)\.(json|jsonl|csv|txt|log)(\.\d+)?")
 _LARGEST_BYTES = 64 * 2**20
+
+SHARED_ABOVE = 4_000
+"""Tests above which several processes pay for their start."""
 
 TESTED_VERSIONS: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "perftest": ((4, 4), (26, 4)),
@@ -41,16 +45,40 @@ _PERFTEST_PROTOCOL = (5, 6)
 """`ib_write_bw --version` prints the version of its protocol in releases of distributions: 5.x, 6.x."""
 
 
-def read_results(root: Path, plan: AcceptancePlan) -> tuple[tuple[NodeResult, ...], tuple[Diagnostic, ...]]:
+def read_results(
+    root: Path, plan: AcceptancePlan, *, processes: int | None = None
+) -> tuple[tuple[NodeResult, ...], tuple[Diagnostic, ...]]:
     """Return the results below ``root/results`` by test and node, and what is wrong with them.
 
     A result of another plan, of an unknown test or node or in a version that nobody has checked is left out. Each test
-    without a result of a node that measures is an error.
+    without a result of a node that measures is an error. ``processes`` is by default one for each core, and one where
+    there are few tests.
     """
-    reader = _FolderReader(root, plan)
-    for test in plan.tests:
-        reader.read_test(test)
-    return tuple(reader.results), tuple(reader.diagnostics())
+    reader = _FolderReader(f"{root}/results", _sha256_of_plan(root))
+    if processes is None:
+        processes = 1
+        if len(plan.tests) > SHARED_ABOVE:
+            processes = usable_processes()
+    if processes == 1:
+        reader.read(plan.tests)
+    else:
+
+        def read(part: int, parts: int) -> _FolderReader:
+            own = _FolderReader(reader.folder, reader.plan_sha256)
+            own.read(plan.tests[slice_of(len(plan.tests), part, parts)])
+            return own
+
+        with forked(read, processes) as parts:
+            for part in parts:
+                reader.extend(part)
+    return tuple(reader.results), tuple(reader.diagnostics(plan))
+
+
+def _sha256_of_plan(root: Path) -> str:
+    try:
+        return hashlib.sha256((root / "plan.json").read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def measuring_nodes(test: PlannedTest) -> tuple[str, ...]:
@@ -104,19 +132,27 @@ class _Complaint(NamedTuple):
 class _FolderReader:
     """Reads test by test; ``results`` is what counts, ``complaints`` the results and the first path of each."""
 
-    def __init__(self, root: Path, plan: AcceptancePlan) -> None:
-        self.folder = str(root / "results")
-        self.plan = plan
+    def __init__(self, folder: str, plan_sha256: str) -> None:
+        self.folder = folder
+        self.plan_sha256 = plan_sha256
         self.results: list[NodeResult] = []
         self.complaints: dict[_Complaint, list[str]] = {}
         self.paths: dict[_Complaint, str] = {}
         self.without_meta = 0
-        try:
-            self.plan_sha256 = hashlib.sha256((root / "plan.json").read_bytes()).hexdigest()
-        except OSError:
-            self.plan_sha256 = ""
 
-    def read_test(self, test: PlannedTest) -> None:
+    def read(self, tests: Iterable[PlannedTest]) -> None:
+        for test in tests:
+            self._read_test(test)
+
+    def extend(self, other: "_FolderReader") -> None:
+        """Add what another reader read of later tests."""
+        self.results += other.results
+        self.without_meta += other.without_meta
+        for complaint, places in other.complaints.items():
+            self.complaints.setdefault(complaint, []).extend(places)
+            self.paths.setdefault(complaint, other.paths[complaint])
+
+    def _read_test(self, test: PlannedTest) -> None:
         # Text, because a hundred thousand paths of pathlib take seconds.
         folder = f"{self.folder}/{test.id}"
         try:
@@ -198,8 +234,8 @@ class _FolderReader:
         self.complaints.setdefault(complaint, []).append(where)
         self.paths.setdefault(complaint, path)
 
-    def diagnostics(self) -> Iterator[Diagnostic]:
-        planned = {test.id for test in self.plan.tests}
+    def diagnostics(self, plan: AcceptancePlan) -> Iterator[Diagnostic]:
+        planned = {test.id for test in plan.tests}
         names = os.listdir(self.folder) if os.path.isdir(self.folder) else []
         for name in sorted(names):
             if name not in planned:

@@ -6,13 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.acceptance.counters import read_counters
 from railweave.acceptance.document import PLAN_FILE, ReadPlan, read_plan
 from railweave.acceptance.folder import RUNNING_FILE, read_results
 from railweave.acceptance.jobs import read_job
 from railweave.acceptance.judge.document import VERDICT_FILE, verdict_json
-from railweave.acceptance.judge.verdict import AcceptanceVerdict, case_of, judge_case
-from railweave.acceptance.judge.verdict import judge as judge_results
+from railweave.acceptance.judge.reading import case_in
+from railweave.acceptance.judge.verdict import AcceptanceVerdict, judge_case
 from railweave.acceptance.loads import LinkLoads, link_loads
 from railweave.acceptance.readers.registry import read_tool_output
 from railweave.acceptance.readings import ToolReading
@@ -74,8 +73,8 @@ def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:
         results, diagnostics = read_results(folder, read.plan)
         job, unsound = read_job(folder)
         changed = tuple(_changed_intents(read, folder, intent))
-        counters = read_counters(folder, read.plan)
-        verdict = judge_results(read.plan, results, counters, (*diagnostics, *unsound, *changed), job=job)
+        case = case_in(folder, read.plan, results, job=job)
+        verdict = judge_case(case, results, (*diagnostics, *unsound, *changed))
     _store(verdict, read, folder)
     return verdict
 
@@ -94,7 +93,7 @@ def judgement(folder: Path, intent_sha256: str) -> Judgement:
         read = read_plan(folder)
         results, diagnostics = read_results(folder, read.plan)
         job, unsound = read_job(folder)
-        case = case_of(read.plan, results, read_counters(folder, read.plan), job)
+        case = case_in(folder, read.plan, results, job=job)
         verdict = judge_case(case, results, (*diagnostics, *unsound))
         loads = link_loads(case)
     stored = _stored(folder / VERDICT_FILE, "judged", intent_sha256)

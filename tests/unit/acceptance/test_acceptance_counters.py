@@ -301,10 +301,10 @@ def test_queues_are_kept_at_watched_ports_and_where_they_dropped() -> None:
     tallier.add(counters)
     tallier.add(counters._replace(round="r002"))
     counts = tallier.tallies["r001"]
-    assert counts.queue_bytes == {ends[0]: {3: 5}}
+    assert [counts.bytes_of_queues(end) for end in ends] == [{3: 5}, {}, {}]
     dropping = {CounterMeaning.SENT_BYTES: 5, CounterMeaning.DROPS: 2, CounterMeaning.MARKS: 0}
     assert (counts.queues, counts.queue_marks) == ({ends[2]: {3: dropping}}, {})
-    assert tallier.tallies["r002"].queue_marks == {end: {3: 0} for end in ends}
+    assert [tallier.tallies["r002"].marks_of_queues(end) for end in ends] == [{3: 0}] * 3
 
 
 def test_a_port_outside_the_plan_is_counted_too() -> None:

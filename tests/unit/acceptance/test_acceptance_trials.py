@@ -17,7 +17,10 @@ from acceptance_faults.nature import Conditions, Constants, Loss
 from acceptance_faults.spoil import SPOILERS
 from acceptance_trials import MEMORY, document, judged, prepared, try_faults
 
+from railweave.acceptance.document import read_plan
+from railweave.acceptance.folder import read_results
 from railweave.acceptance.judge.findings import UNEXPLAINED
+from railweave.acceptance.judge.reading import case_in
 from railweave.acceptance.model import Level
 
 SMALLEST = "rail-only"
@@ -137,6 +140,20 @@ def check_spoiled(folder: Path, name: str, seed: int, first: str = "") -> None:
     remark = verdict.diagnostics[0]
     assert remark.fix
     assert not first or f"{remark.severity} {remark.code} {remark.message}" == first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SPOILERS)
+def test_several_processes_read_what_one_does(memory: Path, name: str) -> None:
+    folder = prepared(memory / "plan", "two-planes")
+    carry_out(folder, Conditions(loss={(0, True): Loss(0.01, True)}), 1)
+    SPOILERS[name](folder, Random(1))
+    (folder / "counters" / "r000" / "after" / "stranger.json").write_text("{}")
+    plan = read_plan(folder).plan
+    alone = read_results(folder, plan, processes=1)
+    assert read_results(folder, plan, processes=3) == alone
+    first, second = (case_in(folder, plan, alone[0], processes=processes) for processes in (1, 3))
+    assert (second.tallies, second.index.places) == (first.tallies, first.index.places)
 
 
 @pytest.mark.slow

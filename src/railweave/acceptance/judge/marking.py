@@ -60,7 +60,7 @@ def stray_traffic(case: Case) -> tuple[StrayTraffic, ...]:
 def _strays(case: Case, counts: RoundTally, queues: set[int]) -> Iterator[tuple[CoveredLink, int, int]]:
     """Yield the bytes towards NICs in other queues than ``queues``: link, queue and bytes."""
     for link in case.index.host_link.values():
-        for queue, sent in counts.queue_bytes.get(link.upper, {}).items():
+        for queue, sent in counts.bytes_of_queues(link.upper).items():
             if queue not in queues:
                 yield link, queue, sent
 
@@ -128,7 +128,7 @@ def incast_readings(case: Case) -> tuple[IncastReading, ...]:
 def _marks(case: Case, counts: RoundTally, device: str) -> int | None:
     marks: int | None = None
     for link in case.index.links_of[device]:
-        for queue, counted in counts.queue_marks.get(link.end_at(device), {}).items():
+        for queue, counted in counts.marks_of_queues(link.end_at(device)).items():
             if queue in case.lossless_queues:
                 marks = (marks or 0) + counted
     return marks

@@ -3,12 +3,14 @@
 A counter that a row does not have is missing, not 0. Rows whose counters restarted are left out of the round.
 """
 
+from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, MutableSequence, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from itertools import compress
 from operator import add
+from typing import NamedTuple, cast
 
 from railweave.acceptance.counter_names import CounterMeaning, counter_name
 from railweave.acceptance.model import PortEnd
@@ -34,8 +36,26 @@ _JUDGED = frozenset(_SIGNALS) | {
 """What rules look at; the rest is only read."""
 
 Counts = Mapping[CounterMeaning, int]
-QueueCounts = Mapping[PortEnd, Mapping[int, int]]
-"""A counter of each queue, by port and number of the queue."""
+
+
+class QueueColumn(NamedTuple):
+    """A counter of the queues of one device."""
+
+    # The place of each queue among the values, by its port and number.
+    places: Mapping[PortEnd, Mapping[int, int]]
+    values: Column
+
+    def at(self, end: PortEnd) -> dict[int, int]:
+        """Return the counter of those queues of a port that were read, by their number."""
+        counts: dict[int, int] = {}
+        for number, place in self.places.get(end, {}).items():
+            value = self.values[place]
+            if value is not None:
+                counts[number] = value
+        return counts
+
+
+_NO_QUEUES = QueueColumn({}, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +65,16 @@ class RoundTally:
     round: str
     # The place of each port in a column: ports of switches and, by the name of the host port, of NICs.
     places: Mapping[PortEnd, int] = field(default_factory=dict)
-    columns: dict[CounterMeaning, list[int | None]] = field(default_factory=dict)
+    columns: dict[CounterMeaning, MutableSequence[int | None]] = field(default_factory=dict)
     # Ports and NICs that counted storms.
     storms: dict[PortEnd, int] = field(default_factory=dict)
     # Queues and groups with drops, marks or storms: by port, then by their number.
     queues: dict[PortEnd, dict[int, Counts]] = field(default_factory=lambda: defaultdict(dict))
     groups: dict[PortEnd, dict[int, Counts]] = field(default_factory=lambda: defaultdict(dict))
-    # Bytes that the queues of watched ports sent.
-    queue_bytes: dict[PortEnd, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+    # Bytes that the queues of watched ports sent, by device.
+    queue_bytes: dict[str, QueueColumn] = field(default_factory=dict)
     # Of rounds in which marks matter: the marks of all queues that count them.
-    queue_marks: dict[PortEnd, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+    queue_marks: dict[str, QueueColumn] = field(default_factory=dict)
     # When each device was read, and what was wrong with it; its growth is left out.
     devices: list[DeviceCounters] = field(default_factory=list)
     # Seconds between the readings of devices.
@@ -77,12 +97,51 @@ class RoundTally:
         """Return a counter of a port, 0 if it was not read."""
         return self.count(end, meaning) or 0
 
+    def packed(self) -> "RoundTally":
+        """Return the tally without its places, and with columns that pass quickly from process to process."""
+        columns = {meaning: _packed(column) for meaning, column in self.columns.items()}
+        return replace(self, places={}, columns=columns)
+
+    def extend(self, other: "RoundTally", start: int) -> None:
+        """Add the tally of other devices, whose ports have the places from ``start`` on."""
+        for meaning, column in other.columns.items():
+            own = self.columns.setdefault(meaning, [])
+            own.extend([None] * (start - len(own)))
+            own.extend(column)
+        self.storms.update(other.storms)
+        self.queues.update(other.queues)
+        self.groups.update(other.groups)
+        self.queue_bytes.update(other.queue_bytes)
+        self.queue_marks.update(other.queue_marks)
+        self.devices.extend(other.devices)
+        self.seconds.update(other.seconds)
+        self.incomplete.update(other.incomplete)
+        self.meanings.update(other.meanings)
+        for meaning, switches in other.switches.items():
+            self.switches[meaning] |= switches
+
+    def bytes_of_queues(self, end: PortEnd) -> dict[int, int]:
+        """Return the bytes that queues of a watched port sent, by their number."""
+        return self.queue_bytes.get(end.device, _NO_QUEUES).at(end)
+
+    def marks_of_queues(self, end: PortEnd) -> dict[int, int]:
+        """Return the marks of the queues of a port, by their number; empty in rounds in which they do not matter."""
+        return self.queue_marks.get(end.device, _NO_QUEUES).at(end)
+
     def column(self, places: Sequence[int], meaning: CounterMeaning) -> list[int | None]:
         """Return a counter of the ports at places of the plan, None for those that were not read."""
         column = self.columns.get(meaning)
         if column is None:
             return [None] * len(places)
         return list(map(column.__getitem__, places))
+
+
+class TallyPart(NamedTuple):
+    """What some of the devices counted."""
+
+    # In the order of their places.
+    ends: tuple[PortEnd, ...]
+    tallies: Sequence[RoundTally]
 
 
 class Tallier:
@@ -106,11 +165,15 @@ class Tallier:
         self.tallies: dict[str, RoundTally] = {}
         self._rows: dict[tuple[str, str], _Rows] = {}
 
+    def _tally(self, round_id: str) -> RoundTally:
+        counts = self.tallies.get(round_id)
+        if counts is None:
+            counts = self.tallies[round_id] = RoundTally(round_id, self.places)
+        return counts
+
     def add(self, counters: DeviceCounters) -> None:
         """Add what a device counted in a round."""
-        counts = self.tallies.get(counters.round)
-        if counts is None:
-            counts = self.tallies[counters.round] = RoundTally(counters.round, self.places)
+        counts = self._tally(counters.round)
         counts.devices.append(counters.without_growth())
         if counters.unread:
             counts.incomplete.add(counters.device)
@@ -131,9 +194,9 @@ class Tallier:
                 _add_signals(counts.groups, rows, columns)
             else:
                 _add_signals(counts.queues, rows, columns)
-                _add_numbers(counts.queue_bytes, rows.watched, columns.get(CounterMeaning.SENT_BYTES))
+                _add_queues(counts.queue_bytes, rows.watched, columns.get(CounterMeaning.SENT_BYTES))
                 if counters.round in self.marked:
-                    _add_numbers(counts.queue_marks, rows.numbered, columns.get(CounterMeaning.MARKS))
+                    _add_queues(counts.queue_marks, rows.queues, columns.get(CounterMeaning.MARKS))
 
     def _meant(self, growth: TableGrowth) -> dict[CounterMeaning, Column]:
         """Return the columns of a table by what they mean; counters that no row has are missing."""
@@ -170,6 +233,17 @@ class Tallier:
             for place, value in zip(rows.places, values, strict=True):
                 column[place] = value
 
+    def part(self) -> "TallyPart":
+        """Return what was added, for another tallier."""
+        return TallyPart(tuple(self.places), [counts.packed() for counts in self.tallies.values()])
+
+    def add_part(self, part: "TallyPart") -> None:
+        """Add what another tallier counted of devices that this one has not."""
+        start = len(self.places)
+        self.places.update(zip(part.ends, range(start, start + len(part.ends)), strict=True))
+        for counts in part.tallies:
+            self._tally(counts.round).extend(counts, start)
+
     def finished(self, rounds: Iterable[str], ends: Iterable[PortEnd]) -> dict[str, RoundTally]:
         """Return the tallies of those rounds that were read, in their order; ``ends`` get places, too."""
         for end in ends:
@@ -181,9 +255,29 @@ class Tallier:
         return tallies
 
 
+def _packed(column: MutableSequence[int | None]) -> MutableSequence[int | None]:
+    """Return a column in eight bytes a row if it has all of them, the column itself otherwise."""
+    try:
+        return cast("MutableSequence[int | None]", array("Q", cast("Sequence[int]", column)))
+    except (TypeError, OverflowError):
+        return column
+
+
 def _is_missing(column: Column) -> bool:
     # Most have a value in their first row.
     return not column or (column[0] is None and column.count(None) == len(column))
+
+
+class _Queues:
+    """Queues of a device with their places in a table."""
+
+    def __init__(self, device: str, queues: Sequence[tuple[int, PortEnd, int]]) -> None:
+        self.device = device
+        self.places = [place for place, _, _ in queues]
+        # In the columns that are kept.
+        self.kept: dict[PortEnd, dict[int, int]] = defaultdict(dict)
+        for place, (_, end, number) in enumerate(queues):
+            self.kept[end][number] = place
 
 
 class _Rows:
@@ -197,15 +291,15 @@ class _Rows:
         self.are_together = False
         # Places of queues and groups with their port and number.
         self.numbered: list[tuple[int, PortEnd, int]] = []
-        self.watched: list[tuple[int, PortEnd, int]] = []
         if table in PORT_TABLES:
             self.ends = [PortEnd(device, name) for name in names]
-            return
-        for place, name in enumerate(names):
-            port, _, number = name.partition("|")
-            if number.isdecimal():
-                self.numbered.append((place, PortEnd(device, port), int(number)))
-        self.watched = [row for row in self.numbered if row[1] in watched]
+        else:
+            for place, name in enumerate(names):
+                port, _, number = name.partition("|")
+                if number.isdecimal():
+                    self.numbered.append((place, PortEnd(device, port), int(number)))
+        self.queues = _Queues(device, self.numbered)
+        self.watched = _Queues(device, [row for row in self.numbered if row[1] in watched])
 
 
 def _add_signals(
@@ -229,16 +323,11 @@ def _row(columns: Mapping[CounterMeaning, Column], place: int) -> Counts:
     return counts
 
 
-def _add_numbers(
-    parts: dict[PortEnd, dict[int, int]], rows: Iterable[tuple[int, PortEnd, int]], column: Column | None
-) -> None:
-    """Add a counter of queues that have it."""
-    if column is None:
-        return
-    for place, end, number in rows:
-        value = column[place]
-        if value is not None:
-            parts[end][number] = value
+def _add_queues(columns: dict[str, QueueColumn], queues: _Queues, column: Column | None) -> None:
+    """Add a counter of queues of a device, if any has it."""
+    if column is not None and queues.places:
+        values = tuple(map(column.__getitem__, queues.places))
+        columns[queues.device] = QueueColumn(queues.kept, values)
 
 
 def _together(meaning: CounterMeaning, first: Column, second: Column) -> Column:

@@ -12,13 +12,13 @@ from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.disturbance import disturbed_rounds
 from railweave.acceptance.judge.elements import Symptom
 from railweave.acceptance.judge.findings import AcceptanceFinding, findings
-from railweave.acceptance.judge.outcomes import MeasuredTest, OutcomeStatus, outcomes
-from railweave.acceptance.judge.paths import PlanIndex
+from railweave.acceptance.judge.outcomes import MeasuredTest, OutcomeStatus
+from railweave.acceptance.judge.reading import case_of
 from railweave.acceptance.judge.registry import JudgeRule, judge_rules
 from railweave.acceptance.judge.rules.a10_job import JOB_RULE
 from railweave.acceptance.judge.spread import loaded_links, unloaded_links
-from railweave.acceptance.judge.tally import RoundTally, Tallier
-from railweave.acceptance.model import AcceptancePlan, CoveredLink, RoundKind
+from railweave.acceptance.judge.tally import RoundTally
+from railweave.acceptance.model import AcceptancePlan, CoveredLink
 from railweave.acceptance.readings import DeviceCounters, NodeResult
 from railweave.diagnostics import Diagnostic, Severity, has_errors, warning
 from railweave.wording import counted, first_few, listed, natural_key
@@ -132,25 +132,6 @@ def judge_case(
         tuple(dict.fromkeys(remarks)),
         tuple(sorted({result.meta.tool_version for result in results if result.meta} - {""})),
     )
-
-
-def case_of(
-    plan: AcceptancePlan,
-    results: Iterable[NodeResult],
-    counters: Iterable[DeviceCounters],
-    job: JobResult | None = None,
-) -> Case:
-    """Return results and counters as the rules see them, disturbed rounds included."""
-    index = PlanIndex(plan)
-    lossless = frozenset(planned.priority for planned in plan.classes if planned.lossless)
-    # Traffic in a wrong queue shows at the ports to nodes; incasts are judged by the marks of every queue.
-    node_ports = frozenset(link.upper for link in index.host_link.values())
-    incasts = {planned.id for planned in plan.rounds if planned.kind is RoundKind.INCAST}
-    tallier = Tallier(lossless, index.places, node_ports, incasts)
-    for device in counters:
-        tallier.add(device)
-    tallies = tallier.finished(index.rounds, index.link_at)
-    return Case(index, outcomes(plan, results), tallies, job)
 
 
 def _undisturbed(case: Case, disturbed: Mapping[str, str]) -> Case:

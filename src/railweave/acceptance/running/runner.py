@@ -9,10 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from railweave.acceptance.counters import read_counters
 from railweave.acceptance.folder import read_results
 from railweave.acceptance.judge.disturbance import disturbed_rounds
-from railweave.acceptance.judge.verdict import case_of
+from railweave.acceptance.judge.reading import case_in
 from railweave.acceptance.model import AcceptanceRound, PlannedTest
 from railweave.acceptance.running.answers import (
     NodeAnswer,
@@ -346,7 +345,7 @@ class AcceptanceRunner:
         names = {planned.id for planned in rounds}
         plan = self.request.read.plan
         results, _ = read_results(self.request.folder, plan)
-        case = case_of(plan, results, read_counters(self.request.folder, plan, names))
+        case = case_in(self.request.folder, plan, results, rounds=names)
         for round_id, why in disturbed_rounds(case).items():
             if round_id in names and self._may_repeat(round_id):
                 self._note("repeat", round=round_id, why=why)

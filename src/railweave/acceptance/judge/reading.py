@@ -1,0 +1,83 @@
+"""Cases from results and counters: of values in memory, or of a directory, whose files several processes read."""
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from railweave.acceptance.counters import counted_rounds
+from railweave.acceptance.jobs import JobResult
+from railweave.acceptance.judge.case import Case
+from railweave.acceptance.judge.outcomes import outcomes
+from railweave.acceptance.judge.paths import PlanIndex
+from railweave.acceptance.judge.tally import Tallier, TallyPart
+from railweave.acceptance.model import AcceptancePlan, RoundKind
+from railweave.acceptance.readings import DeviceCounters, NodeResult
+from railweave.forks import forked, slice_of, usable_processes
+
+SHARED_ABOVE = 8_000
+"""Files of counters above which several processes pay for their start."""
+
+
+def case_of(
+    plan: AcceptancePlan,
+    results: Iterable[NodeResult],
+    counters: Iterable[DeviceCounters],
+    job: JobResult | None = None,
+) -> Case:
+    """Return results and counters as the rules see them, disturbed rounds included."""
+    index = PlanIndex(plan)
+    tallier = _tallier(index)
+    for device in counters:
+        tallier.add(device)
+    return _case(index, tallier, results, job)
+
+
+def case_in(
+    root: Path,
+    plan: AcceptancePlan,
+    results: Iterable[NodeResult],
+    *,
+    job: JobResult | None = None,
+    rounds: Collection[str] | None = None,
+    processes: int | None = None,
+) -> Case:
+    """Return ``results`` and the counters below ``root``, of all rounds or of ``rounds``, as the rules see them.
+
+    ``processes`` is by default one for each core, and one where there are few files.
+    """
+    files = counted_rounds(root, plan, rounds)
+    index = PlanIndex(plan)
+    tallier = _tallier(index)
+    if processes is None:
+        processes = 1
+        if 2 * len(files.devices) * len(files.folders) > SHARED_ABOVE:
+            processes = usable_processes()
+    if processes == 1:
+        for device in files.read(files.devices):
+            tallier.add(device)
+        return _case(index, tallier, results, job)
+
+    def tally(part: int, parts: int) -> TallyPart:
+        own = _tallier(PlanIndex(plan))
+        for device in files.read(files.devices[slice_of(len(files.devices), part, parts)]):
+            own.add(device)
+        return own.part()
+
+    with forked(tally, processes) as tallied:
+        for part in tallied:
+            tallier.add_part(part)
+    return _case(index, tallier, results, job)
+
+
+def _tallier(index: PlanIndex) -> Tallier:
+    """Return a tallier of nothing yet, which fills the places of ``index``."""
+    plan = index.plan
+    lossless = frozenset(planned.priority for planned in plan.classes if planned.lossless)
+    # Traffic in a wrong queue shows at the ports to nodes; incasts are judged by the marks of every queue.
+    node_ports = frozenset(link.upper for link in index.host_link.values())
+    incasts = {planned.id for planned in plan.rounds if planned.kind is RoundKind.INCAST}
+    return Tallier(lossless, index.places, node_ports, incasts)
+
+
+def _case(index: PlanIndex, tallier: Tallier, results: Iterable[NodeResult], job: JobResult | None) -> Case:
+    tallies = tallier.finished(index.rounds, index.link_at)
+    return Case(index, outcomes(index.plan, results), tallies, job)
