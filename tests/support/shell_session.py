@@ -84,7 +84,7 @@ def yang_folders() -> list[Path]:
     return sorted(release for folder in folders for release in folder.glob("20*") if release.is_dir())
 
 
-COMMAND_SECONDS = 240
+COMMAND_SECONDS = 600
 COLUMNS = "110"
 UPDATE = os.environ.get("RAILWEAVE_UPDATE_SESSIONS") == "1"
 
