@@ -5,9 +5,11 @@ count beside the packet; healthy links of a kind agree in that. A switch forward
 wrong counter from a loss: after a loss its own sums still agree.
 """
 
+from array import array
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations
 from typing import NamedTuple
 
 from railweave.acceptance.counter_names import CounterMeaning
@@ -41,43 +43,104 @@ class Flow(NamedTuple):
         return self.lost / max(self.sent, self.received)
 
 
-def loaded_flows(index: PlanIndex, tallies: Mapping[str, RoundTally]) -> Iterator[Flow]:
-    """Yield every direction of a link that carried ``covered_share`` of its rate in a round, read at both ends."""
+class LinkFlows(NamedTuple):
+    """What links carried in one direction in a round, without those that carried less than covers a link.
+
+    Columns, because the rounds of 4,096 nodes have eight million of them.
+    """
+
+    round: str
+    is_up: bool
+    # Places among the links of the plan, in their order.
+    places: Sequence[int]
+    sent: Sequence[int]
+    received: Sequence[int]
+
+    def has(self, place: int) -> bool:
+        """Tell whether the link at a place carried load."""
+        number = bisect_left(self.places, place)
+        return number < len(self.places) and self.places[number] == place
+
+    def flow(self, index: PlanIndex, number: int) -> Flow:
+        """Return one of them."""
+        link = index.plan.links[self.places[number]]
+        ends = (link.lower, link.upper)
+        if not self.is_up:
+            ends = (link.upper, link.lower)
+        return Flow(link, *ends, self.round, self.sent[number], self.received[number])
+
+
+def loaded_flows(index: PlanIndex, tallies: Mapping[str, RoundTally]) -> Iterator[LinkFlows]:
+    """Yield the links that carried ``covered_share`` of their rate and were read at both ends, by round and direction.
+
+    Bytes are those of the whole round.
+    """
     for counts in tallies.values():
         least_per_gbps = index.rounds[counts.round].seconds * 1e9 / 8 * index.plan.settings.covered_share
-        up_sent = counts.column(index.lower_places, CounterMeaning.SENT_BYTES)
-        up_received = counts.column(index.upper_places, CounterMeaning.RECEIVED_BYTES)
-        down_sent = counts.column(index.upper_places, CounterMeaning.SENT_BYTES)
-        down_received = counts.column(index.lower_places, CounterMeaning.RECEIVED_BYTES)
-        for place, link in enumerate(index.plan.links):
-            least = least_per_gbps * link.speed_gbps
-            sent = up_sent[place]
-            received = up_received[place]
-            if sent is not None and received is not None and (sent >= least or received >= least):
-                yield Flow(link, link.lower, link.upper, counts.round, sent, received)
-            sent = down_sent[place]
-            received = down_received[place]
-            if sent is not None and received is not None and (sent >= least or received >= least):
-                yield Flow(link, link.upper, link.lower, counts.round, sent, received)
+        least = [least_per_gbps * link.speed_gbps for link in index.plan.links]
+        for is_up in (True, False):
+            senders, receivers = index.lower_places, index.upper_places
+            if not is_up:
+                senders, receivers = receivers, senders
+            sent = counts.column(senders, CounterMeaning.SENT_BYTES)
+            received = counts.column(receivers, CounterMeaning.RECEIVED_BYTES)
+            flows = [
+                (place, left, arrived)
+                for place, (left, arrived, least_bytes) in enumerate(zip(sent, received, least, strict=True))
+                if left is not None and arrived is not None and (left >= least_bytes or arrived >= least_bytes)
+            ]
+            if flows:
+                yield LinkFlows(counts.round, is_up, *(array("Q", column) for column in zip(*flows, strict=True)))
 
 
-def imbalances(index: PlanIndex, flows: Iterable[Flow]) -> dict[tuple[PortEnd, PortEnd], list[Flow]]:
+class _Compared(NamedTuple):
+    """Some of the flows of a round and direction, with the lost share of each."""
+
+    flows: LinkFlows
+    numbers: list[int]
+    shares: list[float]
+
+
+def imbalances(index: PlanIndex, flows: Iterable[LinkFlows]) -> dict[tuple[PortEnd, PortEnd], list[Flow]]:
     """Return the flows whose ends differ by more than those of healthy links do, by sender and receiver."""
-    kinds: dict[tuple[str, bool, str], list[Flow]] = defaultdict(list)
-    for flow in flows:
-        node = index.nodes.get(flow.link.lower.device)
-        node_kind = node.kind if node is not None else ""
-        kinds[flow.link.kind, flow.sender == flow.link.upper, node_kind].append(flow)
+    kinds: dict[tuple[str, str, bool], list[_Compared]] = defaultdict(list)
+    kind_of = [_kind(index, link) for link in index.plan.links]
+    for of_round in flows:
+        alike: dict[tuple[str, str], _Compared] = {kind: _Compared(of_round, [], []) for kind in set(kind_of)}
+        columns = zip(of_round.places, of_round.sent, of_round.received, strict=True)
+        for number, (place, sent, received) in enumerate(columns):
+            compared = alike[kind_of[place]]
+            compared.numbers.append(number)
+            compared.shares.append((sent - received) / max(sent, received))
+        for kind, compared in alike.items():
+            kinds[*kind, of_round.is_up].append(compared)
     unequal: dict[tuple[PortEnd, PortEnd], list[Flow]] = defaultdict(list)
-    for alike in kinds.values():
-        shares = [flow.share for flow in alike]
-        healthy = HealthySpread(shares)
-        tolerance = healthy.tolerance
-        for flow, share in zip(alike, shares, strict=True):
-            difference = abs(share - healthy.middle)
-            if difference > tolerance and difference > tolerance + CONTROL_BYTES / max(flow.sent, flow.received):
-                unequal[flow.sender, flow.receiver].append(flow)
+    for alike_flows in kinds.values():
+        for flow in _unequal(index, alike_flows):
+            unequal[flow.sender, flow.receiver].append(flow)
     return unequal
+
+
+def _kind(index: PlanIndex, link: CoveredLink) -> tuple[str, str]:
+    """Return the kind of a link and of its node: flows of a kind and direction lose alike."""
+    node = index.nodes.get(link.lower.device)
+    return link.kind, node.kind if node is not None else ""
+
+
+def _unequal(index: PlanIndex, compared: Sequence[_Compared]) -> Iterator[Flow]:
+    """Yield those of flows of a kind and direction whose loss is more than chance explains."""
+    shares = array("d", chain.from_iterable(part.shares for part in compared))
+    if not shares:
+        return
+    healthy = HealthySpread(shares)
+    tolerance = healthy.tolerance
+    for part in compared:
+        for number, share in zip(part.numbers, part.shares, strict=True):
+            difference = abs(share - healthy.middle)
+            if difference > tolerance:
+                flow = part.flows.flow(index, number)
+                if difference > tolerance + CONTROL_BYTES / max(flow.sent, flow.received):
+                    yield flow
 
 
 def device_surplus(index: PlanIndex, counts: RoundTally, device: str) -> int | None:

@@ -182,4 +182,4 @@ def _carried(case: Case, link: CoveredLink, test: PlannedTest) -> bool:
     # The few packets of a latency test load no link.
     if link.nic_port is not None or test.kind is RoundKind.LATENCY:
         return True
-    return (test.round, link.lower) in case.loaded
+    return case.carried_load(test.round, link)

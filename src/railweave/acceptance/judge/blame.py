@@ -157,7 +157,7 @@ _PARTS = (
 
 def _cleared(case: Case, cables: list[Element]) -> Iterator[Element]:
     """Yield cables of which both ends counted the same in every round, so that nothing was lost on them."""
-    compared = {flow.link.cable for flow in case.flows}
+    compared = {link.cable for link in case.loaded_links()}
     unequal = {flows[0].link.cable for flows in case.unequal.values()}
     for cable in cables:
         if cable.name in compared - unequal:

@@ -7,7 +7,14 @@ from functools import cached_property
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.jobs import JobResult
-from railweave.acceptance.judge.accounting import Flow, imbalances, inner_surplus, loaded_flows, swapped_links
+from railweave.acceptance.judge.accounting import (
+    Flow,
+    LinkFlows,
+    imbalances,
+    inner_surplus,
+    loaded_flows,
+    swapped_links,
+)
 from railweave.acceptance.judge.outcomes import Measure, MeasuredTest
 from railweave.acceptance.judge.paths import PlanIndex, ends_of
 from railweave.acceptance.judge.tally import RoundTally
@@ -26,14 +33,37 @@ class Case:
     job: JobResult | None = None
 
     @cached_property
-    def flows(self) -> tuple[Flow, ...]:
-        """Return every loaded direction of every link in every round."""
+    def flows(self) -> tuple[LinkFlows, ...]:
+        """Return the loaded links of every round and direction."""
         return tuple(loaded_flows(self.index, self.tallies))
 
     @cached_property
-    def loaded(self) -> frozenset[tuple[str, PortEnd]]:
-        """Return the rounds and lower ends of the links that carried load in them."""
-        return frozenset((flow.round, flow.link.lower) for flow in self.flows)
+    def loaded_up(self) -> frozenset[int]:
+        """Return the places of the links of the plan that carried load upwards in a round."""
+        return frozenset().union(*(flows.places for flows in self.flows if flows.is_up))
+
+    @cached_property
+    def loaded_down(self) -> frozenset[int]:
+        """Return the places of the links of the plan that carried load downwards in a round."""
+        return frozenset().union(*(flows.places for flows in self.flows if not flows.is_up))
+
+    def loaded_links(self) -> Iterator[CoveredLink]:
+        """Yield the links that carried load in any round, in the order of the plan."""
+        for place in sorted(self.loaded_up | self.loaded_down):
+            yield self.index.plan.links[place]
+
+    def receivers(self, round_id: str) -> Iterator[PortEnd]:
+        """Yield the ends that load arrived at in a round."""
+        for flows in self.flows:
+            if flows.round == round_id:
+                for place in flows.places:
+                    link = self.index.plan.links[place]
+                    yield link.upper if flows.is_up else link.lower
+
+    def carried_load(self, round_id: str, link: CoveredLink) -> bool:
+        """Tell whether a link carried load in a round."""
+        place = self.index.place_of_link[link.lower]
+        return any(flows.has(place) for flows in self.flows if flows.round == round_id)
 
     @cached_property
     def unequal(self) -> Mapping[tuple[PortEnd, PortEnd], list[Flow]]:

@@ -47,6 +47,11 @@ class PlanIndex:
         return links
 
     @cached_property
+    def place_of_link(self) -> Mapping[PortEnd, int]:
+        """Return the place of each link among those of the plan, by its lower end."""
+        return {link.lower: place for place, link in enumerate(self.plan.links)}
+
+    @cached_property
     def lower_places(self) -> list[int]:
         """Return the places of the lower ends, in the order of the links of the plan."""
         return [self.places[link.lower] for link in self.plan.links]

@@ -100,7 +100,7 @@ def _silent_feeders(case: Case, device: str, rounds: set[str]) -> set[PortEnd]:
     any_paused = False
     for name in rounds:
         counts = case.tallies[name]
-        feeders = {flow.receiver for flow in case.flows if flow.round == name and flow.receiver.device == device}
+        feeders = {end for end in case.receivers(name) if end.device == device}
         paused = {end for end in feeders if counts.count(end, CounterMeaning.PFC_SENT)}
         any_paused = any_paused or bool(paused)
         still = feeders - paused

@@ -35,11 +35,11 @@ _UNEQUAL_FLOWS = 2.0
 
 def loaded_links(case: Case) -> frozenset[PortEnd]:
     """Return the lower ends of the links that rounds loaded, in both directions where the plan has flows in both."""
-    senders = {flow.sender for flow in case.flows}
+    both = case.loaded_up & case.loaded_down
     loaded: set[PortEnd] = set()
-    for link in case.index.plan.links:
-        sending = {link.lower, link.upper} & senders
-        if len(sending) == 2 or (sending and not link.probability):
+    for place in case.loaded_up | case.loaded_down:
+        link = case.index.plan.links[place]
+        if place in both or not link.probability:
             loaded.add(link.lower)
     return frozenset(loaded)
 
@@ -145,7 +145,7 @@ def _one_way_symptoms(case: Case, unused: frozenset[PortEnd], dead: list[Covered
 
 def _dead_planes(case: Case, dead: list[CoveredLink]) -> tuple[int, ...]:
     planned = {link.plane for link in case.index.plan.links}
-    alive = {flow.link.plane for flow in case.flows}
+    alive = {link.plane for link in case.loaded_links()}
     return tuple(sorted({link.plane for link in dead} - alive)) if len(planned) > 1 and alive else ()
 
 
@@ -180,9 +180,13 @@ def _dead_cables(case: Case, dead: list[CoveredLink]) -> Iterator[Symptom]:
 def uneven_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield links that carried less in the loaded rounds than a random choice of links explains."""
     carried: dict[PortEnd, int] = defaultdict(int)
-    for flow in case.flows:
-        if case.index.rounds[flow.round].kind is RoundKind.LOADED:
-            carried[flow.sender] += flow.sent
+    for flows in case.flows:
+        if case.index.rounds[flows.round].kind is not RoundKind.LOADED:
+            continue
+        for place, sent in zip(flows.places, flows.sent, strict=True):
+            link = case.index.plan.links[place]
+            sender = link.lower if flows.is_up else link.upper
+            carried[sender] += sent
     for bundle in link_bundles(case, RoundKind.LOADED, ran=True):
         if bundle.flows:
             yield from _uneven(case, bundle, carried)
