@@ -148,11 +148,11 @@ def device_surplus(index: PlanIndex, counts: RoundTally, device: str) -> int | N
     if device not in index.devices:
         return None
     places = index.places_of.get(device, [])
-    received = counts.column(places, CounterMeaning.RECEIVED_BYTES)
-    sent = counts.column(places, CounterMeaning.SENT_BYTES)
-    if None in received or None in sent:
+    received = counts.total(places, CounterMeaning.RECEIVED_BYTES)
+    sent = counts.total(places, CounterMeaning.SENT_BYTES)
+    if received is None or sent is None:
         return None
-    return sum(filter(None, received)) - sum(filter(None, sent))
+    return received - sent
 
 
 def inner_surplus(

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.jobs import JobResult
@@ -147,6 +148,15 @@ class Case:
         for name, counts in self.tallies.items():
             if not kinds or self.index.rounds[name].kind in kinds:
                 yield counts
+
+    def nic_counts(self, meaning: CounterMeaning) -> Iterator[tuple[str, CoveredLink, int]]:
+        """Yield what NICs counted in each round, by their links, where it is not 0."""
+        links = list(self.index.host_link.values())
+        places, _ = self.index.host_places
+        for counts in self.rounds():
+            column = counts.column(places, meaning)
+            for link, value in zip(compress(links, column), filter(None, column), strict=True):
+                yield counts.round, link, value
 
     def measures(self, metric: Metric, *kinds: RoundKind) -> Iterator[tuple[PlannedTest, Measure]]:
         """Yield what tests of these kinds measured of a metric, of all without."""

@@ -5,7 +5,7 @@ there, a drop at a port that sent some that its neighbor does not obey, and drop
 paused all their neighbors say that its buffer or headroom is too small.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -135,14 +135,16 @@ def _small_buffer(device: str) -> Culprit:
 
 def _nic_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield NICs that dropped what arrived: either they send no pauses, or their switch port does not obey."""
+    drops: Counter[PortEnd] = Counter()
+    for _, link, dropped in case.nic_counts(CounterMeaning.DROPS):
+        drops[link.lower] += dropped
+    if not drops:
+        return
+    pausing = {link.lower for _, link, _ in case.nic_counts(CounterMeaning.PFC_SENT)}
     for port, link in case.index.host_link.items():
-        dropped = 0
-        paused = 0
-        for counts in case.tallies.values():
-            dropped += counts.counted(link.lower, CounterMeaning.DROPS)
-            paused += counts.counted(link.lower, CounterMeaning.PFC_SENT)
+        dropped = drops[link.lower]
         if dropped and case.transport_noticed(case.crossings[port]) is not False:
-            end = link.upper if paused else link.lower
+            end = link.upper if link.lower in pausing else link.lower
             culprit = _pfc_off(case, end)
             message = f"{end_text(link.lower)} dropped {dropped:,} packets that arrived"
             yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)

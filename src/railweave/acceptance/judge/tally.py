@@ -97,6 +97,16 @@ class RoundTally:
         """Return a counter of a port, 0 if it was not read."""
         return self.count(end, meaning) or 0
 
+    def total(self, places: Sequence[int], meaning: CounterMeaning) -> int | None:
+        """Return the sum of a counter of the ports at places of the plan, None if one of them was not read."""
+        column = self.columns.get(meaning)
+        if column is None:
+            return None
+        try:
+            return sum(map(cast("Sequence[int]", column).__getitem__, places))
+        except TypeError:
+            return None
+
     def packed(self) -> "RoundTally":
         """Return the tally without its places, and with columns that pass quickly from process to process."""
         columns = {meaning: _packed(column) for meaning, column in self.columns.items()}

@@ -8,7 +8,6 @@ from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import CONGESTED, Culprit, Symptom, end_text, port_element
 from railweave.acceptance.judge.registry import judge_rule
-from railweave.acceptance.judge.tally import RoundTally
 from railweave.acceptance.model import CoveredLink, PortEnd
 from railweave.diagnostics import Severity
 
@@ -42,23 +41,24 @@ def storms(case: Case) -> Iterator[Symptom]:
 
 
 def _idle_pausers(case: Case) -> Iterator[Symptom]:
-    for counts in case.rounds():
-        busy = {test.receiver for test in case.index.tests_of[counts.round]}
-        if None in busy:
-            continue
-        for port, link in case.index.host_link.items():
-            if port not in busy and _paused_share(case, counts, link) > _IDLE_SHARE:
-                frames = counts.counted(link.lower, CounterMeaning.PFC_SENT)
-                message = f"{end_text(link.lower)} sent {frames:,} PFC frames in round {counts.round}"
-                yield _storm(case, link.lower, f"{message}, in which nobody sent to it")
+    receivers = {name: {test.receiver for test in tests} for name, tests in case.index.tests_of.items()}
+    for name, link, frames in case.nic_counts(CounterMeaning.PFC_SENT):
+        # In a collective everybody sends to everybody.
+        busy = receivers.get(name, set())
+        is_busy = link.nic_port in busy or None in busy
+        if not is_busy and _paused_share(case, name, link, frames) > _IDLE_SHARE:
+            message = f"{end_text(link.lower)} sent {frames:,} PFC frames in round {name}"
+            yield _storm(case, link.lower, f"{message}, in which nobody sent to it")
 
 
 def _busy_pausers(case: Case) -> Iterator[Symptom]:
     """Yield NICs that pause their switch far more than their peers: they cannot take what arrives at their rate."""
+    most: dict[PortEnd, float] = defaultdict(float)
+    for name, link, frames in case.nic_counts(CounterMeaning.PFC_SENT):
+        most[link.lower] = max(most[link.lower], _paused_share(case, name, link, frames))
     kinds: dict[tuple[str, int], dict[PortEnd, float]] = defaultdict(dict)
     for link in case.index.host_link.values():
-        shares = [_paused_share(case, counts, link) for counts in case.rounds()]
-        kinds[case.index.nodes[link.lower.device].kind, link.speed_gbps][link.lower] = max(shares, default=0.0)
+        kinds[case.index.nodes[link.lower.device].kind, link.speed_gbps][link.lower] = most[link.lower]
     for shares_of in kinds.values():
         usual = median(shares_of.values())
         for end, share in shares_of.items():
@@ -68,12 +68,9 @@ def _busy_pausers(case: Case) -> Iterator[Symptom]:
                 yield _at_end(case, end, "is slower than its port", message, _SLOW_FIX)
 
 
-def _paused_share(case: Case, counts: RoundTally, link: CoveredLink) -> float:
+def _paused_share(case: Case, name: str, link: CoveredLink, frames: int) -> float:
     """Return the share of a round that the PFC frames of a NIC can have paused at most."""
-    frames = counts.counted(link.lower, CounterMeaning.PFC_SENT)
-    if not frames:
-        return 0.0
-    return min(1.0, frames * _LONGEST_PAUSE_BITS / (link.speed_gbps * 1e9 * case.index.rounds[counts.round].seconds))
+    return min(1.0, frames * _LONGEST_PAUSE_BITS / (link.speed_gbps * 1e9 * case.index.rounds[name].seconds))
 
 
 def _storm(case: Case, end: PortEnd, message: str) -> Symptom:
