@@ -6,6 +6,7 @@ from pathlib import Path
 from railweave.acceptance.counters import counted_rounds
 from railweave.acceptance.jobs import JobResult
 from railweave.acceptance.judge.case import Case
+from railweave.acceptance.judge.collisions import with_counted_limits
 from railweave.acceptance.judge.outcomes import outcomes
 from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.tally import Tallier, TallyPart
@@ -80,4 +81,5 @@ def _tallier(index: PlanIndex) -> Tallier:
 
 def _case(index: PlanIndex, tallier: Tallier, results: Iterable[NodeResult], job: JobResult | None) -> Case:
     tallies = tallier.finished(index.rounds, index.link_at)
-    return Case(index, outcomes(index.plan, results), tallies, job)
+    measured = with_counted_limits(index, outcomes(index.plan, results), tallies)
+    return Case(index, measured, tallies, job)

@@ -5,7 +5,8 @@
 
 A ring over n ranks takes 2 (n - 1) steps for an all-reduce, of which each moves S / n; factor is 2 (n - 1) / n. The
 design knows beta. alpha, the time of a step, is fitted from the run, so that a bad latency and a bad bandwidth are
-distinguished. ratio is the oversubscription of the tiers that the group crosses.
+distinguished. ratio is the oversubscription of the tiers that the group crosses. Where flows may meet on a link, the
+limit falls with what a hash leaves of the slowest one (`collisions`).
 
 Trees of two nodes send S where the bus bandwidth counts 2 (n - 1) / n * S, so they show up to twice the rate of their
 NICs (NVIDIA/nccl-tests issue 169), and their limit is raised by it. In an all-to-all only what leaves the node crosses
@@ -19,6 +20,7 @@ from math import ceil, log2
 from typing import NamedTuple
 
 from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, Inputs, LimitShares, lower_limit
+from railweave.acceptance.limits.collisions import exchange_share, ring_share
 from railweave.acceptance.limits.paths import FabricPaths
 from railweave.acceptance.model import Metric, MetricLimit, NicPort
 
@@ -133,7 +135,21 @@ def collective_limit(
         inputs["nics"] = max(nics.values())
         formula += " / nics"
         expect /= max(nics.values())
-    return lower_limit(Metric.BUS_BANDWIDTH, expect, shares, formula, inputs)
+    # Where links between switches are the bottleneck, the hash takes from what these let through.
+    part = min(1.0, round(ratio * _sure_share(paths, collective, group), 4))
+    if part < 1:
+        inputs["sure_share"] = part
+    return lower_limit(Metric.BUS_BANDWIDTH, expect, shares, formula, inputs, part)
+
+
+def _sure_share(paths: FabricPaths, collective: Collective, group: Sequence[NicPort]) -> float:
+    """Return the share of its rate that a collective reaches whatever the hash."""
+    share_of = exchange_share if collective is Collective.ALL_TO_ALL else ring_share
+    key = share_of, tuple(group)
+    if key not in paths.computed:
+        paths.computed[key] = share_of(paths, group)
+    share: float = paths.computed[key]
+    return share
 
 
 def _group_speeds(paths: FabricPaths, group: Sequence[NicPort]) -> tuple[dict[str, int], dict[int, int]]:

@@ -1,0 +1,71 @@
+"""Limits of collectives by what their links carried: a hash that loads one of them most makes all flows wait for it.
+
+The plan knows no hash, so its limits allow the worst that chance leaves (`limits.collisions`). Counters tell how much
+the most loaded link between switches carried in the round, beside a NIC port:
+
+    counted_share = (bytes / speed of the NIC port) / (bytes / speed of the link), each of those that take longest
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from railweave.acceptance.counter_names import CounterMeaning
+from railweave.acceptance.judge.outcomes import Measure, MeasuredTest, OutcomeStatus
+from railweave.acceptance.judge.paths import PlanIndex
+from railweave.acceptance.judge.tally import RoundTally
+from railweave.acceptance.model import MetricLimit
+
+
+def with_counted_limits(
+    index: PlanIndex, outcomes: Mapping[str, MeasuredTest], tallies: Mapping[str, RoundTally]
+) -> dict[str, MeasuredTest]:
+    """Return the outcomes of tests, those of collectives by limits for what their links carried."""
+    counted = dict(outcomes)
+    for test in index.plan.tests:
+        if test.receiver is not None or test.round not in tallies:
+            continue
+        outcome = outcomes[test.id]
+        if not any("sure_share" in measure.limit.inputs for measure in outcome.measures):
+            continue
+        share = _counted_share(index, tallies[test.round])
+        if share is None:
+            continue
+        measures = tuple(Measure(_counted_limit(measure.limit, share), measure.value) for measure in outcome.measures)
+        status = outcome.status
+        if any(measure.failed for measure in measures):
+            status = OutcomeStatus.FAILED
+        counted[test.id] = outcome._replace(status=status, measures=measures)
+    return counted
+
+
+def _counted_limit(limit: MetricLimit, share: float) -> MetricLimit:
+    """Return a limit for the share that the most loaded link let through."""
+    if "sure_share" not in limit.inputs:
+        return limit
+    sure = float(limit.inputs["sure_share"])
+    # Where links between switches are the bottleneck, what is expected is divided by it.
+    part = max(sure, min(1.0, share * float(limit.inputs.get("ratio", 1.0))))
+    inputs = {**limit.inputs, "counted_share": round(part, 4)}
+    return replace(limit, fail=limit.fail / sure * part, warn=limit.warn / sure * part, inputs=inputs)
+
+
+def _counted_share(index: PlanIndex, counts: RoundTally) -> float | None:
+    """Return the time that the most loaded NIC port needs for its bytes over that of the most loaded link.
+
+    None if a link was not read.
+    """
+    longest_nic = 0.0
+    longest_link = 0.0
+    for places in (index.lower_places, index.upper_places):
+        sent = counts.column(places, CounterMeaning.SENT_BYTES)
+        for link, size in zip(index.plan.links, sent, strict=True):
+            if size is None:
+                return None
+            time = size / link.speed_gbps
+            if link.nic_port is None:
+                longest_link = max(longest_link, time)
+            else:
+                longest_nic = max(longest_nic, time)
+    if not longest_nic:
+        return None
+    return longest_nic / max(longest_nic, longest_link)
