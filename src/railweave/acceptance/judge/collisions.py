@@ -3,17 +3,22 @@
 The plan knows no hash, so its limits allow the worst that chance leaves (`limits.collisions`). Counters tell how much
 the most loaded link between switches carried in the round, beside a NIC port:
 
-    counted_share = (bytes / speed of the NIC port) / (bytes / speed of the link), each of those that take longest
+    counted_share = (bytes / speed of a NIC port) / (bytes / speed of the link), each of those that take longest
+
+All flows of a collective wait for the slowest, so that all NIC ports send as much.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.outcomes import Measure, MeasuredTest, OutcomeStatus
 from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.tally import RoundTally
-from railweave.acceptance.model import MetricLimit
+from railweave.acceptance.model import MetricLimit, NicPort
+
+# NIC ports of a collective send alike, but for what was sent again and control traffic.
+_EVEN = 0.9
 
 
 def with_counted_limits(
@@ -27,7 +32,7 @@ def with_counted_limits(
         outcome = outcomes[test.id]
         if not any("sure_share" in measure.limit.inputs for measure in outcome.measures):
             continue
-        share = _counted_share(index, tallies[test.round])
+        share = _counted_share(index, tallies[test.round], test.group)
         if share is None:
             continue
         measures = tuple(Measure(_counted_limit(measure.limit, share), measure.value) for measure in outcome.measures)
@@ -49,23 +54,24 @@ def _counted_limit(limit: MetricLimit, share: float) -> MetricLimit:
     return replace(limit, fail=limit.fail / sure * part, warn=limit.warn / sure * part, inputs=inputs)
 
 
-def _counted_share(index: PlanIndex, counts: RoundTally) -> float | None:
-    """Return the time that the most loaded NIC port needs for its bytes over that of the most loaded link.
+def _counted_share(index: PlanIndex, counts: RoundTally, group: Sequence[NicPort]) -> float | None:
+    """Return the time that a NIC port of a group needs for its bytes over that of the most loaded link.
 
-    None if a link was not read.
+    None if a link was not read, or if the ports sent different amounts: then flows did not wait for each other.
     """
-    longest_nic = 0.0
-    longest_link = 0.0
+    times = []
+    for link in filter(None, map(index.host_link.get, group)):
+        size = counts.count(link.lower, CounterMeaning.SENT_BYTES)
+        if size:
+            times.append(size / link.speed_gbps)
+    if len(times) < len(group) or min(times) < _EVEN * max(times):
+        return None
+    longest = max(times)
     for places in (index.lower_places, index.upper_places):
-        sent = counts.column(places, CounterMeaning.SENT_BYTES)
-        for link, size in zip(index.plan.links, sent, strict=True):
+        column = counts.column(places, CounterMeaning.SENT_BYTES)
+        for link, size in zip(index.plan.links, column, strict=True):
             if size is None:
                 return None
-            time = size / link.speed_gbps
             if link.nic_port is None:
-                longest_link = max(longest_link, time)
-            else:
-                longest_nic = max(longest_nic, time)
-    if not longest_nic:
-        return None
-    return longest_nic / max(longest_nic, longest_link)
+                longest = max(longest, size / link.speed_gbps)
+    return max(times) / longest

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import NamedTuple
 
-from railweave.acceptance.limits import basis, collectives, incast, isolated, latency, loaded, significance
+from railweave.acceptance.limits import basis, collectives, collisions, incast, isolated, latency, loaded, significance
 
 _MODULES: Mapping[str, ModuleType] = {
     "payload": basis,
@@ -14,6 +14,7 @@ _MODULES: Mapping[str, ModuleType] = {
     "incast": incast,
     "latency": latency,
     "collectives": collectives,
+    "collisions": collisions,
 }
 
 
