@@ -28,13 +28,13 @@ PODS = """
 fabric: pods
 workload: {kind: pretraining}
 nodes:
-  - {name: gpu, count: 64, gpus: 8, nics: {count: 8, speed: 400G, ports: 1, model: connectx-7}}
+  - {name: gpu, count: 32, gpus: 8, nics: {count: 8, speed: 400G, ports: 1, model: connectx-7}}
 topology:
   tiers: 3
-  stripe: 8
+  stripe: 4
   pod: 4
-  leaf: {model: nvidia-sn5600, downlink_speed: 400G, uplink_speed: 400G, count: 64}
-  spine: {model: nvidia-sn5600, count: 16}
+  leaf: {model: nvidia-sn5600, downlink_speed: 400G, uplink_speed: 400G}
+  spine: {model: nvidia-sn5600}
   super_spine: {model: nvidia-sn5600}
 """
 
@@ -110,7 +110,7 @@ class Hashes:
 
 
 @pytest.mark.parametrize(
-    ("share_of", "hops_of", "flows_of_port", "draws"), [(ring_share, ring, 1, 60), (exchange_share, exchange, 63, 2)]
+    ("share_of", "hops_of", "flows_of_port", "draws"), [(ring_share, ring, 1, 60), (exchange_share, exchange, 31, 4)]
 )
 def test_no_draw_of_the_hashes_is_below_the_sure_share(
     pods: FabricPaths,
