@@ -106,7 +106,7 @@ def imbalances(index: PlanIndex, flows: Iterable[LinkFlows]) -> dict[tuple[PortE
     kinds: dict[tuple[str, str, bool], list[_Compared]] = defaultdict(list)
     kind_of = [_kind(index, link) for link in index.plan.links]
     for of_round in flows:
-        alike: dict[tuple[str, str], _Compared] = {kind: _Compared(of_round, [], []) for kind in set(kind_of)}
+        alike: dict[tuple[str, str], _Compared] = {kind: _Compared(of_round, [], []) for kind in dict.fromkeys(kind_of)}
         columns = zip(of_round.places, of_round.sent, of_round.received, strict=True)
         for number, (place, sent, received) in enumerate(columns):
             compared = alike[kind_of[place]]
