@@ -18,8 +18,13 @@ Result = TypeVar("Result")
 _PARTS_PER_PROCESS = 4
 
 
-def usable_processes() -> int:
-    """Return how many processes can share work: one for each core, and one where a fork is not safe."""
+def processes_for(items: int, shared_above: int) -> int:
+    """Return how many processes share the work on ``items``: one up to ``shared_above``, which pay for no start.
+
+    Above, one for each core, and one where a fork is not safe.
+    """
+    if items <= shared_above:
+        return 1
     # A fork of a process with threads may inherit a lock that nobody will release.
     forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
     if not forks:

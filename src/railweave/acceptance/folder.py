@@ -19,7 +19,7 @@ from railweave.acceptance.readers.registry import read_tool_output
 from railweave.acceptance.readers.text import number, whole
 from railweave.acceptance.readings import Answer, NodeResult, ResultMeta, ToolReading
 from railweave.diagnostics import Diagnostic, Where, error, warning
-from railweave.forks import forked, slice_of, usable_processes
+from railweave.forks import forked, processes_for, slice_of
 from railweave.wording import first_few
 
 RUNNING_FILE = "running.json"
@@ -56,9 +56,7 @@ def read_results(
     """
     reader = _FolderReader(f"{root}/results", _sha256_of_plan(root))
     if processes is None:
-        processes = 1
-        if len(plan.tests) > SHARED_ABOVE:
-            processes = usable_processes()
+        processes = processes_for(len(plan.tests), SHARED_ABOVE)
     if processes == 1:
         reader.read(plan.tests)
     else:

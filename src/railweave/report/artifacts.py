@@ -19,7 +19,7 @@ from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.devices import Host
 from railweave.fabric.model import Fabric
 from railweave.files import cannot_write, create_private
-from railweave.forks import forked, slice_of, usable_processes
+from railweave.forks import forked, processes_for, slice_of
 from railweave.hosts.places import PROGRAMS
 from railweave.hosts.render import HostRenderer
 from railweave.sonic.render.configure import Configurator
@@ -121,7 +121,7 @@ def write_artifacts(
         (folder / SWITCHES).mkdir()
         if hosts:
             (folder / HOSTS).mkdir()
-        count = processes or _processes(len(fabric.switches) + host_count)
+        count = processes or processes_for(len(fabric.switches) + host_count, SHARED_ABOVE)
         if count == 1:
             maker.write(slice(None), slice(host_count), folder)
             _write_fabric(fabric, folder)
@@ -154,12 +154,6 @@ def _block_value(block: TableRows) -> object:
         # One level down; a JSON text holds line breaks only between its values.
         text = _fragments[block] = alone.replace(b"\n", b"\n  ")
     return orjson.Fragment(text)
-
-
-def _processes(devices: int) -> int:
-    if devices <= SHARED_ABOVE:
-        return 1
-    return usable_processes()
 
 
 def _write_fabric(fabric: Fabric, folder: Path) -> None:

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from railweave.errors import RailweaveError
-from railweave.forks import forked, slice_of, usable_processes
+from railweave.forks import forked, processes_for, slice_of
 
 
 def test_results_come_in_the_order_of_their_parts() -> None:
@@ -50,7 +50,7 @@ def test_a_process_with_threads_shares_no_work() -> None:
     thread = threading.Thread(target=is_over.wait)
     thread.start()
     try:
-        assert usable_processes() == 1
+        assert processes_for(2, 1) == 1
     finally:
         is_over.set()
         thread.join()

@@ -64,10 +64,13 @@ class LinkFlows(NamedTuple):
     def flow(self, index: PlanIndex, number: int) -> Flow:
         """Return one of them."""
         link = index.plan.links[self.places[number]]
-        ends = (link.lower, link.upper)
-        if not self.is_up:
-            ends = (link.upper, link.lower)
-        return Flow(link, *ends, self.round, self.sent[number], self.received[number])
+        return Flow(link, *self.ends(link), self.round, self.sent[number], self.received[number])
+
+    def ends(self, link: CoveredLink) -> tuple[PortEnd, PortEnd]:
+        """Return the sender and the receiver of this direction of a link."""
+        if self.is_up:
+            return link.lower, link.upper
+        return link.upper, link.lower
 
 
 def loaded_flows(index: PlanIndex, tallies: Mapping[str, RoundTally]) -> Iterator[LinkFlows]:

@@ -58,8 +58,8 @@ class Case:
         for flows in self.flows:
             if flows.round == round_id:
                 for place in flows.places:
-                    link = self.index.plan.links[place]
-                    yield link.upper if flows.is_up else link.lower
+                    _, receiver = flows.ends(self.index.plan.links[place])
+                    yield receiver
 
     def carried_load(self, round_id: str, link: CoveredLink) -> bool:
         """Tell whether a link carried load in a round."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from railweave.acceptance.counter_names import CounterMeaning
-from railweave.acceptance.judge.outcomes import Measure, MeasuredTest, OutcomeStatus
+from railweave.acceptance.judge.outcomes import Measure, MeasuredTest, OutcomeStatus, number
 from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.tally import RoundTally
 from railweave.acceptance.model import MetricLimit, NicPort
@@ -45,11 +45,12 @@ def with_counted_limits(
 
 def _counted_limit(limit: MetricLimit, share: float) -> MetricLimit:
     """Return a limit for the share that the most loaded link let through."""
-    if "sure_share" not in limit.inputs:
+    sure = number(limit.inputs.get("sure_share"))
+    if sure <= 0:
         return limit
-    sure = float(limit.inputs["sure_share"])
     # Where links between switches are the bottleneck, what is expected is divided by it.
-    part = max(sure, min(1.0, share * float(limit.inputs.get("ratio", 1.0))))
+    ratio = number(limit.inputs.get("ratio")) or 1.0
+    part = max(sure, min(1.0, share * ratio))
     inputs = {**limit.inputs, "counted_share": round(part, 4)}
     return replace(limit, fail=limit.fail / sure * part, warn=limit.warn / sure * part, inputs=inputs)
 

@@ -12,7 +12,7 @@ from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.tally import Tallier, TallyPart
 from railweave.acceptance.model import AcceptancePlan, RoundKind
 from railweave.acceptance.readings import DeviceCounters, NodeResult
-from railweave.forks import forked, slice_of, usable_processes
+from railweave.forks import forked, processes_for, slice_of
 
 SHARED_ABOVE = 8_000
 """Files of counters above which several processes pay for their start."""
@@ -49,9 +49,7 @@ def case_in(
     index = PlanIndex(plan)
     tallier = _tallier(index)
     if processes is None:
-        processes = 1
-        if 2 * len(files.devices) * len(files.folders) > SHARED_ABOVE:
-            processes = usable_processes()
+        processes = processes_for(2 * len(files.devices) * len(files.folders), SHARED_ABOVE)
     if processes == 1:
         for device in files.read(files.devices):
             tallier.add(device)

@@ -184,8 +184,7 @@ def uneven_symptoms(case: Case) -> Iterator[Symptom]:
         if case.index.rounds[flows.round].kind is not RoundKind.LOADED:
             continue
         for place, sent in zip(flows.places, flows.sent, strict=True):
-            link = case.index.plan.links[place]
-            sender = link.lower if flows.is_up else link.upper
+            sender, _ = flows.ends(case.index.plan.links[place])
             carried[sender] += sent
     for bundle in link_bundles(case, RoundKind.LOADED, ran=True):
         if bundle.flows:
