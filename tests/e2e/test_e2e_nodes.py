@@ -46,8 +46,8 @@ def test_nodes_are_set_up_restarted_and_read_and_drift_by_hand_is_found(nodes: S
     facts = nodes.project.folder / "facts"
     nodes.project.run("facts", "collect", "--target", "sim", "--out", str(facts))
     assert json.loads((facts / "gpu1.json").read_text())["nics"]["rail0"]["speed_gbps"] == 100
-    found = nodes.project.json("check", "--facts", str(facts))["diagnostics"]
-    assert [one["message"] for one in found if one["severity"] == "error"] == []
+    diagnostics = nodes.project.json("check", "--facts", str(facts))["diagnostics"]
+    assert [item["message"] for item in diagnostics if item["severity"] == "error"] == []
 
     nodes.ssh("gpu3", "ip link set rail0 mtu 1500; mlnx_qos -i rail1 --pfc 0,0,0,0,0,0,0,0")
     run = nodes.hosts("plan", "--exit-code", status=2)
@@ -115,29 +115,50 @@ def test_the_root_user_of_a_node_touches_nothing_of_the_machine(nodes: Simulated
     before = of_the_machine()
     try:
         for command in REFUSED:
-            told = nodes.ssh("gpu1", f"if {command.format(machine=machine, pid=host.pid)}; then echo DONE; fi")
-            assert "DONE" not in told, command
-            assert "secret" not in told
+            answer = nodes.ssh("gpu1", f"if {command.format(machine=machine, pid=host.pid)}; then echo DONE; fi")
+            assert "DONE" not in answer, command
+            assert "secret" not in answer
         # What it may change is its own.
-        forward = "echo 1 > /proc/sys/net/ipv4/ip_forward"
-        own = f"hostname x; {forward}; ip link add v type veth; ip rule add from 10.0.0.9 lookup 9"
-        nodes.ssh("gpu1", f"{own}; rm -rf /etc; kill -9 -1; touch {machine}", status=1)
+        links = f"ip link add {OF_THE_NODE['link']} type veth; ip rule add from {OF_THE_NODE['source']} lookup 9"
+        kernel = f"echo {OF_THE_NODE['setting']} > {SETTING_OF_A_NAMESPACE}"
+        nodes.ssh("gpu1", f"set -e; hostname x; {kernel}; {links}")
+        nodes.ssh("gpu1", f"rm -rf /etc; kill -9 -1; touch {machine}", status=1)
         nodes.ssh("gpu1", "mkdir -p /srv /etc && touch /srv/x /etc/shadow && reboot; true")
         assert host.poll() is None
         assert of_the_machine() == before
         assert machine.read_text() == "secret\n"
-        assert nodes.ssh("gpu2", "hostname; ip rule show from 10.0.0.9") == "gpu2\n"
+        assert nodes.ssh("gpu2", f"hostname; ip rule show from {OF_THE_NODE['source']}") == "gpu2\n"
     finally:
         host.kill()
         host.wait()
 
 
-def of_the_machine() -> tuple[str, ...]:
-    """Return what a program that leaves its node could change of this machine."""
-    commands = (["hostname"], ["ip", "-br", "link"], ["ip", "rule"], ["ip", "route"])
-    shown = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for command in commands]
-    files = ("/proc/self/mountinfo", "/proc/sys/net/ipv4/ip_forward", "/etc/passwd", "/etc/hosts")
-    return (*shown, *(Path(file).read_text() for file in files), *sorted(os.listdir("/")))
+SETTING_OF_A_NAMESPACE = "/proc/sys/net/ipv4/icmp_ratelimit"
+OF_THE_NODE = {"link": "of-gpu1", "source": "203.0.113.9", "setting": "1009"}
+"""What the test sets on a node, by values that nothing else on the machine uses."""
+
+
+def of_the_machine() -> dict[str, object]:
+    """Return what a program that leaves its node would have changed on this machine.
+
+    Labs that start and end meanwhile change links, routes and mounts: only what the test tried on a node is read.
+    """
+    links = json.loads(printed("ip", "-j", "link"))
+    mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    return {
+        "hostname": printed("hostname"),
+        "links": [link["ifname"] for link in links if link["ifname"].startswith(OF_THE_NODE["link"])],
+        "rules": printed("ip", "rule", "show", "from", OF_THE_NODE["source"]),
+        "mounts": [(place, options) for _, _, _, _, place, options, *_ in mounts if place in {"/", "/usr", "/mnt"}],
+        "setting": Path(SETTING_OF_A_NAMESPACE).read_text(),
+        "files": [Path(file).read_text() for file in ("/etc/passwd", "/etc/hosts")],
+        "root": sorted(os.listdir("/")),
+    }
+
+
+def printed(*command: str) -> str:
+    """Return what a command prints."""
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_links_that_a_node_leaves_on_its_disk_lead_nowhere(nodes: SimulatedNodes, tmp_path: Path) -> None:
