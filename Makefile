@@ -202,7 +202,7 @@ e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios on the simulated fabric 
 	@$(GUARDED) $(BIN)/python tests/support/side_by_side.py $(THEN)
 
 e2e-nightly: setup $(if $(YANG_MODELS),yang) ## the scenarios that `make e2e` leaves out, as others cover their paths
-	@RAILWEAVE_FAULT_FABRICS=all $(GUARDED) $(BIN)/python tests/support/side_by_side.py --nightly
+	@RAILWEAVE_FAULT_FABRICS=all $(GUARDED) $(BIN)/python tests/support/side_by_side.py --nightly $(THEN)
 
 # Both on fixed seeds, side by side.
 SECONDS_EACH ?= 70
