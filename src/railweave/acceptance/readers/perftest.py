@@ -5,20 +5,11 @@ Read in perftest 4.4 to 26.04 (linux-rdma/perftest, src/perftest_parameters.c). 
 tables have the names of its JSON here.
 """
 
-import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from operator import add
-from statistics import mean
-from typing import NamedTuple
+from collections.abc import Mapping
 
-from railweave.acceptance.readers.answers import reading, several, worst
-from railweave.acceptance.readers.documents import Documents
-from railweave.acceptance.readers.text import NUMBER_OR_DEFECT, by_host, lines_with, number, whole
-from railweave.acceptance.readings import Answer, Scalar, ToolReading
+from railweave.acceptance.readers.text import number, whole
+from railweave.acceptance.readings import Answer, Scalar
 
-TEXT_FORMAT = "perftest-text"
-JSON_FORMAT = "perftest-json"
 _GBPS_OF_MIBPS = 2**20 * 8 / 1e9
 _ECN = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
 _FULL_MTU = 4096
@@ -34,7 +25,8 @@ _LATENCIES = {
     "tps_average": "tps",
 }
 """Names of the JSON with ours, from the shortest time on. Deviations are truncated to integers, so t_stdev is none."""
-_PLAIN = ("size", "iterations", "sl", "cpu_util_pct", "avg", "msgrate_Mpps", "derived_unit")
+PLAIN_VALUES = ("size", "iterations", "sl", "cpu_util_pct", "avg", "msgrate_Mpps", "derived_unit")
+"""Values of a row that are not repeated with the size of its messages in their name."""
 
 
 def row_values(row: Mapping[str, object], stated: str, *, is_bidirectional: bool) -> tuple[Answer, dict[str, Scalar]]:
@@ -132,7 +124,7 @@ def _as_gbps(value: float, unit: str) -> float:
     return round(gbps, 2)
 
 
-def _settings(settings: Mapping[str, object], title: str) -> tuple[dict[str, Scalar], list[str]]:
+def setting_values(settings: Mapping[str, object], title: str) -> tuple[dict[str, Scalar], list[str]]:
     """Return device, MTU, queue pairs, marking and directions from the names of the JSON, and doubts that follow."""
     values: dict[str, Scalar] = {}
     remarks: list[str] = []
@@ -161,264 +153,4 @@ def _settings(settings: Mapping[str, object], title: str) -> tuple[dict[str, Sca
     return values, remarks
 
 
-# Headers that are remembered: all files of a run have a few.
-_ALIKE = 1_000
-
-_NO_TAIL = "the tail is not measured in duration mode: use iterations"
-
-# --- tables ---
-
-_TITLE = re.compile(r"^ {8,}(\S.*) Test *$", re.MULTILINE)
-_BARE = re.compile(r"\s*(\d+\.\d{6}\s+)+")
-"""What --output=bandwidth, message_rate and latency print: numbers alone."""
-_STARTS = ("Couldn't connect to", "Waiting for client to connect", "Failed status", "IB device")
-_COLUMNS = {
-    "#bytes": "MsgSize",
-    "#sl": "sl",
-    "#iterations": "n_iterations",
-    "BW peak": "BW_peak",
-    "BW average": "BW_average",
-    "MsgRate[": "MsgRate",
-    "CPU_Util": "CPU_util",
-    "99% percentile": "percentile_99",
-    "99.9% percentile": "percentile_99.9",
-    "tps average": "tps_average",
-}
-_COLUMN = re.compile(r"#\w+|BW \w+|MsgRate\[|MsgRate \w+|CPU_Util|t_\w+|99(?:\.9)?% percentile|tps average")
-_SETTINGS = {
-    "Device": re.compile(r"Device *: (\S+)"),
-    "Number_of_qps": re.compile(r"Number of qps *: (\S+)"),
-    "Connection_type": re.compile(r"Connection type *: (\S+)"),
-    "Mtu": re.compile(r"Mtu *: (\S+)"),
-    "Link_type": re.compile(r"Link type *: (\S+)"),
-    "TOS": re.compile(r"TOS *: (\S+)"),
-}
-_COMPLETION = re.compile(r"Failed status(?:-[^(\n]{0,99}\(| )(\d+).{0,99}?syndrom (0x[0-9a-f]+)")
-_COMPLETED = re.compile(r"(?:ccnt|rcnt)=(\d+)")
-_WARNINGS = ("Conflicting CPU frequency", "arning:", "WARNING")
-_FAULTS = (
-    *("Couldn't", "Can't", "Unable to", "Failed", "failed", "not found", "mismatch", "ncompatib", "Problem"),
-    *("below bw limit", "below msg_rate limit", "Completion with", "Error occurred", "Segmentation fault", "refused"),
-)
-
-
-def text_matches(text: str) -> bool:
-    """Tell whether perftest wrote ``text``, a file or what a launcher collected."""
-    if "#bytes" in text or any(word in text for word in _STARTS):
-        return True
-    return ("BW Test" in text or "Latency Test" in text or len(text) < 200) and bool(
-        _TITLE.search(text) or _BARE.fullmatch(text)
-    )
-
-
-_ADDRESS = re.compile(
-    r"\n (?:(?:local|remote) address: (?:(?:LID|QPN|PSN|RKey|VAddr) (?:0x)?[0-9a-f]+ ?)+|GID: [0-9:]+)(?=\n)"
-)
-"""A line with the address of a queue pair, which differs from test to test and says nothing of its result."""
-
-
-def read_text(text: str) -> ToolReading:
-    """Read one or several hosts; with several, names of values start with ``HOST_``."""
-    return _read_alike(_ADDRESS.sub("", text))
-
-
-# Half of the files of a run are those of servers, which only differ in their addresses.
-@lru_cache(maxsize=_ALIKE)
-def _read_alike(text: str) -> ToolReading:
-    readings = {host: _read_host(part) for host, part in by_host(text, "#bytes").items()}
-    if len(readings) == 1:
-        return next(iter(readings.values()))
-    values: dict[str, Scalar] = {"hosts": tuple(readings)}
-    remarks: list[str] = []
-    for host, part in readings.items():
-        values.update({f"{host}_{name}": value for name, value in part.values.items()})
-        remarks.extend(f"{host}: {remark}" for remark in part.remarks)
-    return reading(TEXT_FORMAT, worst(part.answer for part in readings.values()), values, remarks)
-
-
-class _Table(NamedTuple):
-    rows: list[dict[str, str]]
-    # The unit of its header; a latency test has none.
-    unit: str
-    # The last line is the beginning of a row.
-    is_cut: bool
-
-
-def _tables(text: str) -> list[_Table]:
-    """Return the tables with rows: --report-both prints the sum of both sides, then each of them."""
-    tables = []
-    for part in text.split("#bytes")[1:]:
-        header, _, body = part.partition("\n")
-        names = _column_names(header)
-        table = _Table([], "Gb/s" if "Gb/sec" in header else "MiB/s", is_cut=False)
-        for line in body.splitlines(keepends=True):
-            cells = line.split()
-            if not cells or not all(map(NUMBER_OR_DEFECT.fullmatch, cells)):
-                continue
-            # Without a line end the last number may have lost digits; message rates have six behind the point.
-            digits = 6 if names[-1] == "MsgRate" else 2
-            is_whole = line[-1] == "\n" or len(cells[-1].partition(".")[2]) == digits
-            table = table._replace(is_cut=len(cells) != len(names) or not is_whole)
-            if not table.is_cut:
-                table.rows.append(dict(zip(names, cells, strict=True)))
-        if table.rows or table.is_cut:
-            tables.append(table)
-    return tables
-
-
-@lru_cache(maxsize=_ALIKE)
-def _column_names(header: str) -> tuple[str, ...]:
-    return tuple(_COLUMNS.get(name, name) for name in ("#bytes", *_COLUMN.findall(header)))
-
-
-def _read_host(text: str) -> ToolReading:
-    if _BARE.fullmatch(text):
-        remark = "a number alone: neither its unit nor what it measures is in the file (--output)"
-        values: dict[str, Scalar] = {"value": number(text.split(maxsplit=1)[0]) or 0.0}
-        return reading(TEXT_FORMAT, Answer.AMBIGUOUS, values, [remark])
-    head_end = text.rfind("\n", 0, text.find("#bytes") + 1) + 1
-    lines = _Lines(*map(add, _head_lines(text[:head_end]), _lines(text[head_end:])))
-    if len(lines.titles) > 1:
-        return several(TEXT_FORMAT, "tests", len(lines.titles))
-    faults = lines.faults
-    values, remarks = _context(text, lines)
-    tables = _tables(text)
-    if not tables:
-        return reading(TEXT_FORMAT, _answer_without_row(text, faults), values, remarks)
-    is_bidirectional = values.get("bidirectional") is True
-    for side, table in zip(("local", "remote"), tables[1:], strict=False):
-        for row in table.rows[:1]:
-            values[f"avg_Gbps_{side}"] = row_values(row, table.unit, is_bidirectional=False)[1].get("avg_Gbps", 0.0)
-    answers = _read_rows(tables[0], values, remarks, is_bidirectional=is_bidirectional)
-    sizes = {row["MsgSize"] for row in tables[0].rows}
-    _, _, rest = text.partition("#bytes")
-    # All sizes (-a) start at 2 and end with a line.
-    has_more = "-" * 20 not in rest and (len(sizes) > 1 or "2" in sizes)
-    if has_more or any(table.is_cut for table in tables):
-        remarks.append("the file ends within the table: rows are missing")
-        answers.append(Answer.INCOMPLETE)
-    if "wc_status" in values or (faults and lines_with(rest, *_FAULTS)):
-        answers.append(Answer.ERROR)
-    return reading(TEXT_FORMAT, worst(answers), values, remarks)
-
-
-def _read_rows(table: _Table, values: dict[str, Scalar], remarks: list[str], *, is_bidirectional: bool) -> list[Answer]:
-    answers = []
-    is_single = len({row["MsgSize"] for row in table.rows}) == 1
-    rates: list[float] = []
-    for row in table.rows:
-        answer, measured = row_values(row, table.unit, is_bidirectional=is_bidirectional)
-        answers.append(answer)
-        if answer in {Answer.INVALID, Answer.AMBIGUOUS}:
-            remarks.append(f"a row has no number that can be true: {' '.join(row.values())}")
-            continue
-        values.update({f"{name}_at_{row['MsgSize']}": more for name, more in measured.items() if name not in _PLAIN})
-        if is_single:
-            values.update(measured)
-        rates += [rate for rate in (measured.get("avg_Gbps"),) if isinstance(rate, float)]
-    if len(table.rows) > 1:
-        values["rows"] = len(table.rows)
-    # --run_infinitely prints a row every few seconds, each of its own time.
-    if is_single and len(rates) > 1:
-        average = round(mean(rates), 2)
-        values |= {"avg_Gbps": average, f"avg_Gbps_at_{values['size']}": average, "avg_Gbps_min": min(rates)}
-    if Answer.NOT_MEASURED in answers and "t_avg_us" in values:
-        remarks.append(_NO_TAIL)
-    return answers
-
-
-class _Lines(NamedTuple):
-    """What lines say beside the table: titles of tests, settings in their order, warnings and faults."""
-
-    titles: tuple[str, ...]
-    settings: tuple[tuple[str, str], ...]
-    warnings: tuple[str, ...]
-    faults: tuple[str, ...]
-
-
-def _lines(text: str) -> _Lines:
-    titles = (match[1] for match in map(_TITLE.match, text.split("\n")) if match)
-    matches = {name: pattern.search(text) for name, pattern in _SETTINGS.items()}
-    settings = ((name, match[1].removesuffix("[B]")) for name, match in matches.items() if match)
-    warnings = lines_with(text, *_WARNINGS)
-    return _Lines(tuple(titles), tuple(settings), tuple(warnings), tuple(lines_with(text, *_FAULTS)))
-
-
-@lru_cache(maxsize=_ALIKE)
-def _head_lines(text: str) -> _Lines:
-    """Return the lines before a table, which are the same in most files of a run."""
-    return _lines(text)
-
-
-def _context(text: str, lines: _Lines) -> tuple[dict[str, Scalar], list[str]]:
-    stated, doubts = _text_settings(lines.settings, "".join(lines.titles))
-    values = dict(stated)
-    remarks = list(doubts)
-    if "Waiting for client to connect" in text:
-        values["side"] = "server"
-    completion = _COMPLETION.search(text)
-    if completion is not None:
-        values |= {"wc_status": int(completion[1]), "syndrome": completion[2]}
-        completed = _COMPLETED.search(text)
-        if completed is not None:
-            values["completed"] = int(completed[1])
-    if lines.warnings:
-        values["warnings"] = len(lines.warnings)
-    return values, [*remarks, *lines.warnings[:5], *lines.faults[:5]]
-
-
-@lru_cache(maxsize=_ALIKE)
-def _text_settings(settings: tuple[tuple[str, str], ...], title: str) -> tuple[Mapping[str, Scalar], Sequence[str]]:
-    # Of a setting that occurs twice the first counts.
-    return _settings(dict(reversed(settings)), title)
-
-
-def _answer_without_row(text: str, faults: Sequence[str]) -> Answer:
-    """Tell why there is no row: traffic failed, the test never started, this side does not measure, or it was cut."""
-    _, header, rest = text.partition("#bytes")
-    if _COMPLETION.search(text) or (faults and lines_with(rest, *_FAULTS)):
-        return Answer.ERROR
-    if header and "-" * 20 in rest:
-        return Answer.NOT_MEASURED
-    if header or (_TITLE.search(text) and not faults):
-        return Answer.INCOMPLETE
-    return Answer.NOT_MEASURED
-
-
-# --- --out_json ---
-
-
-def json_matches(documents: Documents) -> bool:
-    """Tell whether the first value is that of perftest."""
-    return isinstance(documents.first.get("test_info"), dict)
-
-
-def read_json(documents: Documents) -> ToolReading:
-    """Read a result: JSON from 24.01 on, bare words before; of all sizes of -a only the last is left."""
-    if not documents.is_single:
-        return several(JSON_FORMAT, "documents", len(documents.values))
-    settings = documents.first["test_info"]
-    title = str(settings.get("test", "")).replace("_", " ").removesuffix(" Test")
-    values, remarks = _settings(settings, title)
-    remarks += [str(value) for name, value in settings.items() if name.startswith("WARNING")]
-    results = documents.first.get("results")
-    if documents.cut or not isinstance(results, dict):
-        return reading(JSON_FORMAT, Answer.INCOMPLETE, values, [*remarks, "the file was cut short: it has no result"])
-    if not results.keys() & {"BW_average", "t_avg", "percentile_99.9"} or "MsgSize" not in results:
-        values.update({name: value for name, value in results.items() if number(value) is not None})
-        remarks.append("a number alone: neither its unit nor its size is in the file (--output)")
-        return reading(JSON_FORMAT, Answer.AMBIGUOUS, values, remarks)
-    answer, measured = row_values(results, "", is_bidirectional=values.get("bidirectional") is True)
-    values.update(measured)
-    if answer is Answer.NOT_MEASURED and "t_avg_us" in values:
-        remarks.append(_NO_TAIL)
-    elif answer is not Answer.OK:
-        remarks.append("there is no rate that can be true, or the average fits the message rate in no unit")
-    elif "bidirectional" in values:
-        remarks.append("with --report-both only the half of the remote side is left in the file")
-        answer = Answer.AMBIGUOUS
-    # Releases before 24.01 write no quotes at all; QoS results of all releases leave out those of `sl`.
-    elif not documents.strict and "sl" not in results and "BW_average" in results:
-        remarks.append("no JSON: perftest before 24.01; the unit follows from the message rate")
-        answer = Answer.AMBIGUOUS
-    return reading(JSON_FORMAT, answer, values, remarks)
+NO_TAIL = "the tail is not measured in duration mode: use iterations"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from railweave.acceptance.readers import iperf3, nccl, perftest, rccl, suites
+from railweave.acceptance.readers import iperf3, nccl, perftest_json, perftest_text, rccl, suites
 from railweave.acceptance.readers.documents import Documents, read_documents
 from railweave.acceptance.readers.text import decoded
 from railweave.acceptance.readings import Answer, ToolReading
@@ -26,7 +26,7 @@ class DocumentReader(NamedTuple):
 
 
 TEXT_READERS = (
-    TextReader(perftest.TEXT_FORMAT, perftest.text_matches, perftest.read_text),
+    TextReader(perftest_text.FORMAT, perftest_text.matches, perftest_text.read),
     TextReader(nccl.TEXT_FORMAT, nccl.text_matches, nccl.read_text),
     TextReader(nccl.DIAGNOSTICS_FORMAT, nccl.diagnostics_match, nccl.read_diagnostics),
     TextReader(rccl.CSV_FORMAT, rccl.csv_matches, rccl.read_csv),
@@ -34,7 +34,7 @@ TEXT_READERS = (
     TextReader(suites.RAS_TEXT_FORMAT, suites.ras_text_matches, suites.read_ras_text),
 )
 DOCUMENT_READERS = (
-    DocumentReader(perftest.JSON_FORMAT, perftest.json_matches, perftest.read_json),
+    DocumentReader(perftest_json.FORMAT, perftest_json.matches, perftest_json.read),
     DocumentReader(nccl.JSON_FORMAT, nccl.json_matches, nccl.read_json),
     DocumentReader(rccl.JSON_FORMAT, rccl.json_matches, rccl.read_json),
     DocumentReader(iperf3.FORMAT, iperf3.matches, iperf3.read),
