@@ -11,42 +11,42 @@ Rings leave a leaf or a pod with few flows, so that they lose nothing in two tie
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from railweave.acceptance.limits.paths import FabricPaths, LinkGroup
+from railweave.acceptance.limits.paths import FabricPaths, GroupName, LinkGroup
 from railweave.acceptance.limits.significance import IMPROBABLE, most_flows
 from railweave.acceptance.model import NicPort
 
 
 def ring_share(paths: FabricPaths, group: Sequence[NicPort]) -> float:
     """Return the share of its rate that a ring over the nodes of ``group`` reaches whatever the hash."""
-    flows: Counter[tuple[str, int]] = Counter()
+    flows: Counter[GroupName] = Counter()
+    links_of: dict[GroupName, LinkGroup] = {}
     for leaves in _lanes(paths, group).values():
         for sender, receiver in pairwise([*leaves, leaves[0]]):
-            if sender == receiver:
-                continue
-            flows["up", sender] += 1
-            flows["down", receiver] += 1
-            if paths.pod[sender] != paths.pod[receiver]:
-                flows["pod up", paths.pod[sender]] += 1
-                flows["pod down", paths.pod[receiver]] += 1
-    return _share(paths, group, flows, 1)
+            for name, links in paths.groups_between(sender, receiver):
+                flows[name] += 1
+                links_of[name] = links
+    return _share(paths, group, [(links_of[name], count) for name, count in flows.items()], 1)
 
 
 def exchange_share(paths: FabricPaths, group: Sequence[NicPort]) -> float:
     """Return the share of its rate that an exchange of all nodes of ``group`` with all reaches whatever the hash."""
-    flows: Counter[tuple[str, int]] = Counter()
+    leaf_flows: Counter[int] = Counter()
+    pod_flows: Counter[int] = Counter()
     lanes = _lanes(paths, group)
+    # As many flows come down as go up.
     for leaves in lanes.values():
         nodes = len(leaves)
-        # As many flows come down as go up.
         for leaf, count in Counter(leaves).items():
-            flows["up", leaf] += count * (nodes - count)
+            leaf_flows[leaf] += count * (nodes - count)
         for pod, count in Counter(paths.pod[leaf] for leaf in leaves).items():
-            flows["pod up", pod] += count * (nodes - count)
-    most = max((len(leaves) for leaves in lanes.values()), default=1)
-    return _share(paths, group, flows, max(1, most - 1))
+            pod_flows[pod] += count * (nodes - count)
+    loads = [(paths.uplinks[leaf], count) for leaf, count in leaf_flows.items() if count]
+    loads += [(paths.pod_uplinks[pod], count) for pod, count in pod_flows.items() if count]
+    most_nodes = max((len(leaves) for leaves in lanes.values()), default=1)
+    return _share(paths, group, loads, max(1, most_nodes - 1))
 
 
 def _lanes(paths: FabricPaths, group: Sequence[NicPort]) -> Mapping[tuple[int, int], list[int]]:
@@ -58,22 +58,12 @@ def _lanes(paths: FabricPaths, group: Sequence[NicPort]) -> Mapping[tuple[int, i
 
 
 def _share(
-    paths: FabricPaths, group: Sequence[NicPort], flows: Mapping[tuple[str, int], int], flows_of_port: int
+    paths: FabricPaths, group: Sequence[NicPort], loads: Sequence[tuple[LinkGroup, int]], flows_of_port: int
 ) -> float:
     line_gbps = max(paths.nics[port].speed_gbps for port in group)
-    loads = [(links, count) for links, count in _loads(paths, flows) if count]
     every_link = sum(links.links for links, _ in loads)
     share = 1.0
     for links, count in loads:
         most = min(count, most_flows(count / links.links, IMPROBABLE / every_link))
         share = min(share, flows_of_port * links.slowest_gbps / (most * line_gbps))
     return share
-
-
-def _loads(paths: FabricPaths, flows: Mapping[tuple[str, int], int]) -> Iterator[tuple[LinkGroup, int]]:
-    """Yield the groups of equal links with their flows; pods without spines of their own have no links up."""
-    for (kind, number), count in flows.items():
-        if kind in {"up", "down"}:
-            yield paths.uplinks[number], count
-        elif number in paths.pod_uplinks and paths.pod_uplinks[number].links:
-            yield paths.pod_uplinks[number], count

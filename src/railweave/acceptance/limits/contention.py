@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from railweave.acceptance.limits.basis import NicPair
-from railweave.acceptance.limits.paths import Crossed, FabricPaths, LinkGroup
+from railweave.acceptance.limits.paths import FabricPaths, GroupName, LinkGroup
 from railweave.acceptance.limits.significance import most_flows
 
 Leaves = tuple[int, int]
 """The leaf of a sender and that of a receiver."""
-
-Shared = tuple[str, int]
-"""The name of a group of equal links in one direction: ``up`` and ``down`` of a leaf, ``pod up`` and ``pod down``."""
 
 
 class PairKind(NamedTuple):
@@ -48,21 +45,21 @@ class RoundContention:
     # Indices of pairs by (leaf of the sender, leaf of the receiver).
     by_leaves: Mapping[Leaves, Sequence[int]]
     # The groups of equal links between two leaves, each in one direction.
-    groups: Mapping[Leaves, Sequence[tuple[Shared, LinkGroup]]]
+    groups: Mapping[Leaves, Sequence[tuple[GroupName, LinkGroup]]]
     # In the order of the pairs.
     kinds: Sequence[PairKind]
 
     def components(self) -> Iterator[list[Leaves]]:
         """Yield the pairs of leaves whose flows may meet, directly or over others, apart from those within a leaf."""
-        root: dict[Shared, Shared] = {}
+        root: dict[GroupName, GroupName] = {}
 
-        def top(key: Shared) -> Shared:
+        def top(key: GroupName) -> GroupName:
             while root.setdefault(key, key) != key:
                 root[key] = root[root[key]]
                 key = root[key]
             return key
 
-        members: dict[Shared, list[Leaves]] = {}
+        members: dict[GroupName, list[Leaves]] = {}
         crossing = [leaves for leaves in self.by_leaves if leaves[0] != leaves[1]]
         for leaves in crossing:
             first, *others = (top(key) for key, _ in self.groups[leaves])
@@ -81,9 +78,9 @@ def contention(paths: FabricPaths, pairs: Sequence[NicPair]) -> RoundContention:
         sender, receiver = paths.ends(pair)
         by_leaves.setdefault((sender.switch, receiver.switch), []).append(index)
         lines_gbps.append(min(sender.speed_gbps, receiver.speed_gbps))
-    groups = {leaves: _groups(paths, *leaves) for leaves in by_leaves}
+    groups = {leaves: paths.groups_between(*leaves) for leaves in by_leaves}
     between = {leaves: sum(pairs[index].queue_pairs for index in indices) for leaves, indices in by_leaves.items()}
-    flows: Counter[Shared] = Counter()
+    flows: Counter[GroupName] = Counter()
     for leaves, queue_pairs in between.items():
         for key, _ in groups[leaves]:
             flows[key] += queue_pairs
@@ -105,20 +102,3 @@ def _rounded_up(flows: int) -> int:
     """Return a number of flows with two significant digits: what differs less is alike."""
     unit: int = 10 ** max(0, len(str(flows)) - 2)
     return -(-flows // unit) * unit
-
-
-def _groups(paths: FabricPaths, sender: int, receiver: int) -> tuple[tuple[Shared, LinkGroup], ...]:
-    """Return the groups of equal links from leaf to leaf, each in one direction, with a key that names it."""
-    crossed = paths.crossed(sender, receiver)
-    if crossed is Crossed.LEAF:
-        return ()
-    leaf_groups = (("up", sender), paths.uplinks[sender]), (("down", receiver), paths.uplinks[receiver])
-    if crossed is Crossed.SPINE:
-        return leaf_groups
-    first = paths.pod[sender]
-    last = paths.pod[receiver]
-    return (
-        *leaf_groups,
-        (("pod up", first), paths.pod_uplinks[first]),
-        (("pod down", last), paths.pod_uplinks[last]),
-    )

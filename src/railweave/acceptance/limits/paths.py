@@ -43,6 +43,10 @@ class LinkGroup(NamedTuple):
         return self.links * self.slowest_gbps
 
 
+GroupName = tuple[str, int]
+"""The name of a group of equal links in one direction: ``up`` and ``down`` of a leaf, ``pod up`` and ``pod down``."""
+
+
 @dataclass(frozen=True, slots=True)
 class FabricPaths:
     """The links of a fabric as flows see them; made once for a plan (`fabric_paths`)."""
@@ -79,6 +83,25 @@ class FabricPaths:
         if self.pod[sender_leaf] == self.pod[receiver_leaf]:
             return Crossed.SPINE
         return Crossed.SUPER_SPINE
+
+    def groups_between(self, sender_leaf: int, receiver_leaf: int) -> tuple[tuple[GroupName, LinkGroup], ...]:
+        """Return the groups of equal links that flows between two leaves cross, each in one direction."""
+        crossed = self.crossed(sender_leaf, receiver_leaf)
+        if crossed is Crossed.LEAF:
+            return ()
+        leaf_groups = (
+            (("up", sender_leaf), self.uplinks[sender_leaf]),
+            (("down", receiver_leaf), self.uplinks[receiver_leaf]),
+        )
+        if crossed is Crossed.SPINE:
+            return leaf_groups
+        first = self.pod[sender_leaf]
+        last = self.pod[receiver_leaf]
+        return (
+            *leaf_groups,
+            (("pod up", first), self.pod_uplinks[first]),
+            (("pod down", last), self.pod_uplinks[last]),
+        )
 
 
 def fabric_paths(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> FabricPaths:
