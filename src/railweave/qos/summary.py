@@ -1,6 +1,7 @@
 """The buffers of a fabric's switches in numbers: headroom, pools, pause thresholds and ECN marking."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from typing import NamedTuple
 
 from railweave.fabric.buffers import GroupHeadroom, QueueMarking, SwitchBuffers
 from railweave.fabric.devices import Switch
@@ -10,74 +11,111 @@ from railweave.qos.marking import choose_marking
 from railweave.qos.mmu.headroom import Headroom
 from railweave.qos.mmu.pause import mark_percent
 
-Cables = dict[tuple[int, int], int]
-"""Ports in use by (speed in Gb/s, cable in meters)."""
+
+class _CabledPorts(NamedTuple):
+    """The number of a switch's ports in use of one speed with cables of one length."""
+
+    speed_gbps: int
+    length_m: int
+    port_count: int
+
+
+class _PortsInUse(NamedTuple):
+    """What decides on the buffers of a switch: switches that agree in it have the same ones."""
+
+    # Switches of one model and breakout share one panel. Its identity stands for all its ports.
+    panel_id: int
+    level: int
+    # By speed, then by length.
+    ports: tuple[_CabledPorts, ...]
 
 
 def switch_buffers(fabric: Fabric) -> tuple[SwitchBuffers, ...]:
-    """Return the buffers of all switches, one value for switches with equal ports in use; none if no class is lossless
-    or lossy RDMA, or the buffers are unknown."""
-    kinds: dict[tuple[int, int, tuple[tuple[tuple[int, int], int], ...]], list[Switch]] = {}
+    """Return the buffers of all switches; switches with the same ports in use share one value.
+
+    Switches without buffers of their own are left out: no class is lossless or lossy RDMA, or the HWSKU ships no
+    buffer configuration.
+    """
+    switches_of: defaultdict[_PortsInUse, list[Switch]] = defaultdict(list)
     for switch in fabric.switches:
-        ports = Counter((link.speed_gbps, link.length_m) for link in fabric.links_of[switch.name])
-        kinds.setdefault((id(switch.panel), switch.tier.level, tuple(sorted(ports.items()))), []).append(switch)
-    result = []
-    for (_, _, cables), switches in kinds.items():
+        switches_of[_ports_in_use(fabric, switch)].append(switch)
+    buffers = []
+    for in_use, switches in switches_of.items():
         first = switches[0]
         plan = plan_own_buffers(first.panel, first.tier, fabric.policies, fabric.lengths_m_of(first.name))
         if plan is not None:
             names = tuple(switch.name for switch in switches)
-            result.append(_of_kind(fabric, plan, names, dict(cables)))
-    return tuple(result)
+            buffers.append(_buffers(fabric, plan, names, in_use.ports))
+    return tuple(buffers)
 
 
-def _of_kind(fabric: Fabric, plan: BufferPlan, devices: tuple[str, ...], cables: Cables) -> SwitchBuffers:
-    """Return the buffers of ``devices``, all with ``cables``."""
-    headroom = []
-    for (speed, length), ports in cables.items():
-        room = plan.headroom[speed, length]
-        if isinstance(room, Headroom):
-            headroom.append(GroupHeadroom(speed, length, ports, room.size_bytes, room.xon_bytes, room.xoff_bytes))
-    if not plan.groups:
-        # No group is paused, so that none has headroom.
-        headroom = []
+def _ports_in_use(fabric: Fabric, switch: Switch) -> _PortsInUse:
+    counts = Counter((link.speed_gbps, link.length_m) for link in fabric.links_of[switch.name])
+    cabled = [_CabledPorts(speed_gbps, length_m, ports) for (speed_gbps, length_m), ports in counts.items()]
+    return _PortsInUse(id(switch.panel), switch.tier.level, tuple(sorted(cabled)))
+
+
+def _buffers(
+    fabric: Fabric, plan: BufferPlan, devices: tuple[str, ...], ports_in_use: tuple[_CabledPorts, ...]
+) -> SwitchBuffers:
+    """Return the buffers of ``devices``, each of which has ``ports_in_use``."""
+    counts = {(ports.speed_gbps, ports.length_m): ports.port_count for ports in ports_in_use}
+    speeds_gbps = sorted({ports.speed_gbps for ports in ports_in_use})
     return SwitchBuffers(
         devices=devices,
         hwsku=plan.buffers.hwsku,
         model=plan.model,
-        headroom=tuple(headroom),
-        in_use=plan.divided(cables),
+        headroom=_group_headroom(plan, ports_in_use),
+        in_use=plan.divided(counts),
         all_ports=plan.full,
         pause_bytes=_pause_bytes(plan),
-        marking=_marking(fabric, plan, sorted({speed for speed, _ in cables})),
+        marking=_marking(fabric, plan, speeds_gbps),
     )
 
 
+def _group_headroom(plan: BufferPlan, ports_in_use: tuple[_CabledPorts, ...]) -> tuple[GroupHeadroom, ...]:
+    """Return the headroom by speed and length of cable; empty without a lossless class, where no group is paused."""
+    if not plan.groups:
+        return ()
+    groups = []
+    for speed_gbps, length_m, port_count in ports_in_use:
+        headroom = plan.headroom[speed_gbps, length_m]
+        if isinstance(headroom, Headroom):
+            groups.append(
+                GroupHeadroom(
+                    speed_gbps, length_m, port_count, headroom.size_bytes, headroom.xon_bytes, headroom.xoff_bytes
+                )
+            )
+    return tuple(groups)
+
+
 def _pause_bytes(plan: BufferPlan) -> dict[str, int]:
-    """Return the depths at which PFC pauses, by traffic pattern; none without a lossless class."""
+    """Return the queue depths at which PFC pauses, by traffic pattern; empty without a lossless class."""
     if not plan.groups:
         return {}
     return dict(plan.limits.patterns)
 
 
 def _marking(fabric: Fabric, plan: BufferPlan, speeds_gbps: list[int]) -> tuple[QueueMarking, ...]:
-    """Return the ECN marking of every class that marks on ports of every speed; lossy ones never pause."""
-    result = []
+    """Return the ECN marking of every class that marks packets, on ports of each speed."""
+    markings = []
     for traffic_class in fabric.policies.classes:
         if not traffic_class.marks:
             continue
-        depths: dict[str, int] = {}
+        # PFC never pauses a lossy class.
+        pause_bytes: dict[str, int] = {}
         if traffic_class.lossless:
-            depths = _pause_bytes(plan)
-        for speed in speeds_gbps:
-            marking = choose_marking(traffic_class, speed, fabric.policies.marking, plan).thresholds
+            pause_bytes = _pause_bytes(plan)
+        for speed_gbps in speeds_gbps:
+            thresholds = choose_marking(traffic_class, speed_gbps, fabric.policies.marking, plan).thresholds
+            at_pause = {name: round(mark_percent(thresholds, depth), 3) for name, depth in pause_bytes.items()}
             queue_marking = QueueMarking(
-                traffic_class.name,
-                speed,
-                marking.minimum_bytes,
-                marking.maximum_bytes,
-                marking.probability_percent or 0,
-                {name: round(mark_percent(marking, depth), 3) for name, depth in depths.items()},
+                traffic_class=traffic_class.name,
+                speed_gbps=speed_gbps,
+                minimum_bytes=thresholds.minimum_bytes,
+                maximum_bytes=thresholds.maximum_bytes,
+                probability_percent=thresholds.probability_percent or 0,
+                at_pause=at_pause,
             )
-            result.append(queue_marking)
-    return tuple(result)
+            markings.append(queue_marking)
+    return tuple(markings)
