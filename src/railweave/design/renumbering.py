@@ -1,8 +1,10 @@
 """Two designs of one fabric compared: identities that would change, and cables that would move.
 
-Devices are the same when they have the same place (role and number), whatever their name. A cable is both its ports,
-and one that moves, at either end or at both, is a move, not a renumbering; a port that keeps its cable keeps its
-address.
+Devices are the same when they have the same place (role and number), whatever their name.
+
+A link is the same when its port nearer to the GPUs is. If its /31 changes, that port is renumbered, also if the cable
+moves to another upper port; the upper port is renumbered only if the cable still ends there. A port without a link in
+one of the designs is not renumbered.
 """
 
 from collections.abc import Hashable, Iterator
@@ -17,11 +19,14 @@ from railweave.units import ipv4_text, ipv6_text
 
 @dataclass(frozen=True, slots=True)
 class Renumbered:
-    """An identity of an existing device that would differ. ``what`` is name, AS number, loopback, host block, block
-    of NICs or a port's address; ``device`` has its old name. A family that comes or goes takes no address from anyone
-    who keeps one."""
+    """An identity of an existing device that would change.
 
+    An address family that only one of the designs has changes no identity.
+    """
+
+    # Its name in the old design.
     device: str
+    # Name, AS number, loopback, host block, IPv6 host block, block of NICs, or a port's address.
     what: str
     before: str
     after: str
@@ -47,7 +52,7 @@ class CableEnds:
 
 @dataclass(frozen=True, slots=True)
 class MovedCable:
-    """A cable that exists in both designs with another end."""
+    """A cable of both designs that ends at another port, at one end or at both."""
 
     before: CableEnds
     after: CableEnds
@@ -58,96 +63,111 @@ class MovedCable:
 
 
 def renumbered(old: Fabric, new: Fabric) -> tuple[Renumbered, ...]:
-    """Return every identity of a device of ``old`` that differs in ``new``; removed devices are none of them."""
+    """Return every identity of a device of ``old`` that differs in ``new``; those of removed devices are left out."""
     return (*_renamed_in_pods(old, new), *_renumbered_devices(old, new), *_renumbered_links(old, new))
 
 
 def change_of_addresses(old: Fabric, new: Fabric) -> str:
-    """Return in words what leads from ``old`` to ``new`` in one step only, because links get other addresses."""
+    """Return the change of link addresses that allows no step between ``old`` and ``new``, as a clause; empty if there
+    is none."""
     if renumbered(old, new):
         return "renumbers devices"
-    # A fabric in between cannot have links with addresses beside links without.
+    # A fabric in between cannot have both numbered and unnumbered links.
     if old.policies.addressing.unnumbered != new.policies.addressing.unnumbered:
         return "replaces the underlay"
     return ""
 
 
 def _renamed_in_pods(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
-    """Yield spines with the place of another name in their pod: their numbers follow from the uplink ports of a leaf,
-    which a stripe of more ports leaves fewer of."""
+    """Yield the spines whose place in their pod has another name in ``new``.
+
+    Numbers of spines follow from the uplink ports of a leaf, and a larger stripe leaves fewer of these.
+    """
     if not (old.has_pods and new.has_pods):
         return
-    now = {(spine.plane, spine.pod, spine.group): spine for spine in new.tier_switches[1]}
+    new_spines = {(spine.plane, spine.pod, spine.group): spine for spine in new.tier_switches[1]}
     for spine in old.tier_switches[1]:
-        other = now.get((spine.plane, spine.pod, spine.group))
-        if other is not None and other.name != spine.name:
-            yield Renumbered(spine.name, "name", spine.name, other.name)
+        new_spine = new_spines.get((spine.plane, spine.pod, spine.group))
+        if new_spine is not None and new_spine.name != spine.name:
+            yield Renumbered(spine.name, "name", spine.name, new_spine.name)
 
 
 def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
-    existing = {(switch.tier, switch.number): switch for switch in new.switches}
+    """Yield the identities of switches, without those of ports, that differ between switches of one tier and number."""
+    new_switches = {(switch.tier, switch.number): switch for switch in new.switches}
     for switch in old.switches:
-        now = existing.get((switch.tier, switch.number))
-        if now is None:
+        new_switch = new_switches.get((switch.tier, switch.number))
+        if new_switch is None:
             continue
-        after = _identities(new, now)
+        new_identities = _identities(new, new_switch)
         for what, before in _identities(old, switch).items():
-            if what in after and before != after[what]:
-                yield Renumbered(switch.name, what, before, after[what])
+            after = new_identities.get(what, before)
+            if before != after:
+                yield Renumbered(switch.name, what, before, after)
 
 
 def _identities(fabric: Fabric, switch: Switch) -> dict[str, str]:
-    """Return the identities of a switch by what they are, without a family that it has no block of."""
+    """Return the identities of a switch as text, by what they are; without those of blocks that it does not have."""
     identities = {"name": switch.name, "AS number": str(switch.asn), "loopback": ipv4_text(switch.loopback)}
-    block = fabric.host_blocks.get(switch.name)
-    if block is not None:
-        identities["host block"] = f"{ipv4_text(block[0])}/{block[1]}"
-    first = fabric.ipv6_blocks.get(switch.name)
-    if first is not None:
-        identities["IPv6 host block"] = f"{ipv6_text(first)}/{IPV6_BLOCK_LENGTH}"
-    nics = fabric.nic_blocks.get(switch.name)
-    if nics is not None:
-        identities["block of NICs"] = str(nics)
+    host_block = fabric.host_blocks.get(switch.name)
+    if host_block is not None:
+        network, length = host_block
+        identities["host block"] = f"{ipv4_text(network)}/{length}"
+    ipv6_network = fabric.ipv6_blocks.get(switch.name)
+    if ipv6_network is not None:
+        identities["IPv6 host block"] = f"{ipv6_text(ipv6_network)}/{IPV6_BLOCK_LENGTH}"
+    nic_block = fabric.nic_blocks.get(switch.name)
+    if nic_block is not None:
+        identities["block of NICs"] = str(nic_block)
     return identities
 
 
 def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
-    now = {_lower_end(new, link): link for link in new.links}
-    for link in old.links:
-        other = now.get(_lower_end(old, link))
-        if other is None or other.network == link.network:
+    """Yield the ports of ``old`` whose link has another /31 in ``new``, the port nearer to the GPUs first.
+
+    Links are the same if that port is. Links without addresses in one of the designs are left out.
+    """
+    new_links = {_lower_end(new, link): link for link in new.links}
+    for old_link in old.links:
+        new_link = new_links.get(_lower_end(old, old_link))
+        if new_link is None or new_link.network == old_link.network:
             continue
-        if not (old.is_numbered(link) and new.is_numbered(other)):
+        if not (old.is_numbered(old_link) and new.is_numbered(new_link)):
             continue
-        ends = _ends(old, link)
-        before = link.network
-        after = other.network
-        yield Renumbered(ends.lower, f"address of {ends.lower_port}", ipv4_text(before + 1), ipv4_text(after + 1))
-        if _upper_end(new, other) == _upper_end(old, link):
-            yield Renumbered(ends.upper, f"address of {ends.upper_port}", ipv4_text(before), ipv4_text(after))
+        yield _new_address(old, old_link, new_link, old_link.lower, new_link.lower)
+        # The address of an upper port that has lost the cable is that of another link, if it has any.
+        if _upper_end(new, new_link) == _upper_end(old, old_link):
+            yield _new_address(old, old_link, new_link, old_link.upper, new_link.upper)
+
+
+def _new_address(old: Fabric, old_link: Link, new_link: Link, device: str, new_name: str) -> Renumbered:
+    """Return the change of the address of one end of a link; ``new_name`` is the device's name in the new design."""
+    port = old.ports_of[device][old_link.port_of(device)].name
+    before = ipv4_text(old_link.address_of(device))
+    after = ipv4_text(new_link.address_of(new_name))
+    return Renumbered(device, f"address of {port}", before, after)
 
 
 def moved_cables(old: Fabric, new: Fabric) -> tuple[MovedCable, ...]:
     """Return the cables of ``old`` that have another end in ``new``, in the order of ``old`` (`fabric.moves`).
 
-    Cables that only come or go, with their devices, are not moves.
+    Cables that are added or removed with the device at their lower end are not moves.
     """
-    before = _cables_between(old, new)
-    after = _cables_between(new, old)
-    return tuple(
-        MovedCable(_ends(old, before[ends]), _ends(new, after[now])) for ends, now in moves(before, after).items()
-    )
+    old_links = _links_of_common_devices(old, new)
+    new_links = _links_of_common_devices(new, old)
+    moved = []
+    for old_ends, new_ends in moves(old_links, new_links).items():
+        moved.append(MovedCable(_ends(old, old_links[old_ends]), _ends(new, new_links[new_ends])))
+    return tuple(moved)
 
 
-def _cables_between(fabric: Fabric, other: Fabric) -> dict[Ends, Link]:
-    """Return the cables of ``fabric`` whose lower devices ``other`` has too."""
-    kept = {_device(other, name) for name in (*other.switch_of, *other.host_of)}
+def _links_of_common_devices(fabric: Fabric, compared: Fabric) -> dict[Ends, Link]:
+    """Return the links of ``fabric`` by their ends, if the device at the lower end is in ``compared`` too."""
+    devices = {_device(compared, name) for name in (*compared.switch_of, *compared.host_of)}
     links = {}
     for link in fabric.links:
-        device = _device(fabric, link.lower)
-        if device in kept:
-            upper = End(_device(fabric, link.upper), _place(fabric, link.upper, link.upper_port))
-            links[Ends(End(device, _place(fabric, link.lower, link.lower_port)), upper)] = link
+        if _device(fabric, link.lower) in devices:
+            links[Ends(_lower_end(fabric, link), _upper_end(fabric, link))] = link
     return links
 
 
@@ -160,19 +180,19 @@ def _place(fabric: Fabric, device: str, index: int) -> Hashable:
 
 
 def _device(fabric: Fabric, name: str) -> tuple[str, str | int]:
-    """Return what makes a device the same in two designs: its role with its number, or a GPU node's name."""
+    """Return what identifies a device in both designs: a switch's role and number, or a GPU node's name."""
     switch = fabric.switch_of.get(name)
     if switch is None:
         return "host", name
     return switch.tier.name, switch.number
 
 
-def _lower_end(fabric: Fabric, link: Link) -> tuple[object, Hashable]:
-    return _device(fabric, link.lower), _place(fabric, link.lower, link.lower_port)
+def _lower_end(fabric: Fabric, link: Link) -> End:
+    return End(_device(fabric, link.lower), _place(fabric, link.lower, link.lower_port))
 
 
-def _upper_end(fabric: Fabric, link: Link) -> tuple[object, Hashable]:
-    return _device(fabric, link.upper), _place(fabric, link.upper, link.upper_port)
+def _upper_end(fabric: Fabric, link: Link) -> End:
+    return End(_device(fabric, link.upper), _place(fabric, link.upper, link.upper_port))
 
 
 def _ends(fabric: Fabric, link: Link) -> CableEnds:
