@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from railweave.cabling.ends import CabledLink, cables_of
 from railweave.catalog.load import Catalog
@@ -11,40 +12,60 @@ from railweave.intent.as_built import CODE, MOST_REPORTED, AsBuilt, and_more
 from railweave.wording import suggestion
 
 _End = tuple[str, str]
+"""A device and the name of its port."""
+
+
+class _PlannedCable(NamedTuple):
+    """A cable of the design: the position of its link in the fabric, its ends, and its media and reach."""
+
+    number: int
+    lower: _End
+    upper: _End
+    cabled: CabledLink
 
 
 def with_as_built(
     fabric: Fabric, lengths: Sequence[AsBuilt], catalog: Catalog
 ) -> tuple[Fabric, tuple[Diagnostic, ...]]:
-    """Return the fabric with the lengths that were measured, or every one that no cable of it can have."""
-    number_of: dict[_End, int] = {}
-    ends: list[tuple[_End, _End]] = []
-    for number, link in enumerate(fabric.links):
-        lower = link.lower, fabric.ports_of[link.lower][link.lower_port].name
-        upper = link.upper, fabric.ports_of[link.upper][link.upper_port].name
-        ends.append((lower, upper))
-        number_of[lower] = number_of[upper] = number
-    cables = cables_of(fabric, catalog)
-    measured: dict[int, AsBuilt] = {}
+    """Return the fabric with the lengths that were measured.
+
+    If a row does not match the design, the fabric is returned as it is, with the errors of all such rows, at most
+    `MOST_REPORTED`.
+    """
+    cable_at = _cables_by_end(fabric, catalog)
+    row_of: dict[int, AsBuilt] = {}
     diagnostics: list[Diagnostic] = []
     for row in lengths:
         if len(diagnostics) >= MOST_REPORTED:
             diagnostics.append(and_more(row.where))
             break
-        if (row.device, row.port) not in number_of:
+        cable = cable_at.get((row.device, row.port))
+        if cable is None:
             diagnostics.append(_no_cable(fabric, row))
             continue
-        number = number_of[row.device, row.port]
-        faults = list(_faults(row, ends[number], cables[number], measured.get(number)))
+        faults = list(_faults(row, cable, row_of.get(cable.number)))
         diagnostics += faults
         if not faults:
-            measured[number] = row
+            row_of[cable.number] = row
     if diagnostics:
         return fabric, tuple(diagnostics)
     links = list(fabric.links)
-    for number, row in measured.items():
+    for number, row in row_of.items():
         links[number] = links[number]._replace(length_m=row.length_m)
     return replace(fabric, links=tuple(links)), ()
+
+
+def _cables_by_end(fabric: Fabric, catalog: Catalog) -> dict[_End, _PlannedCable]:
+    """Return all cables, each by both its ends."""
+    cable_at = {}
+    cabled_links = cables_of(fabric, catalog)
+    for number, link in enumerate(fabric.links):
+        lower = link.lower, fabric.ports_of[link.lower][link.lower_port].name
+        upper = link.upper, fabric.ports_of[link.upper][link.upper_port].name
+        cable = _PlannedCable(number, lower, upper, cabled_links[number])
+        cable_at[lower] = cable
+        cable_at[upper] = cable
+    return cable_at
 
 
 def _no_cable(fabric: Fabric, row: AsBuilt) -> Diagnostic:
@@ -56,24 +77,28 @@ def _no_cable(fabric: Fabric, row: AsBuilt) -> Diagnostic:
     return error(CODE, f"no cable ends at {row.device} {row.port}", row.where, fix=fix, devices=(row.device,))
 
 
-def _faults(row: AsBuilt, ends: tuple[_End, _End], cable: CabledLink, before: AsBuilt | None) -> Iterator[Diagnostic]:
-    """Yield what is wrong with a length: its far end, a row for the same cable, more than the medium reaches."""
+def _faults(row: AsBuilt, cable: _PlannedCable, earlier_row: AsBuilt | None) -> Iterator[Diagnostic]:
+    """Yield the errors of a row: another far end than planned, a second row of a cable, or a length that its medium
+    does not reach. ``earlier_row`` is an accepted row of the same cable, None if there is none."""
     near = row.device, row.port
-    far = ends[0]
+    far = cable.lower
     if far == near:
-        far = ends[1]
-    # A row may leave its far end out.
+        far = cable.upper
     for stated, planned in zip(row.far, far, strict=True):
+        # A row may leave out the device or port of its far end.
         if stated and stated != planned:
             message = f"the cable at {' '.join(near)} leads to {' '.join(far)}, not to {' '.join(row.far).strip()}"
             fix = "correct the row, or the cabling on site"
             yield error(CODE, message, row.where, fix=fix, devices=(row.device, far[0]))
             return
-    if before is not None:
-        message = f"the cable at {' '.join(near)} has a length in line {before.where.line} already"
+    if earlier_row is not None:
+        message = f"the cable at {' '.join(near)} has a length in line {earlier_row.where.line} already"
         yield error(CODE, message, row.where, fix="keep one of the two rows")
-    reach_m = min(cable.lower.pmd.reach_m, cable.upper.pmd.reach_m)
+    medium = cable.cabled.medium
+    reach_m = min(cable.cabled.lower.pmd.reach_m, cable.cabled.upper.pmd.reach_m)
     if row.length_m > reach_m:
-        message = f"{cable.medium.id} ({cable.medium.title}) reaches {reach_m} m between {' '.join(near)} and"
-        message = f"{message} {' '.join(far)}, and the cable has {row.length_m} m"
+        message = (
+            f"{medium.id} ({medium.title}) reaches {reach_m} m between {' '.join(near)} and {' '.join(far)}, and the"
+            f" cable has {row.length_m} m"
+        )
         yield error("P-4", message, row.where, fix="use a shorter cable, or a medium that reaches", devices=near[:1])
