@@ -1,7 +1,7 @@
-"""Keys that contradict each other: which of them take part, and values with which they agree.
+"""Keys that contradict each other: which ones cause an error, and values that are consistent.
 
-A refusal is found at one key, often by counts that follow from several. Those that take part are a smallest set with
-which it stays whatever the others are; it is found by leaving keys to their automatic values, one more at a time.
+An error is reported at one key, but the counts that it compares often follow from several keys. The ones that cause it
+are a smallest set of stated keys with which the error remains when all other keys are automatic.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from railweave.intent.model import Intent
 from railweave.wording import listed
 
 Attempt = Callable[[Intent], tuple[Layout | None, tuple[Diagnostic, ...]]]
-"""Lays out an intent with other counts: as `lay_out`."""
+"""Lays out an intent with other counts and returns what `lay_out` returns."""
 
 _RATIO = "oversubscription"
 _KEYS = (
@@ -33,39 +33,39 @@ _KEYS = (
 )
 _KEYS_OF_NODES = ("stripe", "first_stripe")
 _RATIOS = tuple(map(Fraction, (1, 2, 3, 4, 8, 16)))
-"""Values that are tried in place of the oversubscription that is asked for."""
+"""Values that are tried where the oversubscription is automatic."""
 
 
 def name_contradictions(
     intent: Intent, diagnostics: tuple[Diagnostic, ...], attempt: Attempt
 ) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics; the fix of the first error of counts says which keys take part, if there are several."""
-    first = next(filter(_is_of_counts, diagnostics), None)
+    """Return the diagnostics with a longer fix of the first error of counts, if several keys cause it.
+
+    The fix then names these keys, and consistent values if there are any.
+    """
+    refusal = next(filter(_is_of_counts, diagnostics), None)
     # Leaves of an entry of nodes have keys of their own, which its errors name.
-    if first is None or any(entry.leaf for entry in intent.nodes):
+    if refusal is None or any(entry.leaf for entry in intent.nodes):
         return diagnostics
-    given = _given(intent, first)
-    keys = _taking_part(intent, given, first, attempt)
-    # One key contradicts only nodes and hardware, which the error states.
-    if len(keys) == 1 or not keys:
+    stated_keys = _stated_keys(intent, refusal)
+    keys = _contradicting(intent, stated_keys, refusal, attempt)
+    # A single key contradicts only nodes and hardware, which the error states.
+    if len(keys) < 2:
         return diagnostics
-    fix = f"{first.fix}; these contradict each other: {listed(_stated(intent, keys))}"
-    agreeing = _agreeing(intent, keys, given, attempt)
-    if agreeing:
-        fix += f"; consistent is {listed(agreeing)}"
-    explained = []
-    for diagnostic in diagnostics:
-        if diagnostic is first:
-            explained.append(diagnostic._replace(fix=fix))
-        else:
-            explained.append(diagnostic)
-    return tuple(explained)
+    fix = f"{refusal.fix}; these contradict each other: {listed(_assignments(intent, keys))}"
+    consistent = _consistent_values(intent, keys, stated_keys, attempt)
+    if consistent:
+        fix += f"; consistent is {listed(consistent)}"
+    position = diagnostics.index(refusal)
+    return (*diagnostics[:position], refusal._replace(fix=fix), *diagnostics[position + 1 :])
 
 
 def _keys(intent: Intent) -> tuple[str, ...]:
-    """Return the keys that can take part: paths below ``topology``, and those of entries of nodes."""
-    entries = [f"nodes[{index}].{key}" for index in range(len(intent.nodes)) for key in _KEYS_OF_NODES]
-    return (*_KEYS, *entries)
+    """Return the keys that can contradict each other: paths below ``topology``, then those of entries of nodes."""
+    keys = list(_KEYS)
+    for index in range(len(intent.nodes)):
+        keys += (f"nodes[{index}].{key}" for key in _KEYS_OF_NODES)
+    return tuple(keys)
 
 
 def _path(key: str) -> str:
@@ -83,103 +83,111 @@ def _entry_of(key: str) -> int | None:
 
 
 def _is_of_counts(diagnostic: Diagnostic) -> bool:
-    """Tell whether a diagnostic is an error of counts: pools and AS numbers contradict no key of the topology."""
+    """Tell whether a diagnostic is an error of counts; errors of pools and AS numbers contradict no such key."""
     return diagnostic.severity is Severity.ERROR and diagnostic.where.path.startswith(("topology", "nodes"))
 
 
-def _given(intent: Intent, refused: Diagnostic) -> tuple[str, ...]:
-    """Return the keys that the intent states, that of the refusal last."""
-    given = [key for key in _keys(intent) if _value(intent, key) is not None]
-    # One tier can follow from a single leaf without spines.
-    if "tiers" in given and "topology.tiers" not in intent.places:
-        given.remove("tiers")
-    # The ratio that the workload asks for can be refused as well as one that is stated.
-    if intent.topology.oversubscription is None and refused.code != "T-4":
-        given.remove(_RATIO)
-    return tuple(sorted(given, key=lambda key: _path(key) == refused.where.path))
+def _stated_keys(intent: Intent, refusal: Diagnostic) -> tuple[str, ...]:
+    """Return the keys that the intent states, the one at which the error is reported last."""
+    stated = [key for key in _keys(intent) if _value(intent, key) is not None]
+    # One tier is also set by a single leaf without spines.
+    if "tiers" in stated and "topology.tiers" not in intent.places:
+        stated.remove("tiers")
+    # The ratio always has a value. One that the workload sets counts as stated only where the error is about it (T-4).
+    if intent.topology.oversubscription is None and refusal.code != "T-4":
+        stated.remove(_RATIO)
+    return tuple(sorted(stated, key=lambda key: _path(key) == refusal.where.path))
 
 
-def _taking_part(intent: Intent, given: Sequence[str], refused: Diagnostic, attempt: Attempt) -> tuple[str, ...]:
-    """Return the keys of ``given`` without any of which the refusal goes away, whatever the others are; none if it
-    stays without all of them."""
-    if _stays(intent, given, refused, attempt):
+def _contradicting(
+    intent: Intent, stated_keys: Sequence[str], refusal: Diagnostic, attempt: Attempt
+) -> tuple[str, ...]:
+    """Return a smallest set of stated keys that cause an error; empty if it remains with all of them automatic."""
+    if _remains(intent, stated_keys, refusal, attempt):
         return ()
-    kept = list(given)
+    contradicting = list(stated_keys)
     automatic: list[str] = []
-    for key in given:
-        if _stays(intent, [*automatic, key], refused, attempt):
+    for key in stated_keys:
+        if _remains(intent, [*automatic, key], refusal, attempt):
             automatic.append(key)
-            kept.remove(key)
-    return tuple(key for key in _keys(intent) if key in kept)
+            contradicting.remove(key)
+    return tuple(key for key in _keys(intent) if key in contradicting)
 
 
-def _stays(intent: Intent, automatic: Sequence[str], refused: Diagnostic, attempt: Attempt) -> bool:
-    """Tell whether the refusal stays with automatic values of some keys, whichever these are."""
-    for other in _automatic(intent, automatic):
-        _, diagnostics = attempt(other)
-        if not any(_is_same(diagnostic, refused) for diagnostic in diagnostics):
+def _remains(intent: Intent, automatic: Sequence[str], refusal: Diagnostic, attempt: Attempt) -> bool:
+    """Tell whether an error remains with ``automatic`` keys, whichever oversubscription is tried."""
+    for variant in _variants(intent, automatic):
+        _, diagnostics = attempt(variant)
+        if not any(_is_same(diagnostic, refusal) for diagnostic in diagnostics):
             return False
     return True
 
 
-def _is_same(diagnostic: Diagnostic, refused: Diagnostic) -> bool:
-    same = (diagnostic.code, diagnostic.where.path) == (refused.code, refused.where.path)
-    return same and _is_of_counts(diagnostic)
+def _is_same(diagnostic: Diagnostic, refusal: Diagnostic) -> bool:
+    """Tell whether a diagnostic is an error of counts with the code and at the key of ``refusal``."""
+    if diagnostic.code != refusal.code or diagnostic.where.path != refusal.where.path:
+        return False
+    return _is_of_counts(diagnostic)
 
 
-def _automatic(intent: Intent, keys: Sequence[str]) -> Iterator[Intent]:
-    """Yield the intent with automatic values of ``keys``, and with every oversubscription if that is one of them."""
-    for key in keys:
+def _variants(intent: Intent, automatic: Sequence[str]) -> Iterator[Intent]:
+    """Yield the intent with ``automatic`` keys; if oversubscription is one of them, once for each ratio to try."""
+    for key in automatic:
         if key != _RATIO:
             intent = _with(intent, key, None)
-    if _RATIO not in keys:
+    if _RATIO not in automatic:
         yield intent
         return
     for ratio in _RATIOS:
         yield _with(intent, _RATIO, ratio)
 
 
-def _agreeing(intent: Intent, keys: Sequence[str], given: Sequence[str], attempt: Attempt) -> tuple[str, ...]:
-    """Return values of ``keys`` that are not refused, with others of ``given`` that have to change too; none if all
-    automatic values are refused."""
-    changed = list(given)
-    agreeing = _accepted(intent, changed, attempt)
-    # The last of `given` is where the refusal was found: it changes rather than others.
-    for key in given:
-        fewer = [other for other in changed if other != key]
-        accepted = _accepted(intent, fewer, attempt)
-        if accepted is not None:
-            changed = fewer
-            agreeing = accepted
-    if agreeing is None:
+def _consistent_values(
+    intent: Intent, keys: Sequence[str], stated_keys: Sequence[str], attempt: Attempt
+) -> tuple[str, ...]:
+    """Return consistent values of ``keys`` and of the other stated keys that have to change with them, as lines of the
+    intent; empty if the intent has errors even with all stated keys automatic."""
+    changed_keys = list(stated_keys)
+    consistent = _consistent_variant(intent, changed_keys, attempt)
+    # The key of the error is the last of the stated ones, so it is changed rather than the others.
+    for key in stated_keys:
+        fewer_keys = [changed_key for changed_key in changed_keys if changed_key != key]
+        variant = _consistent_variant(intent, fewer_keys, attempt)
+        if variant is not None:
+            changed_keys = fewer_keys
+            consistent = variant
+    if consistent is None:
         return ()
-    stated = [key for key in _keys(intent) if key in keys or key in changed]
-    return _stated(_explicit(intent, agreeing, changed, attempt), stated)
+    named_keys = [key for key in _keys(intent) if key in keys or key in changed_keys]
+    return _assignments(_explicit(intent, consistent, changed_keys, attempt), named_keys)
 
 
-def _explicit(intent: Intent, agreeing: Intent, automatic: Sequence[str], attempt: Attempt) -> Intent:
-    """Return an accepted intent with the values of its layout stated for its ``automatic`` keys, as far as these are
-    accepted where they are stated."""
-    layout, _ = attempt(agreeing)
-    assert layout is not None  # noqa: S101  it was accepted
-    explicit = agreeing
+def _explicit(intent: Intent, consistent: Intent, automatic: Sequence[str], attempt: Attempt) -> Intent:
+    """Return a consistent intent with its ``automatic`` keys stated as its layout has them.
+
+    The intent itself if it is not consistent with these values.
+    """
+    layout, _ = attempt(consistent)
+    assert layout is not None  # noqa: S101  it is consistent
+    explicit = consistent
     for key in automatic:
         explicit = _with(explicit, key, _value_in(layout, key, intent))
-    if _accepted(explicit, (), attempt):
+    if _consistent_variant(explicit, (), attempt):
         return explicit
-    return agreeing
+    return consistent
 
 
-def _accepted(intent: Intent, automatic: Sequence[str], attempt: Attempt) -> Intent | None:
-    """Return the intent with values for the keys that are to be ``automatic``, None if all are refused."""
-    for other in _automatic(intent, automatic):
-        layout, diagnostics = attempt(other)
+def _consistent_variant(intent: Intent, automatic: Sequence[str], attempt: Attempt) -> Intent | None:
+    """Return the first variant with ``automatic`` keys and without an error of counts, None if there is none."""
+    for variant in _variants(intent, automatic):
+        layout, diagnostics = attempt(variant)
         if layout is not None and not any(map(_is_of_counts, diagnostics)):
-            return other
+            return variant
     return None
 
 
-def _stated(intent: Intent, keys: Iterable[str]) -> tuple[str, ...]:
+def _assignments(intent: Intent, keys: Iterable[str]) -> tuple[str, ...]:
+    """Return each key with its value, as a line of the intent."""
     return tuple(f"{_path(key)}: {_text(_value(intent, key))}" for key in keys)
 
 
@@ -192,34 +200,33 @@ def _text(value: int | Fraction | None) -> str:
 
 
 def _value(intent: Intent, key: str) -> int | Fraction | None:
-    """Return the value of a key, None if it is automatic; the oversubscription is never."""
+    """Return the value of a key, None if it is automatic; an automatic oversubscription has that of the workload."""
     if key == _RATIO:
         return asked_ratio(intent)
     part, _, field = key.rpartition(".")
     entry = _entry_of(key)
+    holder: object = intent.topology
     if entry is not None:
-        of_entry: int | None = getattr(intent.nodes[entry], field)
-        return of_entry
-    holder = intent.topology
-    if part:
+        holder = intent.nodes[entry]
+    elif part:
         holder = getattr(intent.topology, part)
+    # An intent without super-spines has no part for them.
     value: int | None = getattr(holder, field, None)
     return value
 
 
 def _with(intent: Intent, key: str, value: int | Fraction | None) -> Intent:
-    topology = intent.topology
+    """Return the intent with another value of a key, None for an automatic one."""
     part, _, field = key.rpartition(".")
     entry = _entry_of(key)
     if entry is not None:
         nodes = list(intent.nodes)
         nodes[entry] = nodes[entry].with_values(**{field: value})
         return replace(intent, nodes=tuple(nodes))
-    if part:
-        topology = topology.with_values(**{part: getattr(topology, part).with_values(**{field: value})})
-    else:
-        topology = topology.with_values(**{field: value})
-    return replace(intent, topology=topology)
+    if not part:
+        return replace(intent, topology=intent.topology.with_values(**{field: value}))
+    changed_part = getattr(intent.topology, part).with_values(**{field: value})
+    return replace(intent, topology=intent.topology.with_values(**{part: changed_part}))
 
 
 def _value_in(layout: Layout, key: str, intent: Intent) -> int | Fraction | None:
