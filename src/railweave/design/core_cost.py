@@ -1,7 +1,7 @@
-"""The price of pods: how many switches a core of three tiers takes by the size of its pods.
+"""The cost of pods: how many spines and super-spines three tiers need, by the size of their pods.
 
-Uplinks are divided evenly and every pod has as many spines, so a last pod that is not full, and a number of leaves that
-does not divide, buy ports that no cable uses.
+Uplinks are divided evenly and all pods have the same number of spines. So a last pod that is not full, or a number of
+leaves that does not divide, leaves ports of spines and super-spines unused.
 """
 
 from collections.abc import Iterator
@@ -29,18 +29,16 @@ class Core(NamedTuple):
 
 
 def core_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return a core that costs more than the ports that its cables take, with the pods that cost less."""
-    topology = intent.topology
-    top = topology.super_spine
-    stated = (topology.spine.count, topology.links_per_pair, topology.reserve.pods, top and top.count)
-    if layout.super_spines is None or any(stated):
+    """Return an info if automatic spines and super-spines have more ports than their cables need, with the size of pods
+    that needs the fewest switches."""
+    if layout.super_spines is None or _states_core(intent):
         return []
     today = Core(layout.pod, len(layout.pods), layout.spines.count, layout.super_spines.count)
     least = _least(layout)
     if today.switches <= least.switches:
         return []
     planes = layout.planes
-    # Of sizes that cost the same the largest: more nodes reach each other below the super-spines.
+    # The largest of the sizes that cost the same: more nodes reach each other without super-spines.
     best = min(_cores(layout), key=lambda core: (core.switches, -core.size))
     message = f"{_switches(today, planes)} are built, and cables take the ports of {_switches(least, planes)}"
     if best.switches < today.switches:
@@ -51,11 +49,20 @@ def core_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
     return [info("RW218", message, intent.where("topology.pod"), fix=fix)]
 
 
+def _states_core(intent: Intent) -> bool:
+    """Tell whether the intent states a number from which that of the spines or super-spines follows."""
+    topology = intent.topology
+    if topology.super_spine and topology.super_spine.count:
+        return True
+    return bool(topology.spine.count or topology.links_per_pair or topology.reserve.pods)
+
+
 def _least(layout: Layout) -> Core:
-    """Return the switches whose ports the cables of the leaves fill, however they are shared out."""
+    """Return the fewest switches with ports for the cables of today if pods and even division are ignored."""
     above = layout.spines
     spines = -(-layout.leaf_spine_links // above.ports.down)
-    return Core(0, 0, spines, -(-spines * above.uplinks // _top_ports(layout)))
+    super_spines = -(-spines * above.uplinks // _top_ports(layout))
+    return Core(0, 0, spines, super_spines)
 
 
 def _top_ports(layout: Layout) -> int:
@@ -65,20 +72,23 @@ def _top_ports(layout: Layout) -> int:
 
 
 def _cores(layout: Layout) -> Iterator[Core]:
-    """Yield the core with pods of each size that the spines have ports for."""
+    """Yield the core with the fewest switches for each size of pods that the spines have ports for."""
     low = layout.lowest
-    above = layout.spines
-    for size in range(1, above.ports.down // layout.stripe_leaves + 1):
+    spine_ports = layout.spines.ports.down
+    for size in range(1, spine_ports // layout.stripe_leaves + 1):
         pods = {stripe // size for stripe in layout.stripes}
-        spines = fitting_counts(low.uplinks, layout.shared_uplinks, size * layout.stripe_leaves, above.ports.down)
-        # Pods left out cost ports of super-spines too.
+        spine_counts = fitting_counts(low.uplinks, layout.shared_uplinks, size * layout.stripe_leaves, spine_ports)
+        # Super-spines have ports for the pods in between that have no switches, too.
         members = _fewest_members(layout, max(pods) + 1)
-        if spines and members:
-            yield Core(size, len(pods), len(pods) * spines[0], spines[0] * members)
+        if spine_counts and members:
+            pod_spines = spine_counts[0]
+            # There is a group of super-spines for each spine of a pod.
+            yield Core(size, len(pods), len(pods) * pod_spines, pod_spines * members)
 
 
 def _fewest_members(layout: Layout, pods: int) -> int | None:
-    """Return the fewest super-spines that share the uplinks of a spine evenly and have ports for ``pods``."""
+    """Return the fewest super-spines of a group that share the uplinks of a spine evenly and have ports for ``pods``,
+    None if there are none."""
     uplinks = layout.spines.uplinks
     for count in range(1, uplinks + 1):
         if uplinks % count == 0 and pods * (uplinks // count) <= _top_ports(layout):
