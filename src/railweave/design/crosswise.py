@@ -5,7 +5,7 @@ shuffles. It is asked before a medium is chosen, so nothing but the layout is kn
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import NamedTuple
@@ -16,15 +16,20 @@ from railweave.design.nodes import ports_by_leaf
 from railweave.design.split import TierPorts
 from railweave.design.wiring import Uplink, wire, wire_class
 
-_SharedCages = Iterator[tuple[Hashable, Hashable]]
-"""The lower and the upper cage of every link."""
+
+class _LinkCages(NamedTuple):
+    """The cages at the two ends of a link."""
+
+    lower: Hashable
+    upper: Hashable
 
 
 class Crosswise(NamedTuple):
-    """The links that share cages crosswise: those to nodes by the name of their entry, uplinks by the level of their
-    switch and the number of its leaf class, 0 above the leaves."""
+    """The links that share cages crosswise."""
 
+    # Those to nodes, by the name of the entry of nodes.
     access: frozenset[str] = frozenset()
+    # Uplinks by the level of the lower switch and the number of its leaf class, 0 above the leaves.
     uplinks: frozenset[tuple[int, int]] = frozenset()
 
 
@@ -32,9 +37,9 @@ NOT_CROSSWISE = Crosswise()
 
 
 def crosswise(layout: Layout) -> Crosswise:
-    """Return the links of a layout that share cages crosswise, with all nodes and switches that there is room for.
+    """Return the links of a layout that share cages crosswise, as if all nodes and switches that fit were there.
 
-    Those of today do not decide: a stripe more, or a spine more where the links of a pair are given, would change the
+    With those of today alone, another stripe, or another spine where the links of a pair are stated, could change the
     medium of links that exist.
     """
     access = {group.entry.name for group in layout.groups if _is_crosswise(_access_cages(layout, group))}
@@ -42,7 +47,8 @@ def crosswise(layout: Layout) -> Crosswise:
 
 
 def _crosswise_uplinks(layout: Layout) -> Iterator[tuple[int, int]]:
-    # A cage of one port is shared by nobody.
+    """Yield the level and leaf class of the uplinks that share cages crosswise. Links do not share a cage of one
+    port."""
     for lower, upper in pairwise(layout.tiers[1:]):
         if upper.down.per_cage > 1 and _crosses_between(lower, upper):
             yield lower.level, 0
@@ -53,18 +59,20 @@ def _crosswise_uplinks(layout: Layout) -> Iterator[tuple[int, int]]:
             yield 0, number
 
 
-def _is_crosswise(cages: _SharedCages) -> bool:
-    links = tuple(cages)
+def _is_crosswise(links: Iterable[_LinkCages]) -> bool:
+    """Tell whether the lower cage of any link leads to several upper cages while its upper one leads to several lower
+    ones."""
+    links = tuple(links)
     uppers_of: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
     lowers_of: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
-    for lower, upper in links:
-        uppers_of[lower].add(upper)
-        lowers_of[upper].add(lower)
-    return any(len(uppers_of[lower]) > 1 and len(lowers_of[upper]) > 1 for lower, upper in links)
+    for link in links:
+        uppers_of[link.lower].add(link.upper)
+        lowers_of[link.upper].add(link.lower)
+    return any(len(uppers_of[link.lower]) > 1 and len(lowers_of[link.upper]) > 1 for link in links)
 
 
-def _access_cages(layout: Layout, group: NodeGroup) -> _SharedCages:
-    """Yield the cages of the links of a full stripe."""
+def _access_cages(layout: Layout, group: NodeGroup) -> Iterator[_LinkCages]:
+    """Yield the cages of the links to the nodes of a full stripe; none if either end's cages have one port."""
     per_cage = group.breakout.per_cage
     if group.entry.nics.ports_of_a_cage == 1 or per_cage == 1:
         return
@@ -72,89 +80,100 @@ def _access_cages(layout: Layout, group: NodeGroup) -> _SharedCages:
         for node in range(group.stripe_nodes):
             for port in ports:
                 leaf_port = group.first_port + node * group.ports_per_leaf + port.offset
-                yield (node, port.nic, port.cage), (leaf, leaf_port // per_cage)
+                yield _LinkCages(lower=(node, port.nic, port.cage), upper=(leaf, leaf_port // per_cage))
 
 
 def _crosses_between(lower: TierLayout, upper: TierLayout) -> bool:
-    """Return whether uplinks of spines to a group of super-spines cross."""
-    indexes = range(upper.ports.down // lower.links_per_pair)
+    """Tell whether uplinks of spines to a group of super-spines share cages crosswise."""
+    spine_indexes = range(upper.ports.down // lower.links_per_pair)
     if lower.fixed_pair:
-        upper = _with_all(upper, lower.ports.room // lower.links_per_pair)
-    return _is_wired_crosswise(indexes, wire(lower, upper), (lower.ports, upper.ports), 0)
+        upper = _full_tier(upper, lower.ports.room // lower.links_per_pair)
+    return _is_wired_crosswise(spine_indexes, wire(lower, upper), lower.ports, upper.ports)
 
 
-def _with_all(tier: TierLayout, room: int) -> TierLayout:
-    """Return a tier with as many switches in a group as those below have ports for: given links of a pair let it grow
-    to them without a cable that moves."""
+def _full_tier(tier: TierLayout, room: int) -> TierLayout:
+    """Return a tier with all switches in a group that those below have ports for: with stated links of a pair it can
+    grow to them without moving a cable."""
     return replace(tier, group_size=max(tier.group_size, room))
 
 
 def _crosses_above(layout: Layout, leaf: LeafClass) -> bool:
-    """Return whether uplinks of a leaf class cross, as if all leaves that a spine has ports for were of it."""
+    """Tell whether uplinks of a leaf class share cages crosswise, as if all leaves that a spine has ports for were of
+    that class."""
     low = layout.lowest
     spines = layout.spines
     if low.fixed_pair or leaf.block is not None:
-        spines = _with_all(spines, layout.spine_room)
+        spines = _full_tier(spines, layout.spine_room)
     wires = wire_class(leaf, low, spines)
-    ports = (leaf.ports, spines.ports)
-    if leaf.block is not None:
+    if leaf.block is None:
+        indexes = range(spines.ports.down // low.links_per_pair)
+        port_offset = leaf.ports.block - low.ports.block
+    else:
         indexes = range(leaf.block.base, leaf.block.base + leaf.block.leaves)
-        return _is_wired_crosswise(indexes, wires, ports, leaf.ports.block)
-    indexes = range(spines.ports.down // low.links_per_pair)
-    return _is_wired_crosswise(indexes, wires, ports, leaf.ports.block - low.ports.block)
+        port_offset = leaf.ports.block
+    return _is_wired_crosswise(indexes, wires, leaf.ports, spines.ports, port_offset)
 
 
 def _is_wired_crosswise(
-    indexes: Sequence[int], wires: Sequence[Uplink], ports: tuple[TierPorts, TierPorts], further: int
+    indexes: Sequence[int], wires: Sequence[Uplink], lower: TierPorts, upper: TierPorts, port_offset: int = 0
 ) -> bool:
-    """Return whether uplinks of switches cross; their ports lie ``further`` on the panel than ``wires`` count."""
-    below, above = map(_cages, ports)
+    """Tell whether uplinks of the lower switches with ``indexes`` share cages crosswise.
+
+    ``port_offset`` is what has to be added to the port of an uplink in ``wires`` for its port on the panel.
+    """
+    lower_cages = _cages(lower)
+    upper_cages = _cages(upper)
     uplinks_of: defaultdict[int, list[Uplink]] = defaultdict(list)
     for uplink in wires:
-        uplinks_of[below[uplink.port + further]].append(uplink)
-    # Mostly every cage leads to one cage above, which is seen without a look at the cages of all switches.
-    spread = [uplinks for uplinks in uplinks_of.values() if _leads_to_several(uplinks, indexes, above)]
+        uplinks_of[lower_cages[uplink.port + port_offset]].append(uplink)
+    # In most fabrics each cage leads to one upper cage. This is found without the cages of all switches.
+    spread = [uplinks for uplinks in uplinks_of.values() if _leads_to_several(uplinks, indexes, upper_cages)]
     if not spread:
         return False
-    shared = _shared_cages(indexes, uplinks_of, above)
+    shared = _shared_cages(indexes, uplinks_of, upper_cages)
     for uplinks, index in product(spread, indexes):
-        met = {(uplink.upper, above[uplink.upper_port(index)]) for uplink in uplinks}
-        if len(met) > 1 and not shared.isdisjoint(met):
+        reached = {(uplink.upper, upper_cages[uplink.upper_port(index)]) for uplink in uplinks}
+        if len(reached) > 1 and not shared.isdisjoint(reached):
             return True
     return False
 
 
-def _leads_to_several(uplinks: Sequence[Uplink], indexes: Sequence[int], cages: Sequence[int]) -> bool:
-    """Return whether the uplinks of a cage meet several ``cages`` above, on any of the switches."""
+def _leads_to_several(uplinks: Sequence[Uplink], indexes: Sequence[int], upper_cages: Sequence[int]) -> bool:
+    """Tell whether the uplinks of a cage lead to several upper cages, on any switch of ``indexes``."""
     first, *others = uplinks
     if any(uplink.upper != first.upper for uplink in others):
         return True
     for uplink in others:
-        if any(cages[uplink.upper_port(index)] != cages[first.upper_port(index)] for index in indexes):
+        if any(upper_cages[uplink.upper_port(index)] != upper_cages[first.upper_port(index)] for index in indexes):
             return True
     return False
 
 
 def _shared_cages(
-    indexes: Sequence[int], uplinks_of: Mapping[int, Sequence[Uplink]], cages: Sequence[int]
+    indexes: Sequence[int], uplinks_of: Mapping[int, Sequence[Uplink]], upper_cages: Sequence[int]
 ) -> set[tuple[int, int]]:
-    """Return the upper switches and ``cages`` that several lower cages meet."""
-    first_of: dict[tuple[int, int], tuple[int, int]] = {}
+    """Return the upper cages to which several lower cages lead, each with its switch: (switch, cage).
+
+    ``uplinks_of`` are the uplinks of a switch by their cage.
+    """
+    first_lower: dict[tuple[int, int], tuple[int, int]] = {}
     shared = set()
     for index in indexes:
-        for lower, uplinks in uplinks_of.items():
+        for lower_cage, uplinks in uplinks_of.items():
+            lower = index, lower_cage
             for uplink in uplinks:
-                cage = uplink.upper, cages[uplink.upper_port(index)]
-                if first_of.setdefault(cage, (index, lower)) != (index, lower):
-                    shared.add(cage)
+                upper = uplink.upper, upper_cages[uplink.upper_port(index)]
+                if first_lower.setdefault(upper, lower) != lower:
+                    shared.add(upper)
     return shared
 
 
 def _cages(ports: TierPorts) -> Sequence[int]:
-    """Return the cage of every logical port."""
+    """Return the cage of every logical port, counted from 0 along the panel."""
     cages: list[int] = []
-    first = 0
+    first_cage = 0
     for count, breakout in ports.groups:
-        cages += (first + port // breakout.per_cage for port in range(count * breakout.per_cage))
-        first += count
+        for cage in range(first_cage, first_cage + count):
+            cages += [cage] * breakout.per_cage
+        first_cage += count
     return cages
