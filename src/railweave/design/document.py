@@ -12,18 +12,22 @@ from railweave.units import ipv4_text, ipv6_text
 
 
 def size_json(sizing: Sizing) -> dict[str, Any]:
-    """Return a sizing as ``size --json`` prints it, without ``buffers`` where none are known; a ratio without a bound
-    (one spine, lost) is null."""
+    """Return a sizing as ``size --json`` prints it, without ``buffers`` if none are known.
+
+    An infinite ratio, as after the loss of the only spine, is null.
+    """
     return {name: value for name, value in as_json(sizing).items() if name != "buffers" or value}
 
 
 def fabric_json(fabric: Fabric) -> dict[str, Any]:
     """Return a fabric as ``fabric.json`` holds it.
 
-    Ports are named as the device names them, addresses are dotted without a length (every link is a /31), null where
-    a link has none, ``a`` is the end nearer to the GPUs. The ends of a link to a node have an ``ipv6_address`` of a
-    /127 where nodes have IPv6. GPU nodes are devices too, with null for what only switches have. In three tiers every
-    device has its pod, and spines and super-spines their group; both are null where a device has none.
+    GPU nodes are devices too, with null for what only switches have. In three tiers every device has a pod and a group,
+    null if it belongs to none.
+
+    ``a`` is the end of a link nearer to the GPUs. Ports are named as the device names them. Addresses are dotted,
+    without a length since every link is a /31; null for a link without addresses. The ends of a link to a node have an
+    ``ipv6_address`` of a /127 if nodes have IPv6.
     """
     switches = [_switch_json(switch) for switch in fabric.switches]
     hosts = [_host_json(host) for host in fabric.hosts]
@@ -48,30 +52,41 @@ def _switch_json(switch: Switch) -> dict[str, Any]:
 
 
 def _host_json(host: Host) -> dict[str, Any]:
-    own = {"name": host.name, "role": "host", "stripe": host.stripe, "index": host.number, "model": host.nic_model}
     return {
-        key: own.get(key)
-        for key in ("name", "role", "plane", "stripe", "rail", "index", "asn", "loopback", "model", "hwsku")
+        "name": host.name,
+        "role": "host",
+        "plane": None,
+        "stripe": host.stripe,
+        "rail": None,
+        "index": host.number,
+        "asn": None,
+        "loopback": None,
+        "model": host.nic_model,
+        "hwsku": None,
     }
 
 
 def _links_json(fabric: Fabric) -> Iterator[dict[str, Any]]:
+    # A fabric has up to a quarter of a million links: a link is unpacked once, and whether links of a level are
+    # numbered is looked up once.
     names = {device: [port.name for port in ports] for device, ports in fabric.ports_of.items()}
     addressing = fabric.policies.addressing
+    access_is_numbered = addressing.hosts is not None
+    fabric_is_numbered = not addressing.unnumbered
     has_ipv6 = bool(fabric.ipv6_blocks)
-    bare_access = addressing.hosts is None
-    bare_fabric = addressing.unnumbered
     for link in fabric.links:
         level, plane, _, lower, lower_port, upper, upper_port, network, speed_gbps, _, _ = link
         a: dict[str, str | None] = {"device": lower, "port": names[lower][lower_port], "address": None}
         b: dict[str, str | None] = {"device": upper, "port": names[upper][upper_port], "address": None}
-        is_bare = bare_access
+        is_numbered = access_is_numbered
         if level:
-            is_bare = bare_fabric
-        if not is_bare:
+            is_numbered = fabric_is_numbered
+        if is_numbered:
             a["address"] = ipv4_text(network + 1)
             b["address"] = ipv4_text(network)
-        if has_ipv6 and (ipv6 := fabric.ipv6_network(link)) is not None:
-            a["ipv6_address"] = ipv6_text(ipv6 + 1)
-            b["ipv6_address"] = ipv6_text(ipv6)
+        if has_ipv6:
+            ipv6_network = fabric.ipv6_network(link)
+            if ipv6_network is not None:
+                a["ipv6_address"] = ipv6_text(ipv6_network + 1)
+                b["ipv6_address"] = ipv6_text(ipv6_network)
         yield {"a": a, "b": b, "kind": LINK_KINDS[level], "plane": plane, "speed_gbps": speed_gbps}
