@@ -1,4 +1,4 @@
-"""What an intent meant in an earlier version, whose defaults were others."""
+"""What an intent meant in an earlier version with other defaults."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
 from railweave.design.build import design
-from railweave.fabric.model import Fabric
 from railweave.intent.model import Intent, SplitRule, UplinkWiring
 
 _EARLIER = {"split": SplitRule.PANEL, "wiring": UplinkWiring.PORTS}
@@ -16,25 +15,28 @@ _TODAY = {"split": SplitRule.STRIPE, "wiring": UplinkWiring.CAGES}
 
 
 class EarlierIntent(NamedTuple):
-    """An intent that states earlier defaults, with the lines that do, and those that state the defaults of today."""
+    """An intent that states earlier defaults."""
 
     intent: Intent
+    # The lines that state them.
     lines: tuple[str, ...] = ()
+    # The lines that would state today's defaults instead.
     today: tuple[str, ...] = ()
 
 
 def earlier_intents(intent: Intent, catalog: Catalog) -> Iterator[EarlierIntent]:
-    """Yield an intent with earlier defaults, one by one and together, where it states no other value."""
-    # Of an intent that was designed, the size of pods is that of today's split.
+    """Yield the intent with each combination of earlier defaults for the keys that it does not state."""
+    # A designed intent has the size of pods that follows from today's defaults.
     if "topology.pod" not in intent.places:
         intent = replace(intent, topology=intent.topology.with_values(pod=None))
     unstated = [key for key in _EARLIER if f"topology.{key}" not in intent.places]
     for count in range(len(unstated) + 1):
         for keys in combinations(unstated, count):
             earlier = _with_earlier(intent, keys)
+            # Without any key it is the intent itself.
             if keys:
                 yield earlier
-            yield from _with_spines_of_today(earlier, catalog)
+            yield from _with_unreserved_spines(earlier, catalog)
 
 
 def _with_earlier(intent: Intent, keys: Sequence[str]) -> EarlierIntent:
@@ -45,26 +47,33 @@ def _with_earlier(intent: Intent, keys: Sequence[str]) -> EarlierIntent:
     return EarlierIntent(replace(intent, topology=topology), lines, today)
 
 
-def _with_spines_of_today(earlier: EarlierIntent, catalog: Catalog) -> Iterator[EarlierIntent]:
-    """Yield the intent whose automatic spines have no ports for the leaves of the reserve, as in 0.1, if they are
-    fewer."""
+def _with_unreserved_spines(earlier: EarlierIntent, catalog: Catalog) -> Iterator[EarlierIntent]:
+    """Yield the intent with the spines that it had in 0.1, if these are fewer than today.
+
+    In 0.1 automatic spines had ports for the leaves of today only, not for those of the reserve.
+    """
     intent = earlier.intent
     topology = intent.topology
-    if topology.spine.count is not None or topology.reserve.leaves is None or topology.links_per_pair is not None:
+    has_automatic_spines = topology.spine.count is None and topology.links_per_pair is None
+    if not has_automatic_spines or topology.reserve.leaves is None:
         return
     unreserved = topology.with_values(reserve=topology.reserve.with_values(leaves=None))
-    fewer = _spines(design(replace(intent, topology=unreserved), catalog).fabric)
-    count = _spines(design(intent, catalog).fabric)
-    if not fewer or fewer >= count:
+    earlier_spines = _spines_of_plane(replace(intent, topology=unreserved), catalog)
+    spines = _spines_of_plane(intent, catalog)
+    if not earlier_spines or earlier_spines >= spines:
         return
-    stated = topology.with_values(spine=topology.spine.with_values(count=fewer // topology.planes))
-    lines = (*earlier.lines, f"spine.count: {fewer // topology.planes}")
-    today = (*earlier.today, f"spine.count: {count // topology.planes}")
+    stated = topology.with_values(spine=topology.spine.with_values(count=earlier_spines))
+    lines = (*earlier.lines, f"spine.count: {earlier_spines}")
+    today = (*earlier.today, f"spine.count: {spines}")
     yield EarlierIntent(replace(intent, topology=stated), lines, today)
 
 
-def _spines(fabric: Fabric | None) -> int:
-    """Return the spines of two tiers; pods have theirs by their size."""
+def _spines_of_plane(intent: Intent, catalog: Catalog) -> int:
+    """Return the spines of a plane in two tiers; 0 if the intent has errors or another number of tiers.
+
+    The spines of pods follow from the size of these.
+    """
+    fabric = design(intent, catalog).fabric
     if fabric is None or len(fabric.tier_switches) != 2:
         return 0
-    return len(fabric.tier_switches[1])
+    return len(fabric.tier_switches[1]) // fabric.planes
