@@ -31,19 +31,18 @@ from railweave.intent.model import Intent
 
 
 class Design(NamedTuple):
-    """The outcome of a design.
+    """The outcome of a design."""
 
-    ``sizing`` is None where the numbers do not come together; ``fabric`` is None then, where any error was found, and
-    where switches or NICs are no models: such a fabric can be counted (``countable``), but not configured.
-    """
-
+    # None if there is no sizing, if there is any error, or if switches or NICs are not models of the catalog: such a
+    # fabric can be counted (`countable`), but not configured.
     fabric: Fabric | None
+    # None if the intent has no consistent layout.
     sizing: Sizing | None
     diagnostics: tuple[Diagnostic, ...]
 
 
 class _Basis(NamedTuple):
-    """What a fabric is built of, once its numbers come together."""
+    """What a fabric is built of, for an intent without errors in its numbers."""
 
     layout: Layout
     panels: Panels
@@ -52,10 +51,10 @@ class _Basis(NamedTuple):
 
 
 def design(intent: Intent, catalog: Catalog) -> Design:
-    """Return the fabric of ``intent`` with its sizing and everything found on the way.
+    """Return the fabric of ``intent`` with its sizing and all diagnostics.
 
-    Faults that need no design (unknown ids, NIC ports that do not divide, a tier without a model) are reported once, by
-    ``checks.intent.check_intent``: one of them prevents a fabric, and is not reported again.
+    Errors that are found without a design (unknown ids, NIC ports that do not divide, a tier without a model) prevent a
+    fabric but are not reported here: ``checks.intent.check_intent`` reports them.
     """
     basis, outcome = _calculate(intent, catalog)
     if basis is None or not _has_models(intent, basis.panels):
@@ -65,8 +64,9 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     # A graph needs names that mean one device; check_intent reports nodes that are named like switches.
     if not fabric.switch_of.keys().isdisjoint(fabric.host_of):
         return outcome
-    slots = host_block_size(basis.layout) // 2
-    fabric, diagnostics = _with_sites(intent, fabric, outcome.diagnostics, catalog, slots)
+    # A host block has two addresses for each link to a node.
+    node_slots = host_block_size(basis.layout) // 2
+    fabric, diagnostics = _with_site(intent, fabric, outcome.diagnostics, catalog, node_slots)
     sizing = sizing._replace(diagnostics=diagnostics)
     if has_errors(diagnostics):
         return Design(None, sizing, diagnostics)
@@ -75,10 +75,13 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     return Design(fabric, sizing, diagnostics)
 
 
-def _with_sites(
-    intent: Intent, fabric: Fabric, diagnostics: tuple[Diagnostic, ...], catalog: Catalog, slots: int
+def _with_site(
+    intent: Intent, fabric: Fabric, diagnostics: tuple[Diagnostic, ...], catalog: Catalog, node_slots: int
 ) -> tuple[Fabric, tuple[Diagnostic, ...]]:
-    """Return the fabric with what its site adds: racks, cables as they were built, and the management network."""
+    """Return the fabric with what its site adds: racks, cables as they were built, and the management network.
+
+    ``diagnostics`` are those found so far; the result includes them. After an error the later parts are left out.
+    """
     if intent.racks is not None:
         fabric, rack_diagnostics = with_racks(intent, intent.racks, fabric, catalog)
         diagnostics = in_order((*diagnostics, *rack_diagnostics))
@@ -86,16 +89,16 @@ def _with_sites(
         fabric, length_diagnostics = with_as_built(fabric, intent.as_built, catalog)
         diagnostics = in_order((*diagnostics, *length_diagnostics))
     if intent.management is not None and not has_errors(diagnostics):
-        fabric, management_diagnostics = with_management(intent, intent.management, fabric, slots)
+        fabric, management_diagnostics = with_management(intent, intent.management, fabric, node_slots)
         diagnostics = in_order((*diagnostics, *management_diagnostics))
     return fabric, diagnostics
 
 
 def countable(intent: Intent, catalog: Catalog) -> Fabric | None:
-    """Return the fabric of an intent in which switches or NICs are no models, None where all are, where the numbers do
-    not come together, and where no medium of the catalog is of a link's speed and length.
+    """Return the fabric of an intent with switches or NICs that are not models of the catalog, without its racks,
+    measured lengths and management network.
 
-    Racks, measured lengths and a management network are of models.
+    None if all are models, if the intent has errors, or if the catalog has no medium of a link's speed and length.
     """
     basis, _ = _calculate(intent, catalog)
     if basis is None or _has_models(intent, basis.panels):
@@ -104,8 +107,11 @@ def countable(intent: Intent, catalog: Catalog) -> Fabric | None:
 
 
 def calculate(intent: Intent, catalog: Catalog) -> Sizing | None:
-    """Return the sizing of an intent whose numbers come together and whose tiers are models of the catalog, None of any
-    other. It builds no graph, which is most of the time of ``design``; that one looks at racks and names as well."""
+    """Return the sizing of an intent without building its graph, which takes most of the time of ``design``.
+
+    None if the intent has errors, or if switches or NICs are not models of the catalog. Racks and names are not
+    checked.
+    """
     basis, _ = _calculate(intent, catalog)
     if basis is None or not _has_models(intent, basis.panels):
         return None
@@ -114,12 +120,12 @@ def calculate(intent: Intent, catalog: Catalog) -> Sizing | None:
 
 def _has_models(intent: Intent, panels: Panels) -> bool:
     """Tell whether all switches and NICs are models of the catalog."""
-    of_switches = all(panel.is_model for panel in (*panels.leaves, *panels.above))
-    return of_switches and all(entry.nics.model for entry in intent.nodes)
+    switches_are_models = all(panel.is_model for panel in (*panels.leaves, *panels.above))
+    return switches_are_models and all(entry.nics.model for entry in intent.nodes)
 
 
 def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]:
-    """Return what a fabric can be built of, None where an error was found, and the outcome as far as it goes."""
+    """Return what a fabric can be built of, None if there is an error, and the design without its fabric."""
     node_ports = distribute_ports(intent)
     hardware, diagnostics = choose_hardware(intent, catalog)
     if not hardware or node_ports is None:
@@ -130,18 +136,18 @@ def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]
     layout, layout_diagnostics = lay_out(intent, node_ports, classes, hardware)
     if has_errors(layout_diagnostics):
         layout_diagnostics = name_contradictions(
-            intent, layout_diagnostics, lambda other: _lay_out(other, hardware, catalog)
+            intent, layout_diagnostics, lambda variant: _lay_out(variant, hardware, catalog)
         )
     if layout is None:
-        # Without a layout nothing shares cages, and a medium that does not exist is reported all the same.
-        built = hardware[: intent.topology.tiers or 2]
-        _, media_diagnostics = choose_media(intent, built, classes, node_ports, catalog, NOT_CROSSWISE)
+        # Missing media are reported together with the errors of the layout. Which links share cages is not known.
+        expected_tiers = hardware[: intent.topology.tiers or 2]
+        _, media_diagnostics = choose_media(intent, expected_tiers, classes, node_ports, catalog, NOT_CROSSWISE)
         return None, Design(None, None, in_order((*media_diagnostics, *layout_diagnostics)))
-    built = hardware[: len(layout.tiers)]
-    media, media_diagnostics = choose_media(intent, built, classes, node_ports, catalog, crosswise(layout))
-    panels, panel_diagnostics = _panels(intent, layout, built)
-    before = in_order((*media_diagnostics, *layout_diagnostics, *panel_diagnostics))
-    sizing = size(CountedDesign(intent, node_ports, classes, hardware, layout), before)
+    built_tiers = hardware[: len(layout.tiers)]
+    media, media_diagnostics = choose_media(intent, built_tiers, classes, node_ports, catalog, crosswise(layout))
+    panels, panel_diagnostics = _panels(intent, layout, built_tiers)
+    diagnostics = in_order((*media_diagnostics, *layout_diagnostics, *panel_diagnostics))
+    sizing = size(CountedDesign(intent, node_ports, classes, hardware, layout), diagnostics)
     diagnostics = in_order(sizing.diagnostics)
     sizing = sizing._replace(diagnostics=diagnostics)
     outcome = Design(None, sizing, diagnostics)
@@ -153,7 +159,7 @@ def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]
 def _lay_out(
     intent: Intent, hardware: Sequence[TierHardware], catalog: Catalog
 ) -> tuple[Layout | None, tuple[Diagnostic, ...]]:
-    """Return the layout of an intent with other counts, or why there is none."""
+    """Return the layout of an intent with other counts on the same hardware, or why there is none."""
     node_ports = distribute_ports(intent)
     classes, diagnostics = choose_leaf_classes(intent, hardware, catalog)
     if node_ports is None or classes is None:
@@ -164,18 +170,21 @@ def _lay_out(
 def _panels(
     intent: Intent, layout: Layout, hardware: Sequence[TierHardware]
 ) -> tuple[Panels | None, tuple[Diagnostic, ...]]:
-    leaves = [_panel(intent, leaf.path, leaf.ports, leaf.hardware) for leaf in layout.classes]
-    above = [
-        _panel(intent, f"topology.{tier.name.replace('-', '_')}", tier.ports, switch)
-        for tier, switch in zip(layout.tiers[1:], hardware[1:], strict=True)
-    ]
-    panels = [panel for panel in (*leaves, *above) if isinstance(panel, Panel)]
-    if len(panels) < len(leaves) + len(above):
-        return None, tuple(panel for panel in (*leaves, *above) if isinstance(panel, Diagnostic))
-    return Panels(tuple(panels[: len(leaves)]), tuple(panels[len(leaves) :])), ()
+    """Return the panels of all switches, or why there are none; ``hardware`` is that of the tiers of the layout."""
+    results = [_panel(intent, leaf.path, leaf.ports, leaf.hardware) for leaf in layout.classes]
+    for tier, switch in zip(layout.tiers[1:], hardware[1:], strict=True):
+        path = f"topology.{tier.name.replace('-', '_')}"
+        results.append(_panel(intent, path, tier.ports, switch))
+    diagnostics = tuple(result for result in results if isinstance(result, Diagnostic))
+    if diagnostics:
+        return None, diagnostics
+    panels = tuple(result for result in results if isinstance(result, Panel))
+    leaf_classes = len(layout.classes)
+    return Panels(panels[:leaf_classes], panels[leaf_classes:]), ()
 
 
 def _panel(intent: Intent, path: str, ports: TierPorts, switch: TierHardware) -> Panel | Diagnostic:
+    """Return the panel of a switch with these ports, or why its model has none; ``path`` is its intent path."""
     if switch.model is None:
         groups = tuple((cages, breakout.speed_gbps, breakout.per_cage) for cages, breakout in ports.groups)
         return inline_panel(switch.cages, switch.cage_gbps, groups)
