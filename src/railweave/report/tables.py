@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from itertools import pairwise
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -66,17 +65,23 @@ class FittingTable:
     def _widths(self, columns: Sequence[int], room: int) -> list[int]:
         """Return widths that fill at most ``room``: the widest columns shrink first, none below its longest word.
 
-        A column's width includes the gap on both sides, as in tables of rich.
+        The widths do not include padding, but columns are compared with theirs.
         """
-        gaps = [2 - (place == 0) - (place == len(columns) - 1) for place in range(len(columns))]
-        widths = [self._natural[column] + gap for column, gap in zip(columns, gaps, strict=True)]
-        least = [self._least[column] + gap for column, gap in zip(columns, gaps, strict=True)]
-        _shrink(widths, least, room - (len(columns) - 1))
-        return [width - gap for width, gap in zip(widths, gaps, strict=True)]
+        # Rich pads each cell with a space on both sides, but not at the two edges of the table.
+        paddings = [2] * len(columns)
+        if paddings:
+            paddings[0] -= 1
+            paddings[-1] -= 1
+        widths = [self._natural[column] + padding for column, padding in zip(columns, paddings, strict=True)]
+        least = [self._least[column] + padding for column, padding in zip(columns, paddings, strict=True)]
+        separators = len(columns) - 1
+        _shrink(widths, least, room - separators)
+        return [width - padding for width, padding in zip(widths, paddings, strict=True)]
 
     def _table(
         self, columns: Sequence[int], room: int, rows: Sequence[Sequence[Text]] | None = None, *, header: bool = True
     ) -> Table:
+        """Return some columns of ``rows`` as a table of at most ``room`` characters; None takes all rows."""
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, show_header=header)
         widths = self._widths(columns, room)
         for column, width in zip(columns, widths, strict=True):
@@ -89,29 +94,34 @@ class FittingTable:
 
     def _parts(self, room: int) -> Iterator[Sequence[int]]:
         """Yield the columns of each part: the first, and as many of the others as fit, at least one."""
-        starts = [1]
-        for column in range(2, len(self._header)):
-            if not self._fits((0, *range(starts[-1], column + 1)), room):
-                starts.append(column)
-        for start, end in pairwise((*starts, len(self._header))):
-            yield 0, *range(start, end)
+        part = [0]
+        for column in range(1, len(self._header)):
+            is_full = len(part) > 1 and not self._fits((*part, column), room)
+            if is_full:
+                yield part
+                part = [0]
+            part.append(column)
+        yield part
 
     def _titled(self, columns: Sequence[int], room: int) -> Iterator[Text | Padding]:
+        """Yield the header, then each row: its first cell as a title, its ``columns`` indented below."""
         yield Padding(self._table(columns, room, ()), (0, 0, 0, _INDENT))
         for row in self._rows:
             yield row[0]
             yield Padding(self._table(columns, room, (row,), header=False), (0, 0, 0, _INDENT))
 
     def _records(self) -> Iterator[Text | Padding]:
+        """Yield each row as a heading, its first cell, and a line for each other cell that is not empty."""
+        names = [" ".join(name.split()) for name in self._header]
         for row in self._rows:
-            names = [" ".join(name.split()) for name in self._header]
             named_cells = [(name, cell) for name, cell in zip(names, row, strict=True) if cell.plain]
-            # A column without a name holds a mark, which goes in front of the cell that it marks.
-            in_heading = 2
-            if named_cells[0][0]:
-                in_heading = 1
-            yield Text(" ").join(Text() + cell for _, cell in named_cells[:in_heading])
-            for name, cell in named_cells[in_heading:]:
+            first_name, _ = named_cells[0]
+            heading_cells = 1
+            if not first_name:
+                # A column without a name holds a mark, which goes in front of the cell that it marks.
+                heading_cells = 2
+            yield Text(" ").join(Text() + cell for _, cell in named_cells[:heading_cells])
+            for name, cell in named_cells[heading_cells:]:
                 yield Padding(Text.assemble((f"{name}: ", "dim"), cell), (0, 0, 0, 4))
 
 
@@ -125,39 +135,50 @@ def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:
 
 
 def _shrink_widest(widths: list[int], least: Sequence[int], shrinkable: Sequence[int], excess: int) -> None:
-    """Reduce the widest of the ``shrinkable`` columns together, by ``excess`` in all or to the next widest one."""
+    """Reduce the widest of the ``shrinkable`` columns together, by ``excess`` in total or to the next widest one."""
     widest = max(widths[place] for place in shrinkable)
     next_widest = max((widths[place] for place in shrinkable if widths[place] < widest), default=0)
-    ties = [place for place in shrinkable if widths[place] == widest]
-    # Each takes its share of what is left: rounding is made up for by the columns that follow.
-    for remaining, place in zip(range(len(ties), 0, -1), ties, strict=True):
-        cut = min(widest - next_widest, round(excess / remaining), widest - least[place])
+    widest_places = [place for place in shrinkable if widths[place] == widest]
+    remaining = len(widest_places)
+    for place in widest_places:
+        # An equal share of the rest of the excess: the columns that follow make up for rounding.
+        share = round(excess / remaining)
+        cut = min(widest - next_widest, share, widest - least[place])
         widths[place] -= cut
         excess -= cut
+        remaining -= 1
 
 
 def _wrapped(text: Text, width: int) -> Text:
-    """Return a cell in lines of at most ``width`` if its words allow it; all lines have the indent of the first."""
+    """Return a cell in lines of at most ``width`` if its words allow it; added lines have the indent of the first."""
     indent = len(text.plain) - len(text.plain.lstrip(f" {DIFFERS}"))
-    begin = 0
+    lines = text.divide(_line_breaks(text.plain, width, indent))
+    for line in lines[:-1]:
+        line.rstrip()
+    return Text(f"\n{' ' * indent}").join(lines)
+
+
+def _line_breaks(plain: str, width: int, indent: int) -> list[int]:
+    """Return the offsets of the words in front of which a line break is added."""
     breaks: list[int] = []
-    for word in _WORDS.finditer(text.plain):
-        if "\n" in text.plain[begin : word.start()]:
-            begin = word.start()
+    line_start = 0
+    for word in _WORDS.finditer(plain):
+        follows_own_break = "\n" in plain[line_start : word.start()]
+        if follows_own_break:
+            # The cell has a line break of its own here: the word is the first of a line.
+            line_start = word.start()
             continue
         # The first line has its indent already; the others get it when they are joined.
         line_width = width
         if breaks:
             line_width -= indent
-        # In cells of the terminal: a character of Chinese takes two.
-        needed = Text(text.plain[begin : word.end()]).cell_len
-        if needed > line_width and word.start() > begin:
-            begin = word.start()
-            breaks.append(begin)
-    lines = text.divide(breaks)
-    for line in lines[:-1]:
-        line.rstrip()
-    return Text(f"\n{' ' * indent}").join(lines)
+        # In cells of the terminal: a Chinese character takes two.
+        needed = Text(plain[line_start : word.end()]).cell_len
+        is_alone = word.start() == line_start
+        if needed > line_width and not is_alone:
+            line_start = word.start()
+            breaks.append(line_start)
+    return breaks
 
 
 def _longest(parts: Sequence[str]) -> int:
