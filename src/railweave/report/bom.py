@@ -101,11 +101,13 @@ def bom_view(bill: Bill) -> RenderableType:
         title = f"{fabrics} {bill.fabric}: parts to buy more than for {bill.against}, - for those no longer needed"
     with_spares = any(line.spares for line in bill.lines)
     racks: list[Text] = []
+    # A difference of two bills has no racks of its own.
     if bill.racks is not None and not bill.against:
         racks = [Text(sentence) for sentence in racks_text(bill.racks)]
     space: Text | None = None
-    if text := space_text(bill):
-        space = Text(text)
+    sentence = space_text(bill)
+    if sentence:
+        space = Text(sentence)
     return paragraphs(
         [Text(title, style="bold"), _parts_table(bill, with_spares=with_spares)],
         _sum(bill),
@@ -165,14 +167,16 @@ def phases_view(bill: Bill, phases: Sequence[BomPhase]) -> RenderableType:
 
 def _phase_rows(phases: Sequence[BomPhase]) -> Iterator[tuple[str, ...]]:
     """Yield the pieces of each part by phase, then the part and its length."""
-    pieces: dict[tuple[str, int | None], list[int]] = {}
+    pieces_by_part: dict[tuple[str, int | None], list[int]] = {}
     for index, phase in enumerate(phases):
         for line in phase.bill.lines:
-            ordered = pieces.setdefault((line.part, line.length_m), [0] * len(phases))
-            ordered[index] += line.quantity + line.spares
-    # Only the first phase orders from nothing; the others are differences, which a sign shows.
-    for (part, length_m), (first, *later) in pieces.items():
-        yield f"{first:,}", *(f"{count:+,}" for count in later), part, _length(length_m)
+            part_pieces = pieces_by_part.setdefault((line.part, line.length_m), [0] * len(phases))
+            part_pieces[index] += line.quantity + line.spares
+    for (part, length_m), part_pieces in pieces_by_part.items():
+        # Only the first phase orders from nothing; the others are differences, which a sign shows.
+        first_cell = f"{part_pieces[0]:,}"
+        later_cells = [f"{count:+,}" for count in part_pieces[1:]]
+        yield first_cell, *later_cells, part, _length(length_m)
 
 
 def _length(length_m: int | None) -> str:
@@ -214,13 +218,13 @@ def _without(parts: Sequence[str]) -> str:
 
 def racks_text(racks: RackSummary) -> Iterator[str]:
     """Yield sentences on the racks in use and the fullest tray."""
-    used = f"{counted(racks.racks, 'rack')}, {racks.taken_units:,} of {counted(racks.units, 'rack unit')}"
+    usage = f"{counted(racks.racks, 'rack')}, {racks.taken_units:,} of {counted(racks.units, 'rack unit')}"
     if racks.power_w is not None:
-        used += f", {racks.power_w / 1000:,.1f} kW"
-    yield used
-    if fullest := racks.fullest:
-        cables = counted(fullest.cables, "cable")
-        yield f"fullest tray: {fullest.rack} to {fullest.far_rack}, {cables}"
+        usage += f", {racks.power_w / 1000:,.1f} kW"
+    yield usage
+    tray = racks.fullest
+    if tray:
+        yield f"fullest tray: {tray.rack} to {tray.far_rack}, {counted(tray.cables, 'cable')}"
 
 
 def _sign(bill: Bill) -> str:

@@ -107,10 +107,10 @@ every number, `compare` puts two versions side by side.
 
 def designs_page(purposes: Mapping[str, str], comparison: Comparison) -> str:
     """Return the reference page of the designs to start from: what each is, and all of them side by side."""
-    listed = "".join(f"| `{name}` | {cell(purpose)} |\n" for name, purpose in purposes.items())
+    designs = "".join(f"| `{name}` | {cell(purpose)} |\n" for name, purpose in purposes.items())
     names = [f"`{alternative.intent}`" for alternative in comparison.alternatives]
     rows = [(cell(row.name), *map(cell, row.values)) for row in figures(comparison, by_part=False)]
-    return f"{DESIGNS_INTRO}{listed}\n## Side by side\n\n{markdown_table(('', *names), rows)}"
+    return f"{DESIGNS_INTRO}{designs}\n## Side by side\n\n{markdown_table(('', *names), rows)}"
 
 
 def comparison_view(comparison: Comparison) -> RenderableType:
@@ -126,13 +126,11 @@ def comparison_view(comparison: Comparison) -> RenderableType:
 
 def left_out(comparison: Comparison) -> list[str]:
     """Return the costs that are not stated of some design, and why, each once."""
-    lines: dict[str, None] = {}
+    lines = []
     for alternative in comparison.alternatives:
         if alternative.ownership is not None:
-            lines.update(
-                dict.fromkeys(f"left out: {out.number}, {out.reason}" for out in alternative.ownership.left_out)
-            )
-    return list(lines)
+            lines += [f"left out: {cost.number}, {cost.reason}" for cost in alternative.ownership.left_out]
+    return list(dict.fromkeys(lines))
 
 
 def _marked(row: Figure) -> str:

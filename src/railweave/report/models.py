@@ -70,6 +70,7 @@ def models_view(models: CatalogCapability) -> RenderableType:
 
 
 def _switch_parts(capability: SwitchCapability) -> list[RenderableType]:
+    """Return one switch in full: its hardware, a table of its speeds, and what is missing or special."""
     model = capability.model
     about = [
         f"{model.title} ({model.id}): {_cages(capability)}, {_chip(model.asic)}",
@@ -86,8 +87,9 @@ def _switch_parts(capability: SwitchCapability) -> list[RenderableType]:
     speeds = table("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to", rows=rows)
     notes = [f"not lossless at {_at(speeds_gbps)}: {why}" for why, speeds_gbps in _missing(capability).items()]
     notes += _sets(model)
-    notes += map(_balancing_text, capability.balancing)
-    return [*map(Text, about), speeds, *map(Text, notes), *map(Text, capability.notes)]
+    notes += [_balancing_text(method) for method in capability.balancing]
+    notes += capability.notes
+    return [*map(Text, about), speeds, *map(Text, notes)]
 
 
 def _balancing_text(method: Balancing) -> str:
@@ -97,22 +99,23 @@ def _balancing_text(method: Balancing) -> str:
 
 
 def _balancing_table(models: CatalogCapability) -> str:
-    """Return the load balancing of all chips in markdown."""
-    rows: dict[str, list[str]] = {}
+    """Return the load balancing of all chips in markdown: the first release with each method, and why there is none."""
+    releases_by_chip: dict[str, list[str]] = {}
     for capability in models.switches:
         releases = [method.release or "none" for method in capability.balancing]
-        rows[str(capability.model.asic)] = [cell(str(capability.model.asic)), *releases]
+        releases_by_chip[str(capability.model.asic)] = releases
     methods = balancing_methods()
     titles = ("chip", *(method.title for method in methods.values()))
     reasons = "".join(f"- {cell(method.title)}, none: {cell(method.missing)}.\n" for method in methods.values())
-    table_text = markdown_table(titles, [rows[chip] for chip in sorted(rows)])
+    rows = [(cell(chip), *releases) for chip, releases in sorted(releases_by_chip.items())]
+    table_text = markdown_table(titles, rows)
     return (
         f"## Load balancing by chip\n\nThe first SONiC release of the community that has it.\n\n{table_text}\n{reasons}"
     )
 
 
 def _sets(model: SwitchModel) -> list[str]:
-    """Return for each HWSKU with several sets of buffer settings which there are and which one is taken."""
+    """Return a line for each HWSKU with several sets of buffer settings: the sets, and the one that is used."""
     return [_set_taken(hwsku) for hwsku in model.hwskus if hwsku.buffer_sets]
 
 
@@ -227,12 +230,12 @@ def _lossless(speed: SpeedUse) -> str:
 
 
 def _missing(capability: SwitchCapability) -> dict[str, list[int]]:
-    """Return why speeds are not lossless, each reason with its speeds."""
-    reasons: dict[str, list[int]] = {}
+    """Return the speeds in Gb/s that are not lossless, by the reason."""
+    speeds_by_reason: dict[str, list[int]] = {}
     for speed in capability.speeds:
         if speed.lossless_m is None:
-            reasons.setdefault(speed.missing, []).append(speed.speed_gbps)
-    return reasons
+            speeds_by_reason.setdefault(speed.missing, []).append(speed.speed_gbps)
+    return speeds_by_reason
 
 
 def _at(speeds_gbps: Iterable[int]) -> str:

@@ -51,16 +51,22 @@ def nic_json(nic: NicModel, slots: Mapping[str, PcieSlot]) -> dict[str, Any]:
 
 def nic_tables(nics: Iterable[NicModel]) -> list[RenderableType]:
     """Return a table of the ports of all NICs, and one of what buyers compare."""
-    listed = list(nics)
-    ports = table("NIC", "ports", "PCIe", rows=[(nic.id, ports_text(nic), _slots(nic)) for nic in listed])
-    compared = table(*_COMPARED, rows=[(nic.id, *_compared(nic)) for nic in listed])
+    models = list(nics)
+    ports = table("NIC", "ports", "PCIe", rows=[(nic.id, ports_text(nic), _slots(nic)) for nic in models])
+    compared = table(*_COMPARED, rows=[(nic.id, *_compared(nic)) for nic in models])
     return [ports, compared]
 
 
 def _compared(nic: NicModel) -> tuple[str, ...]:
     """Return the cells of a NIC below ``_COMPARED``, without its name."""
-    power, messages, reordering, functions, security = (_value(nic, name) for name in _FACTS)
-    return power, _slots(nic), messages, reordering, functions, security
+    return (
+        _value(nic, "power_w"),
+        _slots(nic),
+        _value(nic, "message_rate_mps"),
+        _value(nic, "reordering"),
+        _value(nic, "virtual_functions"),
+        _value(nic, "security"),
+    )
 
 
 def _value(nic: NicModel, name: str) -> str:
@@ -100,17 +106,22 @@ def _fact_line(nic: NicModel, name: str) -> str:
 
 def nics_sections(nics: Iterable[NicModel]) -> list[str]:
     """Return the paragraphs of NICs in the reference page of the catalog."""
-    listed = list(nics)
-    rows = [[code(nic.id), *map(cell, (nic.title, ports_text(nic), _slots(nic), _about(nic)))] for nic in listed]
-    compared = [[code(nic.id), *map(cell, _compared(nic))] for nic in listed]
-    sources = [f"- {code(nic.id)}: {cell(_sources(nic))}." for nic in listed if _sources(nic)]
+    rows = []
+    compared = []
+    source_lines = []
+    for nic in nics:
+        rows.append([code(nic.id), cell(nic.title), cell(ports_text(nic)), cell(_slots(nic)), cell(_about(nic))])
+        compared.append([code(nic.id), *map(cell, _compared(nic))])
+        sources = _sources(nic)
+        if sources:
+            source_lines.append(f"- {code(nic.id)}: {cell(sources)}.")
     return [
         "## NICs\n",
         markdown_table(("id", "NIC", "ports", "PCIe", "source and what is not public"), rows),
         "## NICs compared\n",
         "What buyers compare, as far as anybody has published it, with the sources below.\n",
         markdown_table(_COMPARED, compared),
-        "\n".join(sources) + "\n",
+        "\n".join(source_lines) + "\n",
     ]
 
 
@@ -121,8 +132,9 @@ def _sources(nic: NicModel) -> str:
 
 
 def _about(nic: NicModel) -> str:
-    sentences = filter(None, (nic.source, *_unsupported(nic), nic.not_public, nic.notes))
-    return ". ".join(sentence.rstrip(".") for sentence in sentences)
+    """Return the source of a NIC and what it lacks or needs, as sentences."""
+    sentences = (nic.source, *_unsupported(nic), nic.not_public, nic.notes)
+    return ". ".join(sentence.rstrip(".") for sentence in sentences if sentence)
 
 
 def _unsupported(nic: NicModel) -> list[str]:

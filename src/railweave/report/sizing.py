@@ -89,11 +89,11 @@ def _rows_of_tiers(sizing: Sizing) -> Iterator[tuple[str, str]]:
     yield "switches", switches
     yield "leaf", f"{down}, {leaf.up} up ({bandwidth_text(leaf.up_gbps)})"
     yield "links", cables
-    connected = ""
+    in_use = ""
     for step in sizing.steps:
         if step.name == CONNECTED_RATIO:
-            connected = f"{step.result} with the ports in use, "
-    yield "oversubscription", f"{_ratio_text(ratio.leaf)} (target {_ratio_text(ratio.target)}), {connected}{after_loss}"
+            in_use = f"{step.result} with the ports in use, "
+    yield "oversubscription", f"{_ratio_text(ratio.leaf)} (target {_ratio_text(ratio.target)}), {in_use}{after_loss}"
 
 
 def _ratio_text(value: float) -> str:
@@ -113,8 +113,8 @@ def _buffers(sizing: Sizing) -> list[RenderableType]:
         for pattern, depth_bytes in buffers.pause_bytes.items():
             lines.append(Text(f"    XOFF threshold: {megabytes(depth_bytes)} with {pattern}"))
         for mark in buffers.marking:
-            rate = f"{mark.traffic_class} at {mark.speed_gbps}G"
-            lines.append(Text(f"    ECN marking: {rate} from {megabytes(mark.minimum_bytes)}"))
+            class_and_speed = f"{mark.traffic_class} at {mark.speed_gbps}G"
+            lines.append(Text(f"    ECN marking: {class_and_speed} from {megabytes(mark.minimum_bytes)}"))
     return lines
 
 
@@ -137,13 +137,15 @@ _MEGABYTE = 1_000_000
 
 
 def _room(sizing: Sizing) -> Text:
-    first = _RESOURCES.get(sizing.limits.first, sizing.limits.first)
-    if sizing.limits.first == "leaf_ports" and not _has_rails(sizing):
-        first = "ports of the switch"
-    # The limit is that of the highest tier, whatever its name.
-    if sizing.super_spines and sizing.limits.first == "spine_ports":
-        first = "super-spine ports"
+    """Return the next step of growth, how many nodes fit without recabling, and the resource that limits them."""
+    limit = sizing.limits.first
+    resource = _RESOURCES.get(limit, limit)
+    if limit == "leaf_ports" and not _has_rails(sizing):
+        resource = "ports of the switch"
+    # `spine_ports` means the ports of the highest tier.
+    if limit == "spine_ports" and sizing.super_spines:
+        resource = "super-spine ports"
     return Text.assemble(
         (sizing.room.next_step, "bold"),
-        f"\nmax. nodes without recabling: {sizing.limits.nodes:,} (limited by {first})",
+        f"\nmax. nodes without recabling: {sizing.limits.nodes:,} (limited by {resource})",
     )

@@ -111,22 +111,27 @@ def _parts(book: "Workbook", bill: Bill) -> None:
 
 
 def _add_formulas(book: "Workbook", sheet: "Worksheet", bill: Bill) -> None:
+    """Write order and price of each part, and the total, as formulas: a buyer may enter spares and unit prices.
+
+    Columns: D quantity, E spares, F order, G unit price, H price. Each formula is written with its value too, which
+    viewers that do not calculate show.
+    """
     money = book.add_format({"num_format": "#,##0.00"})
-    # Order and price are formulas, so that a buyer may enter spares and unit prices. Each is written with its value
-    # too: viewers that do not calculate show that. Rows count from 1, and the first is the heading.
-    for number, line in enumerate(bill.lines, start=2):
+    # Rows count from 1, and the first is the heading.
+    for row, line in enumerate(bill.lines, start=2):
         pieces = line.quantity + line.spares
-        sheet.write_formula(f"F{number}", f"=D{number}+E{number}", None, pieces)
+        sheet.write_formula(f"F{row}", f"=D{row}+E{row}", None, pieces)
         price: float | str = ""
         if line.price is not None:
             price = float(line.price)
-        sheet.write_formula(f"H{number}", f'=IF(G{number}="","",F{number}*G{number})', money, price)
-    last = len(bill.lines) + 1
+        sheet.write_formula(f"H{row}", f'=IF(G{row}="","",F{row}*G{row})', money, price)
+    last_row = len(bill.lines) + 1
+    total_row = last_row + 1
     bold = book.add_format({"bold": True, "num_format": "#,##0.00"})
-    sheet.write_string(last, 6, "total", bold)
+    sheet.write_string(f"G{total_row}", "total", bold)
     total = float(bill.total or 0)
-    # A bill without parts has no row to add up, and a range of a spreadsheet at least one.
-    sheet.write_formula(last, 7, f"=SUM(H2:H{max(2, last)})", bold, total)
+    # A bill without parts has no row to add up, but a range must have one.
+    sheet.write_formula(f"H{total_row}", f"=SUM(H2:H{max(2, last_row)})", bold, total)
 
 
 def _table(book: "Workbook", name: str, columns: Sequence[str], rows: Iterable[Sequence[_Cell]]) -> "Worksheet":
