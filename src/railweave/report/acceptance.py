@@ -26,16 +26,18 @@ def by_kind(judged: AcceptanceVerdict) -> list[tuple[str, int, int, int]]:
     counts = Counter((test.kind, judged.outcomes[test.id].status) for test in judged.plan.tests)
     rows = []
     for kind in dict.fromkeys(test.kind for test in judged.plan.tests):
-        passed, failed, not_run = (counts[kind, status] for status in OutcomeStatus)
+        passed = counts[kind, OutcomeStatus.PASSED]
+        failed = counts[kind, OutcomeStatus.FAILED]
+        not_run = counts[kind, OutcomeStatus.NOT_RUN]
         rows.append((kind.value, passed, failed, not_run))
     return rows
 
 
 def limit_rows(plan: AcceptancePlan) -> list[tuple[str, ...]]:
     """Return every limit of a plan once, with the number of tests or rounds that it holds for (`LIMIT_COLUMNS`)."""
-    # A limit has a mapping and cannot be a key; tests that share one share the object or its text.
-    counts = Counter((kind, *_limit_cells(limit), formula_text(limit)) for kind, limit in _limits(plan))
-    return [(*cells[:-1], f"{count:,}", cells[-1]) for cells, count in counts.items()]
+    # A limit has a mapping and cannot be a key: limits are the same if their texts are.
+    counts = Counter((kind, _limit_cells(limit), formula_text(limit)) for kind, limit in _limits(plan))
+    return [(kind, *cells, f"{count:,}", formula) for (kind, cells, formula), count in counts.items()]
 
 
 def _limits(plan: AcceptancePlan) -> Iterator[tuple[RoundKind, MetricLimit]]:
@@ -51,9 +53,10 @@ def _limit_cells(limit: MetricLimit) -> tuple[str, ...]:
 
 def formula_text(limit: MetricLimit) -> str:
     """Return the formula of a limit with the values of its inputs."""
-    inputs = [f"{name} = {value:,.6g}" for name, value in limit.inputs.items() if not isinstance(value, str)]
-    inputs += [f"{name} = {value}" for name, value in limit.inputs.items() if isinstance(value, str)]
-    return "; ".join(part for part in (limit.formula, ", ".join(inputs)) if part)
+    numbers = [f"{name} = {value:,.6g}" for name, value in limit.inputs.items() if not isinstance(value, str)]
+    words = [f"{name} = {value}" for name, value in limit.inputs.items() if isinstance(value, str)]
+    inputs = ", ".join(numbers + words)
+    return "; ".join(part for part in (limit.formula, inputs) if part)
 
 
 def verdict_sentence(judged: AcceptanceVerdict) -> str:
@@ -77,10 +80,10 @@ def gaps(judged: AcceptanceVerdict) -> list[str]:
 
 def elements_text(finding: AcceptanceFinding) -> str:
     """Return the elements that explain a finding: names of one kind together."""
-    names: dict[str, list[str]] = {}
+    names_by_kind: dict[str, list[str]] = {}
     for element in finding.elements:
-        names.setdefault(element.kind, []).append(element.name)
-    return "; ".join(f"{kind} {compact(kinds)}" for kind, kinds in names.items())
+        names_by_kind.setdefault(element.kind, []).append(element.name)
+    return "; ".join(f"{kind} {compact(names)}" for kind, names in names_by_kind.items())
 
 
 def acceptance_view(judged: AcceptanceVerdict) -> RenderableType:
@@ -114,9 +117,12 @@ def _kinds(judged: AcceptanceVerdict) -> RenderableType:
     styles = ("green", "bold red", "yellow")
     rows: list[tuple[str | Text, ...]] = []
     for kind, *counts in by_kind(judged):
-        # Zero is no news in any color.
-        cells = [Text(f"{count:,}", style if count else "dim") for count, style in zip(counts, styles, strict=True)]
-        rows.append((kind, *cells))
+        row: list[str | Text] = [kind]
+        for count, style in zip(counts, styles, strict=True):
+            # A color marks that there are such tests.
+            shown_style = style if count else "dim"
+            row.append(Text(f"{count:,}", shown_style))
+        rows.append(tuple(row))
     return table(*_KIND_COLUMNS, rows=rows)
 
 
@@ -133,8 +139,9 @@ def acceptance_markdown(judged: AcceptanceVerdict) -> str:
     parts = [f"## Acceptance of {judged.plan.fabric}\n", f"**{judged.verdict}**: {cell(verdict_sentence(judged))}\n"]
     parts += setup_sections(judged)
     parts.append("### Results\n")
-    parts.append(markdown_table(_KIND_COLUMNS, ((kind, *map(str, counts)) for kind, *counts in by_kind(judged))))
-    limits = ((*row[:-1], code(row[-1])) for row in limit_rows(judged.plan)[:_MOST_SHOWN])
+    kinds = [(kind, *map(str, counts)) for kind, *counts in by_kind(judged)]
+    parts.append(markdown_table(_KIND_COLUMNS, kinds))
+    limits = [(*cells, code(formula)) for *cells, formula in limit_rows(judged.plan)[:_MOST_SHOWN]]
     parts.append(markdown_table(LIMIT_COLUMNS, limits))
     parts.append("### Anomalies\n")
     parts += _anomalies(judged)

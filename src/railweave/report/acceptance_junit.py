@@ -33,8 +33,8 @@ def _rule_cases(judged: AcceptanceVerdict) -> Iterator[Element]:
     errors = [finding for finding in judged.findings if finding.severity is Severity.ERROR]
     states = {status.code: status for status in judged.rules}
     for code in dict.fromkeys([*states, *(finding.code for finding in errors)]):
-        of_rule = [finding for finding in errors if finding.code == code]
-        yield _rule_case(code, states.get(code), of_rule)
+        rule_errors = [finding for finding in errors if finding.code == code]
+        yield _rule_case(code, states.get(code), rule_errors)
 
 
 def _rule_case(code: str, status: RuleStatus | None, errors: Iterable[AcceptanceFinding]) -> Element:

@@ -7,6 +7,7 @@ from railweave.codec import as_json
 from railweave.wording import command_line, counted
 
 _MINUTE_S = 60
+_HOUR_MIN = 60
 
 
 def plan_summary_json(summary: PlanSummary) -> dict[str, Any]:
@@ -37,7 +38,7 @@ def _kind_line(kind: RoundsOfKind) -> str:
 
 
 def _padded(count: str, plural: str, width: int) -> str:
-    """Return a count with its number where that of a plural would be."""
+    """Return a count right-aligned: a singular has spaces for the plural's ending, so that numbers stay in line."""
     if not count.endswith(plural):
         count += " " * len(plural)
     return count.rjust(width)
@@ -48,9 +49,9 @@ def _duration(seconds: int) -> str:
     if seconds < _MINUTE_S:
         return f"{seconds} s"
     minutes = round(seconds / _MINUTE_S)
-    hours, rest = divmod(minutes, _MINUTE_S)
+    hours, odd_minutes = divmod(minutes, _HOUR_MIN)
     if not hours:
         return f"{minutes} min"
-    if not rest:
+    if not odd_minutes:
         return f"{hours} h"
-    return f"{hours} h {rest} min"
+    return f"{hours} h {odd_minutes} min"

@@ -5,7 +5,7 @@ the coefficient of variation that it recommends.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from statistics import mean, stdev
 
 from railweave.acceptance.judge.verdict import AcceptanceVerdict
@@ -20,14 +20,17 @@ def setup_sections(judged: AcceptanceVerdict) -> Iterator[str]:
     tiers = Counter(f"tier {device.tier}" for device in plan.devices)
     kinds = Counter(cell(node.kind) for node in plan.nodes)
     yield "### Device under test\n"
-    of_plan = f"intent {plan.intent_sha256[:12]}, seed {plan.seed}"
-    yield f"Fabric {cell(plan.fabric)}, switches: {_numbers(tiers)}; {of_plan}.\n"
+    yield (
+        f"Fabric {cell(plan.fabric)}, switches: {_numbers(tiers)}; "
+        f"intent {plan.intent_sha256[:12]}, seed {plan.seed}.\n"
+    )
     yield "### Topology\n"
     yield markdown_table(("links", "speed", "plane", "number"), _link_rows(plan))
     yield "### Configuration of switches\n"
     yield markdown_table(("class", "priority", "queue", "lossless", "ECN", "DSCP"), _class_rows(plan))
     yield "### Configuration of nodes\n"
-    queue_pairs = listed([str(number) for number in sorted({test.queue_pairs for test in plan.tests})])
+    numbers = sorted({test.queue_pairs for test in plan.tests})
+    queue_pairs = listed([str(number) for number in numbers])
     tools = "not stated beside the results"
     if judged.tools:
         tools = cell(listed(list(judged.tools)))
@@ -64,23 +67,25 @@ def _yes(is_so: bool) -> str:
 
 
 def repeatability_section(judged: AcceptanceVerdict) -> str:
-    """Return how far the primary metrics scatter: values as shares of what is expected, over the tests of a kind."""
-    shares: dict[tuple[str, str], list[float]] = defaultdict(list)
+    """Return how much each metric varies over the tests of a kind; values are fractions of the expected value."""
+    fractions: dict[tuple[str, str], list[float]] = defaultdict(list)
     for test in judged.plan.tests:
         for measure in judged.outcomes[test.id].measures:
-            if measure.limit.expect:
-                shares[test.kind.value, measure.limit.metric.value].append(measure.value / measure.limit.expect)
-    rows = [(*key, f"{len(values):,}", *_scatter(values)) for key, values in shares.items()]
+            limit = measure.limit
+            # A fraction of an expected zero says nothing.
+            if limit.expect:
+                fractions[test.kind.value, limit.metric.value].append(measure.value / limit.expect)
+    rows = [(kind, metric, f"{len(values):,}", *_scatter(values)) for (kind, metric), values in fractions.items()]
     recommended = judged.plan.settings.variation
     table = markdown_table(("tests", "metric", "values", "mean of expected", "CV"), rows)
     text = f"CV is the coefficient of variation; {recommended:.0%} is recommended for repeated measurements"
     return f"### Repeatability\n\n{table}\n{text} ({counted(len(rows), 'metric')}).\n"
 
 
-def _scatter(values: Iterable[float]) -> tuple[str, str]:
-    numbers = list(values)
-    middle = mean(numbers)
+def _scatter(values: Sequence[float]) -> tuple[str, str]:
+    """Return the mean and the coefficient of variation, which needs two values and a mean other than 0."""
+    average = mean(values)
     variation = "–"
-    if len(numbers) > 1 and middle:
-        variation = f"{stdev(numbers) / middle:.1%}"
-    return f"{middle:.1%}", variation
+    if len(values) > 1 and average:
+        variation = f"{stdev(values) / average:.1%}"
+    return f"{average:.1%}", variation

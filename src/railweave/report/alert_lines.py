@@ -12,17 +12,18 @@ def alert_lines(alerts: Sequence[AlertChange]) -> Iterator[str]:
     for change in alerts:
         if change.first is not None:
             yield _changed_line(change, change.first)
-    extent = [change for change in alerts if change.added or change.removed]
-    if extent:
-        yield _extent_line(extent)
+    extent_changes = [change for change in alerts if change.added or change.removed]
+    if extent_changes:
+        yield _extent_line(extent_changes)
 
 
-def _extent_line(extent: Sequence[AlertChange]) -> str:
-    codes = compact(dict.fromkeys(change.code for change in extent))
-    # Alerts share thresholds.
-    counts = {change.metric: (change.added, change.removed) for change in extent}
-    added = sum(more for more, _ in counts.values())
-    removed = sum(fewer for _, fewer in counts.values())
+def _extent_line(changes: Sequence[AlertChange]) -> str:
+    """Return how many thresholds alerts gain and lose because they watch other ports or switches."""
+    codes = compact(dict.fromkeys(change.code for change in changes))
+    # Alerts of one metric share its thresholds, which count once.
+    by_metric = {change.metric: change for change in changes}
+    added = sum(change.added for change in by_metric.values())
+    removed = sum(change.removed for change in by_metric.values())
     return f"alerts {codes} watch other ports or switches: {added:,} new thresholds, {removed:,} removed"
 
 
