@@ -2,9 +2,10 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -68,39 +69,52 @@ def line_digest(line: bytes) -> str:
 
 
 def check_chain(data: bytes, head: str = "") -> AuditChain:
-    """Check that each line names the one before it, and that a line of the digest ``head`` is there, if it is given."""
-    lines = [line for line in data.split(b"\n") if line]
-    # By index: the digest of the line before, empty before the first one, and the digest that the line itself names.
-    digests = ["", *map(line_digest, lines)]
-    named = [_named(line) for line in lines]
-    # Lines that older versions wrote name none.
-    chained = next((index for index, digest in enumerate(named) if digest is not None), len(lines))
-    faults = [*_chain_faults(chained, named, digests)]
+    """Check that each line names the digest of the line before it.
+
+    ``head`` is the digest of a line that must be in the log; empty checks for none.
+    """
+    links: list[_ChainLink] = []
+    digest = ""
+    for line in filter(None, data.split(b"\n")):
+        links.append(_ChainLink(digest, _named_digest(line)))
+        digest = line_digest(line)
+    unchained = len(list(takewhile(lambda link: link.named is None, links)))
+    faults = list(_chain_faults(links, unchained))
     # A log whose last lines were cut off is a whole chain: only a digest that was kept elsewhere shows it.
-    if head and head not in digests[1:]:
+    digests = [*(link.before for link in links[1:]), digest]
+    if head and head not in digests:
         faults.append(f"the line {head} is not there: lines at the end were removed, or changed")
-    return AuditChain(len(lines), chained, digests[-1], tuple(faults))
+    return AuditChain(len(links), unchained, digest, tuple(faults))
 
 
-def _chain_faults(begin: int, named: list[str | None], digests: list[str]) -> Iterator[str]:
-    """Yield the faults of the chain from index ``begin`` on."""
-    for index in range(begin, len(named)):
-        if named[index] == digests[index]:
+class _ChainLink(NamedTuple):
+    """What ties a line of the log to the line before it."""
+
+    # The digest of the line before, empty for the first line.
+    before: str
+    # The digest that the line itself names; None for an invalid line, and for those that older versions wrote.
+    named: str | None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.named == self.before
+
+
+def _chain_faults(links: Sequence[_ChainLink], unchained: int) -> Iterator[str]:
+    """Yield the faults of the chain behind the first ``unchained`` lines."""
+    for index, link in enumerate(links):
+        if index < unchained or link.is_whole:
             continue
-        if named[index] is not None:
+        # A line that was cut short by a lost machine is no fault: the next line names it as it is.
+        is_torn = link.named is None and index + 1 < len(links) and links[index + 1].is_whole
+        if link.named is not None:
             yield f"line {index + 1} does not follow line {index}: a line was changed, removed or inserted"
-        elif not _is_torn(index, named, digests):
+        elif not is_torn:
             yield f"line {index + 1} is not an entry, or was changed"
 
 
-def _is_torn(index: int, named: list[str | None], digests: list[str]) -> bool:
-    """Whether an invalid line was cut short by a lost machine: then the next line names it as it is."""
-    following = index + 1
-    return following < len(named) and named[following] == digests[following]
-
-
-def _named(line: bytes) -> str | None:
-    """Return the digest of the line before that a line names, None if it names none."""
+def _named_digest(line: bytes) -> str | None:
+    """Return the digest of the line before, as a line names it; None if it names none."""
     digest = Record.of_line(line).values.get("previous")
     if isinstance(digest, str):
         return digest
@@ -128,25 +142,27 @@ def read_audit(data: bytes, head: str = "") -> AuditLog:
     """
     # A torn line may end within a character.
     lines = data.decode("utf-8", errors="replace").splitlines()
-    begun: dict[str, dict[str, Any]] = {}
-    ended: dict[str, dict[str, Any]] = {}
+    first_records: dict[str, dict[str, Any]] = {}
+    last_records: dict[str, dict[str, Any]] = {}
     torn = 0
-    for line in filter(None, map(str.strip, lines)):
-        record = _record(line)
+    for line in lines:
+        if not line.strip():
+            continue
+        record = _record(line.strip())
         if record is None:
             torn += 1
         elif record["event"] == "begun":
-            begun[record["id"]] = record
+            first_records[record["id"]] = record
         else:
-            ended[record["id"]] = record
-    entries = tuple(AuditEntry(record, ended.get(number, {})) for number, record in begun.items())
+            last_records[record["id"]] = record
+    entries = tuple(AuditEntry(first, last_records.get(run_id, {})) for run_id, first in first_records.items())
     return AuditLog(entries, torn, check_chain(data, head))
 
 
 def _record(line: str) -> dict[str, Any] | None:
     """Return the record in a line, None if it is not one."""
     record = Record.of_line(line).values
-    if not (isinstance(record.get("id"), str) and isinstance(record.get("event"), str)):
+    if not isinstance(record.get("id"), str) or not isinstance(record.get("event"), str):
         return None
     if not _are_outcomes(record.get("devices", {})):
         return None
