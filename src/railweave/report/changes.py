@@ -36,29 +36,31 @@ def subject(group: ChangeGroup) -> str:
 def _rows(keys: Sequence[str]) -> str:
     """Return the keys of rows in short, such as ``E0…24 and 9 more|3-4``.
 
-    Of many ports the first ones are named, once with what follows all of them; neighboring queues are joined.
+    Of many ports the first ones are named, followed once by the queues that all of them have; neighboring queues are
+    joined. Where ports differ in their queues only the first key is named.
     """
     if len(keys) <= _FEW:
         return compact(keys, _FEW)
-    tails = _tails(keys)
-    common = next(iter(tails.values()))
-    alike = all(tail == common for tail in tails.values())
-    if all(tail.isdecimal() for tail in common):
-        common = list(spans_of(map(int, common)))
-    if len(common) > _FEW or not alike:
+    tails_by_head = _tails(keys)
+    first_tails = next(iter(tails_by_head.values()))
+    have_same_tails = all(tails == first_tails for tails in tails_by_head.values())
+    common_tails = first_tails
+    if all(tail.isdecimal() for tail in first_tails):
+        common_tails = list(spans_of(map(int, first_tails)))
+    if not have_same_tails or len(common_tails) > _FEW:
         return f"{keys[0]} and {len(keys) - 1:,} more"
-    shown = 1
-    if len(tails) <= _FEW:
-        shown = _FEW
-    heads = compact(tails, shown)
+    named_heads = 1
+    if len(tails_by_head) <= _FEW:
+        named_heads = _FEW
+    heads = compact(tails_by_head, named_heads)
     # Keys of one part, such as those of PORT, have an empty tail.
-    if not any(common):
+    if not any(common_tails):
         return heads
-    return f"{heads}|{', '.join(common)}"
+    return f"{heads}|{', '.join(common_tails)}"
 
 
 def _tails(keys: Iterable[str]) -> dict[str, list[str]]:
-    """Return by the first part of keys what follows it: of ``Ethernet0|3``, a key of QUEUE, the queues of each port."""
+    """Return the second parts of keys by their first part: queues by port for keys such as ``Ethernet0|3``."""
     tails: dict[str, list[str]] = {}
     for key in keys:
         head, _, tail = key.partition("|")

@@ -63,24 +63,27 @@ def _rule_json(rule: IgnoreRule) -> dict[str, Any]:
 def headline(drift: Drift) -> str:
     """Return one sentence that says whether the fabric runs as intended."""
     plan = drift.plan
-    unknown = [name for name, device in plan.devices.items() if device.reading.applied_unknown]
-    tail = _limits(drift, unknown)
+    unanswered = [name for name, device in plan.devices.items() if device.reading.applied_unknown]
+    limits = _limits(drift, unanswered)
     if drift.found:
-        return f"{plan.fabric}: {_differences(drift)}{tail}."
+        return f"{plan.fabric}: {_differences(drift)}{limits}."
     unchanged = plan.names(DeviceState.UNCHANGED)
     # CONFIG_DB as intended proves nothing while the daemons that apply it do not run or do not answer.
-    count = len({*unchanged} - {*unknown, *plan.broken})
-    if count == 1:
-        return f"{plan.fabric}: no drift, 1 device runs as intended{tail}."
-    if count:
-        return f"{plan.fabric}: no drift, {counted(count, 'device')} run as intended{tail}."
+    proven_count = len({*unchanged} - {*unanswered, *plan.broken})
+    if proven_count == 1:
+        return f"{plan.fabric}: no drift, 1 device runs as intended{limits}."
+    if proven_count:
+        return f"{plan.fabric}: no drift, {counted(proven_count, 'device')} run as intended{limits}."
     if unchanged:
-        return f"{plan.fabric}: no difference in the configuration{tail}."
-    return f"{plan.fabric}: nothing is known of what runs{tail}."
+        return f"{plan.fabric}: no difference in the configuration{limits}."
+    return f"{plan.fabric}: nothing is known of what runs{limits}."
 
 
-def _limits(drift: Drift, unknown: Sequence[str]) -> str:
-    """Return the clauses that limit the headline: devices of which nothing, or not everything, could be compared."""
+def _limits(drift: Drift, unanswered: Sequence[str]) -> str:
+    """Return the clauses that limit the headline: devices of which nothing, or not everything, could be compared.
+
+    The daemons of ``unanswered`` devices do not report what they apply.
+    """
     plan = drift.plan
     clauses = ""
     if drift.unread:
@@ -89,27 +92,42 @@ def _limits(drift: Drift, unknown: Sequence[str]) -> str:
         clauses += f"; an unconfirmed commit waits on {compact(plan.waiting)}"
     if plan.broken:
         clauses += f"; daemons of {compact(plan.broken)} do not run"
-    if unknown:
-        clauses += f"; what daemons of {compact(unknown)} apply is not known"
+    if unanswered:
+        clauses += f"; what daemons of {compact(unanswered)} apply is not known"
     return clauses
 
 
 def _differences(drift: Drift) -> str:
     """Return the numbers of differences and of devices with any, among those that could be read."""
     devices = drift.plan.devices
+    read = len(devices) - len(drift.unread)
     drifted = 0
-    # The summary counts edits; a conflict or a value that daemons do not apply has none.
-    count = shown_summary(drift.plan).total
+    differences = shown_summary(drift.plan).total
     for device in devices.values():
-        further = len(device.difference.conflicts) + len(device.reading.unapplied)
-        count += further
-        if further or device.state is DeviceState.CHANGED:
+        # The summary counts edits; a conflict or a value that daemons do not apply has none.
+        without_edit = len(device.difference.conflicts) + len(device.reading.unapplied)
+        differences += without_edit
+        if without_edit or device.state is DeviceState.CHANGED:
             drifted += 1
-    return f"drift, {counted(count, 'difference')} on {drifted} of {len(devices) - len(drift.unread)} devices"
+    return f"drift, {counted(differences, 'difference')} on {drifted} of {read} devices"
 
 
 def drift_view(drift: Drift) -> RenderableType:
     """Return drift for a terminal: a sentence, the groups, and what is ignored; remarks on rules are separate."""
+    hint = None
+    has_conflicts = any(device.difference.conflicts for device in drift.plan.devices.values())
+    if drift.plan.deltas or has_conflicts:
+        hint = Text(f"`{command_line('plan')}` shows how a deployment would remediate this", style="dim")
+    return paragraphs(
+        Text(headline(drift), style="bold"),
+        _groups(drift),
+        [*map(Text, _notes(drift))],
+        hint,
+    )
+
+
+def _groups(drift: Drift) -> RenderableType | None:
+    """Return a table of the differences, all those of a first provisioning in one row; None without any."""
     rows: list[tuple[Text | str, ...]] = []
     for group in group_changes(drift.plan):
         difference = Text(_WORDS[group.op], style=_STYLES[group.op])
@@ -118,21 +136,14 @@ def drift_view(drift: Drift) -> RenderableType:
             label = f"disruption {label}"
         remediation = Text(f"{group.method.value}, {label}", style="dim")
         rows.append((difference, subject(group), effect(group), devices(group), remediation))
-    if fresh := first_provisioning(drift.plan):
+    provisioning = first_provisioning(drift.plan)
+    if provisioning:
         missing = Text(_WORDS[Op.ADD], style=_STYLES[Op.ADD])
-        rows.append((missing, FIRST, provisioned(fresh), devices(fresh), Text(", ".join(fresh.methods), style="dim")))
-    groups: RenderableType | None = None
-    if rows:
-        groups = table(*_COLUMNS, rows=rows)
-    hint = None
-    if drift.plan.deltas or any(device.difference.conflicts for device in drift.plan.devices.values()):
-        hint = Text(f"`{command_line('plan')}` shows how a deployment would remediate this", style="dim")
-    return paragraphs(
-        Text(headline(drift), style="bold"),
-        groups,
-        [*map(Text, _notes(drift))],
-        hint,
-    )
+        methods = Text(", ".join(provisioning.methods), style="dim")
+        rows.append((missing, FIRST, provisioned(provisioning), devices(provisioning), methods))
+    if not rows:
+        return None
+    return table(*_COLUMNS, rows=rows)
 
 
 def _notes(drift: Drift) -> Iterable[str]:
@@ -155,8 +166,9 @@ def drift_markdown(drift: Drift) -> str:
             for group in groups[:_MOST_LINES]
         ]
         lines.append(markdown_table(_COLUMNS, rows))
-    if fresh := first_provisioning(drift.plan):
-        lines.append(f"{FIRST}: {cell(devices(fresh))}: {provisioned(fresh)}\n")
+    provisioning = first_provisioning(drift.plan)
+    if provisioning:
+        lines.append(f"{FIRST}: {cell(devices(provisioning))}: {provisioned(provisioning)}\n")
     if len(groups) > _MOST_LINES:
         lines.append(f"and {len(groups) - _MOST_LINES} groups more\n")
     rules = (f"**{remark.severity.value}**: {cell(remark.message)} ({remark.where})" for remark in remarks(drift))

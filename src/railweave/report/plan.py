@@ -67,7 +67,8 @@ def plan_view(plan: Plan, *, every_change: bool = False) -> RenderableType:
         changes += _by_device(plan)
     notes = [*map(Text, cable_lines(plan, _FEW_CABLES))]
     notes += [Text(remark.text, style=remark.style) for remark in remarks(plan, _MOST_CABLES)]
-    if untouched := unmanaged(plan):
+    untouched = unmanaged(plan)
+    if untouched:
         notes.append(Text(f"unmanaged, left untouched: {untouched}", style="dim"))
     return paragraphs(Text(headline(plan), style="bold"), *changes, notes, _totals(plan))
 
@@ -77,17 +78,19 @@ def _groups(plan: Plan) -> FittingTable:
     rows: list[tuple[Text | str, ...]] = []
     for group in group_changes(plan):
         style = OP_STYLES[group.op]
-        disruption = Text(
-            disruption_label(group.samples[0], group.disruption), style=DISRUPTION_STYLES[group.disruption]
-        )
+        label = disruption_label(group.samples[0], group.disruption)
+        disruption = Text(label, style=DISRUPTION_STYLES[group.disruption])
         glyph = Text(GLYPHS[group.op], style=style)
         what = Text(subject(group), style=style)
         rows.append((glyph, what, effect(group), devices(group), disruption, group.method.value))
-    if fresh := first_provisioning(plan):
+    provisioning = first_provisioning(plan)
+    if provisioning:
         glyph = Text(GLYPHS[Op.ADD], style=OP_STYLES[Op.ADD])
         what = Text(FIRST, style=OP_STYLES[Op.ADD])
-        disruption = Text(fresh.disruption.value, style=DISRUPTION_STYLES[Disruption.NONE])
-        rows.append((glyph, what, provisioned(fresh), devices(fresh), disruption, ", ".join(fresh.methods)))
+        change = provisioned(provisioning)
+        # Switches that carry no traffic yet are not disrupted, whatever is done to them.
+        disruption = Text(provisioning.disruption.value, style=DISRUPTION_STYLES[Disruption.NONE])
+        rows.append((glyph, what, change, devices(provisioning), disruption, ", ".join(provisioning.methods)))
     return table("", "what", "change", "devices", "disruption", "method", rows=rows)
 
 
@@ -126,45 +129,60 @@ def _totals(plan: Plan) -> Text:
         (f"+ {total.add:,}  ", "green"),
         (f"~ {total.update:,}  ", "yellow"),
         (f"- {total.remove:,}   ", "red"),
-        f"devices: {_states(plan, empty=not plan.devices)}",
+        f"devices: {_states(plan, with_zeros=not plan.devices)}",
     )
 
 
-def _states(plan: Plan, *, empty: bool = False) -> str:
-    counts = ((len(plan.names(state)), state.value) for state in DeviceState)
-    # Only a limited plan leaves devices behind.
-    return ", ".join(f"{count} {state}" for count, state in counts if count or (empty and state != DeviceState.BEHIND))
+def _states(plan: Plan, *, with_zeros: bool = False) -> str:
+    """Return the numbers of devices by state, those of 0 only if asked for."""
+    counts = []
+    for state in DeviceState:
+        count = len(plan.names(state))
+        # Only a limited plan leaves devices behind, so that their 0 would say nothing.
+        shows_zero = with_zeros and state is not DeviceState.BEHIND
+        if count or shows_zero:
+            counts.append(f"{count} {state.value}")
+    return ", ".join(counts)
 
 
 def plan_markdown(plan: Plan) -> str:
     """Return ``plan`` as markdown of at most ``PLAN_CHARS`` characters."""
     blocks = [f"### {cell(headline(plan))}\n"]
-    if notes := markdown_list([cell(remark.text) for remark in remarks(plan, 0)], _MOST_NOTES):
+    notes = markdown_list([cell(remark.text) for remark in remarks(plan, 0)], _MOST_NOTES)
+    if notes:
         blocks.append("\n".join(notes) + "\n")
-    running = group_changes(plan)
+    groups = group_changes(plan)
     if plan.deltas:
         blocks.append(markdown_table(_BY_ROLE, map(_role_cells, disruption_by_role(plan))))
-        blocks += [*_running(running), *_provisioned(plan), *_cables(plan), _order(plan)]
+        blocks += [*_changes_of_running(groups), *_provisioned(plan), *_cables(plan), _order(plan)]
     text = "\n".join([*blocks, _foot(plan)])
-    if len(text) >= PLAN_CHARS - _CLOSING_CHARS:
-        return clipped(text, PLAN_CHARS - _CLOSING_CHARS)
+    room_chars = PLAN_CHARS - _CLOSING_CHARS
+    if len(text) >= room_chars:
+        return clipped(text, room_chars)
     # Folded parts fill the room that is left: a reviewer may do without them.
-    text += _reasons(running, PLAN_CHARS - len(text) - _CLOSING_CHARS)
-    return text + _details(plan, PLAN_CHARS - len(text) - _CLOSING_CHARS)
+    text += _reasons(groups, room_chars - len(text))
+    return text + _details(plan, room_chars - len(text))
 
 
 def _folded(title: str, body: str) -> str:
     return f"\n<details><summary>{title}</summary>\n\n{body}\n</details>\n"
 
 
-def _running(groups: Sequence[ChangeGroup]) -> Iterable[str]:
+def _changes_of_running(groups: Sequence[ChangeGroup]) -> Iterable[str]:
     """Yield the table of changes of running switches: identical changes once, with their devices."""
     if not groups:
         return
     rows = []
     for group in groups[:_MOST_GROUPS]:
-        what = (GLYPHS[group.op], code(subject(group)), code(effect(group)), cell(devices(group)))
-        rows.append((*what, disruption_label(group.samples[0], group.disruption), group.method.value))
+        row = (
+            GLYPHS[group.op],
+            code(subject(group)),
+            code(effect(group)),
+            cell(devices(group)),
+            disruption_label(group.samples[0], group.disruption),
+            group.method.value,
+        )
+        rows.append(row)
     changes = markdown_table(("", "what", "change", "devices", "disruption", "method"), rows)
     if len(groups) > _MOST_GROUPS:
         changes += f"\nand {len(groups) - _MOST_GROUPS} groups more\n"
@@ -174,20 +192,21 @@ def _running(groups: Sequence[ChangeGroup]) -> Iterable[str]:
 def _order(plan: Plan) -> str:
     """Return the waves, folded if there are many, what is drained, and the policy of a disruptive rollout."""
     # "1. " would begin a list of markdown, which numbers its items by itself.
-    shown = [f"- {cell(line.replace('. ', ': ', 1))}" for line in wave_lines(plan)]
+    waves = [f"- {cell(line.replace('. ', ': ', 1))}" for line in wave_lines(plan)]
     title = f"Order: {counted(len(plan.waves), 'wave')}"
-    policy = [f"- {cell(line)}" for line in drained_lines(plan)]
+    rules = [f"- {cell(line)}" for line in drained_lines(plan)]
     if plan.disruptive:
-        policy.append(f"- policy: {cell(str(plan.policy))}")
-    if len(shown) <= _MOST_WAVES:
-        return "\n".join([f"{title}\n", *shown, *policy]) + "\n"
-    return "\n".join([f"{title}\n", *policy]) + _folded("All waves", "\n".join(shown) + "\n")
+        rules.append(f"- policy: {cell(str(plan.policy))}")
+    if len(waves) <= _MOST_WAVES:
+        return "\n".join([f"{title}\n", *waves, *rules]) + "\n"
+    return "\n".join([f"{title}\n", *rules]) + _folded("All waves", "\n".join(waves) + "\n")
 
 
 def _provisioned(plan: Plan) -> Iterable[str]:
     """Yield a line on the switches that are provisioned for the first time."""
-    if fresh := first_provisioning(plan):
-        yield f"{FIRST.capitalize()}: {cell(devices(fresh))}: {provisioned(fresh)}.\n"
+    provisioning = first_provisioning(plan)
+    if provisioning:
+        yield f"{FIRST.capitalize()}: {cell(devices(provisioning))}: {provisioned(provisioning)}.\n"
 
 
 def _cables(plan: Plan) -> Iterable[str]:
@@ -196,12 +215,13 @@ def _cables(plan: Plan) -> Iterable[str]:
     if not cables:
         return
     rows = []
-    # A cable that is only removed or added has one end here.
     for cable in cables[:_MOST_CABLE_ROWS]:
-        ends = [code(end) for end in (cable.before, cable.after) if end]
-        rows.append((GLYPHS[cable.op], code(cable.lower_shown), " → ".join(ends)))
+        # The upper end before and after: a cable that is only removed or added has one of them.
+        upper_ends = [code(end) for end in (cable.before, cable.after) if end]
+        rows.append((GLYPHS[cable.op], code(cable.lower_shown), " → ".join(upper_ends)))
     body = markdown_table(("", "cable", "to"), rows)
-    if hidden := len(cables) - len(rows):
+    hidden = len(cables) - len(rows)
+    if hidden:
         body += f"\nand {hidden:,} more: `{command_line('render', '--out', 'DIR')}` writes all cables to cables.csv\n"
     title = f"Cables: {cable_counts(cables)}"
     if len(cables) <= _MOST_CABLES:
@@ -213,7 +233,8 @@ def _cables(plan: Plan) -> Iterable[str]:
 def _foot(plan: Plan) -> str:
     total = shown_summary(plan)
     foot = f"`+ {total.add:,}` `~ {total.update:,}` `- {total.remove:,}`; devices: {_states(plan)}."
-    if untouched := unmanaged(plan):
+    untouched = unmanaged(plan)
+    if untouched:
         foot += cell(f" Unmanaged, left untouched: {untouched}.")
     return f"{foot}\n"
 
@@ -232,26 +253,29 @@ def _reasons(groups: Iterable[ChangeGroup], room_chars: int) -> str:
 
 def _details(plan: Plan, room_chars: int) -> str:
     """Return every change, folded by device; if that is too much, those of one device of each kind as an example."""
-    by_device = {name: shown_changes(plan, name) for name in plan.deltas}
-    everything = _blocks(by_device, room_chars)
-    if everything is not None:
-        return everything
+    changes_by_device = {name: shown_changes(plan, name) for name in plan.deltas}
+    all_blocks = _blocks(changes_by_device, room_chars)
+    if all_blocks is not None:
+        return all_blocks
     text = ""
     for row in disruption_by_role(plan):
         # A first provisioning adds every row of a switch: an example of it would be long and show nothing.
-        if not row.fresh:
-            alike = f"{counted(len(row.devices), row.role)} ({row.words})"
-            shown = by_device[row.devices[0]]
-            text += _block(f"{row.devices[0]} as an example of {alike}", shown, room_chars - len(text)) or ""
-    changes = counted(sum(map(len, by_device.values())), "change")
-    on = counted(len(by_device), "device")
+        if row.fresh:
+            continue
+        example = row.devices[0]
+        title = f"{example} as an example of {counted(len(row.devices), row.role)} ({row.words})"
+        block = _block(title, changes_by_device[example], room_chars - len(text))
+        if block is not None:
+            text += block
+    changes = counted(sum(map(len, changes_by_device.values())), "change")
+    on = counted(len(changes_by_device), "device")
     return f"{text}\n{changes} on {on} are too many for a comment: the plan file and `--json` hold them all.\n"
 
 
-def _blocks(by_device: Mapping[str, Sequence[Change]], room_chars: int) -> str | None:
+def _blocks(changes_by_device: Mapping[str, Sequence[Change]], room_chars: int) -> str | None:
     """Return the changes of every device, folded; None if they need more room."""
     text = ""
-    for name, changes in by_device.items():
+    for name, changes in changes_by_device.items():
         block = _block(name, changes, room_chars - len(text))
         if block is None:
             return None

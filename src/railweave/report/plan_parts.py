@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from railweave.fabric.releases import release_warnings
 from railweave.plan.cables import CableChange, changed_cables
@@ -45,27 +46,33 @@ class RoleDisruption:
 def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
     """Return the worst disruption of each changed device, gathered by role; the worst first, those that
     are provisioned for the first time last."""
-    gathered: dict[tuple[str, Disruption, bool], list[str]] = {}
-    changes = plan.deltas
-    for name, delta in changes.items():
+    # By role, worst disruption, and whether the devices are provisioned for the first time.
+    names_by_kind: dict[tuple[str, Disruption, bool], list[str]] = {}
+    for name, delta in plan.deltas.items():
         worst = max(delta.disruptions, key=DISRUPTION_RANK.__getitem__)
         device = plan.devices[name]
-        gathered.setdefault((device.role, worst, device.difference.unprovisioned), []).append(name)
-    rows = []
-    for (role, disruption, fresh), names in gathered.items():
-        methods = {method for name in names for method in changes[name].methods}
-        rows.append(
-            RoleDisruption(
-                role=role,
-                disruption=disruption,
-                devices=tuple(names),
-                changes=sum(len(shown_changes(plan, name)) for name in names),
-                methods=tuple(sorted(methods)),
-                fresh=fresh,
-                words=FRESH_WORDS if fresh else _impact(plan, disruption, names),
-            )
-        )
+        kind = (device.role, worst, device.difference.unprovisioned)
+        names_by_kind.setdefault(kind, []).append(name)
+    rows = [
+        _role_disruption(plan, role, worst, names, fresh=fresh) for (role, worst, fresh), names in names_by_kind.items()
+    ]
     return tuple(sorted(rows, key=lambda row: (row.fresh, -DISRUPTION_RANK[row.disruption], row.role)))
+
+
+def _role_disruption(plan: Plan, role: str, worst: Disruption, names: Sequence[str], *, fresh: bool) -> RoleDisruption:
+    words = FRESH_WORDS
+    if not fresh:
+        words = _impact(plan, worst, names)
+    methods = {method for name in names for method in plan.deltas[name].methods}
+    return RoleDisruption(
+        role=role,
+        disruption=worst,
+        devices=tuple(names),
+        changes=sum(len(shown_changes(plan, name)) for name in names),
+        methods=tuple(sorted(methods)),
+        fresh=fresh,
+        words=words,
+    )
 
 
 def _impact(plan: Plan, worst: Disruption, names: Sequence[str]) -> str:
@@ -106,19 +113,23 @@ def remarks(plan: Plan, most_cables: int) -> tuple[Remark, ...]:
     lines += [*_assumed(plan), *device_remarks(plan), *_without_rollback(plan)]
     if plan.gone:
         lines.append(Remark(f"no longer in the intent, left untouched: {compact(plan.gone)}", "yellow"))
-    written = f"`{command_line('hosts', 'apply')}` writes it"
+    hosts_apply = command_line("hosts", "apply")
     for file in plan.node_files:
-        text = f"templates/hosts/ changes {file.name} of {compact(file.nodes)}: {written}"
+        text = f"templates/hosts/ changes {file.name} of {compact(file.nodes)}: `{hosts_apply}` writes it"
         lines.append(Remark(text, "yellow"))
     lines += [Remark(line, "yellow") for line in alert_lines(plan.alerts)]
     return tuple(lines)
 
 
 def _assumed(plan: Plan) -> Iterator[Remark]:
-    if names := plan.assumed_fresh:
-        errors = first_few(dict.fromkeys(plan.devices[name].error for name in names), _MOST_ERRORS, separator="; ")
-        text = f"not reachable, planned as factory-fresh because no running neighbor has a link to it: {compact(names)}"
-        yield Remark(f"{text} ({errors}); a plan to deploy needs their answer", "bold yellow")
+    """Yield a remark on the devices that are planned as factory-fresh without having answered."""
+    names = plan.assumed_fresh
+    if not names:
+        return
+    errors = dict.fromkeys(plan.devices[name].error for name in names)
+    text = f"not reachable, planned as factory-fresh because no running neighbor has a link to it: {compact(names)}"
+    shown_errors = first_few(errors, _MOST_ERRORS, separator="; ")
+    yield Remark(f"{text} ({shown_errors}); a plan to deploy needs their answer", "bold yellow")
 
 
 _MAINTENANCE = {
@@ -138,58 +149,64 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
     releases = {name: device.other_release for name, device in plan.devices.items()}
     yield from (Remark(f"warning: {sentence}", "yellow") for sentence in release_warnings(releases))
     yield from _not_applied(plan)
-    if names := [name for name, device in plan.devices.items() if device.reading.applied_unknown]:
-        yield Remark(
-            f"unknown: what SONiC's daemons apply on {compact(names)}: their databases do not answer", "yellow"
-        )
+    unanswered = [name for name, device in plan.devices.items() if device.reading.applied_unknown]
+    if unanswered:
+        text = f"unknown: what SONiC's daemons apply on {compact(unanswered)}: their databases do not answer"
+        yield Remark(text, "yellow")
     yield from _kept(plan)
 
 
 def _kept(plan: Plan) -> Iterator[Remark]:
     """Yield remarks on removals without effect: rows without a method, and removals that daemons ignore."""
-    staying: dict[tuple[str, str], list[str]] = {}
+    devices_by_row: dict[tuple[str, str], list[str]] = {}
     for name, device in plan.devices.items():
-        for kept in device.difference.kept:
-            staying.setdefault((kept.place, kept.why), []).append(name)
-    for (place, why), names in staying.items():
+        for row in device.difference.kept:
+            devices_by_row.setdefault((row.place, row.why), []).append(name)
+    for (place, why), names in devices_by_row.items():
         yield Remark(f"stays: {place} on {compact(names)}: {why}", "yellow")
-    for (place, why), names in _gathered(plan, keeps).items():
+    for (place, why), names in _devices_by_reason(plan, keeps).items():
         yield Remark(f"without effect: removal of {place} on {compact(names)}: {why}", "yellow")
 
 
 def _without_rollback(plan: Plan) -> Iterator[Remark]:
     """Yield remarks on additions that a rollback cannot undo, because daemons ignore their removal."""
-    for (place, why), names in _gathered(plan, keeps_what_came).items():
+    for (place, why), names in _devices_by_reason(plan, keeps_what_came).items():
         yield Remark(f"no rollback: {place} on {compact(names)}: {why}", "yellow")
 
 
-def _gathered(plan: Plan, why_of: Callable[[Change], str]) -> dict[tuple[str, str], list[str]]:
-    """Return the devices by table or field of changes of running switches, and by the reason of ``why_of``.
+class _PlaceReason(NamedTuple):
+    """The reason that holds for the changes of a table or field."""
 
-    Changes without a reason are left out.
-    """
+    # The table, followed by the field if a change is of one.
+    place: str
+    why: str
+
+
+def _devices_by_reason(plan: Plan, why_of: Callable[[Change], str]) -> dict[_PlaceReason, list[str]]:
+    """Return the running switches with changes for which ``why_of`` has a reason, by the place and that reason."""
     # Switches of one role often share a delta: the reasons of each are looked up once.
-    places: dict[int, dict[tuple[str, str], None]] = {}
-    gathered: dict[tuple[str, str], list[str]] = {}
+    reasons_by_delta: dict[int, list[_PlaceReason]] = {}
+    devices: dict[_PlaceReason, list[str]] = {}
     for name, delta in plan.deltas.items():
         if plan.devices[name].difference.unprovisioned or delta.reloads:
             # After a reload every daemon starts from the rows, and ignores none of them.
             continue
-        if id(delta) not in places:
-            places[id(delta)] = _reasons(delta, why_of)
-        for place in places[id(delta)]:
-            gathered.setdefault(place, []).append(name)
-    return gathered
+        if id(delta) not in reasons_by_delta:
+            reasons_by_delta[id(delta)] = _reasons(delta, why_of)
+        for reason in reasons_by_delta[id(delta)]:
+            devices.setdefault(reason, []).append(name)
+    return devices
 
 
-def _reasons(delta: Iterable[Change], why_of: Callable[[Change], str]) -> dict[tuple[str, str], None]:
-    """Return the tables or fields that have a reason, with it, in the order of the changes and each once."""
-    reasons: dict[tuple[str, str], None] = {}
+def _reasons(delta: Iterable[Change], why_of: Callable[[Change], str]) -> list[_PlaceReason]:
+    """Return the reasons of changes in their order, each once; changes without a reason are left out."""
+    reasons = []
     for change in delta:
-        if why := why_of(change):
+        why = why_of(change)
+        if why:
             place = f"{change.table} {change.field or ''}".rstrip()
-            reasons[place, why] = None
-    return reasons
+            reasons.append(_PlaceReason(place, why))
+    return list(dict.fromkeys(reasons))
 
 
 def _limit_remarks(plan: Plan) -> Iterator[Remark]:
@@ -201,7 +218,8 @@ def _limit_remarks(plan: Plan) -> Iterator[Remark]:
         return
     yield Remark(f"limited to {compact(plan.limit)}", "yellow")
     unread = [name for name in plan.behind if plan.devices[name].error]
-    if changed := [name for name in plan.behind if name not in unread]:
+    changed = [name for name in plan.behind if not plan.devices[name].error]
+    if changed:
         yield Remark(f"stay behind, with changes that are not deployed: {compact(changed)}", "yellow")
     if unread:
         yield Remark(f"outside of the limit and not read: {compact(unread)}", "yellow")
@@ -213,17 +231,21 @@ def _since_remark(plan: Plan) -> Remark:
 
 
 def _unread_remarks(plan: Plan) -> Iterator[Remark]:
-    """Yield a remark for each reason for which devices could not be read."""
-    problems: dict[str, dict[str, str]] = {"unreachable": {}, "cannot be read": {}}
+    """Yield a remark for each reason for which devices could not be read, those that do not answer first."""
+    silent: dict[str, str] = {}
+    unreadable: dict[str, str] = {}
     for name, device in plan.devices.items():
         # A device planned as factory-fresh without an answer has a remark of its own.
-        if device.state is DeviceState.UNREACHABLE and name not in plan.deltas:
-            problem = "unreachable"
-            if device.reading.answered:
-                problem = "cannot be read"
-            problems[problem][name] = device.error
-    for problem, reasons in problems.items():
-        yield from (Remark(f"{problem}: {line}", "bold red") for line in reason_lines(reasons))
+        if device.state is not DeviceState.UNREACHABLE or name in plan.deltas:
+            continue
+        if device.reading.answered:
+            unreadable[name] = device.error
+        else:
+            silent[name] = device.error
+    for line in reason_lines(silent):
+        yield Remark(f"unreachable: {line}", "bold red")
+    for line in reason_lines(unreadable):
+        yield Remark(f"cannot be read: {line}", "bold red")
 
 
 def _remarks_on(name: str, device: DevicePlan) -> Iterator[Remark]:
@@ -241,7 +263,8 @@ def _drained_remarks(plan: Plan) -> Iterator[Remark]:
     if whole:
         yield Remark(f"drained by hand: {compact(whole)}; `{command_line('undrain', *whole)}` ends it", "yellow")
     for state, text in _MAINTENANCE.items():
-        if names := [name for name, device in plan.devices.items() if device.difference.maintenance is state]:
+        names = [name for name, device in plan.devices.items() if device.difference.maintenance is state]
+        if names:
             yield Remark(text.format(compact(names)), "yellow")
     yield from _drained_link_remarks(plan)
 
@@ -269,9 +292,10 @@ def _moved_cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
     if not moved:
         return ()
     lines = [f"cable to move: {cable.move}" for cable in moved[:most]]
+    hidden = len(moved) - len(lines)
     if not most:
         lines.append(f"{counted(len(moved), 'cable')} to move")
-    elif hidden := len(moved) - len(lines):
+    elif hidden:
         lines.append(f"cables to move: {hidden} more, all in the JSON output")
     phases = command_line("phases", "BASE")
     deploy = command_line("deploy", "--from", "BASE")
@@ -290,9 +314,10 @@ def cable_counts(cables: Iterable[CableChange]) -> str:
 def cable_lines(plan: Plan, most: int) -> Iterator[str]:
     """Yield a line for the cables that are removed and one for those that are added, with the first of them."""
     for op in (Op.REMOVE, Op.ADD):
-        if cables := [cable for cable in changed_cables(plan) if cable.op is op]:
-            shown = first_few((f"{cable.lower} – {cable.before or cable.after}" for cable in cables), most)
-            yield f"cables {_CABLE_WORDS[op]}: {len(cables):,}: {shown}"
+        # A removed cable has an upper end before, an added one after the change.
+        ends = [f"{cable.lower} – {cable.before or cable.after}" for cable in changed_cables(plan) if cable.op is op]
+        if ends:
+            yield f"cables {_CABLE_WORDS[op]}: {len(ends):,}: {first_few(ends, most)}"
 
 
 def unmanaged(plan: Plan) -> str:
@@ -306,8 +331,10 @@ def unmanaged(plan: Plan) -> str:
     # FRR's lines are counted as if in a table, whose name is ours and in no CONFIG_DB.
     lines = counts.pop(FRR_TABLE, 0)
     parts = []
-    if rows := counts.total():
-        parts.append(f"{counted(rows, 'row')} of {counted(len(+counts), 'table')}")
+    rows = counts.total()
+    if rows:
+        tables = sum(count > 0 for count in counts.values())
+        parts.append(f"{counted(rows, 'row')} of {counted(tables, 'table')}")
     if lines:
         parts.append(counted(lines, "FRR line"))
     return ", ".join(parts)
@@ -331,14 +358,14 @@ def wave_lines(plan: Plan) -> tuple[str, ...]:
     lines = []
     first = 1
     # Only neighboring waves share a line: the lines are the order of the rollout.
-    for kind, run in groupby(plan.waves, key=lambda wave: _kind(plan, wave)):
+    for kind, run in groupby(plan.waves, key=lambda wave: _wave_kind(plan, wave)):
         waves = list(run)
-        lines.append(_line(kind, first, waves))
+        lines.append(_wave_line(kind, first, waves))
         first += len(waves)
     return tuple(lines)
 
 
-def _line(kind: _WaveKind, first: int, waves: Sequence[Sequence[str]]) -> str:
+def _wave_line(kind: _WaveKind, first: int, waves: Sequence[Sequence[str]]) -> str:
     """Return the line of ``waves``, which are numbered from ``first``."""
     names = [name for wave in waves for name in wave]
     line = f"{first}"
@@ -357,20 +384,22 @@ def _line(kind: _WaveKind, first: int, waves: Sequence[Sequence[str]]) -> str:
     return line + kind.drained
 
 
-def _kind(plan: Plan, wave: Sequence[str]) -> _WaveKind:
+def _wave_kind(plan: Plan, wave: Sequence[str]) -> _WaveKind:
     role = ""
     if wave[0] in plan.devices:
         role = plan.devices[wave[0]].role
+    known_devices = [plan.devices[name] for name in wave if name in plan.devices]
     return _WaveKind(
-        role,
-        len(wave),
-        any(plan.devices[name].disruptive for name in wave if name in plan.devices),
-        _drained(plan, wave),
+        role=role,
+        devices=len(wave),
+        disruptive=any(device.disruptive for device in known_devices),
+        drained=_drained_words(known_devices),
     )
 
 
-def _drained(plan: Plan, wave: Iterable[str]) -> str:
-    drains = {plan.devices[name].drain for name in wave if name in plan.devices}
+def _drained_words(devices: Iterable[DevicePlan]) -> str:
+    """Return the words on what is drained before a wave; empty if nothing is."""
+    drains = {device.drain for device in devices}
     if drains == {WHOLE}:
         return ", drained first"
     if any(drains):
