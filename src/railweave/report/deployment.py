@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -134,15 +134,16 @@ def _unchanged(result: DeployResult, state: str) -> str:
     """Return the state of the devices; those that were not read are only counted."""
     read = len(result.names(Outcome.NEW))
     unread = len(result.devices) - read - len(result.behind)
-    if result.behind:
-        state += f", {len(result.behind)} outside of the limit {_BEHIND}"
-    if not unread and result.behind:
-        return f"{counted(read, 'device')} {state}"
-    if not unread:
-        return f"every device is {state}"
-    if not read:
+    if not read and unread:
         return f"nothing is known of what runs, {unread} not read"
-    return f"{counted(read, 'device')} {state}, {unread} not read"
+    if not unread and not result.behind:
+        return f"every device is {state}"
+    sentence = f"{counted(read, 'device')} {state}"
+    if result.behind:
+        sentence += f", {len(result.behind)} outside of the limit {_BEHIND}"
+    if unread:
+        sentence += f", {unread} not read"
+    return sentence
 
 
 def _how_far(progress: Progress) -> str:
@@ -155,15 +156,17 @@ def _waves(result: DeployResult) -> FittingTable:
     """Return a row for the waves that are done, one for the wave that stopped, one for those that were not started."""
     waves = result.progress.waves
     done = result.progress.waves_done
-    rows = []
     # A rollout stops in the first wave that is not done; those behind it were not started.
-    for first, last in ((0, done), (done, done + 1), (done + 1, len(waves))):
-        names = [name for wave in waves[first:last] for name in wave]
+    stopped_end = done + 1
+    rows = []
+    for start, end in ((0, done), (done, stopped_end), (stopped_end, len(waves))):
+        names = [name for wave in waves[start:end] for name in wave]
         if not names:
             continue
-        label = str(first + 1)
-        if len(waves[first:last]) > 1:
-            label += f"…{last}"
+        # Waves are numbered from 1, so that the end of a slice is the number of its last wave.
+        label = str(start + 1)
+        if len(waves[start:end]) > 1:
+            label += f"…{end}"
         rows.append((label, f"{compact(names)} ({len(names)})", _counts(result, names)))
     return table("wave", "devices", "result", rows=rows)
 
@@ -180,7 +183,7 @@ def _counts(result: DeployResult, names: Sequence[str]) -> str:
             counts[_outcome_words(result, name, is_changed=name in changed)] += 1
         else:
             counts[OUTCOME_TEXT[Outcome.NOT_ATTEMPTED]] += 1
-    return ", ".join(f"{count} {end}" for end, count in counts.items())
+    return ", ".join(f"{count} {words}" for words, count in counts.items())
 
 
 def _changed(result: DeployResult) -> frozenset[str]:
@@ -202,20 +205,36 @@ def _outcome_words(result: DeployResult, name: str, *, is_changed: bool) -> str:
 
 def _outcomes(result: DeployResult) -> FittingTable:
     """Return a row for each outcome and error, with all devices that share both."""
-    rows = []
     changed = _changed(result)
-    # A common cause, such as a refused login, is one row and not one for each device.
+    rows = []
     for outcome in Outcome:
-        by_error: dict[tuple[str, str], list[str]] = {}
-        for reason, devices in by_reason({name: result.devices[name].error for name in result.names(outcome)}).items():
-            for name in devices:
-                words = _outcome_words(result, name, is_changed=name in changed)
-                by_error.setdefault((reason, words), []).append(name)
+        groups = _outcome_groups(result, outcome, changed)
         # Devices without an error first, those that were changed before the others.
-        rows_of = sorted(by_error.items(), key=lambda row: (bool(row[0][0]), row[1][0] not in changed))
-        for (error, words), names in rows_of:
-            shown = f"{compact(names)} ({len(names)})"
-            if error and len(names) == 1:
-                shown = names[0]
-            rows.append((Text(words, style=_STYLES[outcome]), shown, error))
+        groups.sort(key=lambda group: (bool(group.error), group.devices[0] not in changed))
+        for group in groups:
+            devices = f"{compact(group.devices)} ({len(group.devices)})"
+            if group.error and len(group.devices) == 1:
+                devices = group.devices[0]
+            rows.append((Text(group.words, style=_STYLES[outcome]), devices, group.error))
     return table("outcome", "devices", "error", rows=rows)
+
+
+class _OutcomeGroup(NamedTuple):
+    """Devices of one outcome that are one row."""
+
+    words: str
+    error: str
+    devices: list[str]
+
+
+def _outcome_groups(result: DeployResult, outcome: Outcome, changed: frozenset[str]) -> list[_OutcomeGroup]:
+    """Return the devices of an outcome in groups: a common cause, such as a refused login, is one of them."""
+    errors = {name: result.devices[name].error for name in result.names(outcome)}
+    groups = []
+    for error, names in by_reason(errors).items():
+        devices_by_words: dict[str, list[str]] = {}
+        for name in names:
+            words = _outcome_words(result, name, is_changed=name in changed)
+            devices_by_words.setdefault(words, []).append(name)
+        groups += [_OutcomeGroup(words, error, devices) for words, devices in devices_by_words.items()]
+    return groups

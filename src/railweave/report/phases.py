@@ -77,12 +77,13 @@ def cables_view(
     cables = phase.cables
     if missing is not None:
         cables = tuple(missing)
-    title = f"phase {phase.number}: now {counted(len(cables), 'cable')} must be moved by hand"
-    then = f"then: {verify_command(phase, base)}, and on with {command_line('deploy', '--from', base)}"
+    title = f"phase {phase.number}: now {counted(len(cables), 'cable')} must be moved"
+    commands = f"then: {verify_command(phase, base)}, and on with {command_line('deploy', '--from', base)}"
     if simulated:
-        title = f"phase {phase.number}: now {counted(len(cables), 'cable')} must be moved"
-        then = f"in the simulator: {rewire_command(phase, base)}\n{then}"
-    return paragraphs([Text(title, style="bold yellow"), _cable_table(cables)], Text(then))
+        commands = f"in the simulator: {rewire_command(phase, base)}\n{commands}"
+    else:
+        title += " by hand"
+    return paragraphs([Text(title, style="bold yellow"), _cable_table(cables)], Text(commands))
 
 
 def rewire_command(phase: Phase, base: str) -> str:
@@ -93,12 +94,13 @@ def rewire_command(phase: Phase, base: str) -> str:
 def rewired_view(phase: Phase, base: str, moved: int, added: int) -> RenderableType:
     """Return the cables of a phase that are in place in the simulator, and the command that checks them."""
     sentence = f"phase {phase.number}: {counted(moved, 'cable')} moved in the simulator"
-    if in_place := len(phase.cables) - moved:
+    in_place = len(phase.cables) - moved
+    if in_place:
         sentence += f", {in_place} in place already"
     if added:
         sentence += f"; {counted(added, 'new cable')} plugged into free ports"
-    then = f"next: {verify_command(phase, base)}, then {command_line('deploy', '--from', base)}"
-    return paragraphs(_cable_table(phase.cables), [verdict(True, sentence), Text(then)])
+    next_step = f"next: {verify_command(phase, base)}, then {command_line('deploy', '--from', base)}"
+    return paragraphs(_cable_table(phase.cables), [verdict(True, sentence), Text(next_step)])
 
 
 def rewired_json(phase: Phase, moved: int, added: int) -> dict[str, Any]:
@@ -111,7 +113,7 @@ def _cable_table(cables: Iterable[CableMove]) -> RenderableType:
     for cable in cables:
         destination = _destination(cable)
         speed = format_speed(cable.speed_gbps)
-        fixed_end = _then(cable.stays, cable.stays_after)
+        fixed_end = _fixed_end(cable)
         rows.append((fixed_end, rack(cable.before), destination, speed, f"{cable.length_m} m", _medium(cable)))
     return table("cable of", "from", "to", "speed", "length", "medium", rows=rows)
 
@@ -122,11 +124,13 @@ _ENDED = ", once all jobs that were started before have ended"
 def nodes_text(waiting: Waiting, base: str) -> str:
     """Return the work on GPU nodes or their jobs that a phase waits for, and the command that continues then."""
     phase = waiting.phase
+    # Devices that leave the fabric are still in use.
     if waiting.proofs:
         return (
             f"phase {phase.number} ({phase.title}) waits: {in_use(waiting.proofs)}\n{_how_to_leave(phase)}."
             f" Then: {command_line('deploy', '--from', base)}"
         )
+    # No node has to change: only jobs that were started before are left.
     if not waiting.nodes:
         return (
             f"phase {phase.number} ({phase.title}) waits for the jobs that were started before: they still send the old"
@@ -138,10 +142,10 @@ def nodes_text(waiting: Waiting, base: str) -> str:
         if node_phase.drops:
             step += _ENDED
         lines.append(step + _window(node_phase, "; "))
-    last = "The switches serve the nodes in all these phases."
+    closing = "The switches serve the nodes in all these phases."
     if waiting.following:
-        last += f" Then: {stated_command(base)}"
-    return "\n".join([*lines, last])
+        closing += f" Then: {stated_command(base)}"
+    return "\n".join([*lines, closing])
 
 
 def _how_to_leave(phase: Phase) -> str:
@@ -174,8 +178,9 @@ def node_words(phase: Phase) -> str:
     accepts, sends = phase.node_values
     parts = []
     if "marking" in phase.values:
-        points = lossless_dscp(accepts.policies.classes)
-        parts.append("accept " + ", ".join(f"DSCP {dscp} on priority {points[dscp]}" for dscp in sorted(points)))
+        priorities = lossless_dscp(accepts.policies.classes)
+        accepted = [f"DSCP {dscp} on priority {priority}" for dscp, priority in sorted(priorities.items())]
+        parts.append(f"accept {', '.join(accepted)}")
         parts += _sent_marking(phase)
     if "MTU" in phase.values:
         accepted_bytes = accepts.policies.mtu.hosts_bytes
@@ -255,15 +260,16 @@ def _waiting_json(result: PhasedResult) -> dict[str, Any] | None:
     waiting = result.waiting
     if waiting is None:
         return None
-    then = ""
+    # For nodes and jobs; empty if no phase follows.
+    next_command = ""
     if waiting.following:
-        then = stated_command(result.base)
+        next_command = stated_command(result.base)
     if waiting.cables:
         reason = "cables"
-        then = verify_command(waiting.phase, result.base)
+        next_command = verify_command(waiting.phase, result.base)
     elif waiting.proofs:
         reason = "removal"
-        then = command_line("deploy", "--from", result.base)
+        next_command = command_line("deploy", "--from", result.base)
     elif waiting.nodes:
         reason = "nodes"
     else:
@@ -273,7 +279,7 @@ def _waiting_json(result: PhasedResult) -> dict[str, Any] | None:
         "for": reason,
         "cables": [cable_json(cable) for cable in waiting.cables],
         "proofs": list(map(proof_json, waiting.proofs)),
-        "then": then,
+        "then": next_command,
     }
 
 
@@ -347,7 +353,7 @@ def _cable_line(cable: CableMove) -> str:
     destination = "out"
     if cable.after is not None:
         destination = f"to {rack(cable.after)}"
-    return f"cable of {_then(cable.stays, cable.stays_after)}: from {rack(cable.before)} {destination}; {medium}"
+    return f"cable of {_fixed_end(cable)}: from {rack(cable.before)} {destination}; {medium}"
 
 
 def _destination(cable: CableMove) -> str:
@@ -365,11 +371,11 @@ def _medium(cable: CableMove) -> str:
     return f"{cable.media} in place of {cable.media_before}"
 
 
-def _then(end: CableEnd, after: CableEnd | None) -> str:
-    """Return an end, and the end that it becomes in the same phase if there is one."""
-    if after is None:
-        return rack(end)
-    return f"{rack(end)}, now {rack(after)}"
+def _fixed_end(cable: CableMove) -> str:
+    """Return the end of a cable that stays plugged in, with its name after the phase if the phase changes that."""
+    if cable.stays_after is None:
+        return rack(cable.stays)
+    return f"{rack(cable.stays)}, now {rack(cable.stays_after)}"
 
 
 def _sentence(text: str) -> str:

@@ -16,16 +16,18 @@ def by_reason(reasons: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     Where several devices share what follows their management addresses, the addresses are left out; and their names
     in the command that records host keys, which records those of all devices without a name.
     """
-    alike: dict[str, list[str]] = {}
+    names_by_shared_reason: dict[str, list[str]] = {}
     for name, reason in reasons.items():
-        shared = _ADDRESS.sub("", reason)
+        shared_reason = _ADDRESS.sub("", reason)
         # `--replace` has to name the device: it discards a key.
-        shared = re.sub(rf"(?<=\btrust) {re.escape(name)}(?! --replace)\b", "", shared)
-        alike.setdefault(shared, []).append(name)
+        shared_reason = re.sub(rf"(?<=\btrust) {re.escape(name)}(?! --replace)\b", "", shared_reason)
+        names_by_shared_reason.setdefault(shared_reason, []).append(name)
     grouped: dict[str, tuple[str, ...]] = {}
-    for reason, names in alike.items():
-        shown = reasons[names[0]] if len(names) == 1 else reason
-        grouped[shown] = tuple(names)
+    for shared_reason, names in names_by_shared_reason.items():
+        shown_reason = shared_reason
+        if len(names) == 1:
+            shown_reason = reasons[names[0]]
+        grouped[shown_reason] = tuple(names)
     return grouped
 
 

@@ -123,21 +123,23 @@ def _problems(rehearsal: Rehearsal) -> Iterator[str]:
             yield f"no effect: {fault}: {fault.missed}"
         else:
             yield f"injected: {fault}"
-    if rehearsal.result is not None:
-        yield from _device_problems(rehearsal.result)
-    if rehearsal.result is not None and rehearsal.result.verification is not None:
-        yield from _verification_problems(rehearsal.result.verification)
+    result = rehearsal.result
+    if result is None:
+        return
+    yield from _device_problems(result)
+    if result.verification is not None:
+        yield from _verification_problems(result.verification)
 
 
 def _device_problems(result: DeployResult) -> Iterator[str]:
     if result.stopped_by:
         yield f"stopped: {result.stopped_by}"
     # A cause common to a wave is one sentence, not one for each device.
-    errors: dict[tuple[Outcome, str], list[str]] = {}
+    names_by_error: dict[tuple[Outcome, str], list[str]] = {}
     for name, device in result.devices.items():
         if device.error:
-            errors.setdefault((device.outcome, device.error), []).append(name)
-    for (outcome, error), names in errors.items():
+            names_by_error.setdefault((device.outcome, device.error), []).append(name)
+    for (outcome, error), names in names_by_error.items():
         yield f"{compact(names)}: {outcome_text(outcome)}: {error}"
     not_started = result.names(Outcome.NOT_ATTEMPTED)
     if not_started:

@@ -64,6 +64,7 @@ def _next_step(leaving: Leaving, proofs: tuple[Proof, ...], target: str) -> list
         ]
     undrained = sorted({proof.device for proof in proofs if not proof.ok and proof.what == "out of traffic"})
     advice = "remove what uses it first, then run this again"
+    # A switch with traffic is drained before anything else is removed.
     if undrained:
         advice = f"next: `{command_line('drain', *undrained, target=target)}`, then run this again"
     return [verdict(False, "not proven unused"), Text(advice)]

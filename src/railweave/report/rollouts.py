@@ -171,6 +171,7 @@ def _steps(entries: Iterable[JournalLine]) -> FittingTable:
 
 
 def _step_text(entry: JournalLine) -> str:
+    """Return the text of a step with the detail that its kind is about, cut to a line of a table."""
     text = entry.text
     # A journal may be of a newer version, so no detail is taken for granted.
     devices = entry.details.get("devices")
@@ -178,7 +179,7 @@ def _step_text(entry: JournalLine) -> str:
         text = f"{text}: {compact(map(str, devices))}"
     elif entry.step == "outcome":
         outcome = outcome_text(str(entry.details.get("outcome", "")))
-        text = ": ".join(filter(None, (outcome, text)))
+        text = ": ".join(part for part in (outcome, text) if part)
     elif entry.step == "ended":
         text = str(entry.details.get("result", "")) or text
     if len(text) > _LONGEST_TEXT:
@@ -200,11 +201,14 @@ def _gaps(rollout: Rollout) -> Iterable[str]:
 
 
 def _next(rollout: Rollout) -> Text:
+    """Return the commands for a rollout that runs, has finished or was interrupted; empty if it changed nothing."""
     if rollout.alive:
         return Text(f"railweave rollout pause|continue|abort {rollout.name}", style="dim")
+    if rollout.finished and rollout.changed:
+        return Text(_rollback(rollout), style="dim")
     if rollout.finished:
         # A rollout that changed nothing has nothing to roll back.
-        return Text(_rollback(rollout) if rollout.changed else "", style="dim")
+        return Text("", style="dim")
     resume = command_line("deploy", "--resume", rollout.name, target=rollout.target)
     return Text(f"{resume}\nor {_rollback(rollout)}", style="dim", no_wrap=True, overflow="ignore")
 

@@ -68,13 +68,13 @@ def _by_kind(result: VerifyResult) -> FittingTable:
     for kind in CheckKind:
         passed = counts[kind, True]
         failed = counts[kind, False]
-        if passed or failed:
-            # In a fabric that is right, only what passed has a color.
-            failed_style = "dim"
-            if failed:
-                failed_style = "bold red"
-            cells = (Text(f"{passed:,}", style="green"), Text(f"{failed:,}", style=failed_style))
-            rows.append((kind.value, _MEANING[kind], *cells))
+        if not passed and not failed:
+            continue
+        # Red only where something failed: a healthy fabric has none.
+        failed_style = "bold red" if failed else "dim"
+        passed_cell = Text(f"{passed:,}", style="green")
+        failed_cell = Text(f"{failed:,}", style=failed_style)
+        rows.append((kind.value, _MEANING[kind], passed_cell, failed_cell))
     return table("check", "what", "passed", "failed", rows=rows)
 
 
@@ -84,6 +84,7 @@ def _skipped(result: VerifyResult) -> list[str]:
 
 
 def _failed(result: VerifyResult) -> Group:
+    """Return a table of the failed checks: devices that do not answer by reason, then the other checks one by one."""
     silent = {check.device: check.actual for check in result.failed if check.kind is CheckKind.REACHABLE}
     others = [check for check in result.failed if check.kind is not CheckKind.REACHABLE]
     rows: list[tuple[str | Text, ...]] = [
@@ -102,14 +103,14 @@ def _failed(result: VerifyResult) -> Group:
 
 
 def _verdict(result: VerifyResult) -> Text:
-    made = sum(not check.skipped for check in result.checks)
-    checks = counted(made, "check")
+    skipped = sum(bool(check.skipped) for check in result.checks)
+    checks = counted(len(result.checks) - skipped, "check")
     # After a failure the number of devices to look at matters, otherwise that of all devices.
-    devices = counted(len({check.device for check in result.failed or result.checks}), "device")
+    relevant_checks = result.failed or result.checks
+    devices = counted(len({check.device for check in relevant_checks}), "device")
     if not result.ok:
         return verdict(False, f"{len(result.failed):,} of {checks} failed, on {devices}")
     sentence = f"verified: {checks} passed on {devices}"
-    skipped = len(result.checks) - made
     if skipped:
         sentence += f", {skipped:,} skipped"
     return verdict(True, sentence)
