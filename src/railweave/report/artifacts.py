@@ -178,12 +178,12 @@ class _Maker:
     def write(self, switches: slice, hosts: slice, folder: Path) -> None:
         """Write some switches and some nodes of the fabric."""
         for switch in self.configurator.fabric.switches[switches]:
-            text = blocks_json(self.configurator.blocks(switch))
-            own = f"{folder}/{SWITCHES}/{switch.name}"
-            os.mkdir(own)
+            config_db = blocks_json(self.configurator.blocks(switch))
+            switch_folder = f"{folder}/{SWITCHES}/{switch.name}"
+            os.mkdir(switch_folder)
             # What a switch runs may hold passwords and keys; everybody may read the rest of the folder.
-            create_private(f"{own}/config_db.json", text)
-            create_private(f"{own}/frr.conf", self.configurator.frr(switch).encode())
+            create_private(f"{switch_folder}/config_db.json", config_db)
+            create_private(f"{switch_folder}/frr.conf", self.configurator.frr(switch).encode())
         write_hosts(self.renderer, self.renderer.fabric.hosts[hosts], folder / HOSTS)
 
 
@@ -226,29 +226,31 @@ def file_count(fabric: Fabric, renderer: HostRenderer) -> int:
 
 def write_hosts(renderer: HostRenderer, hosts: Sequence[Host], folder: Path) -> None:
     """Write the files of ``hosts`` below ``folder``, which exists."""
-    written: dict[int, dict[str, str]] = {}
+    # Nodes of one kind get the same mapping object of shared files. By its identity: the path of each file written.
+    paths_by_mapping: dict[int, dict[str, str]] = {}
     for host in hosts:
-        own = f"{folder}/{host.name}"
-        os.mkdir(own)
-        os.mkdir(f"{own}/networkd")
+        host_folder = f"{folder}/{host.name}"
+        os.mkdir(host_folder)
+        os.mkdir(f"{host_folder}/networkd")
         for name, content in renderer.own(host).items():
-            _write(f"{own}/{name}", content)
+            _write(f"{host_folder}/{name}", content)
         shared = renderer.shared(host)
-        # Nodes of one kind have the very same mapping.
-        _link(shared, written.setdefault(id(shared), {}), own)
+        written_paths = paths_by_mapping.setdefault(id(shared), {})
+        _link(shared, written_paths, host_folder)
 
 
-def _link(shared: Mapping[str, bytes], written: dict[str, str], own: str) -> None:
+def _link(shared: Mapping[str, bytes], written_paths: dict[str, str], host_folder: str) -> None:
+    """Link the shared files of a node to those already written; write and record those that cannot be linked."""
     for name, content in shared.items():
-        path = f"{own}/{name}"
+        path = f"{host_folder}/{name}"
         try:
-            os.link(written[name], path)
+            os.link(written_paths[name], path)
         except (KeyError, OSError):
-            # The first of its kind, a file system without links, or one file with as many as it can have.
+            # The first node of its kind, a file system without links, or a file that has as many as it can have.
             _write(path, content)
             if name in PROGRAMS:
                 os.chmod(path, _PROGRAM_MODE)
-            written[name] = path
+            written_paths[name] = path
 
 
 def _write(path: str, content: bytes) -> None:

@@ -40,16 +40,21 @@ def _rule(code: str) -> dict[str, Any]:
     rule = all_rules().get(code)
     if rule is None:
         return {"id": code}
-    described = {"shortDescription": rule.title, "fullDescription": rule.explanation, "help": rule.fix}
-    # SARIF knows no empty text.
-    return {"id": code, **{key: {"text": text} for key, text in described.items() if text}}
+    texts = {"shortDescription": rule.title, "fullDescription": rule.explanation, "help": rule.fix}
+    document: dict[str, Any] = {"id": code}
+    for key, text in texts.items():
+        # SARIF forbids empty texts.
+        if text:
+            document[key] = {"text": text}
+    return document
 
 
 def _result(diagnostic: Diagnostic, codes: Sequence[str], intent: str) -> dict[str, Any]:
     file, line, column = _place(diagnostic, intent)
-    location: dict[str, Any] = {"artifactLocation": {"uri": file, "uriBaseId": "ROOT"}, "region": {"startLine": line}}
+    region = {"startLine": line}
     if column:
-        location["region"]["startColumn"] = column
+        region["startColumn"] = column
+    location = {"artifactLocation": {"uri": file, "uriBaseId": "ROOT"}, "region": region}
     return {
         "ruleId": diagnostic.code,
         "ruleIndex": codes.index(diagnostic.code),
@@ -72,9 +77,10 @@ def github_commands(diagnostics: Iterable[Diagnostic], intent: str) -> str:
         properties = {"file": file, "line": str(line), "title": diagnostic.code}
         if column:
             properties["col"] = str(column)
-        stated = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
+        command = _GITHUB_COMMAND[diagnostic.severity]
+        place = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
         message = _escaped(_message(diagnostic))
-        lines.append(f"::{_GITHUB_COMMAND[diagnostic.severity]} {stated}::{message}\n")
+        lines.append(f"::{command} {place}::{message}\n")
     return "".join(lines)
 
 

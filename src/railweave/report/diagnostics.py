@@ -92,7 +92,9 @@ def diagnostics_summary(diagnostics: Iterable[Diagnostic], subject: str) -> Text
     if not errors and not warnings:
         return verdict(True, f"{subject}: no errors, no warnings")
     counts = f"{subject}: {counted(errors, 'error')}, {counted(warnings, 'warning')}"
-    return verdict(False if errors else None, counts)
+    if errors:
+        return verdict(False, counts)
+    return verdict(None, counts)
 
 
 def yang_summary(diagnostics: Iterable[Diagnostic], switches: int, releases: Sequence[str]) -> Text:

@@ -119,14 +119,7 @@ def schema(name: str) -> dict[str, Any]:
         raise KeyError(name)
     own = _read(name)
     common = _read("common")["$defs"]
-    # Common definitions refer to each other.
-    needed: set[str] = set()
-    waiting = list(_common_names(own))
-    while waiting:
-        definition = waiting.pop()
-        if definition not in needed:
-            needed.add(definition)
-            waiting += [*_common_names(common[definition]), *_own_names(common[definition])]
+    needed = _needed_definitions(own, common)
     definitions = {definition: common[definition] for definition in sorted(needed)} | own.get("$defs", {})
     bundled: dict[str, Any] = _within({key: value for key, value in own.items() if key != "$defs"})
     if definitions:
@@ -134,8 +127,21 @@ def schema(name: str) -> dict[str, Any]:
     return bundled
 
 
+def _needed_definitions(own: dict[str, Any], common: dict[str, Any]) -> set[str]:
+    """Return the names of the common definitions that a schema refers to, directly or by another definition."""
+    needed: set[str] = set()
+    unvisited = list(_common_names(own))
+    while unvisited:
+        definition = unvisited.pop()
+        if definition not in needed:
+            needed.add(definition)
+            # Within the common file one definition may refer to another in either form.
+            unvisited += [*_common_names(common[definition]), *_own_names(common[definition])]
+    return needed
+
+
 def named_schema(asked: str) -> dict[str, Any]:
-    """Return the schema of a command or of a schema's own name; raises UsageError with the nearest right word."""
+    """Return a schema by its own name or by a command; raises UsageError with the most similar name."""
     name = schema_name(asked)
     if name in schema_names():
         return schema(name)

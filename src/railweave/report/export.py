@@ -30,10 +30,10 @@ def exported_lines(exported: Exported, kind: str, out: Path) -> Iterator[str]:
     """Yield what was written where, and what is not in it."""
     size = sum(len(text.encode()) for _, text in exported.files.values())
     yield f"{out}: {kind} of {exported.fabric}, {counted(len(exported.files), 'file')}, {size / 1000:,.1f} kB"
-    reasons: dict[str, list[str]] = {}
+    nodes_by_reason: dict[str, list[str]] = {}
     for node, why in exported.left_out.items():
-        reasons.setdefault(why, []).append(node)
-    for why, nodes in reasons.items():
+        nodes_by_reason.setdefault(why, []).append(node)
+    for why, nodes in nodes_by_reason.items():
         yield f"left out: {compact(nodes)}: {why}"
     for name, why in exported.without.items():
         yield f"not written: {name}: {why}"

@@ -53,16 +53,18 @@ def _availability_json(availability: Availability | None) -> dict[str, Any] | No
 
 
 def _class_json(failure: FailureClass) -> dict[str, Any]:
-    """Return a class; null is a figure for which nothing in service is there to measure."""
-    ratio = failure.cost.oversubscription
+    """Return a class; a figure is null if nothing that it measures is left in service."""
+    ratio: float | str | None = failure.cost.oversubscription
+    # JSON has no infinity, and null is not a loss.
+    if failure.cost.oversubscription is not None and isinf(failure.cost.oversubscription):
+        ratio = "infinite"
     return {
         "components": [component.kind for component in failure.example],
         "count": failure.count,
         "shared": list(failure.shared),
         "example": [component.title for component in failure.example],
         **members(failure.cost, *failure.cost._fields),
-        # JSON has no infinity, and null is not a loss.
-        "oversubscription": "infinite" if ratio is not None and isinf(ratio) else ratio,
+        "oversubscription": ratio,
     }
 
 
@@ -77,12 +79,13 @@ def failures_view(
     pairs = failures.of_order(2)
     title = f"Fabric {failures.fabric}: single failures, {failures.singles:,} in {_classes(singles)}"
     pairs_title = f"Pairs of failures, {failures.pairs:,} in {_classes(pairs)}"
-    worst = pairs
+    shown_pairs = pairs
     if not every:
-        worst = pairs[:_WORST]
-    pairs_part: list[RenderableType] = [Text(pairs_title, style="bold"), _table(worst)]
-    if rest := len(pairs) - len(worst):
-        pairs_part.append(Text(f"and {counted(rest, 'class')} that cost less; --all shows them"))
+        shown_pairs = pairs[:_WORST]
+    pairs_part: list[RenderableType] = [Text(pairs_title, style="bold"), _table(shown_pairs)]
+    hidden = len(pairs) - len(shown_pairs)
+    if hidden:
+        pairs_part.append(Text(f"and {counted(hidden, 'class')} that cost less; --all shows them"))
     return paragraphs(
         [Text(title, style="bold"), _table(singles)],
         pairs_part,

@@ -50,18 +50,18 @@ def health_view(report: HealthReport) -> RenderableType:
 
 
 def health_changes(earlier: HealthReport, report: HealthReport) -> RenderableType | None:
-    """Return what a report has that the one before had not, and the other way round; None without a change."""
-    before = {_identity(finding): finding for finding in earlier.findings}
-    now = {_identity(finding): finding for finding in report.findings}
+    """Return the findings and unread switches that only one of two reports has; None if both have the same."""
+    earlier_findings = {_identity(finding): finding for finding in earlier.findings}
+    findings = {_identity(finding): finding for finding in report.findings}
     lines = [
         Text(f"+ {finding.code} {finding.message}; {finding.fix}", style=_STYLES[finding.severity])
-        for identity, finding in now.items()
-        if identity not in before
+        for identity, finding in findings.items()
+        if identity not in earlier_findings
     ]
     lines += [
         Text(f"- {finding.code} {finding.message}", style="green")
-        for identity, finding in before.items()
-        if identity not in now
+        for identity, finding in earlier_findings.items()
+        if identity not in findings
     ]
     lines += _changed_readings(earlier.unread, report.unread)
     if not lines:
@@ -69,11 +69,12 @@ def health_changes(earlier: HealthReport, report: HealthReport) -> RenderableTyp
     return Group(*lines)
 
 
-def _changed_readings(earlier: Mapping[str, str], unread: Mapping[str, str]) -> list[Text]:
-    """Return a line for each switch that was read before and is not now, and the other way round."""
-    lost = unread.keys() - earlier.keys()
-    lines = [Text(f"+ unread: {name}: {unread[name]}", style="bold red") for name in sorted(lost)]
-    return lines + [Text(f"- unread: {name}", style="green") for name in sorted(earlier.keys() - unread.keys())]
+def _changed_readings(earlier_unread: Mapping[str, str], unread: Mapping[str, str]) -> list[Text]:
+    """Return a line for each switch that is unread in only one of two reports."""
+    lost = sorted(unread.keys() - earlier_unread.keys())
+    regained = sorted(earlier_unread.keys() - unread.keys())
+    lines = [Text(f"+ unread: {name}: {unread[name]}", style="bold red") for name in lost]
+    return lines + [Text(f"- unread: {name}", style="green") for name in regained]
 
 
 def _identity(finding: HealthFinding) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from railweave.codec import as_json, members
-from railweave.hosts.outcome import HostResult, HostsRun, HostState
+from railweave.hosts.outcome import HostChange, HostResult, HostsRun, HostState
 from railweave.report.layout import paragraphs, table, verdict
 from railweave.report.tables import FittingTable
 from railweave.wording import compact, counted
@@ -61,17 +61,15 @@ def hosts_view(run: HostsRun, *, files: bool = False) -> RenderableType:
 
     ``files`` adds the differences of files, line by line.
     """
-    groups = _groups(run)
     errors = [
         Text.assemble((f"{host.state.value:<12}", _STYLES[host.state]), f" {host.name}: {host.error}")
         for host in run.hosts
         if host.error
     ]
-    if left := run.named(HostState.NOT_ATTEMPTED):
-        errors.append(Text(f"not attempted: {compact(left)} ({len(left)})", style="dim"))
-    parts: list[RenderableType | Sequence[RenderableType] | None] = [_headline(run)]
-    if groups:
-        parts.append(_changes(groups))
+    not_attempted = run.named(HostState.NOT_ATTEMPTED)
+    if not_attempted:
+        errors.append(Text(f"not attempted: {compact(not_attempted)} ({len(not_attempted)})", style="dim"))
+    parts: list[RenderableType | Sequence[RenderableType] | None] = [_headline(run), _changes(run)]
     parts += [list(_notes(run)), _interrupted(run)]
     if run.tested:
         parts.append(Text(run.tested))
@@ -97,31 +95,31 @@ def _headline(run: HostsRun) -> Text:
     sentence = f"{counted(changed, 'node')} {_VERBS[run.is_rollback, run.applied]}"
     if not run.ok:
         return verdict(False, sentence)
-    rest = f"{counted(len(run.named(HostState.UNCHANGED)), 'node')} as intended"
+    unchanged = f"{counted(len(run.named(HostState.UNCHANGED)), 'node')} as intended"
     if run.is_rollback:
         # A node that was never changed has nothing to go back to.
-        rest = f"{counted(len(run.named(HostState.UNCHANGED)), 'node')} without a snapshot"
+        unchanged = f"{counted(len(run.named(HostState.UNCHANGED)), 'node')} without a snapshot"
     if not changed:
-        return verdict(True, f"no changes: {rest}")
+        return verdict(True, f"no changes: {unchanged}")
     if run.applied:
         sentence = f"done: {sentence}"
-    return verdict(True, f"{sentence}, {rest}")
+    return verdict(True, f"{sentence}, {unchanged}")
 
 
-def _groups(run: HostsRun) -> dict[tuple[str, str], dict[str, tuple[str, str]]]:
-    """Return, for each place and setting that changes, the nodes with their values before and after."""
-    groups: dict[tuple[str, str], dict[str, tuple[str, str]]] = defaultdict(dict)
+def _changes(run: HostsRun) -> FittingTable | None:
+    """Return a row for each place and setting that changes, with its nodes; None without changes."""
+    changes_by_setting: dict[tuple[str, str], dict[str, HostChange]] = defaultdict(dict)
     for host in run.hosts:
         for change in host.changes:
-            groups[change.subject, change.what][host.name] = (change.before, change.after)
-    return groups
-
-
-def _changes(groups: dict[tuple[str, str], dict[str, tuple[str, str]]]) -> FittingTable:
-    rows = (
-        (subject, what, *map(_common, zip(*nodes.values(), strict=True)), f"{compact(nodes)} ({len(nodes)})")
-        for (subject, what), nodes in groups.items()
-    )
+            changes_by_setting[change.subject, change.what][host.name] = change
+    if not changes_by_setting:
+        return None
+    rows = []
+    for (subject, what), changes_by_node in changes_by_setting.items():
+        changes = changes_by_node.values()
+        before = _common([change.before for change in changes])
+        after = _common([change.after for change in changes])
+        rows.append((subject, what, before, after, f"{compact(changes_by_node)} ({len(changes_by_node)})"))
     return table("where", "what", "before", "after", "nodes", rows=rows)
 
 

@@ -1,7 +1,7 @@
 """The reference pages generated from the code: intent, JSON documents and codes of diagnostics, as markdown."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from railweave.health.watch_rules import WatchRule
 from railweave.intent.first_keys import FIRST_KEYS
@@ -29,10 +29,19 @@ def intent_reference(schema: Mapping[str, Any]) -> str:
     """
     first: list[str] = []
     expert: list[str] = []
-    for path, *cells in _keys(schema, schema, ""):
-        part = first if path in FIRST_KEYS else expert
-        part.append(_line(path, *cells))
+    for key in _keys(schema, schema, ""):
+        part = first if key.path in FIRST_KEYS else expert
+        part.append(_line(*key))
     return "\n".join([*_INTENT, *_COLUMNS, *first, *_EXPERT, *_COLUMNS, *expert]) + "\n"
+
+
+class _IntentKey(NamedTuple):
+    """A key of the intent as a row of a table."""
+
+    path: str
+    value: str
+    default: str
+    meaning: str
 
 
 _INTENT = (
@@ -63,8 +72,8 @@ def _line(path: str, *cells: str) -> str:
     return f"| {' | '.join(escaped)} |"
 
 
-def _keys(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (path, kind, default, meaning) of every key below ``node``."""
+def _keys(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[_IntentKey]:
+    """Yield every key below ``node``, which is at ``path``: those of a mapping, or of a list of mappings."""
     mapping = _resolved(schema, node)
     prefix = ""
     if path:
@@ -80,20 +89,22 @@ def _keys(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iter
             default = "required"
         # The description of a key says more than that of the type, which several keys share.
         meaning = child.get("description") or resolved.get("description", "")
-        yield prefix + name, _kind(schema, resolved), default, meaning
+        yield _IntentKey(prefix + name, _kind(schema, resolved), default, meaning)
         yield from _keys(schema, child, prefix + name)
         yield from _keys_of_list(schema, child, prefix + name)
 
 
-def _keys_of_list(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield what a list of mappings adds where one mapping may stand in its place: ``nics``."""
-    mapping = _resolved(schema, node).get("properties", {})
+def _keys_of_list(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[_IntentKey]:
+    """Yield the further keys of a list of mappings if ``node`` is either one mapping or such a list, as ``nics`` is."""
+    properties = _resolved(schema, node).get("properties", {})
+    if not properties:
+        return
     for alternative in node.get("anyOf", ()):
-        if not mapping or alternative.get("type") != "array":
+        if alternative.get("type") != "array":
             continue
         for key in _keys(schema, alternative, path):
-            # The others mean the same in both forms.
-            if key[0].removeprefix(f"{path}[].") not in mapping:
+            # Keys of the mapping mean the same in each entry of the list.
+            if key.path.removeprefix(f"{path}[].") not in properties:
                 yield key
 
 

@@ -122,7 +122,8 @@ def _out_of_order(switch: SwitchStatus) -> Iterator[tuple[Text, str]]:
     """Yield the rows of a switch that is in maintenance, or has to be recovered."""
     if switch.maintenance is not Maintenance.NONE:
         yield Text("maintenance", style="yellow"), f"{switch.device}: {switch.maintenance.value}"
-    if fault := switch.commit.damage or switch.commit.broken:
+    fault = switch.commit.damage or switch.commit.broken
+    if fault:
         yield Text("repair", style="bold red"), f"{switch.device}: {fault}"
 
 

@@ -27,7 +27,10 @@ def tool_outputs_json(readings: Mapping[str, ToolReading]) -> dict[str, Any]:
 
 def tool_outputs_view(readings: Mapping[str, ToolReading]) -> RenderableType:
     """Return each file with its answer, its values and what its reader remarks."""
-    return paragraphs(*(part for name, reading in readings.items() for part in _parts(name, reading)))
+    parts: list[RenderableType] = []
+    for name, reading in readings.items():
+        parts += _parts(name, reading)
+    return paragraphs(*parts)
 
 
 def _parts(name: str, reading: ToolReading) -> list[RenderableType]:
