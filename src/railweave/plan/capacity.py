@@ -5,7 +5,7 @@ the worst GPU node. Devices that are ``unprovisioned`` carry no traffic yet and 
 switch that attaches GPU nodes; the paths between two are the switches of the nearest tier above in which they meet.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -14,8 +14,15 @@ from typing import NamedTuple
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
 
-Pod = tuple[int, int | None]
-"""A plane and the number of a pod in it, None in two tiers."""
+Network = tuple[int, int | None]
+"""A separate network as ``Fabric.network_of`` returns it: a plane, and the rail if no switch joins rails."""
+
+
+class _PodOfPlane(NamedTuple):
+    """A pod of one plane; ``number`` is None in two tiers."""
+
+    plane: int
+    number: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,40 +42,49 @@ def capacity(
 ) -> Capacity:
     """Return what ``fabric`` carries without the devices ``out`` and the links ``down``; linear in its links."""
     service = Service(fabric, unprovisioned)
+    least_uplink_percent, _ = service.least_uplinks(out, down)
     return Capacity(
-        service.least_uplinks(out, down)[0],
+        least_uplink_percent,
         service.least_paths(out, down),
         rails_out(fabric, out, unprovisioned=unprovisioned),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Lower:
+class _LowerSwitch:
     """A switch in service below the top tier."""
 
-    # Its plane, and its rail if rails are apart.
-    network: tuple[int, int | None]
+    network: Network
     # Uplink bandwidth in Gb/s.
     gbps: int
     # The switches above it, one bit each: sets of thousands of switches are compared by one integer operation.
     uppers: int
 
 
+class _LeafGroup(NamedTuple):
+    """The leaves of a network that are linked with the same switches."""
+
+    network: Network
+    # The switches above them, one bit each.
+    uppers: int
+
+
 def _bandwidth_below(fabric: Fabric, uppers: Iterable[str], unprovisioned: frozenset[str]) -> dict[str, dict[str, int]]:
+    """Return the bandwidth in Gb/s from each of ``uppers`` to each switch that is linked below it."""
     below: dict[str, dict[str, int]] = {name: {} for name in uppers}
     for link in fabric.fabric_links:
         if link.upper not in unprovisioned and link.lower not in unprovisioned:
-            lowers = below[link.upper]
-            lowers[link.lower] = lowers.get(link.lower, 0) + link.speed_gbps
+            gbps_of_lower = below[link.upper]
+            gbps_of_lower[link.lower] = gbps_of_lower.get(link.lower, 0) + link.speed_gbps
     return below
 
 
 class UplinksLeft(NamedTuple):
     """The uplinks that are left after a failure."""
 
-    # Of every switch in service that loses some, the part of its own that it has left.
+    # Switch in service that loses uplinks → the part of its own uplink bandwidth that is left.
     percents: dict[str, float]
-    # The switches out of service, with the spines that count as such.
+    # The switches out of service, including spines that have lost all uplinks.
     out: set[str]
 
 
@@ -80,204 +96,223 @@ class Service:
         self._bit = {name: 1 << place for place, name in enumerate(uppers)}
         self._below = _bandwidth_below(fabric, uppers, frozenset(unprovisioned))
         """Upper switch → lower switch → bandwidth between the two, in Gb/s."""
-        self._lower = self._counted(fabric, unprovisioned)
+        self._lower = self._lower_switches(fabric, unprovisioned)
         leaves = [lower for name, lower in self._lower.items() if name not in self._bit]
-        self._alike = Counter((leaf.network, leaf.uppers) for leaf in leaves)
-        """How many leaves of a network are linked with the same switches."""
+        self._leaf_counts = Counter(_LeafGroup(leaf.network, leaf.uppers) for leaf in leaves)
+        """The number of leaves in each group."""
         self._above = {bit: self._lower[name].uppers for name, bit in self._bit.items() if name in self._lower}
         """The switches above each switch between the lowest and the top tier, both as bits."""
-        self._pod_of: dict[str, Pod] = {}
+        self._pod_of: dict[str, _PodOfPlane] = {}
         """The pods of the leaves."""
-        self._spines_of: dict[Pod, set[str]] = {}
+        self._spines_of: dict[_PodOfPlane, set[str]] = {}
         """The switches of each pod between the lowest and the top tier."""
         self._place_in_pods(fabric)
-        self._leaves_of = Counter(self._pod_of.values())
+        self._leaves_per_pod = Counter(self._pod_of.values())
 
     def _place_in_pods(self, fabric: Fabric) -> None:
+        """Set the pods of the leaves and of the spines below the top tier."""
         for switch in chain.from_iterable(fabric.tier_switches[:-1]):
             if switch.name not in self._lower:
                 continue
-            pod = (switch.plane, switch.pod)
-            if switch.name in self._bit:
-                self._spines_of.setdefault(pod, set()).add(switch.name)
-            else:
+            pod = _PodOfPlane(switch.plane, switch.pod)
+            is_leaf = switch.name not in self._bit
+            if is_leaf:
                 self._pod_of[switch.name] = pod
+            else:
+                self._spines_of.setdefault(pod, set()).add(switch.name)
 
-    def _counted(self, fabric: Fabric, unprovisioned: Collection[str]) -> dict[str, _Lower]:
-        """Return the switches in service below the top tier."""
-        gbps: Counter[str] = Counter()
-        bits: Counter[str] = Counter()
-        for upper, below in self._below.items():
-            for lower, bandwidth in below.items():
-                gbps[lower] += bandwidth
-                bits[lower] |= self._bit[upper]
-        lowers = (switch for switches in fabric.tier_switches[:-1] for switch in switches)
-        return {
-            switch.name: _Lower(fabric.network_of(switch), gbps[switch.name], bits[switch.name])
-            for switch in lowers
-            if switch.name not in unprovisioned
-        }
+    def _lower_switches(self, fabric: Fabric, unprovisioned: Collection[str]) -> dict[str, _LowerSwitch]:
+        """Return the switches in service below the top tier, by name."""
+        uplink_gbps: defaultdict[str, int] = defaultdict(int)
+        uppers: defaultdict[str, int] = defaultdict(int)
+        for upper, gbps_of_lower in self._below.items():
+            for lower, gbps in gbps_of_lower.items():
+                uplink_gbps[lower] += gbps
+                uppers[lower] |= self._bit[upper]
+        lower_switches = {}
+        for switch in chain.from_iterable(fabric.tier_switches[:-1]):
+            name = switch.name
+            if name not in unprovisioned:
+                lower_switches[name] = _LowerSwitch(fabric.network_of(switch), uplink_gbps[name], uppers[name])
+        return lower_switches
 
     def least_uplinks(self, out: Collection[str], down: Collection[Link] = ()) -> tuple[float, str]:
-        """Return the part of its own uplinks that the worst switch in service has left, in percent, and its name."""
-        left = self.uplinks_left(out, down).percents
-        if not left:
+        """Return the percentage of its own uplinks that the worst switch in service has left, and its name.
+
+        The name is empty if no switch in service loses uplinks.
+        """
+        percents = self.uplinks_left(out, down).percents
+        if not percents:
             return 100.0, ""
-        # Of two that have equally little left a leaf is named: it is nearer to the GPUs that lose bandwidth.
-        worst = min(left, key=lambda name: (left[name], name in self._bit))
-        return left[worst], worst
+        # Name a leaf rather than a spine with the same percentage: it is nearer to the GPUs that lose bandwidth.
+        worst = min(percents, key=lambda name: (percents[name], name in self._bit))
+        return percents[worst], worst
 
     def uplinks_left(self, out: Collection[str], down: Collection[Link] = ()) -> UplinksLeft:
         """Return what is left of the uplinks of the switches in service that lose some.
 
-        A spine without ways up counts as out of service, because no traffic between pods crosses it. While its pod
-        alone has leaves in service there is no such traffic, and the uplinks of its spines do not count.
+        A spine that loses all its uplinks counts as out of service, because it carries no traffic between pods. If
+        only one pod has leaves in service there is no such traffic, and the uplinks of its spines do not count.
         """
-        alone = self._alone(out)
-        cut_off = set(out)
+        spines_of_single_pods = self._spines_of_single_pods(out)
+        out_of_service = set(out)
         while True:
-            lost = self._lost(cut_off, down)
-            for name in alone & lost.keys():
-                del lost[name]
-            cut = {name for name in lost if self._is_cut_off(name, lost[name])} - cut_off
-            if not cut:
+            lost_gbps = self._lost_gbps(out_of_service, down)
+            for name in spines_of_single_pods & lost_gbps.keys():
+                del lost_gbps[name]
+            cut_off = {name for name, gbps in lost_gbps.items() if self._is_spine_cut_off(name, gbps)}
+            newly_cut_off = cut_off - out_of_service
+            if not newly_cut_off:
                 break
-            cut_off |= cut
-        percents = {
-            name: 100 * (1 - gbps / self._lower[name].gbps) for name, gbps in lost.items() if name not in cut_off
-        }
-        return UplinksLeft(percents, cut_off)
+            # The switches below these spines lose uplinks in turn.
+            out_of_service |= newly_cut_off
+        percents = {}
+        for name, gbps in lost_gbps.items():
+            if name not in out_of_service:
+                percents[name] = 100 * (1 - gbps / self._lower[name].gbps)
+        return UplinksLeft(percents, out_of_service)
 
-    def _alone(self, out: Collection[str]) -> set[str]:
-        """Return the spines of pods beside which no other pod of the plane has leaves in service."""
+    def _spines_of_single_pods(self, out: Collection[str]) -> set[str]:
+        """Return the spines of each pod whose plane has no other pod with leaves in service."""
         if not self._spines_of:
             return set()
-        leaves = self._leaves_of - Counter(self._pod_of[name] for name in set(out) if name in self._pod_of)
-        alone: set[str] = set()
-        pods_of_plane = Counter(plane for plane, _ in leaves)
+        leaves_out = Counter(self._pod_of[name] for name in set(out) if name in self._pod_of)
+        # Subtracting Counters drops pods without leaves in service.
+        pods_in_service = (self._leaves_per_pod - leaves_out).keys()
+        pods_per_plane = Counter(pod.plane for pod in pods_in_service)
+        single: set[str] = set()
         for pod, spines in self._spines_of.items():
-            others = pods_of_plane[pod[0]] - (pod in leaves)
-            if not others:
-                alone |= spines
-        return alone
+            other_pods = pods_per_plane[pod.plane]
+            if pod in pods_in_service:
+                other_pods -= 1
+            if not other_pods:
+                single |= spines
+        return single
 
-    def _is_cut_off(self, name: str, lost_gbps: int) -> bool:
-        """Tell whether a switch between two tiers loses all its uplinks."""
+    def _is_spine_cut_off(self, name: str, lost_gbps: int) -> bool:
+        """Tell whether a switch is between two tiers and loses all its uplinks."""
         return name in self._bit and lost_gbps == self._lower[name].gbps
 
-    def _lost(self, out: Collection[str], down: Collection[Link]) -> Counter[str]:
-        """Return the uplink bandwidth in Gb/s that switches lose."""
+    def _lost_gbps(self, out: Collection[str], down: Collection[Link]) -> Counter[str]:
+        """Return the uplink bandwidth in Gb/s that each switch loses."""
         lost: Counter[str] = Counter()
         for upper in out:
             for lower, gbps in self._below.get(upper, {}).items():
                 lost[lower] += gbps
-        for link in self._carrying(down, out):
+        for link in self._links_down_in_service(down, out):
             lost[link.lower] += link.speed_gbps
         return lost
 
     def least_paths(self, out: Collection[str], down: Collection[Link] = ()) -> int | None:
-        """Return the paths between the worst two leaves in service of a network; None where none has two."""
-        alike = Counter(self._alike)
+        """Return the paths between the worst two leaves in service of one network; None if no network has two."""
+        leaf_counts = Counter(self._leaf_counts)
         above = self._above
-        for name in set(out) & self._lower.keys() - self._bit.keys():
+        leaves = self._lower.keys() - self._bit.keys()
+        for name in leaves.intersection(out):
             leaf = self._lower[name]
-            alike[leaf.network, leaf.uppers] -= 1
+            leaf_counts[_LeafGroup(leaf.network, leaf.uppers)] -= 1
         for name, severed in self._severed(down, out).items():
             lower = self._lower[name]
-            left = lower.uppers & ~severed
+            uppers_left = lower.uppers & ~severed
             if name in self._bit:
-                above = {**above, self._bit[name]: left}
+                above = {**above, self._bit[name]: uppers_left}
             else:
-                alike[lower.network, lower.uppers] -= 1
-                alike[lower.network, left] += 1
-        alive = ~sum(self._bit[name] for name in set(out) if name in self._bit)
-        return _least_paths(((*group, count) for group, count in alike.items() if count), alive, above)
+                leaf_counts[_LeafGroup(lower.network, lower.uppers)] -= 1
+                leaf_counts[_LeafGroup(lower.network, uppers_left)] += 1
+        in_service = ~sum(self._bit[name] for name in set(out) if name in self._bit)
+        return _least_paths(leaf_counts, in_service, above)
 
-    def _carrying(self, down: Collection[Link], out: Collection[str]) -> Iterable[Link]:
-        """Yield the links of ``down`` that would carry traffic, were they not down."""
+    def _links_down_in_service(self, down: Collection[Link], out: Collection[str]) -> Iterable[Link]:
+        """Yield the links of ``down`` whose two switches are in service."""
         for link in down:
-            if link.upper not in out and link.lower not in out and link.lower in self._below.get(link.upper, ()):
+            is_end_out = link.upper in out or link.lower in out
+            if not is_end_out and link.lower in self._below.get(link.upper, ()):
                 yield link
 
     def _severed(self, down: Collection[Link], out: Collection[str]) -> dict[str, int]:
-        """Return the switches above, as bits, that each switch in service has no link left with."""
-        lost: Counter[tuple[str, str]] = Counter()
-        for link in self._carrying(down, out):
-            lost[link.lower, link.upper] += link.speed_gbps
-        severed: Counter[str] = Counter()
-        for (lower, upper), gbps in lost.items():
+        """Return the upper switches, as bits, that each lower switch in service has no link left with."""
+        lost_gbps: Counter[tuple[str, str]] = Counter()
+        for link in self._links_down_in_service(down, out):
+            lost_gbps[link.lower, link.upper] += link.speed_gbps
+        severed: defaultdict[str, int] = defaultdict(int)
+        for (lower, upper), gbps in lost_gbps.items():
             if gbps >= self._below[upper][lower]:
                 severed[lower] |= self._bit[upper]
         return severed
 
 
-def _least_paths(
-    groups: Iterable[tuple[tuple[int, int | None], int, int]], alive: int, above: Mapping[int, int]
-) -> int | None:
-    """Return the fewest paths between two leaves of a network; groups are (network, switches above as bits, leaves)."""
-    networks: dict[tuple[int, int | None], list[tuple[int, int]]] = {}
-    for network, uppers, count in groups:
-        networks.setdefault(network, []).append((uppers, count))
+def _least_paths(leaf_counts: Mapping[_LeafGroup, int], in_service: int, above: Mapping[int, int]) -> int | None:
+    """Return the fewest paths between two leaves of one network; None if no network has two leaves.
+
+    ``in_service`` are the upper switches in service, as bits.
+    """
+    groups_of_network: defaultdict[Network, list[_LeafGroup]] = defaultdict(list)
+    for group, count in leaf_counts.items():
+        if count:
+            groups_of_network[group.network].append(group)
     least: int | None = None
-    for alike in networks.values():
-        for place, (uppers, count) in enumerate(alike):
-            # Two leaves of one group are a pair as well; a group of one leaf has no such pair.
-            first = place if count > 1 else place + 1
-            for other, _ in alike[first:]:
-                paths = _paths(uppers, other, alive, above)
+    for groups in groups_of_network.values():
+        for place, group in enumerate(groups):
+            # Two leaves of the same group are a pair as well.
+            first_partner = place if leaf_counts[group] > 1 else place + 1
+            for partner in groups[first_partner:]:
+                paths = _paths(group.uppers, partner.uppers, in_service, above)
                 if least is None or paths < least:
                     least = paths
     return least
 
 
-def _paths(uppers: int, other: int, alive: int, above: Mapping[int, int]) -> int:
-    """Return how many switches join two leaves: those of the nearest tier in which they are linked with the same ones.
+def _paths(first_uppers: int, second_uppers: int, in_service: int, above: Mapping[int, int]) -> int:
+    """Return how many switches in service join two leaves, in the nearest tier where they have switches in common.
 
-    ``uppers`` and ``other`` are the switches above the two leaves, as bits.
+    ``first_uppers`` and ``second_uppers`` are the switches above the two leaves, as bits.
     """
-    while not uppers & other and uppers and other:
-        uppers = _linked(uppers & alive, above)
-        other = _linked(other & alive, above)
-    return (uppers & other & alive).bit_count()
+    while first_uppers and second_uppers and not first_uppers & second_uppers:
+        first_uppers = _switches_above(first_uppers & in_service, above)
+        second_uppers = _switches_above(second_uppers & in_service, above)
+    return (first_uppers & second_uppers & in_service).bit_count()
 
 
-def _linked(switches: int, above: Mapping[int, int]) -> int:
+def _switches_above(switches: int, above: Mapping[int, int]) -> int:
     """Return the switches above any of ``switches``, both as bits."""
-    linked = 0
+    uppers = 0
     while switches:
         # x & -x is the lowest bit that is set.
         lowest = switches & -switches
-        linked |= above.get(lowest, 0)
+        uppers |= above.get(lowest, 0)
         switches ^= lowest
-    return linked
+    return uppers
 
 
 def rails_out(
     fabric: Fabric, out: Collection[str], *, unprovisioned: Collection[str] = (), down: Collection[Link] = ()
 ) -> int:
-    """Return the most rails of which some GPU node has no link left with a leaf in service."""
+    """Return on how many rails the worst GPU node has no link left with a leaf in service."""
     return rails_without(fabric, lost_ports(fabric, (*out, *unprovisioned), down))
 
 
 def rails_without(fabric: Fabric, lost: Iterable[Link]) -> int:
-    """Return the most rails of which some GPU node has no link left without the links ``lost``."""
-    lacking: Counter[str] = Counter()
-    # All nodes of an entry have the same ports.
-    ports_of_rail: dict[int, Counter[int | None]] = {}
-    for (name, rail), lost_of_rail in Counter((link.lower, link.rail) for link in lost).items():
-        ports = fabric.host_of[name].ports
-        if id(ports) not in ports_of_rail:
-            ports_of_rail[id(ports)] = Counter(port.rail for port in ports)
-        lacking[name] += lost_of_rail >= ports_of_rail[id(ports)][rail]
-    return max(lacking.values(), default=0)
+    """Return on how many rails the worst GPU node has no link left when it loses the links ``lost``."""
+    rails_lost: Counter[str] = Counter()
+    # The nodes of an entry share their ports, so the ports are counted once, by identity.
+    ports_per_rail: dict[int, Counter[int | None]] = {}
+    lost_links = Counter((link.lower, link.rail) for link in lost)
+    for (node, rail), lost_count in lost_links.items():
+        ports = fabric.host_of[node].ports
+        if id(ports) not in ports_per_rail:
+            ports_per_rail[id(ports)] = Counter(port.rail for port in ports)
+        if lost_count >= ports_per_rail[id(ports)][rail]:
+            rails_lost[node] += 1
+    return max(rails_lost.values(), default=0)
 
 
 def lost_ports(fabric: Fabric, out: Collection[str], down: Collection[Link] = ()) -> Collection[Link]:
     """Return the links of GPU nodes that carry nothing without the switches ``out`` and the links ``down``."""
+    # A dictionary keeps the order, and counts a link once that is down at a switch that is out.
     lost = dict.fromkeys(link for link in down if link.is_access)
     for name in out:
-        links = fabric.downlinks_of.get(name, ())
-        # A switch has nodes below it or switches, never both.
-        if links and links[0].is_access:
-            lost |= dict.fromkeys(links)
+        downlinks = fabric.downlinks_of.get(name, ())
+        # A switch has either nodes or switches below it, so the first link decides.
+        if downlinks and downlinks[0].is_access:
+            lost |= dict.fromkeys(downlinks)
     return lost

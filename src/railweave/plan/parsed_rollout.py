@@ -76,15 +76,15 @@ def _rollout(path: Path, entries: tuple[JournalLine, ...]) -> Rollout:
     rollout = replace(rollout, begun_at=entries[0].at, last_at=entries[-1].at)
     openings = [Record(entry.details) for entry in entries if entry.step in _OPENINGS]
     if openings:
-        rollout = _opened(rollout, openings)
-    closing = _closing(entries)
+        rollout = _with_openings(rollout, openings)
+    closing = _closing_line(entries)
     if closing is not None:
-        rollout = _closed(rollout, closing)
+        rollout = _with_result(rollout, closing)
     return rollout
 
 
-def _closed(rollout: Rollout, closing: JournalLine) -> Rollout:
-    """Return ``rollout`` with its end."""
+def _with_result(rollout: Rollout, closing: JournalLine) -> Rollout:
+    """Return ``rollout`` with the result that its closing line records."""
     result = Record(closing.details).text("result")
     if closing.step == Step.STOPPED:
         return replace(rollout, result=result, stopped_by=closing.text, stopped=True)
@@ -93,31 +93,40 @@ def _closed(rollout: Rollout, closing: JournalLine) -> Rollout:
 
 
 def _fabric_of(name: str) -> str:
-    """Return the fabric in a rollout's name: a journal whose first line is unreadable still has one."""
+    """Return the fabric in a rollout's name, for a journal whose first line is unreadable; empty if it has none."""
     match = NAME.match(name)
     if match is None:
         return ""
     return match["fabric"]
 
 
-def _opened(rollout: Rollout, openings: Sequence[Record]) -> Rollout:
-    """Return ``rollout`` with the values of its opening lines, the first of which says what was planned."""
-    opening = openings[0]
-    versions = [record.number("version") for record in openings]
+def _with_openings(rollout: Rollout, openings: Sequence[Record]) -> Rollout:
+    """Return ``rollout`` with the values of its opening lines: the first one has the plan, later ones resume it."""
+    first = openings[0]
+    last = openings[-1]
     return replace(
         rollout,
-        fabric=opening.text("fabric") or rollout.fabric,
-        target=opening.text("target"),
-        intent_sha256=opening.text("intent_sha256"),
-        plan_digest=opening.text("plan_digest"),
-        metadata=_metadata(opening),
+        fabric=first.text("fabric") or rollout.fabric,
+        target=first.text("target"),
+        intent_sha256=first.text("intent_sha256"),
+        plan_digest=first.text("plan_digest"),
+        metadata=_metadata(first),
         # Another process may have resumed it.
-        by=openings[-1].text("by"),
-        waves=tuple(map(texts, opening.items("waves"))),
-        behind=openings[-1].texts("behind"),
-        # One line of another version is enough: this railweave must not act upon the journal.
-        version=next((version for version in versions if version != FORMAT_VERSION), FORMAT_VERSION),
+        by=last.text("by"),
+        waves=tuple(map(texts, first.items("waves"))),
+        behind=last.texts("behind"),
+        version=_format_version(openings),
     )
+
+
+def _format_version(openings: Iterable[Record]) -> int:
+    """Return the version of the journal: the first one that this railweave does not write, if any line has such one."""
+    for opening in openings:
+        version = opening.number("version")
+        # One line of another version is enough: this railweave must not act upon the journal.
+        if version != FORMAT_VERSION:
+            return version
+    return FORMAT_VERSION
 
 
 def _metadata(opening: Record) -> RolloutMetadata:
@@ -136,15 +145,17 @@ def _metadata(opening: Record) -> RolloutMetadata:
     )
 
 
-def _closing(entries: tuple[JournalLine, ...]) -> JournalLine | None:
+def _closing_line(entries: tuple[JournalLine, ...]) -> JournalLine | None:
     """Return the line that ended the rollout; None if it was resumed afterwards or never ended."""
     closing: JournalLine | None = None
     for entry in entries:
         if entry.step in _OPENINGS:
             closing = None
-        # A stopped rollout logs both steps; the first has the reason.
-        elif entry.step in (Step.STOPPED, Step.ENDED) and (closing is None or closing.step != Step.STOPPED):
-            closing = entry
+        elif entry.step in (Step.STOPPED, Step.ENDED):
+            # A stopped rollout logs both steps; only the first, STOPPED, has the reason.
+            has_reason = closing is not None and closing.step == Step.STOPPED
+            if not has_reason:
+                closing = entry
     return closing
 
 
@@ -163,7 +174,7 @@ def _devices(entries: Iterable[JournalLine]) -> dict[str, DeviceRecord]:
     drafts: dict[str, dict[str, Any]] = {}
     for entry in entries:
         if entry.step in _OPENINGS:
-            _open(drafts, entry.details)
+            _add_devices(drafts, entry.details)
         elif entry.step == Step.CONFIRMING:
             # One line for a wave: its devices are confirmed together.
             for name, details in Record(entry.details).records("devices"):
@@ -177,7 +188,7 @@ def _devices(entries: Iterable[JournalLine]) -> dict[str, DeviceRecord]:
     return {name: DeviceRecord(**draft) for name, draft in ordered}
 
 
-def _open(drafts: dict[str, dict[str, Any]], details: Mapping[str, Any]) -> None:
+def _add_devices(drafts: dict[str, dict[str, Any]], details: Mapping[str, Any]) -> None:
     """Add the devices of an opening line; an earlier opening has precedence, since it planned the whole rollout."""
     for name, device in Record(details).records("devices"):
         draft = {
@@ -190,12 +201,15 @@ def _open(drafts: dict[str, dict[str, Any]], details: Mapping[str, Any]) -> None
 
 
 def _soak(drafts: dict[str, dict[str, Any]], entry: JournalLine) -> None:
-    """Take the outcome of devices back while they soak, and restore it afterwards."""
+    """Clear the outcome of devices while they soak, and restore it afterwards."""
     # A fault during the soak rolls the wave back, and a journal that fails meanwhile does not record that.
-    outcome, next_outcome = ("new", "") if entry.step == Step.SOAKING else ("", "new")
+    if entry.step == Step.SOAKING:
+        outcome_before, outcome_after = "new", ""
+    else:
+        outcome_before, outcome_after = "", "new"
     for name in Record(entry.details).texts("devices"):
-        if name in drafts and drafts[name].get("outcome") == outcome:
-            drafts[name]["outcome"] = next_outcome
+        if name in drafts and drafts[name].get("outcome") == outcome_before:
+            drafts[name]["outcome"] = outcome_after
 
 
 _WORKING = frozenset(
@@ -217,7 +231,7 @@ def _advance(draft: dict[str, Any], entry: JournalLine) -> None:
         case Step.UNDRAINED | Step.ROLLED_BACK:
             draft["drained"] = False
         case Step.APPLYING:
-            draft["held"] = _held(details.items("held"))
+            draft["held"] = _passed_checks(details.items("held"))
         case Step.CONFIRMING:
             draft["after_sha256"] = details.text("after_sha256")
         case Step.CONFIRMED:
@@ -240,6 +254,11 @@ def _note_outcome(draft: dict[str, Any], entry: JournalLine, details: Record) ->
         draft["error"] = details.text("error") or entry.text
 
 
-def _held(pairs: Iterable[Any]) -> frozenset[tuple[str, str]]:
-    held = (texts(pair) for pair in pairs)
-    return frozenset((pair[0], pair[1]) for pair in held if len(pair) == 2)
+def _passed_checks(pairs: Iterable[Any]) -> frozenset[tuple[str, str]]:
+    """Return the kind and subject of each check in a journal's list; anything that is not a pair is left out."""
+    checks = set()
+    for pair in pairs:
+        match texts(pair):
+            case (kind, subject):
+                checks.add((kind, subject))
+    return frozenset(checks)

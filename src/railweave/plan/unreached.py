@@ -4,7 +4,7 @@ A switch is assumed factory-fresh only if no running neighbor has a row for it. 
 cabled to each other are judged together: if a neighbor knows one of them, it may run, and so may the others.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from railweave.fabric.model import Fabric
@@ -19,15 +19,16 @@ from railweave.sonic.rows import DeviceConfig
 def assumed_fresh(
     fabric: Fabric, readings: Mapping[str, Reading], intended: Callable[[str], DeviceConfig]
 ) -> dict[str, Reading]:
-    """Return the readings of switches that were not read and that no neighbor has a link to yet: as factory-fresh.
+    """Return the readings, as factory-fresh, of switches that were not read and that no neighbor is configured for.
 
-    Such a reading keeps its error beside the difference. If no neighbor of a switch was read, the switch may run
+    Such a reading has both its error and a difference. If no neighbor of a switch was read, the switch may run
     anything and stays unread.
     """
     fresh: dict[str, Reading] = {}
-    for group in _silent_groups(fabric, readings):
-        around = set().union(*(_neighbors(fabric, name) for name in group)) - group
-        if not around or any(_knows_any(readings[far], group & _neighbors(fabric, far)) for far in around):
+    for group in _unread_groups(fabric, readings):
+        neighbors = _neighbors_of_any(fabric, group) - group
+        # Without a neighbor there is no evidence that the switches are new.
+        if not neighbors or _is_any_configured(fabric, readings, group, neighbors):
             continue
         for name in group:
             difference = diff(name, RunningConfig({}, ""), intended(name))
@@ -35,16 +36,16 @@ def assumed_fresh(
     return fresh
 
 
-def _silent_groups(fabric: Fabric, readings: Mapping[str, Reading]) -> Iterator[frozenset[str]]:
-    """Yield the switches that were not read, those that are cabled to each other together."""
-    left = {name for name, reading in readings.items() if reading.difference is None}
-    while left:
+def _unread_groups(fabric: Fabric, readings: Mapping[str, Reading]) -> Iterator[frozenset[str]]:
+    """Yield the switches that were not read, in groups that are cabled to each other."""
+    remaining = {name for name, reading in readings.items() if reading.difference is None}
+    while remaining:
         group: set[str] = set()
-        edge = {min(left)}
-        while edge:
-            group |= edge
-            edge = set().union(*(_neighbors(fabric, name) for name in edge)) & left - group
-        left -= group
+        new_members = {min(remaining)}
+        while new_members:
+            group |= new_members
+            new_members = _neighbors_of_any(fabric, new_members) & remaining - group
+        remaining -= group
         yield frozenset(group)
 
 
@@ -52,12 +53,26 @@ def _neighbors(fabric: Fabric, name: str) -> frozenset[str]:
     return frozenset(link.far(name) for link in fabric.fabric_links_of(name))
 
 
-def _knows_any(reading: Reading, names: Collection[str]) -> bool:
-    """Tell whether a switch runs a row of one of these neighbors; one that was not read may."""
+def _neighbors_of_any(fabric: Fabric, names: Iterable[str]) -> set[str]:
+    """Return the switches that are cabled to at least one of ``names``."""
+    neighbors: set[str] = set()
+    for name in names:
+        neighbors |= _neighbors(fabric, name)
+    return neighbors
+
+
+def _is_any_configured(
+    fabric: Fabric, readings: Mapping[str, Reading], group: frozenset[str], neighbors: Iterable[str]
+) -> bool:
+    """Tell whether a neighbor may run rows for a switch of ``group`` that it is cabled to."""
+    return any(_may_know_any(readings[name], group & _neighbors(fabric, name)) for name in neighbors)
+
+
+def _may_know_any(reading: Reading, names: Collection[str]) -> bool:
+    """Tell whether a switch runs a row for one of these neighbors; a switch that was not read may run one."""
     if reading.difference is None:
         return True
-    added = {
-        change.subject.name for change in reading.difference.delta.about(SubjectKind.NEIGHBOR) if change.op is Op.ADD
-    }
-    # Its plan adds a row only for a neighbor that it does not know.
+    # The plan adds a row only for a neighbor for which the switch has none.
+    neighbor_changes = reading.difference.delta.about(SubjectKind.NEIGHBOR)
+    added = {change.subject.name for change in neighbor_changes if change.op is Op.ADD}
     return not added.issuperset(names)
