@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from railweave.codec import (
     InvalidTextError,
@@ -87,7 +87,7 @@ def _cable_json(cable: CableToMove) -> dict[str, Any]:
 
 
 def _device_json(device: DevicePlan) -> dict[str, Any]:
-    """Return a device as the contract has it, in one object whatever holds its values here.
+    """Return a device as the contract has it: one flat object of the plan's, the reading's and the difference's values.
 
     Values that describe the moment of reading are not part of what was reviewed, so they are not in the digest.
     """
@@ -97,7 +97,7 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         **members(reading, "running_sha256"),
         **members(device, "state", "role"),
         "unmanaged": dict(difference.unmanaged),
-        # Neither the edits that would remove a row: they are planned only with --remove-conflicting.
+        # Without the edits that would remove a row: they are planned only with --remove-conflicting.
         "conflicts": [members(conflict, "table", "key", "port", "reason") for conflict in difference.conflicts],
         **members(difference, "blockers", "unprovisioned"),
         **members(reading, "pending"),
@@ -165,49 +165,62 @@ def _plain(value: Any) -> Any:
 def _change_texts(plan: Plan) -> Iterator[str]:
     """Yield the changes of ``plan`` as they are hashed.
 
-    Devices share most of their changes, so the text of one is made once, and only the device's name is put in. What all
-    devices share is among the changes of the first ones, and with that the texts take 2 MiB at most.
+    Devices share most of their changes, so the text of each is made once, and only the device's name is put in. The
+    changes that all devices share are among those of the first devices, so a cache of limited size has them.
     """
-    texts: dict[int, tuple[str, str]] = {}
+    texts: dict[int, _TextOfChange] = {}
     for name, delta in plan.deltas.items():
         device = _JSON.encode({"device": name})[1:-1]
         for change in delta:
             text = texts.get(id(change))
             if text is None:
-                # Only texts come after the device, and a quotation mark in one is escaped.
-                before, _, after = _JSON.encode(change_json("", change)).rpartition('"device":""')
-                text = before, after
-                if len(texts) < _TEXTS_KEPT:
+                text = _text_around_device(change)
+                if len(texts) < _MOST_CACHED_TEXTS:
                     texts[id(change)] = text
-            yield device.join(text)
+            yield f"{text.before_device}{device}{text.after_device}"
 
 
-_TEXTS_KEPT = 4096
+class _TextOfChange(NamedTuple):
+    """A change as it is hashed, without the member that names the device."""
+
+    before_device: str
+    after_device: str
+
+
+def _text_around_device(change: Change) -> _TextOfChange:
+    # The last match is the member itself: after it come only texts, in which quotation marks are escaped.
+    before, _, after = _JSON.encode(change_json("", change)).rpartition('"device":""')
+    return _TextOfChange(before, after)
+
+
+_MOST_CACHED_TEXTS = 4096
+"""They take 2 MiB at most."""
 
 
 def _digest(document: Mapping[str, Any], changes: Iterable[str] | None = None) -> str:
     """Return the SHA-256 of everything in ``document`` but its digest, written without spaces and sorted by key.
 
-    The changes of a thousand switches would be a text of a hundred megabytes, so they are hashed as they come:
-    ``changes`` are the texts of those that are not in the document.
+    The changes of a thousand switches would be a text of a hundred megabytes, so they are hashed one after the other.
+    ``changes``, if given, are their texts, and replace the changes in the document.
     """
     hashed = hashlib.sha256()
-    begin = "{"
+    separator = "{"
     for name in sorted(document.keys() - {"digest"}):
-        hashed.update(f"{begin}{_JSON.encode(name)}:".encode())
-        begin = ","
+        hashed.update(f"{separator}{_JSON.encode(name)}:".encode())
+        separator = ","
         value = document[name]
         if name == "changes" and isinstance(value, Iterable):
-            _hash_list(hashed.update, map(_JSON.encode, value) if changes is None else changes)
-        elif name == "headline" and isinstance(value, str):
-            hashed.update(_JSON.encode(_first_words(value)).encode())
-        else:
-            hashed.update(_JSON.encode(value).encode())
+            texts = map(_JSON.encode, value) if changes is None else changes
+            _hash_list(hashed.update, texts)
+            continue
+        if name == "headline" and isinstance(value, str):
+            value = _original_wording(value)
+        hashed.update(_JSON.encode(value).encode())
     hashed.update(b"}")
     return hashed.hexdigest()
 
 
-def _first_words(headline: str) -> str:
+def _original_wording(headline: str) -> str:
     """Return a headline in the words of revision 89c1923c: plans and journals of that time keep their digest."""
     headline = headline.replace("no renumbering", "moves no address").replace("no new address", "moves no address")
     headline = headline.replace("(reload", "(the switch reloads")
@@ -217,17 +230,18 @@ def _first_words(headline: str) -> str:
 _ADDRESSES = re.compile(r"changes(?= [0-9,]+ address)")
 
 _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
-_AT_ONCE = 256
+_BATCH_SIZE = 256
 
 
 def _hash_list(update: Callable[[bytes], None], texts: Iterable[str]) -> None:
+    """Hash a JSON list of these items, each of them JSON already."""
     remaining = iter(texts)
-    comma = ""
+    separator = ""
     update(b"[")
     # One call of the hash for many texts: each call has a fixed cost, and a plan has hundreds of thousands of changes.
-    while some := ",".join(islice(remaining, _AT_ONCE)):
-        update(f"{comma}{some}".encode())
-        comma = ","
+    while batch := ",".join(islice(remaining, _BATCH_SIZE)):
+        update(f"{separator}{batch}".encode())
+        separator = ","
     update(b"]")
 
 
@@ -245,14 +259,14 @@ def parse_plan(text: str, file: str) -> Plan:
         raise _refused("this plan was changed after it was made: its digest does not match its content", file)
     try:
         plan = _plan(document)
-        whole = plan_digest(plan) == document["digest"]
+        has_unknown_keys = plan_digest(plan) != document["digest"]
     except InvalidValueError as exc:
         line, column = position(text, exc.place)
         raise _refused(f"this plan is incomplete: {exc}", file, line, column) from None
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as exc:
         raise _refused(f"this plan is incomplete: {type(exc).__name__} {exc}", file) from None
-    # A digest can be made for any document: one with further keys would show a reviewer what nothing carries out.
-    if not whole:
+    # The digest alone is no proof, since anyone can compute it: keys that no deployment carries out mislead a reviewer.
+    if has_unknown_keys:
         raise _refused("this plan has keys that a plan does not have", file)
     return plan
 

@@ -22,8 +22,8 @@ WHOLE = ("*",)
 """``DevicePlan.drain`` of a device that is drained altogether."""
 
 
-class _Uplink(NamedTuple):
-    """A link between two switches as one of its ends sees it; ``peer`` as in ``ExpectedSession``."""
+class _FabricLinkEnd(NamedTuple):
+    """One end of a link between two switches: its port, and its BGP peer as in ``ExpectedSession``."""
 
     link: Link
     port: str
@@ -31,11 +31,11 @@ class _Uplink(NamedTuple):
 
 
 class _Touched(NamedTuple):
-    """What changes are about: everything, or some links, ports and peers."""
+    """The part of a switch that changes affect: everything, or some links, node ports and peers."""
 
     # Links between switches.
-    links: tuple[_Uplink, ...] = ()
-    # Ports of GPU nodes are among them.
+    links: tuple[_FabricLinkEnd, ...] = ()
+    # Whether a port of a GPU node is affected.
     nodes: bool = False
     # Peers with which the intent has no session: a session that an operator added, or one that ends.
     unknown_peers: tuple[str, ...] = ()
@@ -51,55 +51,57 @@ def drains_of_waves(
     out_of_service: Collection[str] = (),
     links_down: Collection[Link] = (),
 ) -> dict[str, tuple[str, ...]]:
-    """Return what is drained of each device before its change, as its position among the ``waves`` allows.
+    """Return the BGP peers to drain on each device before its change; devices that are not drained are left out.
 
     ``unprovisioned`` are the devices that are provisioned for the first time, ``two_sided`` the links that are down
-    from the wave of their first end until that of their second. ``out_of_service`` and ``links_down`` carry nothing
-    whatever the rollout does.
+    from the wave of their first end until that of their second. ``out_of_service`` and ``links_down`` carry no traffic
+    during the whole rollout.
     """
-    of_device: dict[str, set[Link]] = {}
+    two_sided_of: dict[str, set[Link]] = {}
     for link in two_sided:
-        of_device.setdefault(link.upper, set()).add(link)
-        of_device.setdefault(link.lower, set()).add(link)
+        two_sided_of.setdefault(link.upper, set()).add(link)
+        two_sided_of.setdefault(link.lower, set()).add(link)
     drains: dict[str, tuple[str, ...]] = {}
-    down: set[Link] = set()
-    idle = {*unprovisioned, *out_of_service}
+    two_sided_down: set[Link] = set()
+    without_traffic = {*unprovisioned, *out_of_service}
     for wave in waves:
+        out = {*without_traffic, *wave}
+        down = {*two_sided_down, *links_down}
         for name in wave:
             if name in unprovisioned:
                 continue
             switch = fabric.switch_of[name]
             peers = drain_of(fabric, switch, changes.get(name, ()))
-            if peers and _has_other_ways(fabric, switch, peers, {*idle, *wave}, {*down, *links_down}):
+            if peers and _has_other_paths(fabric, switch, peers, out, down):
                 drains[name] = peers
         for name in wave:
             # The first end of a two-sided link takes it down, the second brings it back.
-            down ^= of_device.get(name, set())
+            two_sided_down ^= two_sided_of.get(name, set())
     return drains
 
 
-def _has_other_ways(
+def _has_other_paths(
     fabric: Fabric, switch: Switch, peers: Collection[str], out: Collection[str], down: Collection[Link]
 ) -> bool:
-    """Tell whether every leaf that uses the drained links keeps another way up.
+    """Tell whether every leaf that uses the drained links keeps another uplink.
 
-    A switch between two tiers that keeps none announces nothing from above, so that those below it need one.
+    A spine that keeps no uplink announces no routes from above, so the switches below it need another one too.
     """
     down = set(down)
-    elsewhere = set(out) - {switch.name}
+    others_out = set(out) - {switch.name}
     drained = _drained_links(fabric, switch, peers)
-    lowers = {link.lower for link in drained - down} - elsewhere
+    affected = {link.lower for link in drained - down} - others_out
     if peers == WHOLE:
-        # A switch that is drained as a whole needs no way up of its own.
-        lowers -= {switch.name}
+        # A switch that is drained as a whole needs no uplink of its own.
+        affected -= {switch.name}
     cut_off: set[str] = set()
-    while lowers:
-        unusable = elsewhere | cut_off
-        stuck = {lower for lower in lowers if not _has_uplink(fabric, lower, unusable, drained | down)}
-        if any(fabric.switch_of[lower].tier.attaches_nodes for lower in stuck):
+    while affected:
+        unusable = others_out | cut_off
+        newly_cut_off = {lower for lower in affected if not _has_uplink(fabric, lower, unusable, drained | down)}
+        if any(fabric.switch_of[name].tier.attaches_nodes for name in newly_cut_off):
             return False
-        cut_off |= stuck
-        lowers = set().union(*map(fabric.below, stuck)) - elsewhere
+        cut_off |= newly_cut_off
+        affected = set().union(*map(fabric.below, newly_cut_off)) - others_out
     return True
 
 
@@ -120,9 +122,9 @@ def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> tuple
     if not disturbing:
         return ()
     touched = _touched(fabric, switch, disturbing)
-    all_links = bool(touched.links) and len(touched.links) == len(fabric.fabric_links_of(switch.name))
-    if not touched.everything and not all_links:
-        return (*(uplink.peer for uplink in touched.links), *touched.unknown_peers)
+    touches_all_links = bool(touched.links) and len(touched.links) == len(fabric.fabric_links_of(switch.name))
+    if not touched.everything and not touches_all_links:
+        return (*(link_end.peer for link_end in touched.links), *touched.unknown_peers)
     if switch.tier.attaches_nodes:
         # Draining a leaf as a whole would only take the rail of its nodes out of service earlier.
         return ()
@@ -148,15 +150,23 @@ def _disturbing(changes: Iterable[Change]) -> list[Change]:
 def two_sided_links(
     fabric: Fabric, changes: Mapping[str, Iterable[Change]], unprovisioned: Collection[str] = ()
 ) -> set[Link]:
-    """Return the links of which both ends change what they must agree on; ``unprovisioned`` devices carry nothing."""
+    """Return the links of which both ends change a value that they must share, such as the speed.
+
+    Links of ``unprovisioned`` devices are left out, since they carry no traffic.
+    """
     at_upper_end: set[Link] = set()
     at_lower_end: set[Link] = set()
     for name, changes_of_device in changes.items():
-        needing = [change for change in changes_of_device if needs_both_ends((change,))]
-        if needing and name not in unprovisioned:
-            for link in _links_of_changes(fabric, name, needing):
-                side = at_upper_end if link.upper == name else at_lower_end
-                side.add(link)
+        if name in unprovisioned:
+            continue
+        shared = [change for change in changes_of_device if needs_both_ends((change,))]
+        if not shared:
+            continue
+        for link in _links_of_changes(fabric, name, shared):
+            if link.upper == name:
+                at_upper_end.add(link)
+            else:
+                at_lower_end.add(link)
     return at_upper_end & at_lower_end
 
 
@@ -165,20 +175,22 @@ def _links_of_changes(fabric: Fabric, name: str, changes: Iterable[Change]) -> I
     touched = _touched(fabric, fabric.switch_of[name], changes)
     if touched.everything:
         return fabric.fabric_links_of(name)
-    return [uplink.link for uplink in touched.links]
+    return [link_end.link for link_end in touched.links]
 
 
 def links_of_peers(fabric: Fabric, name: str, peers: Collection[str]) -> tuple[Link, ...]:
     """Return the links between switches over which a switch has its BGP sessions with ``peers``."""
-    return tuple(uplink.link for uplink in _uplinks(fabric, fabric.switch_of[name]) if uplink.peer in peers)
+    links = _links_between_switches(fabric, fabric.switch_of[name])
+    return tuple(link_end.link for link_end in links if link_end.peer in peers)
 
 
-def _uplinks(fabric: Fabric, switch: Switch) -> tuple[_Uplink, ...]:
-    uplinks = []
+def _links_between_switches(fabric: Fabric, switch: Switch) -> tuple[_FabricLinkEnd, ...]:
+    link_ends = []
     for link in fabric.fabric_links_of(switch.name):
         port = _port_of(switch, link)
-        uplinks.append(_Uplink(link, port, session_peer(fabric, link, link.far(switch.name), port)))
-    return tuple(uplinks)
+        peer = session_peer(fabric, link, link.far(switch.name), port)
+        link_ends.append(_FabricLinkEnd(link, port, peer))
+    return tuple(link_ends)
 
 
 def _port_of(switch: Switch, link: Link) -> str:
@@ -194,12 +206,12 @@ def _touched(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> _Touc
         if not name:
             return _Touched(everything=True)
         named.add(name)
-    uplinks = _uplinks(fabric, switch)
-    peers = {uplink.peer for uplink in uplinks}
+    links = _links_between_switches(fabric, switch)
+    known_peers = {link.peer for link in links}
     return _Touched(
-        links=tuple(uplink for uplink in uplinks if not named.isdisjoint((uplink.port, uplink.peer))),
+        links=tuple(link for link in links if link.port in named or link.peer in named),
         nodes=not named.isdisjoint(_node_ports(fabric, switch)),
-        unknown_peers=tuple(sorted(named - ports - peers, key=natural_key)),
+        unknown_peers=tuple(sorted(named - ports - known_peers, key=natural_key)),
     )
 
 

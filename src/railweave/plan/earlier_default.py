@@ -6,7 +6,7 @@ or those of the revision that a change begins with.
 """
 
 from collections.abc import Container, Iterable
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric
@@ -26,10 +26,11 @@ TO_STATE = "or state {today}, which has them moved"
 
 
 class EarlierDefault(NamedTuple):
-    """The fabric of an intent with ``lines`` of topology that state the defaults of an earlier version; ``today`` are
-    those that state the defaults of this one."""
+    """The defaults of an earlier version, as the fabric that an intent without these keys meant then."""
 
+    # Lines of the intent's topology that state the earlier defaults.
     lines: tuple[str, ...]
+    # Lines that state the defaults of this version.
     today: tuple[str, ...]
     fabric: Fabric
 
@@ -38,69 +39,83 @@ class EarlierDefault(NamedTuple):
         return all(f"topology.{line.partition(':')[0]}" in paths for line in self.lines)
 
 
+class _DefaultPlaces(NamedTuple, Generic[_Place]):
+    """An earlier default with the cables of its fabric, or with their lower ends."""
+
+    default: EarlierDefault
+    places: set[_Place]
+
+
 def follows_earlier_default(
     plan: Plan, fabric: Fabric, earlier: Iterable[EarlierDefault], where: Where, instead: str = TO_DEPLOY
 ) -> tuple[Diagnostic, ...]:
-    """Return that the cables which ``plan`` changes are those of an earlier default, with the lines that keep them.
+    """Return an error if ``plan`` changes cables that follow an earlier default; its fix has the lines that keep them.
 
-    ``fabric`` is that of the plan, ``where`` its topology in the intent, ``instead`` what else can be done. Nothing is
-    returned where the plan changes no cable between switches, or where none of the defaults explains most of these.
+    ``fabric`` is that of the plan, ``where`` its topology in the intent, ``instead`` the other way to continue. Returns
+    nothing if the plan changes no cable between switches, or if no default explains most of the changed cables.
     """
-    before, after = fabric_cables(plan)
-    if not before:
+    changed, new = fabric_cables(plan)
+    if not changed:
         return ()
     intended = _cables(fabric)
-    return _explained(before, intended - after, intended, earlier, where, instead)
+    return _check_changed(changed, intended - new, intended, earlier, where, instead)
 
 
 def ran_by_earlier_default(
     base: Fabric, head: Fabric, earlier: Iterable[EarlierDefault], where: Where, instead: str
 ) -> tuple[Diagnostic, ...]:
-    """Return the same for the change from the fabric ``base``, which runs, to ``head``, the one of ``where``."""
+    """Return the same error for the change from the running fabric ``base`` to ``head``, which ``where`` states."""
     if set(base.fabric_links) <= set(head.fabric_links):
         return ()
-    running, intended = _cables(base), _cables(head)
-    before = running - intended
-    if not before:
+    running = _cables(base)
+    intended = _cables(head)
+    changed = running - intended
+    if not changed:
         return ()
-    return _explained(before, running & intended, intended, earlier, where, instead)
+    return _check_changed(changed, running & intended, intended, earlier, where, instead)
 
 
-def _explained(
-    before: set[Ends],
-    stay: set[Ends],
+def _check_changed(
+    changed: set[Ends],
+    unchanged: set[Ends],
     intended: set[Ends],
     earlier: Iterable[EarlierDefault],
     where: Where,
     instead: str,
 ) -> tuple[Diagnostic, ...]:
-    """Return the default that explains most of the cables ``before``, which move or go while others ``stay``."""
-    cables = [(default, _cables(default.fabric)) for default in earlier]
-    # Of two that keep the same ports, the one that keeps more cables.
-    cables.sort(key=lambda pair: len(before - pair[1]))
+    """Return an error if one of the earlier defaults explains most of the running cables that are ``changed``."""
+    candidates = [_DefaultPlaces(default, _cables(default.fabric)) for default in earlier]
+    # Of two defaults with the same ports on the leaves, take the one that keeps more cables: the sort is stable.
+    candidates.sort(key=lambda candidate: len(changed - candidate.places))
     kept = "the cables"
-    best = _nearest(before, stay, cables)
+    best = _nearest_default(changed, unchanged, candidates)
     if best is None:
         # Growth to more spines moves upper ends by every default: the ports of the leaves tell which one runs.
         kept = "their ports on the leaves"
-        ports = [(default, _lower_ends(of_default)) for default, of_default in cables]
-        best = _nearest(_lower_ends(before) - _lower_ends(intended), _lower_ends(stay), ports)
+        ports = [_DefaultPlaces(candidate.default, _lower_ends(candidate.places)) for candidate in candidates]
+        changed_ports = _lower_ends(changed) - _lower_ends(intended)
+        best = _nearest_default(changed_ports, _lower_ends(unchanged), ports)
     if best is None:
         return ()
-    return (_refusal(before, best, kept, where, instead),)
+    return (_refusal(changed, best, kept, where, instead),)
 
 
-def _nearest(
-    before: set[_Place], stay: set[_Place], earlier: Iterable[tuple[EarlierDefault, set[_Place]]]
+def _nearest_default(
+    changed: set[_Place], unchanged: set[_Place], candidates: Iterable[_DefaultPlaces[_Place]]
 ) -> EarlierDefault | None:
-    """Return the default that changes least, and less than half, of what is ``before`` and would change."""
+    """Return the default that would change the fewest running places, and that keeps most of those ``changed``.
+
+    None if no default changes fewer places than today's defaults do.
+    """
     best: EarlierDefault | None = None
-    fewest = len(before)
-    for default, places in earlier:
-        others = len(before - places)
-        changed = others + len(stay - places)
-        if changed < fewest and 2 * others < len(before):
-            best, fewest = default, changed
+    fewest = len(changed)
+    for candidate in candidates:
+        not_kept = len(changed - candidate.places)
+        all_changes = not_kept + len(unchanged - candidate.places)
+        keeps_most = 2 * not_kept < len(changed)
+        if keeps_most and all_changes < fewest:
+            best = candidate.default
+            fewest = all_changes
     return best
 
 
@@ -118,12 +133,12 @@ def _cables(fabric: Fabric) -> set[Ends]:
     return cables
 
 
-def _refusal(before: set[Ends], default: EarlierDefault, kept: str, where: Where, instead: str) -> Diagnostic:
-    devices = sorted({str(ends.lower.device) for ends in before})
+def _refusal(changed: set[Ends], default: EarlierDefault, kept: str, where: Where, instead: str) -> Diagnostic:
+    devices = sorted({str(ends.lower.device) for ends in changed})
     verb = "keeps" if len(default.lines) == 1 else "keep"
     return error(
         "RW544",
-        f"{counted(len(before), 'cable')} between running switches follow a default of an earlier version, and would"
+        f"{counted(len(changed), 'cable')} between running switches follow a default of an earlier version, and would"
         " move or go",
         where,
         devices=tuple(devices),

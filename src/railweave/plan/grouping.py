@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from railweave.plan.model import DISRUPTION_RANK, Plan, Summary
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
@@ -85,9 +86,10 @@ def first_provisioning(plan: Plan) -> Provisioning | None:
 
 @dataclass(slots=True)
 class _Bucket:
-    """A group in the making: how many changes it has and the first few, their rows, reasons and devices, in order."""
+    """A group of changes while it is collected. Rows and devices are ordered sets."""
 
     uniform: bool
+    # The number of changes, and the first few of them.
     count: int = 0
     samples: list[Change] = field(default_factory=list)
     rows: dict[str, None] = field(default_factory=dict)
@@ -96,7 +98,7 @@ class _Bucket:
 
     @property
     def first(self) -> Change:
-        """Return a change that stands for the others where all of them are alike."""
+        """Return the first change, which represents all changes of the bucket in what they have in common."""
         return self.samples[0]
 
 
@@ -124,24 +126,24 @@ def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
     Secrets are marked, since groups are for showing. Devices that are provisioned for the first time are left out.
     """
     fresh = {name for name, device in plan.devices.items() if device.difference.unprovisioned}
-    buckets = _gathered(plan, plan.deltas.keys() - fresh)
-    buckets = _join(buckets, _by_value_and_devices, uniform=True)
-    buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _by_kind, at_least=2)
-    buckets = _sum_up(buckets, lambda _: True, _by_kind_and_devices, at_least=MOST_VARIANTS + 1)
+    buckets = _identical_changes(plan, plan.deltas.keys() - fresh)
+    buckets = _join(buckets, _kind_value_and_devices, uniform=True)
+    buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _kind_of_bucket, at_least=2)
+    buckets = _sum_up(buckets, lambda _: True, _kind_and_devices, at_least=MOST_VARIANTS + 1)
     # Values that differ are shown once, whether they differ by device, by row or by plane.
-    buckets = _sum_up(buckets, lambda bucket: not bucket.uniform, _by_kind, at_least=2)
+    buckets = _sum_up(buckets, lambda bucket: not bucket.uniform, _kind_of_bucket, at_least=2)
     return tuple(sorted(map(_group, buckets), key=_order))
 
 
 def _row(change: Change) -> str:
-    """Return what a change is about within its table: the row's key, FRR's line, or the port that a field is of."""
-    if change.table == FRR_TABLE or _is_of_a_port(change):
+    """Return what a change is about within its table: the row's key, FRR's line, or the port that the field names."""
+    if change.table == FRR_TABLE or _field_is_port(change):
         return change.field or ""
     return change.key
 
 
-def _is_of_a_port(change: Change) -> bool:
-    """Tell whether a field is named for a port, so that it is what a row is in other tables."""
+def _field_is_port(change: Change) -> bool:
+    """Tell whether the field is the name of a port, as in CABLE_LENGTH: such a field is shown like a row."""
     return change.field is not None and change.field == change.subject.port
 
 
@@ -153,16 +155,19 @@ def context_of(change: Change) -> str:
 
 
 def _field(change: Change) -> str | None:
-    if change.table == FRR_TABLE or _is_of_a_port(change):
+    """Return the field of a change that is shown beside its row; None if the row says it all."""
+    if change.table == FRR_TABLE or _field_is_port(change):
         return None
     return change.field
 
 
 def _kind(change: Change) -> tuple[Hashable, ...]:
+    """Return the part of a key that is independent of device, row and value."""
     return (change.op, change.table, context_of(change), _field(change), change.disruption, change.method)
 
 
 def _value(change: Change) -> tuple[Hashable, ...]:
+    """Return the values before and after as part of a key; nothing for FRR's lines, which are rows themselves."""
     if change.table == FRR_TABLE and change.op is not Op.UPDATE:
         return ()
     return (_frozen(change.before), _frozen(change.after))
@@ -174,97 +179,117 @@ def _frozen(value: Value | Fields | None) -> Hashable:
     return value
 
 
-def _gathered(plan: Plan, names: Container[str]) -> list[_Bucket]:
-    """Return the changes of these devices, those that differ in nothing else together, in order; those with secrets as
-    they may be shown."""
-    gathering = _Gathering()
+def _identical_changes(plan: Plan, names: Container[str]) -> list[_Bucket]:
+    """Return a bucket for each change of these devices, with all devices that have the same change.
+
+    Buckets are in the order of their first change; secrets are marked.
+    """
+    collector = _Collector()
     for name, delta in plan.deltas.items():
         if name in names:
-            gathering.add(name, delta)
-    return list(gathering.buckets.values())
+            collector.add(name, delta)
+    return list(collector.buckets.values())
 
 
-class _Gathering:
-    """Buckets in the making.
+class _ChangesOfBucket(NamedTuple):
+    """The changes of one delta that belong to one bucket."""
 
-    Devices share equal deltas and deltas share equal changes, so each of them is looked at once, by its identity.
+    bucket: _Bucket
+    changes: list[Change]
+
+
+class _Collector:
+    """Collects the changes of devices in buckets.
+
+    Devices share equal deltas and deltas share equal changes, so each object is evaluated once, by its identity.
     """
 
     def __init__(self) -> None:
         self.buckets: dict[Hashable, _Bucket] = {}
-        self._bucket_of: dict[int, tuple[Change, _Bucket]] = {}
-        self._parts_of: dict[int, list[tuple[_Bucket, list[Change]]]] = {}
+        self._bucket_of: dict[int, _Bucket] = {}
+        self._by_bucket: dict[int, list[_ChangesOfBucket]] = {}
 
     def add(self, device: str, delta: Delta) -> None:
         """Add the changes of one device."""
-        if id(delta) not in self._parts_of:
-            self._parts_of[id(delta)] = self._parts(delta)
-        for bucket, changes in self._parts_of[id(delta)]:
+        if id(delta) not in self._by_bucket:
+            self._by_bucket[id(delta)] = self._sorted_by_bucket(delta)
+        for bucket, changes in self._by_bucket[id(delta)]:
             bucket.count += len(changes)
             bucket.devices[device] = None
             if len(bucket.samples) < _SAMPLES:
                 bucket.samples += changes[: _SAMPLES - len(bucket.samples)]
 
-    def _parts(self, delta: Delta) -> list[tuple[_Bucket, list[Change]]]:
+    def _sorted_by_bucket(self, delta: Delta) -> list[_ChangesOfBucket]:
         """Return the changes of a delta by bucket, with secrets marked."""
-        parts: dict[int, tuple[_Bucket, list[Change]]] = {}
+        by_bucket: dict[int, _ChangesOfBucket] = {}
+        # The deltas of the plan keep their shown changes, so identities stay valid.
         for change in delta.shown:
-            if id(change) not in self._bucket_of:
-                self._bucket_of[id(change)] = self._sorted_in(change)
-            shown, bucket = self._bucket_of[id(change)]
-            parts.setdefault(id(bucket), (bucket, []))[1].append(shown)
-        return list(parts.values())
+            bucket = self._bucket_of.get(id(change))
+            if bucket is None:
+                bucket = self._bucket_of[id(change)] = self._bucket_with(change)
+            if id(bucket) not in by_bucket:
+                by_bucket[id(bucket)] = _ChangesOfBucket(bucket, [])
+            by_bucket[id(bucket)].changes.append(change)
+        return list(by_bucket.values())
 
-    def _sorted_in(self, shown: Change) -> tuple[Change, _Bucket]:
-        bucket = self.buckets.setdefault(_alike(shown), _Bucket(uniform=True))
-        bucket.rows[_row(shown)] = None
-        bucket.reasons.add(shown.reason)
-        return shown, bucket
+    def _bucket_with(self, change: Change) -> _Bucket:
+        """Return the bucket of a change, after adding the change's row and reason."""
+        key = (_kind(change), _row(change), _value(change))
+        bucket = self.buckets.setdefault(key, _Bucket(uniform=True))
+        bucket.rows[_row(change)] = None
+        bucket.reasons.add(change.reason)
+        return bucket
 
 
-def _alike(change: Change) -> Hashable:
-    """Return what changes have in common that differ in nothing but the device."""
-    return (_kind(change), _row(change), _value(change))
-
-
-def _by_value_and_devices(bucket: _Bucket) -> Hashable:
+def _kind_value_and_devices(bucket: _Bucket) -> Hashable:
     return (_kind(bucket.first), _value(bucket.first), tuple(bucket.devices))
 
 
-def _by_kind(bucket: _Bucket) -> Hashable:
+def _kind_of_bucket(bucket: _Bucket) -> Hashable:
     return _kind(bucket.first)
 
 
-def _by_kind_and_devices(bucket: _Bucket) -> Hashable:
+def _kind_and_devices(bucket: _Bucket) -> Hashable:
     return (_kind(bucket.first), tuple(bucket.devices))
 
 
 def _join(buckets: Iterable[_Bucket], key: Callable[[_Bucket], Hashable], *, uniform: bool) -> list[_Bucket]:
-    """Return the buckets with those of one key joined, each where its first one stood."""
+    """Return the buckets with those of equal key joined, each at the position of the first one.
+
+    ``uniform`` tells whether all changes of a joined bucket have the same value.
+    """
     joined: dict[Hashable, _Bucket] = {}
     for bucket in buckets:
-        into = joined.setdefault(key(bucket), bucket)
-        if into is not bucket:
-            into.count += bucket.count
-            into.samples = [*into.samples, *bucket.samples][:_SAMPLES]
-            into.rows |= bucket.rows
-            into.reasons |= bucket.reasons
-            into.devices |= bucket.devices
-            into.uniform = into.uniform and bucket.uniform and uniform
+        first = joined.setdefault(key(bucket), bucket)
+        if first is not bucket:
+            first.count += bucket.count
+            first.samples = [*first.samples, *bucket.samples][:_SAMPLES]
+            first.rows |= bucket.rows
+            first.reasons |= bucket.reasons
+            first.devices |= bucket.devices
+            first.uniform = first.uniform and bucket.uniform and uniform
     return list(joined.values())
 
 
 def _sum_up(
     buckets: list[_Bucket],
-    candidate: Callable[[_Bucket], bool],
+    is_candidate: Callable[[_Bucket], bool],
     key: Callable[[_Bucket], Hashable],
     at_least: int,
 ) -> list[_Bucket]:
-    """Return the buckets with ``at_least`` candidates of one key summed up, without their single changes."""
-    counts = Counter(key(bucket) for bucket in buckets if candidate(bucket))
-    summed = [bucket for bucket in buckets if candidate(bucket) and counts[key(bucket)] >= at_least]
-    chosen = {id(bucket) for bucket in summed}
-    return [*(bucket for bucket in buckets if id(bucket) not in chosen), *_join(summed, key, uniform=False)]
+    """Return the buckets with candidates of equal key joined, if there are ``at_least`` as many.
+
+    Joined buckets have no value in common, and follow the others.
+    """
+    counts = Counter(key(bucket) for bucket in buckets if is_candidate(bucket))
+    summed: list[_Bucket] = []
+    single: list[_Bucket] = []
+    for bucket in buckets:
+        if is_candidate(bucket) and counts[key(bucket)] >= at_least:
+            summed.append(bucket)
+        else:
+            single.append(bucket)
+    return [*single, *_join(summed, key, uniform=False)]
 
 
 def _group(bucket: _Bucket) -> ChangeGroup:

@@ -1,7 +1,7 @@
 """Cables that are plugged into a wrong port, from failed LLDP checks.
 
-Two cables are swapped where an end sees the far end of the other and the other way round; both ends of the cables show
-the same swap, which is reported once.
+Two cables are swapped if an end of each sees the planned far end of the other. Both ends of the cables show the same
+swap, which is reported once.
 """
 
 from collections.abc import Iterable, Mapping
@@ -58,9 +58,10 @@ class MovedPlug:
 
 
 def with_port_names(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[VerifyCheck, ...]:
-    """Return the checks with the ports of wrong neighbors by their names, as the plan has them; LLDP sends aliases."""
+    """Return the checks with the ports of wrong neighbors by name, as in the plan, where LLDP sends their aliases."""
     checks = tuple(checks)
-    names = _port_names(fabric, {_device(check.actual) for check in checks if _is_wrong_neighbor(check)})
+    wrong_neighbors = {_device(check.actual) for check in checks if _is_wrong_neighbor(check)}
+    names = _names_by_alias(fabric, wrong_neighbors)
     return tuple(replace(check, actual=names.get(check.actual, check.actual)) for check in checks)
 
 
@@ -69,9 +70,9 @@ def _is_wrong_neighbor(check: VerifyCheck) -> bool:
 
 
 def misplugged_cables(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[SwappedCables | MovedPlug, ...]:
-    """Return the swaps that failed LLDP checks show, then the other cables that lead elsewhere, in natural order.
+    """Return the swaps that failed LLDP checks show, then the other plugs in wrong ports, each in natural order.
 
-    Both ends of a cable may show the same, which is reported once.
+    A fault that both ends of a cable show is reported once.
     """
     planned: dict[End, End] = {}
     seen: dict[End, End] = {}
@@ -85,36 +86,45 @@ def misplugged_cables(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[Sw
     switch_ports = _switch_ports(fabric, map(_device, seen.values()))
     moved: dict[frozenset[End], MovedPlug] = {}
     for end in sorted(seen.keys() - reported, key=natural_key):
-        # A text of LLDP that is no port of the fabric, such as "no neighbor", names no place for a plug.
-        if seen[end] in switch_ports:
-            moved.setdefault(frozenset((end, seen[end])), MovedPlug(end, planned[end], seen[end]))
+        actual = seen[end]
+        # LLDP's text may be no port of the fabric, such as "no neighbor": it does not tell where the plug is.
+        if actual in switch_ports:
+            moved.setdefault(frozenset((end, actual)), MovedPlug(end, planned[end], actual))
     return (*swaps, *moved.values())
 
 
 def _switch_ports(fabric: Fabric, names: Iterable[str]) -> set[End]:
-    """Return all ports of those of the devices that are switches."""
+    """Return all ports of the switches among these devices."""
     switches = (fabric.switch_of[name] for name in set(names) & fabric.switch_of.keys())
     return {f"{switch.name} {port.name}" for switch in switches for port in switch.panel.ports}
 
 
 def _swaps(planned: Mapping[End, End], seen: Mapping[End, End]) -> tuple[SwappedCables, ...]:
-    owner = {far: end for end, far in planned.items()}
+    """Return each pair of swapped cables once; ``planned`` and ``seen`` have the far end of each end with a fault."""
+    end_of_far = {far: end for end, far in planned.items()}
     swaps: dict[frozenset[tuple[End, End]], SwappedCables] = {}
     for end, actual in seen.items():
-        other = owner.get(actual)
-        if other is not None and seen[other] == planned[end]:
-            cables = (_cable(end, planned[end]), _cable(other, planned[other]))
-            first, second = sorted(cables, key=lambda cable: natural_key(cable[0]))
-            swaps.setdefault(frozenset(cables), SwappedCables(first, second))
-    return tuple(sorted(swaps.values(), key=lambda swap: natural_key(swap.first[0])))
+        other_end = end_of_far.get(actual)
+        if other_end is None or seen[other_end] != planned[end]:
+            continue
+        cables = (_cable(end, planned[end]), _cable(other_end, planned[other_end]))
+        first, second = sorted(cables, key=_first_end)
+        swaps.setdefault(frozenset(cables), SwappedCables(first, second))
+    return tuple(sorted(swaps.values(), key=lambda swap: _first_end(swap.first)))
 
 
 def _cable(a: End, b: End) -> tuple[End, End]:
+    """Return a cable by its ends in natural order, so that it is the same seen from either end."""
     first, second = sorted((a, b), key=natural_key)
     return first, second
 
 
-def _port_names(fabric: Fabric, devices: set[str]) -> Mapping[str, str]:
+def _first_end(cable: tuple[End, End]) -> tuple[str | int, ...]:
+    """Return the sort key of a cable."""
+    return natural_key(cable[0])
+
+
+def _names_by_alias(fabric: Fabric, devices: set[str]) -> Mapping[End, End]:
     """Return the ends of these switches by alias: SONiC's LLDP sends the alias of a port, the plan has its name."""
     names: dict[str, str] = {}
     for device in devices & fabric.switch_of.keys():

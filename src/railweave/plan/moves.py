@@ -5,7 +5,7 @@ count). A change of one of them means that the intent renumbers the fabric, whic
 cable moves to another neighbor may get the address of its new link: that is growth, not renumbering.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railweave.design.renumbering import Renumbered
@@ -38,31 +38,34 @@ class CableToMove:
 
 def moved_cables(plan: Plan) -> tuple[CableToMove, ...]:
     """Return the cables that move, by their lower ends; cables that are only added or removed do not count."""
-    # A switch that takes or loses its name comes or goes with all its cables, like a provisioned one.
-    new = plan.unprovisioned | set(_renamed(plan))
+    # A switch that takes or loses its name comes or goes with all its cables, like one that is provisioned.
+    new_switches = plan.unprovisioned | _renamed_switches(plan)
     # Most plans only add cables, and matching the ends of all cables takes long in a large fabric.
-    if all(_only_adds_links(delta) for name, delta in plan.deltas.items() if name not in new):
+    if all(_only_adds_links(delta) for name, delta in plan.deltas.items() if name not in new_switches):
         return ()
-    cables = ((cable, cable.moves) for cable in changed_cables(plan) if cable.moves is not None)
-    return tuple(_moved(cable, *ends) for cable, ends in cables if not _is_of(new, ends))
+    moved = []
+    for cable in changed_cables(plan):
+        if cable.moves is None:
+            continue
+        before, after = cable.moves
+        if before.lower.device not in new_switches and after.lower.device not in new_switches:
+            moved.append(_cable_to_move(cable, before, after))
+    return tuple(moved)
 
 
-def _renamed(plan: Plan) -> Iterable[str]:
+def _renamed_switches(plan: Plan) -> set[str]:
+    renamed = set()
     for name, delta in plan.deltas.items():
         if any(change.field == "hostname" for change in delta.about(SubjectKind.DEVICE)):
-            yield name
+            renamed.add(name)
+    return renamed
 
 
 def _only_adds_links(delta: Delta) -> bool:
     return all(change.op is Op.ADD for change in delta.about(SubjectKind.LINK))
 
 
-def _is_of(new: Collection[str], ends: tuple[Ends, Ends]) -> bool:
-    before, after = ends
-    return before.lower.device in new or after.lower.device in new
-
-
-def _moved(cable: CableChange, before: Ends, after: Ends) -> CableToMove:
+def _cable_to_move(cable: CableChange, before: Ends, after: Ends) -> CableToMove:
     near = before.lower
     end_after = ""
     if after.lower != near:
@@ -75,32 +78,33 @@ def find_renumbering(plan: Plan) -> tuple[Renumbered, ...]:
     renumbered: list[Renumbered] = []
     for name, delta in plan.deltas.items():
         if not plan.devices[name].difference.unprovisioned:
-            renumbered += _of_device(name, delta)
+            renumbered += _renumbered_on(name, delta)
     return tuple(renumbered)
 
 
-def _of_device(device: str, delta: Delta) -> Iterable[Renumbered]:
+def _renumbered_on(device: str, delta: Delta) -> Iterable[Renumbered]:
+    """Yield the identities of one device that ``delta`` changes: AS number, loopback, then ports."""
     for change in delta.about(SubjectKind.DEVICE):
         if change.field == "bgp_asn" and change.op is Op.UPDATE:
             yield Renumbered(device, "AS number", str(change.before), str(change.after))
-    moved = {change.subject.port for change in delta.about(SubjectKind.LINK)}
-    readdressed = _readdressed(delta.about(SubjectKind.ADDRESS))
+    ports_with_moved_cables = {change.subject.port for change in delta.about(SubjectKind.LINK)}
+    readdressed = _readdressed_ports(device, delta.about(SubjectKind.ADDRESS))
     # The loopback is the switch's identity, so it is reported before any port.
-    for port, before, after in sorted(readdressed, key=lambda address: not address[0].startswith(LOOPBACK)):
-        if port not in moved:
-            yield Renumbered(device, port, before, after)
+    for renumbered in sorted(readdressed, key=lambda renumbered: not renumbered.what.startswith(LOOPBACK)):
+        if renumbered.what not in ports_with_moved_cables:
+            yield renumbered
 
 
-def _readdressed(changes: Iterable[Change]) -> Iterable[tuple[str, str, str]]:
-    """Return (port, address before, address after) of ports that lose one address and get another."""
-    lost: dict[str, str] = {}
-    got: dict[str, str] = {}
+def _readdressed_ports(device: str, changes: Iterable[Change]) -> list[Renumbered]:
+    """Return the ports of a device that lose one address and get another."""
+    removed: dict[str, str] = {}
+    added: dict[str, str] = {}
     for change in changes:
-        # An address is a row of its own; a field of such a row is a setting beside it.
+        # An address is a row of its own; a field of such a row is a setting of the address.
         if change.field is not None:
             continue
         if change.op is Op.REMOVE:
-            lost[change.subject.port] = change.subject.name
+            removed[change.subject.port] = change.subject.name
         elif change.op is Op.ADD:
-            got[change.subject.port] = change.subject.name
-    return [(port, before, got[port]) for port, before in lost.items() if port in got]
+            added[change.subject.port] = change.subject.name
+    return [Renumbered(device, port, before, added[port]) for port, before in removed.items() if port in added]

@@ -39,11 +39,12 @@ def changes_sha256(changes: Iterable[Change]) -> str:
 
 def nothing_to_resume(fabric: str, target: str) -> Diagnostic:
     """Return that no rollout of this fabric and target was left unfinished."""
-    return error("RW532", f"nothing to resume: no rollout of {fabric} on {target} was left unfinished", fix=_afresh())
+    message = f"nothing to resume: no rollout of {fabric} on {target} was left unfinished"
+    return error("RW532", message, fix=_plan_again())
 
 
-def of_other_version(rollout: Rollout) -> tuple[Diagnostic, ...]:
-    """Return that the journal of ``rollout`` has a format that this railweave must not act upon; nothing where not."""
+def check_journal_version(rollout: Rollout) -> tuple[Diagnostic, ...]:
+    """Return an error if the journal of ``rollout`` has a format that this railweave must not act upon."""
     if rollout.version == FORMAT_VERSION:
         return ()
     which = "newer" if rollout.version > FORMAT_VERSION else "older"
@@ -53,7 +54,7 @@ def of_other_version(rollout: Rollout) -> tuple[Diagnostic, ...]:
             f"the journal of rollout {rollout.name} has format version {rollout.version}, this railweave reads "
             f"version {FORMAT_VERSION}",
             Where(str(rollout.path)),
-            fix=f"use the {which} railweave that wrote it, or {_afresh()} and "
+            fix=f"use the {which} railweave that wrote it, or {_plan_again()} and "
             f"`{command_line('rollback', '--last')}` rolls back without the journal",
         ),
     )
@@ -61,22 +62,27 @@ def of_other_version(rollout: Rollout) -> tuple[Diagnostic, ...]:
 
 def check_resume(rollout: Rollout, fabric: str, target: str, intent_sha256: str) -> tuple[Diagnostic, ...]:
     """Return why ``rollout`` cannot be resumed with this fabric, target and intent; nothing if it can."""
-    refused = of_other_version(rollout)
-    if refused:
-        return refused
+    diagnostics = check_journal_version(rollout)
+    if diagnostics:
+        return diagnostics
     if rollout.alive:
         return (still_running(rollout),)
-    reason = ""
-    if rollout.finished:
-        reason = f"rollout {rollout.name} is {rollout.state}"
-    elif rollout.never_started:
-        reason = f"rollout {rollout.name} stopped before any device was started"
-    elif not rollout.devices:
-        reason = f"the journal of rollout {rollout.name} does not say what was planned"
+    reason = _why_nothing_remains(rollout)
     if reason:
         where = Where(str(rollout.path))
-        return (error("RW532", f"nothing to resume: {reason}", where, fix=_afresh()),)
-    return of_another(rollout, fabric, target, intent_sha256, "deploy --resume")
+        return (error("RW532", f"nothing to resume: {reason}", where, fix=_plan_again()),)
+    return check_same_intent(rollout, fabric, target, intent_sha256, "deploy --resume")
+
+
+def _why_nothing_remains(rollout: Rollout) -> str:
+    """Return why ``rollout`` has nothing left to do; empty if it may have."""
+    if rollout.finished:
+        return f"rollout {rollout.name} is {rollout.state}"
+    if rollout.never_started:
+        return f"rollout {rollout.name} stopped before any device was started"
+    if not rollout.devices:
+        return f"the journal of rollout {rollout.name} does not say what was planned"
+    return ""
 
 
 def still_running(rollout: Rollout) -> Diagnostic:
@@ -89,19 +95,21 @@ def still_running(rollout: Rollout) -> Diagnostic:
     )
 
 
-def of_another(rollout: Rollout, fabric: str, target: str, intent_sha256: str, command: str) -> tuple[Diagnostic, ...]:
-    """Return that ``rollout`` is of another fabric, target or intent than those at hand."""
+def check_same_intent(
+    rollout: Rollout, fabric: str, target: str, intent_sha256: str, command: str
+) -> tuple[Diagnostic, ...]:
+    """Return an error if ``rollout`` was made for another fabric, target or intent; ``command`` is what refuses it."""
     where = Where(str(rollout.path))
     if (rollout.fabric, rollout.target) != (fabric, target):
-        right = f"railweave {command} {rollout.name}"
+        right_command = f"railweave {command} {rollout.name}"
         if rollout.metadata.intent:
-            right += f" --intent {rollout.metadata.intent}"
+            right_command += f" --intent {rollout.metadata.intent}"
         return (
             error(
                 "RW533",
                 f"rollout {rollout.name} is of {rollout.fabric} on {rollout.target}, not of {fabric} on {target}",
                 where,
-                fix=f"`{right} --target {rollout.target}`",
+                fix=f"`{right_command} --target {rollout.target}`",
             ),
         )
     if rollout.intent_sha256 != intent_sha256:
@@ -112,7 +120,7 @@ def of_another(rollout: Rollout, fabric: str, target: str, intent_sha256: str, c
                 f"(now {intent_sha256[:8]}, then {rollout.intent_sha256[:8]})",
                 where,
                 fix=f"check out the rollout's revision of {rollout.metadata.intent or 'the intent'} and run this again,"
-                f" or deploy the intent as it is now: {_afresh()}",
+                f" or deploy the intent as it is now: {_plan_again()}",
             ),
         )
     return ()
@@ -124,7 +132,7 @@ def came_after(rollout: Rollout, newer: Rollout) -> Diagnostic:
         "RW535",
         f"rollout {newer.name} ({newer.metadata.kind.value}, {newer.state}) came after {rollout.name}",
         Where(str(rollout.path)),
-        fix=_afresh(),
+        fix=_plan_again(),
     )
 
 
@@ -140,7 +148,7 @@ def differing(rollout: Rollout, plan: Plan) -> tuple[Diagnostic, ...]:
             "the configuration or the version of railweave has changed since",
             Where(str(rollout.path)),
             devices=changed,
-            fix=_afresh(),
+            fix=_plan_again(),
         ),
     )
 
@@ -174,14 +182,18 @@ def in_journaled_order(fabric: Fabric, rollout: Rollout, plan: Plan) -> Plan:
 
 
 def left_of(waves: Iterable[Iterable[str]], names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the waves with these devices alone; waves that become empty are left out."""
-    chosen = frozenset(names)
-    kept = (tuple(name for name in wave if name in chosen) for wave in waves)
-    return tuple(wave for wave in kept if wave)
+    """Return the waves reduced to these devices; waves that become empty are left out."""
+    remaining_names = frozenset(names)
+    remaining_waves = []
+    for wave in waves:
+        remaining_wave = tuple(name for name in wave if name in remaining_names)
+        if remaining_wave:
+            remaining_waves.append(remaining_wave)
+    return tuple(remaining_waves)
 
 
 def found_done(rollout: Rollout, states: Mapping[str, DeviceState]) -> tuple[str, ...]:
-    """Return the devices that were being changed when the rollout was cut off and that have the intended state now."""
+    """Return the devices that the rollout was changing when it was cut off, and that have the intended state now."""
     return tuple(
         name
         for name, record in rollout.devices.items()
@@ -190,72 +202,74 @@ def found_done(rollout: Rollout, states: Mapping[str, DeviceState]) -> tuple[str
 
 
 def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, ...]:
-    """Return why the ``reviewed`` plan of ``file`` can not be carried out now; nothing where it can.
+    """Return why the ``reviewed`` plan of ``file`` cannot be carried out now; nothing if it can.
 
     ``fresh`` is the plan of the same intent and target made a moment ago.
     """
     where = Where(file, 1, 1)
-    again = f"make the plan again with `{command_line('plan', '-o', file)}`, review it, and deploy that"
-    of_another_intent = _of_another_intent(reviewed, fresh, where, again)
-    if of_another_intent:
-        return of_another_intent
+    fix = f"make the plan again with `{command_line('plan', '-o', file)}`, review it, and deploy that"
+    diagnostics = _check_purpose(reviewed, fresh, where, fix)
+    if diagnostics:
+        return diagnostics
     # From here on one reason is enough: the first explains the others.
     if reviewed.assumed_fresh:
         names = reviewed.assumed_fresh
         message = f"the plan assumes that {first_few(names)} are factory-fresh; their configuration was not read"
         fix = "plan again without --skip-unreachable once these switches answer, review that plan, and deploy it"
         return (error("RW529", message, where, devices=names, fix=fix),)
-    moved = _moved(reviewed, fresh)
-    if moved:
-        message = f"{counted(len(moved), 'device')} changed since this plan was made: {', '.join(moved)}"
-        return (error("RW503", message, where, devices=moved, fix=again),)
-    differing = _differing(reviewed, fresh)
-    if differing:
-        message = f"this version of railweave plans other changes on {', '.join(differing)}"
-        return (error("RW504", message, where, devices=differing, fix=again),)
+    reconfigured = _reconfigured_devices(reviewed, fresh)
+    if reconfigured:
+        message = f"{counted(len(reconfigured), 'device')} changed since this plan was made: {', '.join(reconfigured)}"
+        return (error("RW503", message, where, devices=reconfigured, fix=fix),)
+    differing_devices = _devices_with_other_changes(reviewed, fresh)
+    if differing_devices:
+        message = f"this version of railweave plans other changes on {', '.join(differing_devices)}"
+        return (error("RW504", message, where, devices=differing_devices, fix=fix),)
     return ()
 
 
-def _of_another_intent(reviewed: Plan, fresh: Plan, where: Where, fix: str) -> tuple[Diagnostic, ...]:
-    """Return the errors for a plan of another fabric, target, intent or policy."""
-    diagnostics = [
-        error("RW502", f"the plan was made for {name} {planned}, not {now}", where, fix=fix)
-        for name, planned, now in (
-            ("fabric", reviewed.fabric, fresh.fabric),
-            ("target", reviewed.target, fresh.target),
-            ("intent", reviewed.intent_sha256, fresh.intent_sha256),
-        )
-        if planned != now
-    ]
+def _check_purpose(reviewed: Plan, fresh: Plan, where: Where, fix: str) -> tuple[Diagnostic, ...]:
+    """Return an error for each of fabric, target, intent and policy that the two plans do not share."""
+    diagnostics = []
+    for name, reviewed_value, fresh_value in (
+        ("fabric", reviewed.fabric, fresh.fabric),
+        ("target", reviewed.target, fresh.target),
+        ("intent", reviewed.intent_sha256, fresh.intent_sha256),
+    ):
+        if reviewed_value != fresh_value:
+            message = f"the plan was made for {name} {reviewed_value}, not {fresh_value}"
+            diagnostics.append(error("RW502", message, where, fix=fix))
     if reviewed.policy != fresh.policy:
         message = f"the plan was made under another rollout policy: {reviewed.policy}; the target has: {fresh.policy}"
         diagnostics.append(error("RW502", message, where, fix=fix))
     return tuple(diagnostics)
 
 
-def _moved(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
+def _reconfigured_devices(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
     """Return the devices whose running configuration changed since the plan was made."""
     names = dict.fromkeys((*reviewed.devices, *fresh.devices))
-    # What a limit leaves out may be deployed by another plan meanwhile.
-    return tuple(name for name in names if reviewed.includes(name) and _has_moved(reviewed, fresh, name))
+    # Devices outside of a limit may be deployed by another plan meanwhile.
+    return tuple(name for name in names if reviewed.includes(name) and _is_reconfigured(reviewed, fresh, name))
 
 
-def _has_moved(reviewed: Plan, fresh: Plan, name: str) -> bool:
-    then = reviewed.devices.get(name)
-    now = fresh.devices.get(name)
-    if then is None or now is None:
+def _is_reconfigured(reviewed: Plan, fresh: Plan, name: str) -> bool:
+    reviewed_device = reviewed.devices.get(name)
+    fresh_device = fresh.devices.get(name)
+    if reviewed_device is None or fresh_device is None:
         return True
-    # The rule for unreachable devices decides, whatever ran on them.
-    if now.state is DeviceState.UNREACHABLE:
+    # Unreachable devices are left to the rollout's rule for them, whatever ran on them.
+    if fresh_device.state is DeviceState.UNREACHABLE:
         return False
-    # What a device runs that could not be read then was never reviewed.
-    if then.state is DeviceState.UNREACHABLE or then.reading.running_sha256 != now.reading.running_sha256:
+    # The configuration of a device that could not be read then was never reviewed.
+    if reviewed_device.state is DeviceState.UNREACHABLE:
         return True
-    return _left_by_rollbacks(reviewed, name) != _left_by_rollbacks(fresh, name)
+    if reviewed_device.reading.running_sha256 != fresh_device.reading.running_sha256:
+        return True
+    return _values_outside_digest(reviewed, name) != _values_outside_digest(fresh, name)
 
 
-def _left_by_rollbacks(plan: Plan, name: str) -> list[tuple[str | None, object]]:
-    """Return the values before the change in rows that ``running_sha256`` leaves out.
+def _values_outside_digest(plan: Plan, name: str) -> list[tuple[str | None, object]]:
+    """Return (field, value before the change) of changes in rows that ``running_sha256`` leaves out.
 
     Rollbacks leave such rows behind. Plans of one intent change them differently only if something else runs there.
     """
@@ -263,8 +277,8 @@ def _left_by_rollbacks(plan: Plan, name: str) -> list[tuple[str | None, object]]
     return [(edit.field, change_json(name, edit)["before"]) for edit in edits]
 
 
-def _differing(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
-    """Return the devices for which the same start leads to other changes: another version of templates or rules."""
+def _devices_with_other_changes(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
+    """Return the devices that get other changes from the same configuration, by other templates or rules."""
     readable = (name for name, device in fresh.devices.items() if device.state is not DeviceState.UNREACHABLE)
     return tuple(name for name in readable if _changes_json(reviewed, name) != _changes_json(fresh, name))
 
@@ -273,5 +287,6 @@ def _changes_json(plan: Plan, name: str) -> list[dict[str, object]]:
     return [change_json(name, change) for change in plan.deltas.get(name, ())]
 
 
-def _afresh() -> str:
+def _plan_again() -> str:
+    """Return the fix for a rollout that cannot be resumed, as a clause."""
     return f"`{command_line('deploy')}` makes a new plan"

@@ -93,15 +93,18 @@ def untried(trials: Sequence[Trial]) -> Iterator[TrialResult]:
 
 
 def judge(trial: Trial, before: Probe, under: Probe, after: Probe) -> tuple[TrialVerdict, tuple[str, ...]]:
-    """Return what three probes prove of a trial: before it, while it was applied, and after its revert."""
-    contradicted = [*_disturbed(trial, before, under), *_not_back(before, after)]
+    """Return the verdict on a trial and its reasons, from probes before it, while it is applied, and after the revert.
+
+    The reasons are empty for a confirmed trial.
+    """
+    contradicted = [*_unclaimed_disturbances(trial, before, under), *_lasting_differences(before, after)]
     unknown: list[str] = []
-    took_effect = _effect(trial, before, under)
+    took_effect = _took_effect(trial, before, under)
     if took_effect is None:
         unknown.append("the switch does not show whether its daemons took the change")
     elif not took_effect:
         contradicted.append(f"the switch shows the same {' and '.join(trial.objects)} as before")
-    if trial.disruption is Disruption.FLAP and not _flapped(before, under):
+    if trial.disruption is Disruption.FLAP and not _flapped_ports(before, under):
         unknown.append("no link changed its state: the trial's port has no link, or the change does not need one")
     if contradicted:
         return TrialVerdict.CONTRADICTED, (*contradicted, *unknown)
@@ -110,10 +113,10 @@ def judge(trial: Trial, before: Probe, under: Probe, after: Probe) -> tuple[Tria
     return TrialVerdict.CONFIRMED, ()
 
 
-def _disturbed(trial: Trial, before: Probe, under: Probe) -> Iterator[str]:
-    """Yield what the change disturbed although it is claimed not to."""
+def _unclaimed_disturbances(trial: Trial, before: Probe, under: Probe) -> Iterator[str]:
+    """Yield each disturbance by the change that the trial's claim rules out."""
     if trial.disruption in (Disruption.NONE, Disruption.SESSION):
-        flapped = _flapped(before, under)
+        flapped = _flapped_ports(before, under)
         if flapped:
             yield f"links changed their state: {', '.join(flapped)}"
     if trial.disruption is not Disruption.RELOAD:
@@ -122,46 +125,50 @@ def _disturbed(trial: Trial, before: Probe, under: Probe) -> Iterator[str]:
             yield f"daemons ended or started anew: {', '.join(ended)}"
 
 
-def _flapped(before: Probe, under: Probe) -> list[str]:
+def _flapped_ports(before: Probe, under: Probe) -> list[str]:
     return [port for port, state in before.ports.items() if under.ports.get(port) != state]
 
 
-def _effect(trial: Trial, before: Probe, under: Probe) -> bool | None:
-    """Tell whether the switch took the change: by the ASIC's objects, else by the values that its daemons hold."""
+def _took_effect(trial: Trial, before: Probe, under: Probe) -> bool | None:
+    """Tell whether the switch took the change, by the ASIC's objects or else by the values that its daemons hold.
+
+    None if neither shows it.
+    """
     if not trial.objects:
         return True
-    in_asic = _effect_in_asic(trial.objects, before.asic, under.asic)
-    if in_asic is not None:
-        return in_asic
-    changed = {(change.table, change.field) for change in trial.delta}
-    if under.unapplied is None or not changed <= SHOWN_BY_DAEMONS:
+    changed_in_asic = _asic_changed(trial.objects, before.asic, under.asic)
+    if changed_in_asic is not None:
+        return changed_in_asic
+    changed_fields = {(change.table, change.field) for change in trial.delta}
+    if under.unapplied is None or not changed_fields <= SHOWN_BY_DAEMONS:
         return None
-    return under.unapplied.isdisjoint(table for table, _ in changed)
+    changed_tables = {table for table, _ in changed_fields}
+    return under.unapplied.isdisjoint(changed_tables)
 
 
-def _effect_in_asic(objects: Iterable[str], before: Digests | None, under: Digests | None) -> bool | None:
-    """Tell whether objects of these types changed; None if the switch has none of them before the change."""
+def _asic_changed(types: Iterable[str], before: Digests | None, under: Digests | None) -> bool | None:
+    """Tell whether objects of these SAI types changed; None if the switch has none of them before the change."""
     if before is None or under is None:
         return None
     # A switch that shows no object of a type, such as a virtual one, proves nothing by its absence.
-    shown = [name for name in objects if before.get(name)]
-    if not shown:
+    types_in_use = [sai_type for sai_type in types if before.get(sai_type)]
+    if not types_in_use:
         return None
-    return any(_differ(before, under, name) for name in shown)
+    return any(_objects_differ(before, under, sai_type) for sai_type in types_in_use)
 
 
-def _differ(first: Digests, second: Digests, name: str) -> bool:
-    """Tell whether two readings have other objects of a type; syncd gives them no order."""
-    return Counter(first.get(name, ())) != Counter(second.get(name, ()))
+def _objects_differ(first: Digests, second: Digests, sai_type: str) -> bool:
+    """Tell whether two readings have different objects of a type; their order does not count, since syncd has none."""
+    return Counter(first.get(sai_type, ())) != Counter(second.get(sai_type, ()))
 
 
-def _not_back(before: Probe, after: Probe) -> Iterator[str]:
-    """Yield what differs after the revert from before the change."""
+def _lasting_differences(before: Probe, after: Probe) -> Iterator[str]:
+    """Yield what the revert did not restore."""
     if before.config_digest != after.config_digest:
         yield "CONFIG_DB or FRR did not go back to what they were"
     if before.asic is not None and after.asic is not None:
-        names = sorted(before.asic.keys() | after.asic.keys())
-        changed = [name for name in names if _differ(before.asic, after.asic, name)]
+        types = sorted(before.asic.keys() | after.asic.keys())
+        changed = [sai_type for sai_type in types if _objects_differ(before.asic, after.asic, sai_type)]
         if changed:
             yield f"the ASIC or its counters did not go back: {', '.join(changed)} differ"
 
@@ -174,20 +181,28 @@ _LOG = re.compile(r" \(last in its log: .*", re.DOTALL)
 
 
 def nameless(text: str, name: str, names: Collection[str] = ()) -> str:
-    """Return what was said of the switch ``name`` without it, the words ``names``, addresses and lines of its log: it
-    goes into a file that is passed on."""
-    said = _ADDRESS.sub("ADDRESS", _LOG.sub("", text)).replace(name, "SWITCH")
+    """Return ``text`` with the switch's name, the other ``names``, addresses and log lines replaced or removed.
+
+    The result goes into a report that users send to others.
+    """
+    without_log = _LOG.sub("", text)
+    anonymous = _ADDRESS.sub("ADDRESS", without_log).replace(name, "SWITCH")
     if not names:
-        return said
+        return anonymous
+    # An alternation takes the first match, so a name must come before its prefixes.
     longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.sub(rf"(?<!\w)(?:{longest_first})(?!\w)", "NAME", said)
+    return re.sub(rf"(?<!\w)(?:{longest_first})(?!\w)", "NAME", anonymous)
 
 
 def uses(reading: Mapping[str, bool], neighbors: Mapping[str, str], sessions: Sequence[str]) -> tuple[str, ...]:
-    """Return why a switch is in use: ports with a link, neighbors by port, and BGP sessions that are established."""
+    """Return the reasons why a switch is in use.
+
+    ``reading`` tells whether each port has a link, ``neighbors`` are LLDP's by port, ``sessions`` are BGP peers.
+    """
+    connected = [f"{port} is connected to {name}" for port, name in neighbors.items()]
     links = [f"{port} has a link" for port, is_up in reading.items() if is_up and port not in neighbors]
-    seen = [f"{port} is connected to {name}" for port, name in neighbors.items()]
-    return (*seen, *links, *(f"the BGP session with {peer} is established" for peer in sessions))
+    established = [f"the BGP session with {peer} is established" for peer in sessions]
+    return (*connected, *links, *established)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from railweave.api.targets.phases import LivePhases, live_phases
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.consent import PLAN_ALONE, DeployOptions, check_consent
 from railweave.plan.outcome import DeployResult
-from railweave.plan.resumption import of_another, of_other_version, still_running
+from railweave.plan.resumption import check_journal_version, check_same_intent, still_running
 from railweave.plan.rollback_checks import changed_nothing, nothing_to_roll_back
 from railweave.plan.rollout import Rollout, RolloutKind, RolloutMetadata
 from railweave.plan.signed import Signed
@@ -112,7 +112,7 @@ def resume_rollback(
         has_journal = any(path.stem == name for path in journals(journal_folder(), rollback.fabric))
         # `rollback_last` needs no journal of what it rolls back: then the switches know what they changed.
         undone = named_rollout(journal_folder(), name) if has_journal else _last(fabric, name)
-        if diagnostics := of_other_version(undone):
+        if diagnostics := check_journal_version(undone):
             raise RefusedError(diagnostics)
         return _roll_back(fabric, undone, options, project, (None, signer), journal)
 
@@ -142,7 +142,7 @@ def _rollout_to_roll_back(name: str, fabric: LiveFabric) -> Rollout:
 def _require_rollback(rollout: Rollout, fabric: LiveFabric) -> None:
     """Raise RefusedError if ``rollout`` cannot be rolled back with this fabric, target and intent."""
     designed = fabric.designed
-    diagnostics = of_other_version(rollout)
+    diagnostics = check_journal_version(rollout)
     if not diagnostics:
         if rollout.alive:
             diagnostics = (still_running(rollout),)
@@ -150,7 +150,7 @@ def _require_rollback(rollout: Rollout, fabric: LiveFabric) -> None:
             diagnostics = (changed_nothing(rollout),)
         else:
             target = fabric.target.name
-            diagnostics = of_another(rollout, designed.fabric.name, target, designed.intent.sha256, "rollback")
+            diagnostics = check_same_intent(rollout, designed.fabric.name, target, designed.intent.sha256, "rollback")
     if diagnostics:
         raise RefusedError(diagnostics)
 

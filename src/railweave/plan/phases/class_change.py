@@ -7,7 +7,7 @@ hosts, then the old goes. A code point has one priority on a switch, so one that
 priority has no such way.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
@@ -19,38 +19,37 @@ Classes = tuple[TrafficClass, ...]
 
 
 def accept_both(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Classes | None:
-    """Return the classes that serve nodes of ``base`` and of ``head`` alike; None where those of ``head`` do.
+    """Return classes that serve the nodes of both ``base`` and ``head``; None if the classes of ``head`` do.
 
-    Raises RefusedError (RW516) with every reason why there are none.
+    Raises RefusedError (RW516) with every reason why no classes can.
     """
     if not gives_up(base, head):
         return None
     diagnostics = tuple(_unservable(base, head))
     if diagnostics:
         raise RefusedError(diagnostics)
-    old = tuple(_only_before(base, head))
-    old_names = {traffic_class.name for traffic_class in old}
+    old_classes = tuple(_only_before(base, head))
+    old_names = {old.name for old in old_classes}
     lossless = {new.name: _with_earlier_dscp(new, base, head) for new in head if new.lossless}
-    marked = _named_dscp((*lossless.values(), *old))
-    between = []
     # Lossless classes take the code points of nodes that have not changed yet; the others must not name them too.
+    reserved_dscp = _named_dscp((*lossless.values(), *old_classes))
+    new_classes = []
     for new in head:
-        name = new.name
-        if name in old_names:
-            # The old class keeps its name and with it its rows; the new one takes the name in the last phase.
-            name = f"{name[:20]}-{new.priority}"
         if new.lossless:
-            between.append(lossless[new.name]._replace(name=name))
+            serving_both = lossless[new.name]
         else:
-            notified = new._replace(dscp=_with_earlier_notifications(new, base, head))
-            priority = _priority_between(new, base, head)
-            between.append(_without_dscp(notified, marked)._replace(name=name, priority=priority))
-    return (*between, *old)
+            dscp = [code for code in _dscp_of_lossy(new, base, head) if code not in reserved_dscp]
+            serving_both = new._replace(dscp=tuple(dscp), priority=_priority_between(new, base, head))
+        if new.name in old_names:
+            # The old class keeps its name and with it its rows; the new one takes the name in the last phase.
+            serving_both = serving_both._replace(name=f"{new.name[:20]}-{new.priority}")
+        new_classes.append(serving_both)
+    return (*new_classes, *old_classes)
 
 
 @dataclass(frozen=True, slots=True)
 class MovedMarking:
-    """A code point that is lossless on ``before`` and not, or on another priority, afterwards (None: not lossless)."""
+    """A code point that is lossless on priority ``before``, and on another one afterwards; None if not lossless."""
 
     dscp: int
     before: int
@@ -97,29 +96,35 @@ def _named_dscp(classes: Iterable[TrafficClass]) -> set[int]:
 
 def _unservable(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Iterator[Diagnostic]:
     """Yield an error for each code point that would need two priorities, and each priority of two classes."""
-    spare = _spare_dscp((*base, *head))
-    yield from (_two_priorities(moved, spare) for moved in moved_markings(base, head) if moved.after is not None)
-    old_of = {old.priority: old for old in _only_before(base, head)}
+    unused = _unused_dscp((*base, *head))
+    for moved in moved_markings(base, head):
+        if moved.after is not None:
+            yield _two_priorities(moved, unused)
+    old_of_priority = {old.priority: old for old in _only_before(base, head)}
     for new in head:
-        old = old_of.get(new.priority)
-        # A class that is not lossless can stay on its priority before, if it had one.
-        if old is not None and (new.lossless or _priority_before(new, base, head) is None):
+        old = old_of_priority.get(new.priority)
+        if old is None:
+            continue
+        # A class that is not lossless can stay on its earlier priority, if it had one.
+        can_wait = not new.lossless and _priority_before(new, base, head) is not None
+        if not can_wait:
             yield _two_classes(old, new)
 
 
-def _spare_dscp(classes: Iterable[TrafficClass]) -> int | None:
+def _unused_dscp(classes: Iterable[TrafficClass]) -> int | None:
     """Return a code point that no class names, None if all are in use."""
     used = _named_dscp(classes)
     # CS3, AF31 and AF41 are common for RDMA; any other free code point serves as well.
-    return next((dscp for dscp in (24, 26, 34, *range(DSCP_COUNT)) if dscp not in used), None)
+    candidates = (24, 26, 34, *range(DSCP_COUNT))
+    return next((dscp for dscp in candidates if dscp not in used), None)
 
 
-def _two_priorities(moved: MovedMarking, spare: int | None) -> Diagnostic:
+def _two_priorities(moved: MovedMarking, unused: int | None) -> Diagnostic:
     return error(
         "RW516",
         f"DSCP {moved.dscp} is to go from lossless priority {moved.before} to {moved.after}: a switch leads a"
         " code point to one priority only, and a node that pauses the other one loses packets",
-        fix=f"give the class another code point in the same change, such as {spare}; a second change may"
+        fix=f"give the class another code point in the same change, such as {unused}; a second change may"
         f" lead it back to {moved.dscp}",
     )
 
@@ -136,46 +141,44 @@ def _two_classes(old: TrafficClass, new: TrafficClass) -> Diagnostic:
 
 
 def _only_before(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Iterator[TrafficClass]:
-    """Yield the lossless classes whose priority has no lossless class in ``head``, and the class of notifications if
-    ``head`` has none."""
-    lossless_after = _lossless_priorities(head)
-    notifies = bool(notifying(head))
+    """Yield the classes of ``base`` that old nodes still need and that ``head`` lacks.
+
+    These are the lossless classes whose priority has no lossless class in ``head``, and the class of notifications if
+    ``head`` has none.
+    """
+    lossless_priorities = {new.priority for new in head if new.lossless}
+    named_dscp = _named_dscp(head)
+    head_has_notifications = bool(notifying(head))
     for old in base:
         # A lossless class without code points receives nothing.
-        if old.lossless and old.dscp and old.priority not in lossless_after:
+        if old.lossless and old.dscp and old.priority not in lossless_priorities:
             yield old
-        if old.role is ClassRole.CNP and not notifies:
-            left = _without_dscp(old, _named_dscp(head))
-            if left.dscp:
-                yield left
-
-
-def _lossless_priorities(classes: Iterable[TrafficClass]) -> set[int]:
-    return {traffic_class.priority for traffic_class in classes if traffic_class.lossless}
-
-
-def _without_dscp(traffic_class: TrafficClass, taken: Collection[int]) -> TrafficClass:
-    return traffic_class._replace(dscp=tuple(dscp for dscp in traffic_class.dscp if dscp not in taken))
+        if old.role is ClassRole.CNP and not head_has_notifications:
+            dscp = tuple(code for code in old.dscp if code not in named_dscp)
+            if dscp:
+                yield old._replace(dscp=dscp)
 
 
 def _with_earlier_dscp(new: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> TrafficClass:
     """Return a lossless class of ``head`` with the code points that led to its priority before."""
     after = lossless_dscp(head)
-    earlier = [dscp for dscp, priority in lossless_dscp(base).items() if priority == new.priority and dscp not in after]
+    before = lossless_dscp(base)
+    earlier = [dscp for dscp, priority in before.items() if priority == new.priority and dscp not in after]
     return new._replace(dscp=(*new.dscp, *sorted(earlier)))
 
 
-def _with_earlier_notifications(
-    new: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]
-) -> tuple[int, ...]:
-    """Return the code points of a class of ``head``; the class of notifications keeps those that no other one names."""
+def _dscp_of_lossy(new: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> tuple[int, ...]:
+    """Return the code points of a class of ``head`` that is not lossless.
+
+    The class of notifications keeps its earlier ones that no class of ``head`` names.
+    """
     if new.role is not ClassRole.CNP:
         return new.dscp
     return (*new.dscp, *sorted(notifying(base) - _named_dscp(head)))
 
 
 def _priority_between(new: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> int:
-    """Return the priority of a class of ``head`` that is not lossless, while lossless ones of ``base`` stay."""
+    """Return the priority of a class of ``head`` that is not lossless, while classes of ``base`` are still served."""
     if new.priority not in {old.priority for old in _only_before(base, head)}:
         return new.priority
     before = _priority_before(new, base, head)
@@ -185,7 +188,9 @@ def _priority_between(new: TrafficClass, base: Sequence[TrafficClass], head: Seq
 
 
 def _priority_before(new: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> int | None:
-    """Return the priority that the class had in ``base``, None where it had none or another class takes it."""
-    taken = {other.priority for other in (*head, *_only_before(base, head))}
-    before = [old.priority for old in base if old.name == new.name and not old.lossless]
-    return next((priority for priority in before if priority not in taken), None)
+    """Return the priority that the class had in ``base``; None if it was not there, or another class takes it."""
+    in_use = {traffic_class.priority for traffic_class in (*head, *_only_before(base, head))}
+    for old in base:
+        if old.name == new.name and not old.lossless and old.priority not in in_use:
+            return old.priority
+    return None

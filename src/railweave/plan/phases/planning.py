@@ -34,14 +34,19 @@ from railweave.wording import command_line, counted, first_few, listed
 
 
 class PhaseKind(StrEnum):
-    """What a phase does: take what leaves out of use, new switches, configuration alone, GPU nodes, cables after
-    configuration, or the rest."""
+    """What a phase does."""
 
+    # Takes leaving switches or nodes out of use.
     DRAIN = "drain"
+    # Provisions new switches.
     PROVISION = "provision"
+    # Configures switches.
     SWITCHES = "switches"
+    # Configures GPU nodes.
     HOSTS = "hosts"
+    # Configures switches, then people move cables.
     CABLES = "cables"
+    # Carries out the rest of the change.
     CLEANUP = "cleanup"
 
 
@@ -147,36 +152,39 @@ def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
     One phase if one step suffices, and if links get other addresses, which disrupts traffic in any order. Raises
     RefusedError, with the fix, for a change that no order of steps makes safe, such as moved cables of GPU nodes.
     """
-    addresses = change_of_addresses(base, head)
-    refused = [cable for cable in moved_cables(base, head) if addresses or cable.before.lower in base.host_of]
-    if refused:
-        raise _refused_moves(refused, addresses)
-    if addresses:
+    address_change = change_of_addresses(base, head)
+    unsafe_moves = moved_cables(base, head)
+    if not address_change:
+        # Without other addresses only the cables of GPU nodes have no safe order.
+        unsafe_moves = tuple(cable for cable in unsafe_moves if cable.before.lower in base.host_of)
+    if unsafe_moves:
+        raise _refused_moves(unsafe_moves, address_change)
+    if address_change:
         return (_whole(head),)
-    # From the least to the most that depends on it: ports that close, speeds, cables, then what all members share.
+    # In the order of how many members depend on a change: ports that close, speeds, cables, then shared values.
     removals = list(_removals(base, head))
-    kept = _last_fabric(removals, base)
-    speeds = list(_speeds(kept, head))
-    cables = list(_cables(_last_fabric(speeds, kept), head))
+    after_removals = _last_fabric(removals, base)
+    speeds = list(_speeds(after_removals, head))
+    cables = list(_cables(_last_fabric(speeds, after_removals), head))
     steps = [*removals, *speeds, *cables]
     shared = list(_shared(base, _last_fabric(steps, base), head))
     if steps and not shared:
-        steps = _ending_with(steps, kept, head)
+        steps = _with_rest(steps, after_removals, head)
     return _numbered(base, [*steps, *shared] or [_whole(head)])
 
 
 def _last_fabric(steps: Sequence[Phase], before: Fabric) -> Fabric:
-    """Return what the switches are after ``steps``; ``before`` if there are none."""
+    """Return the fabric that the switches are configured for after ``steps``; ``before`` if there are no steps."""
     if not steps:
         return before
     return steps[-1].fabric
 
 
-def _ending_with(steps: Sequence[Phase], kept: Fabric, head: Fabric) -> list[Phase]:
-    """Return ``steps`` with the rest of the change; ``kept`` is the base without what leaves."""
+def _with_rest(steps: Sequence[Phase], after_removals: Fabric, head: Fabric) -> list[Phase]:
+    """Return ``steps`` with the rest of the change: a last phase, or nothing if ``steps`` end with ``head``."""
     last = steps[-1]
-    if last.leaving and of_switches(kept) == of_switches(head):
-        # Nothing else changes on switches, so the last removal is the end already.
+    if last.leaving and of_switches(after_removals) == of_switches(head):
+        # Nothing else changes on switches, so the last removal already leads to the head.
         return [*steps[:-1], replace(last, fabric=head)]
     why = "what had to wait for the cables" if last.cables else "what no link waits for"
     return [*steps, Phase(0, "the rest of the change", PhaseKind.CLEANUP, why, head, head)]
@@ -221,11 +229,13 @@ def node_phases(steps: Sequence[Phase], number: int) -> tuple[Phase, ...]:
 
 def _numbered(base: Fabric, steps: Sequence[Phase]) -> tuple[Phase, ...]:
     """Return the phases with their numbers, and which of them lower the MTU."""
-    sizes = [fabric.policies.mtu.fabric_bytes for fabric in (base, *(phase.fabric for phase in steps))]
-    return tuple(
-        replace(phase, number=number, lowers_mtu=sizes[number] < sizes[number - 1])
-        for number, phase in enumerate(steps, start=1)
-    )
+    numbered = []
+    mtu_before = base.policies.mtu.fabric_bytes
+    for number, phase in enumerate(steps, start=1):
+        mtu = phase.fabric.policies.mtu.fabric_bytes
+        numbered.append(replace(phase, number=number, lowers_mtu=mtu < mtu_before))
+        mtu_before = mtu
+    return tuple(numbered)
 
 
 def _whole(head: Fabric) -> Phase:
@@ -259,7 +269,7 @@ def _speeds(base: Fabric, head: Fabric) -> Iterator[Phase]:
 
 
 def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
-    """Yield the phases that lead all cables that move to where they belong; none where none moves."""
+    """Yield the phases that move cables to their new ends; nothing if no cable moves."""
     steps = restriping_steps(base, head)
     if not steps:
         return
@@ -272,7 +282,7 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
         yield _provisioning(added, fabric, base)
     why = _why_of_moves(base, tuple(chain.from_iterable(steps)))
     for number, step in enumerate(steps, start=1):
-        # A leaf that moves to another pod loses its way to the others with its last old spine, unless pods are joined.
+        # A leaf that moves to another pod loses its old spines, and then reaches the other pods only over the new tier.
         if has_new_tier:
             before = fabric
             fabric = joined(fabric, head)
@@ -333,9 +343,9 @@ def _pair_words(fabric: Fabric, link: Link) -> str:
 
 
 def _shared(base: Fabric, before: Fabric, head: Fabric) -> Iterator[Phase]:
-    """Yield the phases of values that nodes and switches share; none where one step does.
+    """Yield the phases for values that nodes and switches share; nothing if they can change in one step.
 
-    ``before`` is what the switches are by then.
+    ``before`` is the fabric that the switches are configured for when these phases begin.
     """
     change = shared_change(base, head)
     if change is None:
@@ -352,40 +362,47 @@ def _shared(base: Fabric, before: Fabric, head: Fabric) -> Iterator[Phase]:
 
 
 def _node_phases(change: SharedChange, values: tuple[str, ...]) -> Iterator[Phase]:
-    """Yield the phases in which nodes accept both values, send the new, and drop the old; those that change nothing are
-    left out."""
+    """Yield the phases in which nodes accept both values, send the new one, and drop the old one.
+
+    Phases that change nothing on nodes are left out.
+    """
     both = words(change.values, "both")
     old = words(change.values, "old")
     new = words(change.values, "new")
-    last = change.before
+    before = change.before
     for nodes, action, why in (
         (change.accepting, f"accept {both}", "every node receives the new before one sends it"),
         (change.sending, f"send {new}", f"every switch and every node accepts {both} by now"),
         (change.after, f"drop {old}", _nobody_sends(old)),
     ):
-        if nodes.shared != last.shared:
-            sizes = _roce_mtu_bytes(last), _roce_mtu_bytes(nodes)
+        if nodes.shared != before.shared:
             yield Phase(
                 0,
                 f"GPU nodes {action}",
                 PhaseKind.HOSTS,
                 why,
                 change.switches,
-                *nodes,
+                nodes=nodes.accepts,
+                sends=nodes.sends,
                 was=change.before,
                 values=values,
                 drops=nodes is change.after,
-                roce_mtu_bytes=sizes if sizes[0] != sizes[1] else None,
+                roce_mtu_bytes=_changed_roce_mtu_bytes(before, nodes),
             )
-        last = nodes
+        before = nodes
 
 
 def _nobody_sends(old: str) -> str:
     return f"no node sends {old} any more"
 
 
-def _roce_mtu_bytes(nodes: NodeValues) -> int:
-    return roce_mtu_bytes(nodes.accepts.policies.mtu.hosts_bytes)
+def _changed_roce_mtu_bytes(before: NodeValues, after: NodeValues) -> tuple[int, int] | None:
+    """Return the RoCE packet sizes before and after; None if they are equal."""
+    size_before = roce_mtu_bytes(before.accepts.policies.mtu.hosts_bytes)
+    size_after = roce_mtu_bytes(after.accepts.policies.mtu.hosts_bytes)
+    if size_before == size_after:
+        return None
+    return size_before, size_after
 
 
 def _words_of_accepting(base: Fabric, head: Fabric, values: Collection[str]) -> tuple[str, str]:
@@ -400,21 +417,22 @@ def _words_of_accepting(base: Fabric, head: Fabric, values: Collection[str]) -> 
 
 
 def _cable(fabric: Fabric, move: Move) -> CableMove:
+    """Return a move for the person who moves the cable."""
+    link = move.after or move.before
     lower, upper = _ends(fabric, move.before)
+    cable = CableMove(lower, upper, None, link.speed_gbps, link.length_m, link.media)
     if move.after is None:
-        link = move.before
-        return CableMove(lower, upper, None, link.speed_gbps, link.length_m, link.media)
-    link = move.after
-    lower_after, upper_after = _ends(fabric, link)
-    if lower_after == lower:
-        cable = CableMove(lower, upper, upper_after, link.speed_gbps, link.length_m, link.media)
-    elif upper_after == upper:
-        cable = CableMove(upper, lower, lower_after, link.speed_gbps, link.length_m, link.media)
-    else:
-        cable = CableMove(lower, upper, upper_after, link.speed_gbps, link.length_m, link.media, lower_after)
-    if move.before.media == link.media:
         return cable
-    return replace(cable, media_before=move.before.media)
+    lower_after, upper_after = _ends(fabric, move.after)
+    if lower_after == lower:
+        cable = replace(cable, after=upper_after)
+    elif upper_after == upper:
+        cable = replace(cable, stays=upper, before=lower, after=lower_after)
+    else:
+        cable = replace(cable, after=upper_after, stays_after=lower_after)
+    if move.after.media != move.before.media:
+        cable = replace(cable, media_before=move.before.media)
+    return cable
 
 
 def _ends(fabric: Fabric, link: Link) -> tuple[CableEnd, CableEnd]:

@@ -44,37 +44,39 @@ class PhaseProgress:
 def check_phase(
     progress: PhaseProgress, base: str, requested: int | None, phases: Sequence[Phase]
 ) -> tuple[Diagnostic, ...]:
-    """Return why the ``requested`` phase (None: the next one) cannot begin or be repeated, as the switches show.
-
-    Switches look alike through those of ``phases`` in which nodes change, and those that take something out of use.
-    """
-    begun = progress.done - phases_alike(phases, progress.done)
-    unclear = (*_unreadable(progress), *_waiting(progress))
-    return (*unclear, *_unknown(progress, base, requested), *_order(progress, base, requested, begun))
+    """Return why the ``requested`` phase (None: the next one) cannot begin or be repeated, as the switches show."""
+    # Switches do not change in phases of nodes and in drains, so such a phase at the end may not have begun.
+    first_repeatable = progress.done - phases_alike(phases, progress.done)
+    return (
+        *_check_readable(progress),
+        *_check_confirmed(progress),
+        *_check_known(progress, base, requested),
+        *_check_order(progress, base, requested, first_repeatable),
+    )
 
 
 def check_reached(progress: PhaseProgress, number: int, base: str) -> tuple[Diagnostic, ...]:
-    """Return that switches have not done phase ``number`` of the change from ``base``; nothing where all have."""
-    unclear = (*_unreadable(progress), *_waiting(progress))
-    if unclear:
-        return unclear
-    late = {name: latest for name, latest in progress.latest.items() if latest is None or latest < number}
-    if not late:
+    """Return an error if some switches have not done phase ``number`` of the change from ``base``."""
+    diagnostics = (*_check_readable(progress), *_check_confirmed(progress))
+    if diagnostics:
+        return diagnostics
+    behind = {name: latest for name, latest in progress.latest.items() if latest is None or latest < number}
+    if not behind:
         return ()
-    first, latest = next(iter(late.items()))
+    first, latest = next(iter(behind.items()))
     if latest is None:
-        runs = "none of the phases"
+        first_runs = "none of the phases"
     elif latest:
-        runs = f"phase {latest}"
+        first_runs = f"phase {latest}"
     else:
-        runs = "the base"
-    names = tuple(late)
-    text = f"phase {number} is not done on {first_few(names)}: {first} runs {runs}"
+        first_runs = "the base"
+    names = tuple(behind)
+    text = f"phase {number} is not done on {first_few(names)}: {first} runs {first_runs}"
     fix = f"deploy it first: `{command_line('deploy', '--from', base)}`"
     return (error("RW518", text, devices=names, fix=fix),)
 
 
-def _unreadable(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
+def _check_readable(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
     if not progress.unreadable:
         return ()
     names = tuple(progress.unreadable)
@@ -84,17 +86,20 @@ def _unreadable(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
     return (error("RW518", text, devices=names, fix="restore access to it, then try again"),)
 
 
-def _waiting(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
+def _check_confirmed(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
     if not progress.waiting:
         return ()
     return (awaiting(progress.waiting),)
 
 
-def _unknown(progress: PhaseProgress, base: str, requested: int | None) -> tuple[Diagnostic, ...]:
+def _check_known(progress: PhaseProgress, base: str, requested: int | None) -> tuple[Diagnostic, ...]:
+    """Return an error if devices run neither the base nor a phase, unless the requested phase would repair them."""
     names = progress.unknown
+    if not names:
+        return ()
     some_are_known = len(names) < len(progress.latest)
-    # A phase that is named and repeated brings devices back that were interrupted in the middle of it.
-    if not names or (requested is not None and some_are_known):
+    # Repeating a phase completes it on the devices on which it was interrupted.
+    if requested is not None and some_are_known:
         return ()
     fix = f"name the revision that runs after --from; if it is {base}, fix them first: deploy it"
     if some_are_known and progress.done:
@@ -104,16 +109,19 @@ def _unknown(progress: PhaseProgress, base: str, requested: int | None) -> tuple
     return (error("RW518", text, devices=names, fix=fix),)
 
 
-def _order(progress: PhaseProgress, base: str, requested: int | None, begun: int) -> tuple[Diagnostic, ...]:
-    if requested is None or begun <= requested <= progress.done + 1:
+def _check_order(
+    progress: PhaseProgress, base: str, requested: int | None, first_repeatable: int
+) -> tuple[Diagnostic, ...]:
+    """Return an error if the requested phase is over, or if a phase before it is not done everywhere."""
+    if requested is None or first_repeatable <= requested <= progress.done + 1:
         return ()
-    if begun > requested:
-        return (_done_already(begun, requested),)
-    late = tuple(name for name, number in progress.latest.items() if number is not None and number < requested - 1)
-    have = "has" if len(late) == 1 else "have"
-    text = f"phase {requested} cannot begin: {first_few(late)} {have} not done phase {requested - 1}"
+    if requested < first_repeatable:
+        return (_done_already(first_repeatable, requested),)
+    behind = tuple(name for name, number in progress.latest.items() if number is not None and number < requested - 1)
+    have = "has" if len(behind) == 1 else "have"
+    text = f"phase {requested} cannot begin: {first_few(behind)} {have} not done phase {requested - 1}"
     fix = command_line("deploy", "--from", base, "--phase", progress.done + 1)
-    return (error("RW518", text, devices=late, fix=fix),)
+    return (error("RW518", text, devices=behind, fix=fix),)
 
 
 def _done_already(done: int, requested: int) -> Diagnostic:
@@ -123,10 +131,10 @@ def _done_already(done: int, requested: int) -> Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class NodeProgress:
-    """The last phase of those in which nodes change that each node has.
+    """How far each node has come through the phases in which nodes change.
 
-    A node that has none yet has the number before the first one; a node that matches none of them has None, such as one
-    on which a phase failed halfway.
+    ``latest`` is the last such phase that a node has done, and the number before the first one if it has done none. It
+    is None for a node that matches no phase, for instance because one failed halfway.
     """
 
     latest: Mapping[str, int | None]
@@ -134,11 +142,13 @@ class NodeProgress:
     def done(self, phases: Sequence[Phase]) -> int:
         """Return the last of ``phases`` that every node has."""
         reached = [number for number in self.latest.values() if number is not None]
-        before = phases[0].number - 1
-        if len(reached) < len(self.latest):
-            # A node that matches none was on the way to the furthest phase, so that one is repeated.
-            return max(before, max(reached, default=before) - 1)
-        return min(reached, default=before)
+        none_done = phases[0].number - 1
+        some_match_no_phase = len(reached) < len(self.latest)
+        if some_match_no_phase:
+            # These nodes were interrupted on the way to the furthest phase, so it is repeated.
+            furthest = max(reached, default=none_done)
+            return max(none_done, furthest - 1)
+        return min(reached, default=none_done)
 
     def check(self, phase: Phase, base: str) -> tuple[Diagnostic, ...]:
         """Return why ``phase`` cannot begin or be repeated, as the nodes show."""
@@ -146,28 +156,28 @@ class NodeProgress:
         furthest = max((number for number in self.latest.values() if number is not None), default=0)
         if furthest > requested:
             return (_done_already(furthest, requested),)
-        late = tuple(name for name, number in self.latest.items() if _is_late(number, phase))
-        if not late:
+        behind = tuple(name for name, number in self.latest.items() if _is_behind(number, phase))
+        if not behind:
             return ()
-        text = f"phase {requested} cannot begin: {compact(late, _MOST_NAMED)} would still change"
+        text = f"phase {requested} cannot begin: {compact(behind, _MOST_NAMED)} would still change"
         fix = f"`{command_line('deploy', '--from', base, '--phase', requested - 1)}` changes the nodes"
-        return (error("RW518", text, devices=late, fix=fix),)
+        return (error("RW518", text, devices=behind, fix=fix),)
 
 
-def _is_late(latest: int | None, phase: Phase) -> bool:
-    """Tell whether a node has not done the phase before ``phase``."""
+def _is_behind(latest: int | None, phase: Phase) -> bool:
+    """Tell whether a node must do an earlier phase before ``phase`` can begin."""
     if latest is None:
-        # A phase of nodes mends it; one that drops the old values on switches needs every node as in the phase before.
+        # Any phase of nodes repairs the node. A phase that drops old values on switches needs it repaired before.
         return not phase.is_of_nodes
     return latest < phase.number - 1
 
 
 def check_statement(phase: Phase, phases: Sequence[Phase], base: str, *, managed: bool) -> Diagnostic:
-    """Return that ``phase`` drops values that jobs may still send, until somebody states that none does."""
-    before = node_phases(phases, phase.number - 1) or (phase,)
-    numbers = f"phase {before[0].number}"
-    if len(before) > 1:
-        numbers = f"phases {before[0].number} to {before[-1].number}"
+    """Return the error for a ``phase`` that drops values which jobs may still send, as long as nobody denies it."""
+    phases_before = node_phases(phases, phase.number - 1) or (phase,)
+    numbers = f"phase {phases_before[0].number}"
+    if len(phases_before) > 1:
+        numbers = f"phases {phases_before[0].number} to {phases_before[-1].number}"
     # railweave sees the files of nodes that it manages; nobody can see the settings inside a running job.
     nodes_done = ""
     if not managed:
@@ -181,7 +191,7 @@ def check_statement(phase: Phase, phases: Sequence[Phase], base: str, *, managed
 
 
 def check_unused(phase: Phase, proofs: Sequence[Proof], base: str) -> tuple[Diagnostic, ...]:
-    """Return that devices which ``phase`` takes out of use are still in use, so that the next phase cannot begin."""
+    """Return an error if devices that ``phase`` takes out of use are still in use: the next phase cannot begin then."""
     used = tuple(dict.fromkeys(proof.device for proof in proofs if not proof.ok))
     if not used:
         return ()

@@ -33,33 +33,35 @@ _Port = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An uplink with another end, two others, or another medium between the same ends: the link before, and after; None
-    for ``after`` where it goes away."""
+    """An uplink that gets one or two other ends, or another medium between the same ends.
+
+    ``after`` is None if the link is removed.
+    """
 
     before: Link
     after: Link | None
 
     @property
     def lower_end(self) -> tuple[str, int]:
-        """Return the lower switch and its port before, by which the move is told from others."""
+        """Return the lower switch and its port before, which identify the move."""
         return _lower(self.before)
 
     @property
     def is_exchange(self) -> bool:
         """Tell whether both ends stay, and another medium joins them."""
-        return self.after is not None and (_lower(self.after), _upper(self.after)) == self.given
+        return self.after is not None and _end_ports(self.after) == self.old_ports
 
     @property
-    def taken(self) -> tuple[tuple[str, int], ...]:
-        """Return the ports that the cable needs and has not."""
+    def new_ports(self) -> tuple[tuple[str, int], ...]:
+        """Return the ports that the cable needs and does not have yet."""
         if self.after is None:
             return ()
-        return tuple(port for port in (_lower(self.after), _upper(self.after)) if port not in self.given)
+        return tuple(port for port in _end_ports(self.after) if port not in self.old_ports)
 
     @property
-    def given(self) -> tuple[tuple[str, int], tuple[str, int]]:
-        """Return the ports that the cable has."""
-        return _lower(self.before), _upper(self.before)
+    def old_ports(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Return the two ports that the cable has before the move."""
+        return _end_ports(self.before)
 
 
 def with_switches(fabric: Fabric, added: Sequence[Switch]) -> Fabric:
@@ -71,7 +73,7 @@ def with_switches(fabric: Fabric, added: Sequence[Switch]) -> Fabric:
 
 
 def with_tier_above(fabric: Fabric, head: Fabric) -> Fabric:
-    """Return ``fabric`` as one of the tiers of ``head``, which has one more, still without a link to it.
+    """Return ``fabric`` with the tiers of ``head``, which has one more, and still without links to the new tier.
 
     Pod membership is taken from ``head``.
     """
@@ -127,28 +129,37 @@ def restriping_steps(base: Fabric, head: Fabric) -> tuple[tuple[Move, ...], ...]
 
 
 def _moves(base: Fabric, head: Fabric) -> tuple[Move, ...]:
-    """Return the uplinks that move, those that are exchanged meanwhile, and those that go away and hold a port that
-    another one needs."""
-    before = _by_ends(base, head)
-    after = _by_ends(head, base)
-    new_ends = cable_moves(before, after)
-    moved = [Move(before[ends], after[new_ends[ends]]) for ends in new_ends]
-    removed = [Move(before[ends], None) for ends in before.keys() - after.keys() - new_ends.keys()]
-    exchanged: Sequence[Move] = ()
-    # Without a cable that moves, other media need no order: an ordinary deployment takes them.
-    if moved:
-        exchanged = _exchanged(before, after)
-    needed = {port for move in moved for port in move.taken}
-    blocking = [move for move in removed if not needed.isdisjoint(move.given)]
+    """Return the uplinks that move, and with them those that are exchanged, or removed to free a port.
+
+    They are sorted by leaf port, then by leaf. Empty if no uplink moves.
+    """
+    links_before = _by_ends(base, head)
+    links_after = _by_ends(head, base)
+    new_ends = cable_moves(links_before, links_after)
+    # Without a cable that moves, new media need no order: an ordinary deployment configures them.
+    if not new_ends:
+        return ()
+    moved = [Move(links_before[before], links_after[after]) for before, after in new_ends.items()]
+    exchanged = _exchanged(links_before, links_after)
+    needed_ports = {port for move in moved for port in move.new_ports}
+    freeing_ports = []
+    for ends in links_before.keys() - links_after.keys() - new_ends.keys():
+        removal = Move(links_before[ends], None)
+        if not needed_ports.isdisjoint(removal.old_ports):
+            freeing_ports.append(removal)
     number = {switch.name: switch.number for switch in base.switches}
-    every = (*moved, *exchanged, *blocking)
-    return tuple(sorted(every, key=lambda move: (move.before.lower_port, number[move.before.lower])))
+    all_moves = (*moved, *exchanged, *freeing_ports)
+    return tuple(sorted(all_moves, key=lambda move: (move.before.lower_port, number[move.before.lower])))
 
 
-def _exchanged(before: Mapping[Ends, Link], after: Mapping[Ends, Link]) -> list[Move]:
-    """Return the cables of which both ends stay, and another medium joins them."""
-    both = [ends for ends in before if ends in after]
-    return [Move(before[ends], after[ends]) for ends in both if before[ends].media != after[ends].media]
+def _exchanged(links_before: Mapping[Ends, Link], links_after: Mapping[Ends, Link]) -> list[Move]:
+    """Return the cables whose ends stay and that get another medium."""
+    exchanged = []
+    for ends, before in links_before.items():
+        after = links_after.get(ends)
+        if after is not None and after.media != before.media:
+            exchanged.append(Move(before, after))
+    return exchanged
 
 
 def cables_change_switches(base: Fabric, head: Fabric) -> bool:
@@ -158,9 +169,14 @@ def cables_change_switches(base: Fabric, head: Fabric) -> bool:
 
 
 def _by_ends(fabric: Fabric, other: Fabric) -> dict[Ends, Link]:
-    """Return the links between switches of ``fabric`` whose lower ones ``other`` has too."""
-    links = (link for link in fabric.fabric_links if link.lower in other.switch_of)
-    return {Ends(_place(fabric, *_lower(link)), _place(fabric, *_upper(link))): link for link in links}
+    """Return the links between switches of ``fabric`` by their ends, if ``other`` has the lower switch as well."""
+    links = {}
+    for link in fabric.fabric_links:
+        if link.lower in other.switch_of:
+            lower = _place(fabric, link.lower, link.lower_port)
+            upper = _place(fabric, link.upper, link.upper_port)
+            links[Ends(lower, upper)] = link
+    return links
 
 
 def _place(fabric: Fabric, switch: str, index: int) -> End:
@@ -206,9 +222,12 @@ class _Schedule:
 
     def __init__(self, base: Fabric, moves: Iterable[Move]) -> None:
         self._left = {move.lower_end: move for move in moves}
-        self._holder = {port: move for move in self._left.values() for port in move.given}
+        self._holder = {port: move for move in self._left.values() for port in move.old_ports}
+        """The moves by the ports that their cables still use."""
         self._uplinks = Counter({name: len(uplinks) for name, uplinks in base.uplinks_of.items() if uplinks})
-        self._width = {name: len(base.above(name)) for name in self._uplinks}
+        """The number of uplinks that each switch still has."""
+        self._spines = {name: len(base.above(name)) for name in self._uplinks}
+        """The number of switches above each switch."""
 
     def steps(self) -> Iterator[tuple[Move, ...]]:
         """Yield the steps until nothing is left."""
@@ -216,21 +235,25 @@ class _Schedule:
             step = _MoveStep(self._most_away())
             self._fill(step)
             if not step.moves:
+                # Every cable waits for the port of another one.
                 step.add(*self._ring(step))
             for move in step.moves:
-                del self._left[move.lower_end]
-                for port in move.given:
-                    del self._holder[port]
-                if move.after is None:
-                    self._uplinks[move.before.lower] -= 1
+                self._finish(move)
             yield tuple(step.moves)
+
+    def _finish(self, move: Move) -> None:
+        del self._left[move.lower_end]
+        for port in move.old_ports:
+            del self._holder[port]
+        if move.after is None:
+            self._uplinks[move.before.lower] -= 1
 
     def _most_away(self) -> dict[str, int]:
         """Return how many uplinks of each leaf may be away in the next step.
 
         1/M of those that it still has, M its spines: no more than the failure of one spine takes away.
         """
-        return {name: max(1, count // self._width[name]) for name, count in self._uplinks.items()}
+        return {name: max(1, count // self._spines[name]) for name, count in self._uplinks.items()}
 
     def _fill(self, step: "_MoveStep") -> None:
         """Add all moves that fit; each one added may free a port for another, so try again until none is added."""
@@ -252,7 +275,7 @@ class _Schedule:
 
     def _holders(self, move: Move) -> list[Move]:
         """Return the moves whose cables have the ports that ``move`` needs."""
-        return [self._holder[port] for port in move.taken if port in self._holder]
+        return [self._holder[port] for port in move.new_ports if port in self._holder]
 
     def _ring(self, step: "_MoveStep") -> tuple[Move, ...]:
         """Return cables that exchange their ports in a ring and fit into an empty step; raises RefusedError."""
@@ -298,13 +321,12 @@ class _MoveStep:
 
     def fits(self, *moves: Move) -> bool:
         """Tell whether all of ``moves`` may be away as well."""
-        lowers = Counter(move.before.lower for move in moves)
         pairs = {(move.before.lower, move.before.upper) for move in moves}
-        return (
-            len(pairs) == len(moves)
-            and pairs.isdisjoint(self._pairs)
-            and all(self._away[leaf] + count <= self._most[leaf] for leaf, count in lowers.items())
-        )
+        # A pair loses one link at most, so each move must be of a pair of its own.
+        if len(pairs) < len(moves) or not pairs.isdisjoint(self._pairs):
+            return False
+        moves_per_leaf = Counter(move.before.lower for move in moves)
+        return all(self._away[leaf] + count <= self._most[leaf] for leaf, count in moves_per_leaf.items())
 
     def add(self, *moves: Move) -> None:
         """Add ``moves``."""
