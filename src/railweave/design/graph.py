@@ -1,5 +1,6 @@
 """From layout to fabric: every switch, GPU node and cable as a value, tier by tier."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, pairwise
@@ -70,7 +71,7 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
 
 
 def _host_blocks(addressing: Addressing, layout: Layout, leaves: Iterable[Switch]) -> Mapping[str, tuple[int, int]]:
-    """Return the first address and the length of the host block of each leaf, none where nodes have no IPv4."""
+    """Return (network, prefix length) of the host block of each leaf; empty if nodes have no IPv4."""
     length = 32 - (host_block_size(layout) - 1).bit_length()
     blocks = {}
     for leaf in leaves:
@@ -81,7 +82,7 @@ def _host_blocks(addressing: Addressing, layout: Layout, leaves: Iterable[Switch
 
 
 def _ipv6_blocks(addressing: Addressing, leaves: Iterable[Switch]) -> Mapping[str, int]:
-    """Return the first address of the /64 of each leaf, none where nodes have no IPv6."""
+    """Return the first address of the /64 of each leaf; empty if nodes have no IPv6."""
     blocks = {}
     for leaf in leaves:
         first = ipv6_block(addressing, leaf.number)
@@ -91,43 +92,55 @@ def _ipv6_blocks(addressing: Addressing, leaves: Iterable[Switch]) -> Mapping[st
 
 
 def _nic_blocks(addressing: Addressing, layout: Layout, leaves: Iterable[Switch]) -> Mapping[str, Pool]:
-    """Return the addresses of NICs that each leaf announces, none where a NIC has one leaf."""
+    """Return the addresses of NICs that each leaf announces; empty if each NIC has one leaf a plane."""
     if layout.leaves_per_nic == 1:
         return {}
     length = 32 - (nic_block_size(layout) - 1).bit_length()
     return {leaf.name: Pool(nic_block(addressing, layout, leaf.place, leaf.plane), length) for leaf in leaves}
 
 
+class _SwitchModel(NamedTuple):
+    """What all switches of a leaf class, or of a tier above the leaves, have in common."""
+
+    tier: Tier
+    panel: Panel
+
+
+def _switch_models(layout: Layout, tier_layout: TierLayout, panels: Panels) -> list[_SwitchModel]:
+    """Return the models of leaves by the number of their class; of a tier above, one."""
+    tier = tier_layout.tier
+    if tier_layout.level:
+        return [_SwitchModel(tier, panels.above[tier_layout.level - 1])]
+    classes = zip(layout.classes, panels.leaves, strict=True)
+    return [_SwitchModel(_tier_of_class(tier, leaf, layout.classes[0]), panel) for leaf, panel in classes]
+
+
 def _switches(intent: Intent, layout: Layout, tier_layout: TierLayout, panels: Panels) -> Iterator[Switch]:
+    """Yield the switches of a tier, place by place, at each place plane by plane."""
     addressing = intent.policies.addressing
     level = tier_layout.level
-    # By the number of the leaf class; the tiers above have one of each.
-    tiers = [tier_layout.tier]
-    panel_of = panels.leaves
-    if level:
-        panel_of = (panels.above[level - 1],)
-    else:
-        tiers = [_tier_of_class(tier_layout.tier, leaf, layout.classes[0]) for leaf in layout.classes]
+    models = _switch_models(layout, tier_layout, panels)
     for place in tier_layout.places:
-        leaf = 0
+        model = models[0]
         stripe = None
         if level == 0:
             stripe = place // layout.stripe_leaves
-            leaf = layout.owner(stripe).leaf
+            model = models[layout.owner(stripe).leaf]
+        tier_group, _ = tier_layout.group_of(place)
         pod, group = _pod_and_group(layout, tier_layout, place)
         for plane in range(layout.planes):
             number = device_number(place, plane, layout.planes)
             yield Switch(
                 name=device_name(layout.fabric, tier_layout.name, number),
-                tier=tiers[leaf],
+                tier=model.tier,
                 number=number,
                 place=place,
                 plane=plane,
                 stripe=stripe,
                 rail=_rail(layout, tier_layout, place),
-                asn=asn(addressing, level, number, plane, tier_layout.group_of(place)[0]),
+                asn=asn(addressing, level, number, plane, tier_group),
                 loopback=loopback(addressing, level, number),
-                panel=panel_of[leaf],
+                panel=model.panel,
                 pod=pod,
                 group=group,
             )
@@ -148,7 +161,8 @@ def _pod_and_group(layout: Layout, tier_layout: TierLayout, place: int) -> tuple
 
 
 def _tier_of_class(tier: Tier, leaf: LeafClass, first: LeafClass) -> Tier:
-    """Return the tier of the leaves of a class: ``tier``, or one of their own where their uplinks are others."""
+    """Return the tier of the leaves of a class: ``tier``, or one of its own if its uplinks differ from those of the
+    ``first`` class."""
     if leaf.has_uplinks_of(first):
         return tier
     return replace(
@@ -165,16 +179,18 @@ def _tier_of_class(tier: Tier, leaf: LeafClass, first: LeafClass) -> Tier:
 
 
 def _rail(layout: Layout, tier_layout: TierLayout, place: int) -> int | None:
-    """Return the rail that a switch serves: of a leaf where racks are not aligned, of a spine where rails are apart."""
+    """Return the rail that a switch serves; None for a rack-aligned leaf, and for a spine that joins all rails."""
     if tier_layout.rails:
-        return tier_layout.group_of(place)[0]
+        rail, _ = tier_layout.group_of(place)
+        return rail
     if tier_layout.level == 0 and layout.shape.has_rails:
-        return layout.leaf_role(place)[1]
+        _, rail = layout.leaf_role(place)
+        return rail
     return None
 
 
 def _rdma_beside(intent: Intent) -> tuple[str, ...]:
-    """Return the names of the other fabrics of the file that carry RDMA."""
+    """Return the names of the other fabrics of the intent that carry RDMA."""
     names = []
     for other in intent.others:
         roles = {traffic.role for traffic in other.policies.classes}
@@ -184,6 +200,7 @@ def _rdma_beside(intent: Intent) -> tuple[str, ...]:
 
 
 def _hosts(layout: Layout, part: Part | None) -> Iterable[Host]:
+    """Yield the nodes entry by entry; ``part`` is the fabric's if the intent has several, else None."""
     interfaces = RAIL
     if part:
         interfaces = part.name
@@ -197,13 +214,13 @@ def _hosts(layout: Layout, part: Part | None) -> Iterable[Host]:
         if entry.nics.are_shared:
             shared_ports = entry.nics.ports
         for number in range(entry.count):
-            stripe, index = divmod(number, group.stripe_nodes)
+            stripe_offset, place_offset = divmod(number, group.stripe_nodes)
             yield Host(
                 name=f"{entry.name}{number + 1}",
                 kind=entry.name,
                 number=number,
-                stripe=group.first_stripe + stripe,
-                place=group.first_place + index,
+                stripe=group.first_stripe + stripe_offset,
+                place=group.first_place + place_offset,
                 nic_model=entry.nics.model or "",
                 ports=ports,
                 role=entry.role,
@@ -216,23 +233,23 @@ def _hosts(layout: Layout, part: Part | None) -> Iterable[Host]:
 def _links(
     intent: Intent, layout: Layout, media: Media, tiers: Sequence[Sequence[Switch]], hosts: Iterable[Host]
 ) -> Iterator[Link]:
-    """Yield all links switch by switch from the lowest tier upwards, each with its links to nodes and then its uplinks,
-    in the order of its ports."""
+    """Yield all links, switch by switch from the lowest tier upwards, in the order of the switch's ports: a leaf's
+    links to nodes, then the uplinks. ``tiers`` are the switches of each tier."""
     access = _AccessLinks(intent, layout, media, hosts)
-    wires = [
+    # The switches of the top tier have no uplinks.
+    uplinks = [
         _Uplinks(intent, layout, media, (lower, upper), tiers[upper.level]) for lower, upper in pairwise(layout.tiers)
     ]
-    for switch in tiers[0]:
-        yield from access.of(switch)
-        if wires:
-            yield from wires[0].of(switch)
-    for uplinks, switches in zip(wires[1:], tiers[1:], strict=False):
+    for level, switches in enumerate(tiers):
         for switch in switches:
-            yield from uplinks.of(switch)
+            if level == 0:
+                yield from access.of(switch)
+            if level < len(uplinks):
+                yield from uplinks[level].of(switch)
 
 
 class _AccessLinks:
-    """The links to GPU nodes of any switch of the lowest tier; what all share is computed once."""
+    """The links of leaves to GPU nodes; what all leaves have in common is computed once."""
 
     def __init__(self, intent: Intent, layout: Layout, media: Media, hosts: Iterable[Host]) -> None:
         self._addressing = intent.policies.addressing
@@ -241,28 +258,30 @@ class _AccessLinks:
         self._length_m = intent.cabling.host.length_m
         self._groups = {group.entry.name: group for group in layout.groups}
         self._ports = {name: ports_by_leaf(group, layout) for name, group in self._groups.items()}
-        self._nodes: dict[int | None, list[Host]] = {}
+        self._nodes_of_stripe: defaultdict[int | None, list[Host]] = defaultdict(list)
         for host in hosts:
-            self._nodes.setdefault(host.stripe, []).append(host)
+            self._nodes_of_stripe[host.stripe].append(host)
 
     def of(self, switch: Switch) -> list[Link]:
-        """Return the links of ``switch`` node by node, in the order of its ports."""
+        """Return the links of ``switch`` node by node, in the order of its ports; empty for a stripe without nodes."""
         links: list[Link] = []
-        for kind, nodes in groupby(self._nodes.get(switch.stripe, []), key=lambda node: node.kind):
+        for kind, nodes in groupby(self._nodes_of_stripe.get(switch.stripe, ()), key=lambda node: node.kind):
             links += self._of_group(switch, self._groups[kind], nodes)
         return links
 
     def _of_group(self, switch: Switch, group: NodeGroup, nodes: Iterable[Host]) -> Iterator[Link]:
-        """Yield the links of ``switch`` to nodes of a group, each at its place × its ports on the switch."""
-        of_nic, rail = self._layout.leaf_role(switch.place)
+        """Yield the links of ``switch`` to nodes of a group."""
+        leaf_of_nic, rail = self._layout.leaf_role(switch.place)
         name = group.entry.name
-        ports = self._ports[name][switch.plane, rail, of_nic]
-        first = host_block(self._addressing, self._layout, switch.number)
-        step = 2
-        if first is None:
-            # Nodes have no IPv4: a network of 0 says that a link has no /31.
-            first = 0
-            step = 0
+        ports = self._ports[name][switch.plane, rail, leaf_of_nic]
+        # Port p of the leaf has the /31 at 2 × p of the leaf's block.
+        addresses_per_port = 2
+        block = host_block(self._addressing, self._layout, switch.number)
+        if block is None:
+            # Nodes have no IPv4. A network of 0 stands for a link without a /31.
+            block = 0
+            addresses_per_port = 0
+        # A fabric has up to a quarter of a million links: what does not depend on the node is looked up before.
         speed_gbps = group.breakout.speed_gbps
         length_m = self._length_m
         medium = self._media[name]
@@ -278,7 +297,7 @@ class _AccessLinks:
                     port.number,
                     switch.name,
                     leaf_port,
-                    first + step * leaf_port,
+                    block + addresses_per_port * leaf_port,
                     speed_gbps,
                     length_m,
                     medium,
@@ -286,17 +305,18 @@ class _AccessLinks:
 
 
 class _UplinkRun(NamedTuple):
-    """The uplinks of a leaf of one kind, or of a switch of another tier: they lie ``further`` on than the ports by
-    which they have their addresses; their speed in Gb/s and their medium."""
+    """The uplinks of a leaf of one class, or of a switch above the leaves."""
 
+    # With the ports that decide on their addresses.
     wires: tuple[Uplink, ...]
-    further: int
+    # What is added to these for the ports on the panel.
+    port_offset: int
     speed_gbps: int
     medium: str
 
 
 class _Uplinks:
-    """The uplinks of any switch of a tier; what all of them share is computed once."""
+    """The uplinks of the switches of a tier; what all of them have in common is computed once."""
 
     def __init__(
         self,
@@ -309,37 +329,35 @@ class _Uplinks:
         self._addressing = intent.policies.addressing
         self._lower, self._above = tiers
         self._level = self._above.level
-        self._length_m = (*intent.cabling.by_level.values(),)[self._level].length_m
+        cabling_of_level = list(intent.cabling.by_level.values())
+        self._length_m = cabling_of_level[self._level].length_m
         self._layout = layout
-        lower = self._lower
-        self._runs = [_UplinkRun(wire(*tiers), 0, lower.up.speed_gbps, media.uplinks[lower.level][0])]
-        if lower.level == 0:
-            media_of_classes = zip(layout.classes, media.uplinks[0], strict=True)
-            self._runs = [_run_of_class(leaf, tiers, medium) for leaf, medium in media_of_classes]
+        self._runs = _uplink_runs(layout, tiers, media.uplinks[self._lower.level])
         self._upper = {(upper.plane, upper.place): upper.name for upper in uppers}
 
     def of(self, switch: Switch) -> list[Link]:
-        """Return the uplinks of ``switch`` in the order of its ports; without addresses where none are numbered."""
+        """Return the uplinks of ``switch`` in the order of its ports; a network of 0 stands for an unnumbered link."""
         group, index = self._lower.joins(switch.place)
-        zero = 0
-        step = 0
+        network = 0
+        addresses_per_port = 0
         if not self._addressing.unnumbered:
-            zero = link_network(self._addressing, self._lower, switch.number)
-            step = 2
+            network = link_network(self._addressing, self._lower, switch.number)
+            addresses_per_port = 2
         level = self._level
         plane = switch.plane
         name = switch.name
-        wires, further, speed_gbps, medium = self._run(switch)
+        wires, port_offset, speed_gbps, medium = self._run(switch)
+        # Dense for speed: a fabric has up to a quarter of a million links. The upper port is `Uplink.upper_port`.
         return [
             Link(
                 level,
                 plane,
                 None,
                 name,
-                uplink.port + further,
+                uplink.port + port_offset,
                 self._upper[plane, self._above.place(group, uplink.upper)],
                 uplink.ports[uplink.base + uplink.step * index],
-                zero + step * uplink.port,
+                network + addresses_per_port * uplink.port,
                 speed_gbps,
                 self._length_m,
                 medium,
@@ -353,8 +371,15 @@ class _Uplinks:
         return self._runs[self._layout.owner(switch.stripe or 0).leaf]
 
 
-def _run_of_class(leaf: LeafClass, tiers: tuple[TierLayout, TierLayout], medium: str) -> _UplinkRun:
-    further = leaf.ports.block
-    if leaf.block is None:
-        further -= tiers[0].ports.block
-    return _UplinkRun(wire_class(leaf, *tiers), further, leaf.hardware.up.speed_gbps, medium)
+def _uplink_runs(layout: Layout, tiers: tuple[TierLayout, TierLayout], media: Sequence[str]) -> list[_UplinkRun]:
+    """Return the uplinks of leaves by the number of their class; of a tier above, one run. ``media`` are theirs."""
+    lower, upper = tiers
+    if lower.level:
+        return [_UplinkRun(wire(lower, upper), 0, lower.up.speed_gbps, media[0])]
+    runs = []
+    for leaf, medium in zip(layout.classes, media, strict=True):
+        port_offset = leaf.ports.block
+        if leaf.block is None:
+            port_offset -= lower.ports.block
+        runs.append(_UplinkRun(wire_class(leaf, lower, upper), port_offset, leaf.hardware.up.speed_gbps, medium))
+    return runs
