@@ -1,4 +1,4 @@
-"""An intent of more nodes: the same fabric as it grows, with everything that follows from their number."""
+"""An intent with more nodes: the same fabric after growth, with everything that follows from the number of nodes."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,28 +14,31 @@ _BEHIND = "-behind"
 
 
 def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
-    """Return the intent with what ``first_stripe: auto`` stands for in its fabric stated, and the reserve with it; with
-    entries that share leaves their stripes as well, and the rails where they follow from the number of leaves, and the
-    size of pods, which can follow from the number of spines."""
+    """Return the intent with the automatic values stated that its fabric would have to keep as it grows.
+
+    These are the first stripes of entries of nodes and the reserve of leaves, the stripes of entries that share leaves,
+    the rails if they follow from the number of leaves, and the size of pods, which may follow from the number of
+    spines.
+    """
     intent = _with_rails_and_pods(intent, fabric)
-    shares = any(entry.share_leaves for entry in intent.nodes)
-    are_stated = all(entry.first_stripe is not None for entry in intent.nodes[1:])
-    if are_stated and not shares:
+    shares_leaves = any(entry.share_leaves for entry in intent.nodes)
+    first_stripes_are_stated = all(entry.first_stripe is not None for entry in intent.nodes[1:])
+    if first_stripes_are_stated and not shares_leaves:
         return intent
     topology = intent.topology
-    if shares and not intent.stripe_caps_split:
-        # Stripes that are stated would cap the split of a leaf, which has the uplinks of all its ports.
+    if shares_leaves and not intent.stripe_caps_split:
+        # With stated stripes the default split gives a leaf the uplinks for these only; now it has those of all ports.
         topology = topology.with_values(split=SplitRule.PANEL)
     reserve = topology.reserve
     if reserve.leaves is not None:
         topology = topology.with_values(reserve=reserve.with_values(leaves=fabric.lowest.reserve))
-    stated = _stripes_of(fabric, shares=shares)
-    nodes = tuple(entry.with_values(**stated[entry.name]) for entry in intent.nodes)
+    stripe_values = _stripe_values(fabric, with_nodes=shares_leaves)
+    nodes = tuple(entry.with_values(**stripe_values[entry.name]) for entry in intent.nodes)
     return replace(intent, nodes=nodes, topology=topology)
 
 
 def _with_rails_and_pods(intent: Intent, fabric: Fabric) -> Intent:
-    """Return the intent with the rails and the size of pods stated where these follow from the number of switches."""
+    """Return the intent with the rails and the size of pods stated if these follow from the number of switches."""
     topology = intent.topology
     if with_fewer_rails(intent) is not None:
         topology = topology.with_values(rails=fabric.rails)
@@ -44,16 +47,17 @@ def _with_rails_and_pods(intent: Intent, fabric: Fabric) -> Intent:
     return replace(intent, topology=topology)
 
 
-def _stripes_of(fabric: Fabric, *, shares: bool) -> dict[str, dict[str, int]]:
-    """Return the first stripe of each entry, and its nodes in a stripe where entries share leaves, as values of their
-    keys."""
-    # From the last node to the first, so that the first one's stripe is kept.
-    stripes = {host.kind: host.stripe for host in reversed(fabric.hosts)}
-    stated: dict[str, dict[str, int]] = {kind: {"first_stripe": stripe} for kind, stripe in stripes.items()}
-    if shares:
+def _stripe_values(fabric: Fabric, *, with_nodes: bool) -> dict[str, dict[str, int]]:
+    """Return the keys and values to state for each entry of nodes by its name: ``first_stripe`` and, if asked for with
+    ``with_nodes``, ``stripe``, the nodes of a full stripe."""
+    values: dict[str, dict[str, int]] = {}
+    for host in fabric.hosts:
+        if host.kind not in values:
+            values[host.kind] = {"first_stripe": host.stripe}
+    if with_nodes:
         for kind, nodes in fabric.stripe_nodes.items():
-            stated[kind]["stripe"] = nodes
-    return stated
+            values[kind]["stripe"] = nodes
+    return values
 
 
 def has_automatic_ports(intent: Intent) -> bool:
@@ -62,14 +66,17 @@ def has_automatic_ports(intent: Intent) -> bool:
 
 
 def has_automatic_rails(intent: Intent) -> bool:
-    """Tell whether rails are those of the NICs of a node, or fewer where there are fewer leaves."""
+    """Tell whether the number of rails follows from the NICs of a node, or from the number of leaves if that is
+    smaller."""
     topology = intent.topology
     return topology.rails is None and topology.shape is Shape.RAIL_OPTIMIZED and topology.leaves_per_nic == 1
 
 
 def of_nodes(intent: Intent, counts: Mapping[str, int], leaves: int) -> Intent | None:
-    """Return the intent with so many nodes of each entry, None without any, and with the count of ``leaves`` of a plane
-    where rails may follow from it."""
+    """Return the intent with ``counts`` nodes of each entry, None if there is no node at all.
+
+    The number of ``leaves`` of a plane is stated if the number of rails may follow from it.
+    """
     nodes = tuple(entry.with_values(count=counts[entry.name]) for entry in intent.nodes if counts[entry.name])
     if not nodes:
         return None
@@ -80,10 +87,11 @@ def of_nodes(intent: Intent, counts: Mapping[str, int], leaves: int) -> Intent |
 
 
 def growing(intent: Intent) -> Nodes:
-    """Return the entry of nodes that grows: the last with GPUs and leaves of its own, behind which there is room."""
+    """Return the entry of nodes that grows: of those with leaves of their own the one in the last stripes, where there
+    is room; entries with GPUs come before all others."""
     owners = [entry for entry in intent.nodes if not entry.share_leaves]
-    with_gpus = [entry for entry in owners if entry.role is NodeRole.GPU and entry.gpus]
-    return max(with_gpus or owners, key=_first_stripe)
+    gpu_owners = [entry for entry in owners if entry.role is NodeRole.GPU and entry.gpus]
+    return max(gpu_owners or owners, key=_first_stripe)
 
 
 def _owners(intent: Intent) -> list[Nodes]:
@@ -92,7 +100,8 @@ def _owners(intent: Intent) -> list[Nodes]:
 
 
 def _first_stripe(entry: Nodes) -> int:
-    """Return the first stripe of an entry; of ``with_first_stripes`` all but the first state it."""
+    """Return the first stripe of an entry of an intent of ``with_first_stripes``: only the first entry may not state
+    it."""
     return entry.first_stripe or 0
 
 
@@ -102,22 +111,24 @@ def gpus_of(intent: Intent) -> int:
 
 
 def most_growing(intent: Intent, fabric: Fabric) -> int:
-    """Return how many nodes of the entry that grows fit into ``fabric`` without moving a cable.
+    """Return how many nodes the growing entry can have in ``fabric`` without moving a cable.
 
-    Where another entry begins behind it, its stripes end there; else it takes all room that the fabric has left.
+    Its stripes end where those of another entry begin; the last entry can take all room that the fabric has left.
     """
     owners = _owners(intent)
     entry = growing(intent)
     if entry is not owners[-1]:
         return _most_before(intent, fabric, entry, owners[owners.index(entry) + 1])
-    nodes = sum(other.count for other in intent.nodes if other.share_leaves)
-    # Full stripes, also where today's nodes do not fill them: they are no room for another entry.
-    nodes += sum(_most_before(intent, fabric, other, following) for other, following in pairwise(owners))
-    return fabric.sizing.limits.nodes - nodes
+    nodes_of_others = sum(sharer.count for sharer in intent.nodes if sharer.share_leaves)
+    # Whole stripes count, even if today's nodes do not fill them: another entry cannot use them.
+    for owner, following in pairwise(owners):
+        nodes_of_others += _most_before(intent, fabric, owner, following)
+    return fabric.sizing.limits.nodes - nodes_of_others
 
 
 def _most_before(intent: Intent, fabric: Fabric, entry: Nodes, following: Nodes) -> int:
-    """Return the nodes of an entry that its stripes up to the ``following`` one's hold, as far as spines keep ports."""
+    """Return the nodes that an entry can have in its stripes, which end at those of the ``following`` entry, and for
+    whose leaves spines keep ports."""
     stripes = _first_stripe(following) - _first_stripe(entry)
     if entry.leaf and entry.leaf.reserve:
         leaves_of_stripe = fabric.leaves_per_nic
@@ -128,38 +139,49 @@ def _most_before(intent: Intent, fabric: Fabric, entry: Nodes, following: Nodes)
 
 
 def grown(intent: Intent, nodes: int, today: Fabric) -> Intent:
-    """Return the intent with so many nodes of the entry that grows; its leaves follow from them, its spines stay.
+    """Return the intent with ``nodes`` nodes of the growing entry. The number of leaves follows from them, that of
+    spines stays as stated.
 
-    Nodes that do not fit before the stripes of another entry are behind the last, as an entry of their own. What it
-    states of the workload's GPUs and growth is left out.
+    Nodes that do not fit before the stripes of another entry become an entry of their own behind all stripes of
+    ``today``. The workload's GPUs and growth are no longer stated.
     """
-    entry = growing(intent)
     topology = intent.topology
     leaf = topology.leaf.with_values(count=None)
     tiers = topology.tiers
     if tiers == 2 and today.pod_stripes:
-        # Pods that are reserved are for a third tier later.
+        # Growth may use the third tier that pods are reserved for.
         tiers = None
-    behind = 0
-    owners = _owners(intent)
-    if entry is not owners[-1]:
-        behind = max(0, nodes - _most_before(intent, today, entry, owners[owners.index(entry) + 1]))
-    entries = list(intent.nodes)
-    entries[entries.index(entry)] = entry.with_values(count=nodes - behind)
-    if behind:
-        end = 1 + max(host.stripe or 0 for host in today.hosts)
-        entries.append(entry.with_values(name=f"{entry.name}{_BEHIND}", count=behind, first_stripe=end))
     return replace(
         intent,
         workload=intent.workload.with_values(gpus=None, growth=None),
-        nodes=tuple(entries),
+        nodes=_grown_entries(intent, nodes, today),
         topology=topology.with_values(leaf=leaf, tiers=tiers),
     )
 
 
+def _grown_entries(intent: Intent, nodes: int, today: Fabric) -> tuple[Nodes, ...]:
+    """Return the entries with ``nodes`` of the growing one, those that do not fit into its stripes in an entry at the
+    end."""
+    entry = growing(intent)
+    owners = _owners(intent)
+    nodes_behind = 0
+    if entry is not owners[-1]:
+        most = _most_before(intent, today, entry, owners[owners.index(entry) + 1])
+        nodes_behind = max(0, nodes - most)
+    entries = list(intent.nodes)
+    entries[entries.index(entry)] = entry.with_values(count=nodes - nodes_behind)
+    if nodes_behind:
+        end_stripe = 1 + max(host.stripe or 0 for host in today.hosts)
+        entries.append(entry.with_values(name=f"{entry.name}{_BEHIND}", count=nodes_behind, first_stripe=end_stripe))
+    return tuple(entries)
+
+
 def without_switches_of_pods(intent: Intent, before: Fabric) -> Intent | None:
-    """Return the intent without the number of spines, where it states that of all pods of ``before`` together, to be
-    designed as far as its pods; None where nothing depends on their number."""
+    """Return the intent without its number of spines, so that its pods can be designed; None if the number is not
+    stated, or if ``before`` has no pods.
+
+    The stated number is that of all pods of ``before`` together.
+    """
     topology = intent.topology
     if not before.pod_stripes or topology.spine.count is None:
         return None
@@ -167,13 +189,13 @@ def without_switches_of_pods(intent: Intent, before: Fabric) -> Intent | None:
 
 
 def with_switches_of_pods(intent: Intent, before: Fabric, after: Fabric) -> Intent:
-    """Return the intent with the spines for the pods of ``after``, each with as many as those of ``before`` have."""
+    """Return the intent with the spines for the pods of ``after``, as many in each as in those of ``before``."""
     topology = intent.topology
-    of_a_pod = (topology.spine.count or 0) // _pods(before)
-    spine = topology.spine.with_values(count=of_a_pod * _pods(after))
+    spines_of_pod = (topology.spine.count or 0) // _pods(before)
+    spine = topology.spine.with_values(count=spines_of_pod * _pods(after))
     return replace(intent, topology=topology.with_values(spine=spine))
 
 
 def _pods(fabric: Fabric) -> int:
-    """Return the number of pods; two tiers are one, whose number is not stated."""
+    """Return the number of pods; two tiers count as one."""
     return len({switch.pod for switch in fabric.switches if switch.pod is not None}) or 1
