@@ -1,6 +1,6 @@
-"""The switches of a fabric as the design sees them: cages, and the breakout that each direction's speed gives.
+"""The switches of each tier as the design uses them: their cages, and the breakout for the speed of each direction.
 
-A tier is a model of the catalog or, for sizing only, an inline number of ports and their speed.
+The switches of a tier are a model of the catalog or, for sizing only, an inline number of ports with their speed.
 """
 
 from collections.abc import Iterator
@@ -19,15 +19,17 @@ _INLINE_PORTS_PER_CAGE = (1, 2, 4, 8)
 
 
 class TierHardware(NamedTuple):
-    """The hardware of a tier. ``model`` is None for an inline one, which can only be sized and counted; ``down`` and
-    ``up`` are the breakouts of each direction, ``cage_gbps`` is the speed of an inline model's ports. ``name`` is the
-    tier's."""
+    """The hardware of a tier."""
 
+    # Of the tier.
     name: str
+    # None for an inline model, which can only be sized and counted.
     model: SwitchModel | None
     cages: int
+    # The breakout of each direction.
     down: Breakout
     up: Breakout
+    # The speed of an inline model's ports; 0 for a model of the catalog.
     cage_gbps: int = 0
 
     @property
@@ -37,10 +39,10 @@ class TierHardware(NamedTuple):
 
 
 def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardware, ...], tuple[Diagnostic, ...]]:
-    """Return the hardware of three tiers, the lowest first, whether or not the third is built, or none and why.
+    """Return the hardware of three tiers, the lowest first, whether or not the third is built.
 
-    Super-spines that the intent does not name are switches like the spines. All links of two tiers run at one speed. A
-    model that the catalog does not have is not an error here: check_intent reports it.
+    Super-spines that the intent does not state are of the spines' model. All links between two tiers run at one speed.
+    The result is empty if there are errors, and if the catalog does not have a model, which check_intent reports.
     """
     diagnostics = _node_speed_diagnostics(intent)
     tiers = intent.topology
@@ -51,35 +53,46 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardwar
             return (), tuple(diagnostics)
         models.append(model)
     breakouts: list[list[Breakout]] = [[] for _ in models]
-    for level, speed_gbps, key in _directions(intent):
-        breakout, missing = breakout_of(intent, models[level], speed_gbps, f"topology.{key}")
+    for direction in _directions(intent):
+        model = models[direction.level]
+        breakout, missing = breakout_of(intent, model, direction.speed_gbps, f"topology.{direction.key}")
         diagnostics += missing
         if breakout is not None:
-            breakouts[level].append(breakout)
+            breakouts[direction.level].append(breakout)
     if diagnostics:
         return (), tuple(dict.fromkeys(diagnostics))
     breakouts[-1].append(NO_UPLINKS)
-    hardware = zip(TIER_NAMES, models, breakouts, strict=True)
-    return tuple(hardware_of(name, model, down, up) for name, model, (down, up) in hardware), ()
+    hardware = []
+    for name, model, (down, up) in zip(TIER_NAMES, models, breakouts, strict=True):
+        hardware.append(hardware_of(name, model, down, up))
+    return tuple(hardware), ()
 
 
-def _directions(intent: Intent) -> Iterator[tuple[int, int, str]]:
-    """Yield the directions of each tier, downwards first, as its level, speed and the key that decides on it."""
+class _Direction(NamedTuple):
+    """One direction of the ports of a tier: its speed, and the key of ``topology`` that decides on it."""
+
+    level: int
+    speed_gbps: int
+    key: str
+
+
+def _directions(intent: Intent) -> Iterator[_Direction]:
+    """Yield the directions of three tiers, of each tier downwards first; super-spines have no ports upwards."""
     tiers = intent.topology
     nic_gbps = intent.nodes[0].nics.speed_gbps
     up_gbps = tiers.leaf.uplink_gbps or nic_gbps
     top_gbps = tiers.spine.uplink_gbps or up_gbps
-    yield 0, tiers.leaf.downlink_gbps or nic_gbps, "leaf.downlink_speed"
-    yield 0, up_gbps, "leaf.uplink_speed"
-    yield 1, up_gbps, "spine.model"
+    spine_up_key = "spine.model"
     if tiers.spine.uplink_gbps:
-        yield 1, top_gbps, "spine.uplink_speed"
-    else:
-        yield 1, top_gbps, "spine.model"
+        spine_up_key = "spine.uplink_speed"
+    top_key = "spine.model"
     if tiers.super_spine:
-        yield 2, top_gbps, "super_spine.model"
-    else:
-        yield 2, top_gbps, "spine.model"
+        top_key = "super_spine.model"
+    yield _Direction(0, tiers.leaf.downlink_gbps or nic_gbps, "leaf.downlink_speed")
+    yield _Direction(0, up_gbps, "leaf.uplink_speed")
+    yield _Direction(1, up_gbps, "spine.model")
+    yield _Direction(1, top_gbps, spine_up_key)
+    yield _Direction(2, top_gbps, top_key)
 
 
 def hardware_of(name: str, model: SwitchModel | InlineModel, down: Breakout, up: Breakout) -> TierHardware:
@@ -90,14 +103,17 @@ def hardware_of(name: str, model: SwitchModel | InlineModel, down: Breakout, up:
 
 
 def model_of(tier: TierIntent, catalog: Catalog) -> SwitchModel | InlineModel | None:
-    """Return the switches of a tier, None if the catalog does not have them."""
+    """Return the switch model of a tier, None if the catalog does not have it."""
     return tier.inline or catalog.find_switch(str(tier.model))
 
 
 def breakout_of(
-    intent: Intent, model: SwitchModel | InlineModel, speed_gbps: int, path: str, why: str = ""
+    intent: Intent, model: SwitchModel | InlineModel, speed_gbps: int, path: str, prefix: str = ""
 ) -> tuple[Breakout | None, tuple[Diagnostic, ...]]:
-    """Return the breakout of a model's cages at a speed, or why there is none."""
+    """Return the breakout of a model's cages at a speed, or an error at the intent ``path`` if there is none.
+
+    ``prefix`` begins its message.
+    """
     per_cage = _per_cage(model, speed_gbps)
     if per_cage is not None:
         return Breakout(speed_gbps, per_cage), ()
@@ -105,10 +121,11 @@ def breakout_of(
         missing = _no_such_speed(model, speed_gbps)
     else:
         missing = no_such_speed(model, speed_gbps)
-    return None, (error("P-3", f"{why}{missing.message}", intent.where(path), fix=missing.fix),)
+    return None, (error("P-3", f"{prefix}{missing.message}", intent.where(path), fix=missing.fix),)
 
 
 def _per_cage(model: SwitchModel | InlineModel, speed_gbps: int) -> int | None:
+    """Return the ports of a cage at a speed, None if a cage does not have it."""
     if isinstance(model, SwitchModel):
         return logical_ports_per_cage(model, speed_gbps)
     per_cage, rest = divmod(model.speed_gbps, speed_gbps)
@@ -126,7 +143,7 @@ def _no_such_speed(model: InlineModel, speed_gbps: int) -> Blocker:
 
 
 def _node_speed_diagnostics(intent: Intent) -> list[Diagnostic]:
-    """Return nodes whose NICs cannot link with the downlinks of their leaves."""
+    """Return an error for each entry of nodes whose NICs do not have the speed of the downlinks of their leaves."""
     common_gbps = intent.topology.leaf.downlink_gbps or intent.nodes[0].nics.speed_gbps
     diagnostics = []
     for index, entry in enumerate(intent.nodes):
@@ -134,8 +151,9 @@ def _node_speed_diagnostics(intent: Intent) -> list[Diagnostic]:
         down_gbps = common_gbps
         if entry.leaf is not None:
             down_gbps = entry.leaf.downlink_gbps or nic_gbps
-        # A cage is broken out for nodes that share leaves with others of another speed.
-        if nic_gbps == down_gbps or (entry.share_leaves and index):
+        # Nodes on the leaves of the first entry get cages that are broken out for their speed.
+        has_own_cages = entry.share_leaves and index > 0
+        if nic_gbps == down_gbps or has_own_cages:
             continue
         speed = format_speed(nic_gbps)
         fix = f"give the NICs {format_speed(down_gbps)}, or the leaves downlink_speed: {speed}"
