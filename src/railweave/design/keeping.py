@@ -1,7 +1,8 @@
-"""Growth that changes what an intent leaves automatic: the lines that keep the cables and addresses in place.
+"""Growth that changes automatic values of an intent: the lines that keep the running cables and addresses.
 
-The stripes of nodes that share leaves follow from the numbers of all of them, and rails below the NICs of a node from
-``leaf.count``. Where a later value would move nodes that run, stating the value in place keeps them.
+The stripes of nodes that share leaves follow from the numbers of all of them. Rails, if they are fewer than the NICs of
+a node, follow from ``leaf.count``. If a new automatic value would move running nodes, stating the old value keeps them
+in place.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Set
@@ -17,60 +18,74 @@ from railweave.intent.model import Intent, NodeLeaf, Nodes, SplitRule
 from railweave.units import format_speed
 from railweave.wording import listed
 
-_Cable = tuple[str, str, str, str, int]
-"""Both devices with their ports by SONiC's names, and the address of the link."""
+
+class _AddressedCable(NamedTuple):
+    """A cable by its ends, with ports by SONiC's names, and the network of its link."""
+
+    lower: str
+    lower_port: str
+    upper: str
+    upper_port: str
+    network: int
 
 
 class KeptFabric(NamedTuple):
-    """The fabric of an intent that states what runs: ``changes`` are the automatic values that would differ from it,
-    ``lines`` what to write. ``whole`` tells whether all cables of what runs stay; else those of nodes do."""
+    """The fabric of an intent that states the running values of automatic keys."""
 
     fabric: Fabric
+    # The automatic values that would change, each as a clause.
     changes: tuple[str, ...]
+    # What to write into the intent.
     lines: tuple[str, ...]
+    # Whether all running cables stay; if not, only cables between switches move.
     whole: bool = True
 
 
-class _Moved(NamedTuple):
-    """How many cables that run are others: those to nodes, and all."""
+class _MovedCables(NamedTuple):
+    """How many running cables would move. Cables to nodes count first in comparisons."""
 
-    of_nodes: int
-    in_all: int
+    to_nodes: int
+    total: int
 
 
 def keep_what_runs(intent: Intent, before: Fabric, after: Fabric, catalog: Catalog) -> KeptFabric | None:
-    """Return how the intent of ``after`` keeps the cables of ``before``, which runs, by stating automatic values.
+    """Return how the intent of ``after`` can keep the cables of the running fabric ``before`` by stating values.
 
-    None where none of these differs, where no cable moves, or where stating them keeps none.
+    None if no automatic value differs, if no cable moves, or if stating values keeps no further cable.
     """
-    rails = _rails_that_run(intent, before, after)
-    stripes = _stripes_that_run(intent, before, after)
-    newcomers = _new_sharers(intent, before)
-    if rails is None and not stripes and not newcomers:
+    rails = _rails_to_keep(intent, before, after)
+    stripes = _stripes_to_keep(intent, before, after)
+    new_sharers = _new_sharers(intent, before)
+    if rails is None and not stripes and not new_sharers:
         return None
     running = cables_and_addresses(before)
-    fewest = _moved(before, running, after)
-    # Leaves of another split for new nodes on them are a change that phases make.
-    if not fewest.of_nodes and (not fewest.in_all or (rails is None and not stripes)):
+    fewest = _moved_cables(before, running, after)
+    if not fewest.total:
+        return None
+    # New nodes that share leaves may change the split of these. Phases move the uplinks, the cables to nodes stay.
+    only_new_sharers = rails is None and not stripes
+    if only_new_sharers and not fewest.to_nodes:
         return None
     best: KeptFabric | None = None
-    for kept in _candidates(intent, after, rails, stripes, newcomers, catalog):
-        moved = _moved(before, running, kept.fabric)
+    for candidate in _candidates(intent, after, rails, stripes, new_sharers, catalog):
+        moved = _moved_cables(before, running, candidate.fabric)
         if moved < fewest:
-            best = kept
+            best = candidate
             fewest = moved
     if best is None:
         return None
-    return best._replace(whole=not fewest.in_all)
+    return best._replace(whole=not fewest.total)
 
 
-def _moved(before: Fabric, running: Set[_Cable], fabric: Fabric) -> _Moved:
-    lost = running - cables_and_addresses(fabric)
-    return _Moved(sum(cable[0] in before.host_of for cable in lost), len(lost))
+def _moved_cables(before: Fabric, running: Set[_AddressedCable], fabric: Fabric) -> _MovedCables:
+    """Return how many of the ``running`` cables of ``before`` another fabric does not have."""
+    missing = running - cables_and_addresses(fabric)
+    to_nodes = sum(cable.lower in before.host_of for cable in missing)
+    return _MovedCables(to_nodes, len(missing))
 
 
 def kept_diagnostics(kept: KeptFabric | None) -> Iterator[Diagnostic]:
-    """Yield the refusal of automatic values that growth changes, with the lines that keep what runs."""
+    """Yield the error of automatic values that growth changes, with the lines that keep the running fabric."""
     if kept is None:
         return
     what = "nodes at the ports where they run"
@@ -83,14 +98,15 @@ def kept_diagnostics(kept: KeptFabric | None) -> Iterator[Diagnostic]:
     )
 
 
-def cables_and_addresses(fabric: Fabric) -> Set[_Cable]:
+def cables_and_addresses(fabric: Fabric) -> Set[_AddressedCable]:
     """Return all cables with their ends and addresses."""
     ports = fabric.ports_of
-    return {
-        (link.lower, ports[link.lower][link.lower_port].name, link.upper, ports[link.upper][link.upper_port].name,
-         link.network)
-        for link in fabric.links
-    }  # fmt: skip
+    cables = set()
+    for link in fabric.links:
+        lower_port = ports[link.lower][link.lower_port].name
+        upper_port = ports[link.upper][link.upper_port].name
+        cables.add(_AddressedCable(link.lower, lower_port, link.upper, upper_port, link.network))
+    return cables
 
 
 def _candidates(
@@ -98,10 +114,14 @@ def _candidates(
     after: Fabric,
     rails: int | None,
     stripes: Mapping[str, int],
-    newcomers: Collection[Nodes],
+    new_sharers: Collection[Nodes],
     catalog: Catalog,
 ) -> Iterator[KeptFabric]:
-    """Yield the fabrics of the intent with values stated, the one that states least first."""
+    """Yield the fabrics of the intent with running values stated, those with the fewest changes to the intent first.
+
+    ``rails`` and ``stripes`` are the values to keep, None and empty if there are none; ``new_sharers`` are entries that
+    could have leaves of their own.
+    """
     stated = intent
     changes: list[str] = []
     lines: list[str] = []
@@ -117,53 +137,60 @@ def _candidates(
         stated = _with_stripes(stated, stripes)
     if lines:
         yield from _designed(stated, changes, lines, catalog)
-    if newcomers:
-        names = listed([repr(entry.name) for entry in newcomers])
+    if new_sharers:
+        names = listed([repr(entry.name) for entry in new_sharers])
         changes.append(f"{names} would share the leaves that run")
-        lines += map(_own_leaves_line, newcomers)
-        yield from _designed(_with_own_leaves(stated, newcomers), changes, lines, catalog)
+        lines += map(_own_leaves_line, new_sharers)
+        yield from _designed(_with_own_leaves(stated, new_sharers), changes, lines, catalog)
 
 
 def _designed(intent: Intent, changes: list[str], lines: list[str], catalog: Catalog) -> Iterator[KeptFabric]:
-    """Yield the fabric of an intent, and that with the split of all ports of a leaf: stripes that are stated cap it."""
-    whole = replace(intent, topology=intent.topology.with_values(split=SplitRule.PANEL))
-    for variant, more in ((intent, ()), (whole, ("state split: panel under topology",))):
+    """Yield the fabric of an intent, then the one with ``split: panel``, since stated stripes limit the default split.
+
+    If one cannot be designed with the stated number of leaves, its fabric has the number that the nodes need.
+    """
+    panel_split = replace(intent, topology=intent.topology.with_values(split=SplitRule.PANEL))
+    panel_lines = [*lines, "state split: panel under topology"]
+    for variant, variant_lines in ((intent, lines), (panel_split, panel_lines)):
         fabric = design(variant, catalog).fabric
         if fabric is not None:
-            yield KeptFabric(fabric, tuple(changes), (*lines, *more))
+            yield KeptFabric(fabric, tuple(changes), tuple(variant_lines))
             continue
-        fabric = design(_with_needed_leaves(variant), catalog).fabric
+        fabric = design(_with_automatic_leaves(variant), catalog).fabric
         if fabric is not None:
-            count = f"state leaf.count: {fabric.lowest.count} under topology"
-            yield KeptFabric(fabric, tuple(changes), (*lines, *more, count))
+            count_line = f"state leaf.count: {fabric.lowest.count} under topology"
+            yield KeptFabric(fabric, tuple(changes), (*variant_lines, count_line))
 
 
-def _with_needed_leaves(intent: Intent) -> Intent:
+def _with_automatic_leaves(intent: Intent) -> Intent:
     leaf = intent.topology.leaf.with_values(count=None)
     return replace(intent, topology=intent.topology.with_values(leaf=leaf))
 
 
-def _rails_that_run(intent: Intent, before: Fabric, after: Fabric) -> int | None:
-    """Return the rails of ``before`` where those of ``after`` are automatic and others."""
+def _rails_to_keep(intent: Intent, before: Fabric, after: Fabric) -> int | None:
+    """Return the rails of ``before`` if rails are automatic and ``after`` has another number, else None."""
     if not has_automatic_rails(intent) or before.rails == after.rails:
         return None
     return before.rails
 
 
-def _stripes_that_run(intent: Intent, before: Fabric, after: Fabric) -> dict[str, int]:
-    """Return the stripes of ``before`` of entries that share leaves, where one of the automatic ones is another now."""
-    automatic = [name for name in _sharing(intent) if name in before.stripe_nodes]
-    stripes = {name: before.stripe_nodes[name] for name in automatic}
+def _stripes_to_keep(intent: Intent, before: Fabric, after: Fabric) -> dict[str, int]:
+    """Return the nodes in a stripe of ``before`` of all entries with an automatic stripe on shared leaves; empty if
+    ``after`` has the same."""
+    names = [name for name in _automatic_sharers(intent) if name in before.stripe_nodes]
+    stripes = {name: before.stripe_nodes[name] for name in names}
     if any(after.stripe_nodes[name] != stripe for name, stripe in stripes.items()):
         return stripes
     return {}
 
 
-def _sharing(intent: Intent) -> Iterator[str]:
-    """Yield the entries with an automatic stripe on leaves that several share, the first among them."""
+def _automatic_sharers(intent: Intent) -> Iterator[str]:
+    """Yield the names of entries with an automatic stripe on leaves that several entries share, the first one's
+    too."""
     first, *others = intent.nodes
     sharers = [entry for entry in others if entry.share_leaves]
-    if sharers and first.stripe is None and intent.topology.stripe is None:
+    first_is_automatic = first.stripe is None and intent.topology.stripe is None
+    if sharers and first_is_automatic:
         yield first.name
     for entry in sharers:
         if entry.stripe is None:
@@ -171,8 +198,8 @@ def _sharing(intent: Intent) -> Iterator[str]:
 
 
 def _new_sharers(intent: Intent, before: Fabric) -> tuple[Nodes, ...]:
-    sharers = (entry for entry in intent.nodes if entry.share_leaves)
-    return tuple(entry for entry in sharers if entry.name not in before.stripe_nodes)
+    """Return the entries that share leaves and that ``before`` does not have."""
+    return tuple(entry for entry in intent.nodes if entry.share_leaves and entry.name not in before.stripe_nodes)
 
 
 def _own_leaves_line(entry: Nodes) -> str:
@@ -190,10 +217,10 @@ def _with_stripes(intent: Intent, stripes: Mapping[str, int]) -> Intent:
     return replace(intent, nodes=tuple(nodes))
 
 
-def _with_own_leaves(intent: Intent, newcomers: Collection[Nodes]) -> Intent:
+def _with_own_leaves(intent: Intent, new_sharers: Collection[Nodes]) -> Intent:
     nodes = []
     for entry in intent.nodes:
-        if entry in newcomers:
+        if entry in new_sharers:
             leaf = NodeLeaf().with_values(downlink_gbps=entry.nics.speed_gbps)
             nodes.append(entry.with_values(share_leaves=False, leaf=leaf))
         else:
