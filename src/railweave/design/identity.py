@@ -1,8 +1,8 @@
 """Identities: numbers, names, AS numbers and addresses, each a pure function of a device's place.
 
-No identity depends on a count of today, so growth renumbers nothing (design rule "Identity"). A number is
-index × planes + plane, where the index of a spine counts through all pods with a fixed stride, and that of a
-super-spine through all groups; names carry the number + 1.
+No identity depends on today's number of devices, so growth renumbers nothing (design rule "Identity"). A number is
+index × planes + plane. The index of a spine counts through all pods with a fixed stride, that of a super-spine through
+all groups. Names have the number + 1.
 """
 
 from railweave.design.layout import Layout, TierLayout
@@ -24,8 +24,8 @@ def device_name(fabric: str, role: str, number: int) -> str:
 
 
 def loopback(addressing: Addressing, level: int, number: int) -> int:
-    """Return a switch's loopback: of the lowest tier from the pool's second address upwards, of the next from its
-    middle, of the third from its last address downwards."""
+    """Return a switch's loopback: leaves have those from the pool's second address upwards, spines from its middle
+    upwards, super-spines from its last address downwards."""
     pool = addressing.loopbacks
     if level > 1:
         return pool.first + pool.size - 1 - number
@@ -35,8 +35,8 @@ def loopback(addressing: Addressing, level: int, number: int) -> int:
 
 
 def asn(addressing: Addressing, level: int, number: int, plane: int, pod: int) -> int:
-    """Return a switch's AS number: each of the lowest tier has its own, the spines of a pod and plane share one, and so
-    do the super-spines of a plane (RFC 7938 section 5.2.1)."""
+    """Return a switch's AS number: each leaf has its own, the spines of a pod and plane share one, and so do the
+    super-spines of a plane (RFC 7938 section 5.2.1)."""
     if level > 1:
         return addressing.super_spine_asn + plane
     if level == 1:
@@ -55,15 +55,17 @@ def host_block_size(layout: Layout) -> int:
 
 
 def nic_block_size(layout: Layout) -> int:
-    """Return the addresses of NICs that the leaves of a NIC announce: one for each port, rounded up to a prefix."""
+    """Return the size of the block of NIC addresses that the leaves of a NIC announce: one for each port, rounded up to
+    a prefix."""
     return host_block_size(layout) // 2
 
 
 def nic_block(addressing: Addressing, layout: Layout, place: int, plane: int) -> int:
-    """Return the first of the NICs' addresses that the leaf at ``place`` announces; the leaves that share its NICs have
-    the same."""
-    _, group = layout.leaf_role(place)
-    index = place // layout.stripe_leaves * layout.stripe_nics + group
+    """Return the first NIC address that the leaf at ``place`` announces; the leaves that share its NICs announce the
+    same block."""
+    stripe = place // layout.stripe_leaves
+    _, group_in_stripe = layout.leaf_role(place)
+    index = stripe * layout.stripe_nics + group_in_stripe
     return addressing.nics.first + device_number(index, plane, layout.planes) * nic_block_size(layout)
 
 

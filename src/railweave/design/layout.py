@@ -17,24 +17,26 @@ from railweave.intent.model import Nodes, Shape
 
 
 class NodeGroup(NamedTuple):
-    """An entry of nodes with its place in the fabric.
-
-    ``ports_per_plane`` of a node are spread over rails, ``ports_per_leaf`` on each leaf. ``stripe_nodes`` nodes share
-    a set of leaves; the group has ``stripes`` stripes from ``first_stripe`` on. ``path`` is its intent path, ``leaf``
-    the index of its leaf class.
-    """
+    """An entry of nodes with its place in the fabric."""
 
     entry: Nodes
+    # The intent path of the entry.
     path: str
+    # Ports of a node.
     ports_per_plane: int
     ports_per_leaf: int
+    # Nodes that share a set of leaves.
     stripe_nodes: int
     first_stripe: int
+    # How many stripes its nodes take.
     stripes: int
+    # The index of its leaf class.
     leaf: int
-    # The breakout of its ports, the first of them on a leaf, and the place of its first node among those of a stripe.
+    # Of its ports on a leaf.
     breakout: Breakout
+    # The first of its ports on a leaf.
     first_port: int = 0
+    # The place of its first node among all nodes of a stripe.
     first_place: int = 0
 
     @property
@@ -45,35 +47,38 @@ class NodeGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TierLayout:
-    """A tier in numbers: ``places`` are the indexes of its switches within the plane, ascending, ``ports`` those of one
-    switch with the breakout of each direction, and ``links_per_pair`` its links to each switch above.
+    """A tier in numbers.
 
-    ``fixed_pair`` tells that ``links_per_pair`` was given, which fixes where the cables of an upper switch go whatever
-    their number; ``uplinks`` are those that are connected; ``cages_together`` wires them cage by cage. ``reserve``
-    counts indexes, from 0.
-
-    A tier is divided into groups: leaves and spines into pods, super-spines into those that the same spine of every pod
-    joins. A place is group × ``stride`` + the index in the group, or just the index where ``stride`` is 0. In a
-    rail-only fabric both leaves and spines are divided into ``rails``, which take turns: a place is index × ``rails`` +
-    rail.
-    ``group_size`` is the switches of a group, of leaves as many as fit; ``groups`` and ``group_reserve`` are what the
-    reserve has of both.
+    A tier is divided into groups: leaves and spines into pods, and super-spines by the spine that they join in every
+    pod. The place of a switch is group × ``stride`` + its index in the group; without a stride there is one group. In a
+    rail-only fabric the groups of leaves and spines are rails, and a place is index × ``rails`` + rail.
     """
 
     name: str
     level: int
+    # Of its switches within the plane, ascending.
     places: tuple[int, ...]
+    # Of one switch.
     ports: TierPorts
     down: Breakout
+    # The number of places to keep room for.
     reserve: int
     up: Breakout = NO_UPLINKS
+    # Connected uplinks of a switch.
     uplinks: int = 0
+    # Links of a switch to each switch above.
     links_per_pair: int = 0
+    # The intent states `links_per_pair`: cables stay where they are when switches are added above.
     fixed_pair: bool = False
+    # Uplinks are wired cage by cage.
     cages_together: bool = False
+    # 0 without pods.
     stride: int = 0
+    # 0 if the tier is not divided into rails.
     rails: int = 0
+    # Switches of a group; of leaves as many as fit.
     group_size: int = 0
+    # Groups and switches of a group in the reserve.
     groups: int = 1
     group_reserve: int = 0
 
@@ -92,9 +97,11 @@ class TierLayout:
         return group * self.stride + index
 
     def joins(self, place: int) -> tuple[int, int]:
-        """Return the group above that the switch at ``place`` is cabled to, and its index among the switches below
-        that group: leaves join the spines of their pod or rail, spine s of every pod joins group s (RFC 7938 section
-        3.2)."""
+        """Return the group above that the switch at ``place`` is cabled to, and its index among the switches that join
+        this group.
+
+        Leaves join the spines of their pod or rail, spine s of every pod joins group s (RFC 7938 section 3.2).
+        """
         group, index = self.group_of(place)
         if self.level:
             return index, group
@@ -102,7 +109,8 @@ class TierLayout:
 
     @property
     def stride_above(self) -> int:
-        """Return the numbers that a group of the tier above has: the ports of a switch that are no downlinks."""
+        """Return how many numbers a group of the tier above has: one for each port of a switch that is not a
+        downlink."""
         return self.ports.total - self.ports.down - self.ports.blocks
 
     @property
@@ -112,7 +120,7 @@ class TierLayout:
 
     @property
     def indexes(self) -> int:
-        """Return the highest index + 1: places left out cost ports above too."""
+        """Return the highest index + 1: places without a switch take ports of the tier above too."""
         return self.places[-1] + 1
 
     @property
@@ -156,37 +164,42 @@ NO_TIER = TierLayout(name="", level=1, places=(), ports=NO_PORTS, down=NO_UPLINK
 
 
 class Layout(NamedTuple):
-    """A fabric in numbers: ``tiers`` from the one that attaches the nodes upwards.
+    """A fabric in numbers."""
 
-    ``stripe_leaves`` is the lowest tier's switches of one stripe (rails, or 1 where racks are aligned, each times
-    ``leaves_per_nic``, the leaves that share the ports of a NIC: one of every rail, then the next); ``stripes`` are the
-    indexes of the stripes that have some, each of one of the leaf ``classes``. ``ratio`` is the oversubscription asked
-    for, ``pod`` the stripes of a pod, 0 where neither pods nor a reserve of them are laid out, ``most_pods`` what
-    super-spines have ports for.
-    """
-
+    # The name of the fabric.
     fabric: str
     shape: Shape
     planes: int
     rails: int
+    # Leaves of one stripe: `leaves_per_nic` for each rail, or for the rack in a rack-aligned fabric.
     stripe_leaves: int
     groups: tuple[NodeGroup, ...]
+    # All leaves of a stripe are of one class.
     classes: tuple[LeafClass, ...]
+    # The indexes of the stripes that have leaves, ascending.
     stripes: tuple[int, ...]
+    # The oversubscription that is asked for.
     ratio: Fraction
+    # From the leaves upwards.
     tiers: tuple[TierLayout, ...]
+    # Stripes of a pod; 0 if the fabric neither has nor reserves pods.
     pod: int = 0
+    # The pods that super-spines have ports for.
     most_pods: int = 0
+    # The leaves of a plane that share the ports of a NIC.
     leaves_per_nic: int = 1
 
     @property
     def stripe_nics(self) -> int:
-        """Return the groups of leaves of a stripe that share NICs: one a rail, or one where racks are aligned."""
+        """Return the groups of leaves in a stripe that share NICs: one a rail, or one in a rack-aligned fabric."""
         return self.stripe_leaves // self.leaves_per_nic
 
     def leaf_role(self, place: int) -> tuple[int, int]:
-        """Return for the leaf at ``place`` which of those that share a NIC it is, and the group of these in its stripe:
-        the rail, 0 where racks are aligned."""
+        """Return (number, group) of the leaf at ``place``: which of the leaves that share a NIC it is, and the group of
+        these in its stripe, which is the rail, or 0 in a rack-aligned fabric.
+
+        A stripe has first leaf 0 of each group, then leaf 1 of each.
+        """
         return divmod(place % self.stripe_leaves, self.stripe_nics)
 
     @property
@@ -196,7 +209,7 @@ class Layout(NamedTuple):
 
     @property
     def spines(self) -> TierLayout:
-        """Return the tier that joins the switches of the lowest, an empty one where nothing does."""
+        """Return the tier that joins the switches of the lowest, an empty one in a fabric of one tier."""
         if len(self.tiers) == 1:
             return NO_TIER
         return self.tiers[1]
@@ -210,8 +223,8 @@ class Layout(NamedTuple):
 
     @property
     def pods(self) -> tuple[int, ...]:
-        """Return the indexes of the pods that have switches, or of the rails that nothing joins; one where all leaves
-        reach all spines."""
+        """Return the indexes of the pods that have switches, in a rail-only fabric those of the rails; one index if all
+        leaves reach all spines."""
         if self.lowest.rails:
             return tuple(range(self.lowest.rails))
         if not self.lowest.stride:
@@ -225,7 +238,7 @@ class Layout(NamedTuple):
 
     @property
     def networks(self) -> int:
-        """Return the fabrics of a plane that no cable joins: one a rail in a rail-only fabric."""
+        """Return how many separate networks a plane has: one a rail in a rail-only fabric, else one."""
         return self.lowest.rails or 1
 
     def leaf_class(self, stripe: int) -> LeafClass:
@@ -234,34 +247,47 @@ class Layout(NamedTuple):
 
     @property
     def joined_leaves(self) -> int:
-        """Return the leaf indexes of a pod, rail or plane that meet the ports of a spine which no class has alone."""
-        return self.pod_leaves or self._sharing_leaves(self.stripes)
+        """Return how many leaf indexes need common ports of a spine, which are those not kept for one leaf class: in a
+        pod, or without pods in a rail or plane."""
+        return self.pod_leaves or self._leaves_on_common_ports(self.stripes)
 
     def reserved_leaves(self) -> int:
-        """Return the leaf indexes of the reserve that meet the ports of a spine which no class has alone."""
+        """Return how many leaf indexes of a rail or plane need common ports of a spine with the whole reserve."""
         if not self.spines.ports.blocks:
             return self.lowest.reserve // self.networks
-        return self._sharing_leaves(range(self.lowest.reserve // self.stripe_leaves))
+        return self._leaves_on_common_ports(range(self.lowest.reserve // self.stripe_leaves))
 
-    def _sharing_leaves(self, stripes: Sequence[int]) -> int:
-        last = next((stripe for stripe in reversed(stripes) if self.leaf_class(stripe).block is None), -1)
-        return (last + 1) * self.stripe_leaves // self.networks
+    def _leaves_on_common_ports(self, stripes: Sequence[int]) -> int:
+        """Return the leaf indexes up to the last of ``stripes`` whose class has no block of spine ports; 0 if there is
+        none."""
+        for stripe in reversed(stripes):
+            if self.leaf_class(stripe).block is None:
+                return self._end_index(stripe)
+        return 0
+
+    def _end_index(self, stripe: int) -> int:
+        """Return the highest index of a leaf of a stripe within its rail or plane, + 1."""
+        return (stripe + 1) * self.stripe_leaves // self.networks
 
     def has_spine_ports(self, stripe: int) -> bool:
-        """Tell whether spines that keep ports for a class have some for the leaves of a stripe; others always do."""
+        """Tell whether spines with blocks of ports for leaf classes have ports for the leaves of a stripe.
+
+        Always true without such blocks.
+        """
         if not self.spines.ports.blocks:
             return True
+        end = self._end_index(stripe)
         block = self.leaf_class(stripe).block
-        end = (stripe + 1) * self.stripe_leaves // self.networks
         if block is not None:
             return end <= block.base + block.leaves
         return end * self.lowest.links_per_pair <= self.spines.ports.down
 
     def leaves_of(self, leaf: LeafClass) -> int:
-        """Return the leaves of a class in one plane, with those of stripes that wait for nodes."""
+        """Return the leaves of a class in one plane, also those of stripes without nodes yet."""
         if len(self.classes) == 1:
             return self.lowest.count
-        return sum(self.leaf_class(stripe) is leaf for stripe in self.stripes) * self.stripe_leaves
+        stripes = sum(self.leaf_class(stripe) is leaf for stripe in self.stripes)
+        return stripes * self.stripe_leaves
 
     @property
     def worst_ratio(self) -> Fraction:
@@ -269,20 +295,22 @@ class Layout(NamedTuple):
         return max(leaf.ratio for leaf in self.classes)
 
     def connected_ratio(self, group: NodeGroup) -> Fraction:
-        """Return the oversubscription of a leaf of a full stripe by the ports that nodes are connected to."""
+        """Return the oversubscription of a leaf by the ports that nodes are connected to, in a full stripe of a
+        group."""
         leaf = self.classes[group.leaf]
         if not leaf.uplinks:
             return Fraction(0)
         return Fraction(self.connected_gbps(group), leaf.up_gbps)
 
     def connected_gbps(self, group: NodeGroup) -> int:
-        """Return the bandwidth of the nodes of a stripe on one leaf, of all where they do not fill a stripe."""
+        """Return the bandwidth of the nodes of a group on one leaf, in its fullest stripe."""
         nodes = min(group.stripe_nodes, group.entry.count)
         return nodes * group.ports_per_leaf * self.classes[group.leaf].hardware.down.speed_gbps
 
     @property
     def shared_uplinks(self) -> int:
-        """Return the greatest common divisor of the uplinks of all classes, which a number of spines divides."""
+        """Return the greatest common divisor of the uplinks of all classes, which the number of spines has to
+        divide."""
         return gcd(*(leaf.uplinks for leaf in self.classes))
 
     @property
@@ -292,7 +320,7 @@ class Layout(NamedTuple):
 
     @property
     def of_spines(self) -> str:
-        """Return what has spines of its own, for a message: pods, rails or planes, empty where all are one group."""
+        """Return what has spines of its own, a pod, rail or plane, for a message; empty if all spines are one group."""
         if self.super_spines:
             return " of a pod"
         if self.lowest.rails:
@@ -318,20 +346,24 @@ class Layout(NamedTuple):
 
     @property
     def sharing(self) -> tuple[NodeGroup, ...]:
-        """Return the entries of nodes on the leaves of another."""
+        """Return the groups of nodes that share the leaves of another group."""
         return tuple(group for group in self.groups if group.entry.share_leaves)
 
     def owner(self, stripe: int) -> NodeGroup:
-        """Return the group whose leaves ``stripe`` has, or would have: the last one to begin at or before it, and after
-        all of them the last one with GPUs, which a fabric grows by."""
+        """Return the group whose leaves ``stripe`` has, or would have."""
         return owner(self.groups, stripe)
 
 
 def owner(groups: Sequence[NodeGroup], stripe: int) -> NodeGroup:
-    """Return the one of ``groups`` whose leaves ``stripe`` has, or would have."""
+    """Return the group whose leaves ``stripe`` has, or would have.
+
+    It is the last of those that begin at or before the stripe. Stripes behind all groups belong to the last one with
+    GPUs, since that is how a fabric grows.
+    """
     owners = [group for group in groups if not group.entry.share_leaves]
-    if stripe >= max(group.end_stripe for group in owners):
-        possible = [group for group in owners if group.entry.gpus]
+    is_behind_all = stripe >= max(group.end_stripe for group in owners)
+    if is_behind_all:
+        candidates = [group for group in owners if group.entry.gpus]
     else:
-        possible = [group for group in owners if group.first_stripe <= stripe]
-    return max(possible or owners, key=attrgetter("first_stripe"))
+        candidates = [group for group in owners if group.first_stripe <= stripe]
+    return max(candidates or owners, key=attrgetter("first_stripe"))

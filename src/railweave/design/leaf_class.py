@@ -1,7 +1,7 @@
 """Leaf classes: the kinds of leaf of a fabric, each with its switch model, speeds, port split and uplinks.
 
-``topology.leaf`` is the first class; an entry of nodes with ``leaf`` gives another one for its stripes. All leaves of a
-stripe are of one class, and every entry of nodes attaches to one.
+``topology.leaf`` is the first class. An entry of nodes with a ``leaf`` of its own adds a class for its stripes. All
+leaves of a stripe are of one class, and every entry of nodes attaches to leaves of one class.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,18 @@ from railweave.intent.model import Intent, NodeLeaf, Nodes
 
 
 class SpineBlock(NamedTuple):
-    """Ports that every spine keeps for the leaves of a class: ``cages`` in one breakout, from the port ``first`` on,
-    for ``leaves`` indexes. These count from ``base``, the first leaf of the class among those that a spine joins, so
-    that neither other leaves nor the count of today moves a port."""
+    """Cages that every spine keeps for the leaves of a class.
+
+    A leaf's ports follow from its index within the class, so neither leaves of other classes nor growth move them.
+    """
 
     cages: int
     breakout: Breakout
+    # The first of their logical ports.
     first: int
+    # The index of the first leaf of the class among the leaves that a spine joins.
     base: int
+    # How many leaves they have ports for.
     leaves: int
 
     @property
@@ -72,11 +76,12 @@ class LeafClass(NamedTuple):
         return self.uplinks * self.hardware.up.speed_gbps
 
     def least_uplinks(self, down_gbps: int, ratio: Fraction) -> int:
-        """Return the fewest automatic uplinks whose bandwidth is within ``ratio`` of ``down_gbps``."""
-        needed = ceil(down_gbps / (ratio * self.hardware.up.speed_gbps))
+        """Return the fewest automatic uplinks with which ``down_gbps`` of downlinks have at most oversubscription
+        ``ratio``."""
+        # At least two: a leaf reaches two spines.
+        needed = max(2, ceil(down_gbps / (ratio * self.hardware.up.speed_gbps)))
         step = split_step(self.hardware.cages * self.hardware.up.per_cage)
-        # A leaf reaches two spines.
-        return -(-max(needed, 2) // step) * step
+        return -(-needed // step) * step
 
     @property
     def pair_gbps(self) -> int:
@@ -84,7 +89,7 @@ class LeafClass(NamedTuple):
         return self.pair * self.hardware.up.speed_gbps
 
     def has_uplinks_of(self, other: "LeafClass") -> bool:
-        """Tell whether its leaves meet the same ports of spines as those of another class would."""
+        """Tell whether its leaves use the same ports of spines as leaves of another class."""
         return self.block == other.block and self.uplinks == other.uplinks
 
     @property
@@ -96,38 +101,44 @@ class LeafClass(NamedTuple):
 
 
 class NodePorts(NamedTuple):
-    """Ports of one node of an entry: in a plane, and of these on one leaf. ``path`` is the entry's intent path,
-    ``leaf`` the index of its leaf class."""
+    """The ports of one node of an entry."""
 
     entry: Nodes
+    # The intent path of the entry.
     path: str
+    # In one plane.
     per_plane: int
+    # On one leaf.
     per_leaf: int
+    # The index of the leaf class.
     leaf: int
 
 
 def has_own_class(intent: Intent, index: int) -> bool:
-    """Tell whether an entry of nodes has leaves of a class of its own: as it states, or because those of the first
-    entry have cages for another speed."""
+    """Tell whether an entry of nodes has leaves of a class of its own.
+
+    It does if it states a ``leaf``, and if the leaves of the first entry have cages for sharers of another speed.
+    """
+    first = intent.nodes[0]
     entry = intent.nodes[index]
     if entry.leaf is not None:
         return True
-    two_speeds = any(
-        other.share_leaves and other.nics.speed_gbps != intent.nodes[0].nics.speed_gbps for other in intent.nodes
-    )
-    return two_speeds and index > 0 and not entry.share_leaves
+    if index == 0 or entry.share_leaves:
+        return False
+    return any(sharer.share_leaves and sharer.nics.speed_gbps != first.nics.speed_gbps for sharer in intent.nodes)
 
 
 def choose_leaf_classes(
     intent: Intent, hardware: Sequence[TierHardware], catalog: Catalog
 ) -> tuple[tuple[LeafClass, ...] | None, tuple[Diagnostic, ...]]:
-    """Return the leaf classes, that of topology.leaf first, or None and why; ``hardware`` is that of all tiers.
+    """Return the leaf classes, that of topology.leaf first; None if there are errors.
 
-    A model that the catalog does not have is reported by check_intent.
+    ``hardware`` is that of all tiers. None without an error if the catalog does not have a model, which check_intent
+    reports.
     """
     pair = intent.topology.links_per_pair or 1
-    shared, unfit = _shared(intent, catalog)
-    diagnostics = list(unfit)
+    shared, shared_diagnostics = _shared(intent, catalog)
+    diagnostics = list(shared_diagnostics)
     classes = [LeafClass("", "topology.leaf", hardware[0], hardware[1].down, pair, shared=shared)]
     for index, entry in enumerate(intent.nodes):
         if not has_own_class(intent, index):
@@ -135,13 +146,13 @@ def choose_leaf_classes(
         if index == 0:
             diagnostics.append(_first_entry(intent))
             continue
-        chosen = _leaf_class(intent, entry, f"nodes[{index}].leaf", hardware[0], catalog)
-        if chosen is None:
+        leaf = _leaf_class(intent, entry, f"nodes[{index}].leaf", hardware[0], catalog)
+        if leaf is None:
             return None, tuple(diagnostics)
-        if isinstance(chosen, LeafClass):
-            classes.append(chosen)
+        if isinstance(leaf, LeafClass):
+            classes.append(leaf)
         else:
-            diagnostics += chosen
+            diagnostics += leaf
     if diagnostics:
         return None, tuple(diagnostics)
     return tuple(classes), ()
@@ -150,7 +161,10 @@ def choose_leaf_classes(
 def _leaf_class(
     intent: Intent, entry: Nodes, path: str, first: TierHardware, catalog: Catalog
 ) -> LeafClass | tuple[Diagnostic, ...] | None:
-    """Return the class that an entry of nodes gives, or why it has none; None for a model that is unknown."""
+    """Return the leaf class of an entry of nodes, or its errors; None if the catalog does not have a model.
+
+    ``path`` is its intent path, ``first`` the hardware of the first class.
+    """
     keys = entry.leaf or NodeLeaf()
     topology = intent.topology
     spine = model_of(topology.spine, catalog)
@@ -159,21 +173,23 @@ def _leaf_class(
         model = catalog.find_switch(keys.model)
     if model is None or spine is None:
         return None
-    down, no_down = breakout_of(intent, model, keys.downlink_gbps or entry.nics.speed_gbps, _down_path(keys, path))
+    down_gbps = keys.downlink_gbps or entry.nics.speed_gbps
+    down, down_errors = breakout_of(intent, model, down_gbps, _down_path(keys, path))
     up_path = f"{path}.model"
     if keys.uplink_gbps:
         up_path = f"{path}.uplink_speed"
     up_gbps = keys.uplink_gbps or first.up.speed_gbps
-    up, no_up = breakout_of(intent, model, up_gbps, up_path)
-    far, no_far = breakout_of(intent, spine, up_gbps, up_path, "spines meet these uplinks: ")
+    up, up_errors = breakout_of(intent, model, up_gbps, up_path)
+    far, far_errors = breakout_of(intent, spine, up_gbps, up_path, "spines meet these uplinks: ")
     if not down or not up or not far:
-        return *no_down, *no_up, *no_far
+        return *down_errors, *up_errors, *far_errors
     pair = keys.links_per_pair or topology.links_per_pair or 1
     return LeafClass(entry.name, path, hardware_of(first.name, model, down, up), far, pair, keys.reserve)
 
 
 def _down_path(keys: NodeLeaf, path: str) -> str:
-    """Return the intent path that decides on the speed of the ports for nodes: ``path`` where no key below it does."""
+    """Return the intent path that decides on the speed of the ports for nodes, ``path`` itself if no key below it
+    does."""
     if keys.downlink_gbps:
         return f"{path}.downlink_speed"
     if keys.model:
@@ -182,7 +198,8 @@ def _down_path(keys: NodeLeaf, path: str) -> str:
 
 
 def _shared(intent: Intent, catalog: Catalog) -> tuple[tuple[tuple[str, Breakout], ...], Sequence[Diagnostic]]:
-    """Return the breakouts of the ports of entries that share the leaves of the first, and why some cannot."""
+    """Return the names of the entries that share the leaves of the first, each with the breakout of its ports, and the
+    errors of those that cannot."""
     model = model_of(intent.topology.leaf, catalog)
     breakouts: list[tuple[str, Breakout]] = []
     diagnostics: list[Diagnostic] = []
