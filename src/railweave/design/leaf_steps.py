@@ -17,31 +17,40 @@ from railweave.wording import counted
 
 
 def switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iterator[SizingStep]:
-    """Yield what the one switch of a fabric or rail holds."""
+    """Yield what the one switch of a fabric or rail has ports for."""
     low = layout.lowest
+    first_ports = layout.classes[0].ports
     groups = layout.groups
     if len(groups) > 1:
-        yield panel_step("leaf ports", layout.classes[0].ports)
+        yield panel_step("leaf ports", first_ports)
     else:
         cages = f"{hardware.cages} cages × {hardware.down.per_cage} × {format_speed(low.down.speed_gbps)}"
         yield SizingStep("leaf ports", cages, f"{low.ports.total} ports, {bandwidth_text(low.down_gbps)}")
     for group in groups:
-        formula = f"⌊{low.ports.total} ports ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
-        if layout.sharing:
-            formula = _ports_of_stripe(group)
-        if _states_stripe(intent, group):
-            formula = "from the intent"
+        formula = _switch_formula(intent, layout, group)
         yield SizingStep(f"nodes{_of_entry(layout, group)} of one switch", formula, str(group.stripe_nodes))
     yield SizingStep("tiers", _why_one_tier(intent, layout), "1")
-    used = [f"{counted(group.entry.count, 'node')} × {counted(group.ports_per_leaf, 'port')}" for group in groups]
-    ports = sum(group.entry.count * group.ports_per_leaf for group in groups)
-    yield SizingStep("ports in use on a leaf", " + ".join(used), f"{ports} of {layout.classes[0].ports.total}")
-    formula = "1 switch"
+    terms = []
+    ports_in_use = 0
+    for group in groups:
+        terms.append(f"{counted(group.entry.count, 'node')} × {counted(group.ports_per_leaf, 'port')}")
+        ports_in_use += group.entry.count * group.ports_per_leaf
+    yield SizingStep("ports in use on a leaf", " + ".join(terms), f"{ports_in_use} of {first_ports.total}")
+    switches = "1 switch"
     if low.rails:
-        formula = f"{counted(layout.rails, 'rail')} × 1 switch"
+        switches = f"{counted(layout.rails, 'rail')} × 1 switch"
     if layout.planes > 1:
-        formula += f" × {layout.planes} planes"
-    yield SizingStep("leaves", formula, str(low.count * layout.planes))
+        switches += f" × {layout.planes} planes"
+    yield SizingStep("leaves", switches, str(low.count * layout.planes))
+
+
+def _switch_formula(intent: Intent, layout: Layout, group: NodeGroup) -> str:
+    """Return the rule for the number of nodes of a group on one switch."""
+    if _states_stripe(intent, group):
+        return "from the intent"
+    if layout.sharing:
+        return _ports_of_stripe(group)
+    return f"⌊{layout.lowest.ports.total} ports ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
 
 
 def _why_one_tier(intent: Intent, layout: Layout) -> str:
@@ -57,7 +66,7 @@ def _why_one_tier(intent: Intent, layout: Layout) -> str:
 
 
 def _of_entry(layout: Layout, group: NodeGroup) -> str:
-    """Return the entry of nodes that a step is of, empty where there is one."""
+    """Return the entry of nodes that a step is about, for its name; empty if there is only one."""
     if len(layout.groups) == 1:
         return ""
     return f" of {group.entry.name}"
@@ -76,50 +85,62 @@ def _ports_of_stripe(group: NodeGroup) -> str:
 
 
 def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[SizingStep]:
-    """Yield what a leaf has, and how its ports are split between nodes and spines."""
+    """Yield the ports of a leaf of each class, and how they are split between nodes and spines."""
     low = layout.lowest
-    top = layout.spines
-    ports = low.ports
     yield panel_step("leaf ports", layout.classes[0].ports)
-    if low.fixed_pair:
-        formula = f"split at {ratio_text(layout.ratio)}"
-        if intent.topology.stripe:
-            formula = f"stripe of {intent.topology.stripe} nodes"
-        formula += f"; {counted(low.links_per_pair, 'link')} a pair × {counted(top.group_size, 'spine')}"
-    else:
-        formula = split_formula(hardware[0], layout.ratio)
-        if intent.stripe_caps_split:
-            formula = f"stripe of {layout.groups[0].stripe_nodes} nodes; {formula}"
-    yield SizingStep("leaf port split", formula, f"{ports.down} down + {low.uplinks} up")
+    formula = _first_class_formula(intent, layout, hardware[0])
+    yield SizingStep("leaf port split", formula, f"{low.ports.down} down + {low.uplinks} up")
     for leaf in layout.classes[1:]:
         yield panel_step(f"ports of a leaf of {leaf.name}", leaf.ports)
         formula = _class_formula(intent, layout, leaf)
         yield SizingStep(f"leaf port split of {leaf.name}", formula, f"{leaf.down} down + {leaf.uplinks} up")
 
 
-def _class_formula(intent: Intent, layout: Layout, leaf: LeafClass) -> str:
-    """Return the rule by which the ports of a class beside the first are split."""
+def _first_class_formula(intent: Intent, layout: Layout, hardware: TierHardware) -> str:
+    """Return the rule by which the ports of the first class are split."""
     low = layout.lowest
-    most = bandwidth_text(low.down_gbps)
-    formula = f"{low.uplinks} up as on every leaf; down ≤ {most} and the ports of topology.leaf"
-    if not leaf.block and leaf.uplinks < low.uplinks:
-        formula = split_formula(leaf.hardware, layout.ratio)
-    if low.fixed_pair and intent.topology.stripe:
-        formula = f"stripe of {intent.topology.stripe} nodes"
-    elif leaf.block:
-        formula = f"split at {ratio_text(layout.ratio)}"
+    if not low.fixed_pair:
+        formula = split_formula(hardware, layout.ratio)
+        if intent.stripe_caps_split:
+            return f"stripe of {layout.groups[0].stripe_nodes} nodes; {formula}"
+        return formula
+    downlinks = f"split at {ratio_text(layout.ratio)}"
+    if intent.topology.stripe:
+        downlinks = f"stripe of {intent.topology.stripe} nodes"
+    return f"{downlinks}; {_uplinks_by_pair(layout, low.links_per_pair)}"
+
+
+def _uplinks_by_pair(layout: Layout, pair: int) -> str:
+    """Return the uplinks of a leaf with ``pair`` links to each spine, as a formula."""
+    return f"{counted(pair, 'link')} a pair × {counted(layout.spines.group_size, 'spine')}"
+
+
+def _class_formula(intent: Intent, layout: Layout, leaf: LeafClass) -> str:
+    """Return the rule by which the ports of a class after the first are split."""
+    low = layout.lowest
+    states_stripe = low.fixed_pair and intent.topology.stripe
+    stripe = f"stripe of {intent.topology.stripe} nodes"
     if leaf.block:
-        formula += f"; {counted(leaf.pair, 'link')} a pair × {counted(layout.spines.group_size, 'spine')}"
-    return formula
+        downlinks = f"split at {ratio_text(layout.ratio)}"
+        if states_stripe:
+            downlinks = stripe
+        return f"{downlinks}; {_uplinks_by_pair(layout, leaf.pair)}"
+    if states_stripe:
+        return stripe
+    if leaf.uplinks < low.uplinks:
+        return split_formula(leaf.hardware, layout.ratio)
+    most = bandwidth_text(low.down_gbps)
+    return f"{low.uplinks} up as on every leaf; down ≤ {most} and the ports of topology.leaf"
 
 
 def panel_step(name: str, ports: TierPorts) -> SizingStep:
-    """Return the ports of a switch and their bandwidth, by its cages."""
-    cages = " + ".join(
-        f"{count} cages × {group.per_cage} × {format_speed(group.speed_gbps)}" for count, group in ports.groups
-    )
-    capacity = sum(count * group.per_cage * group.speed_gbps for count, group in ports.groups)
-    return SizingStep(name, cages, f"{ports.total} ports, {bandwidth_text(capacity)}")
+    """Return the step of that name for the ports of a switch and their bandwidth, by its cages."""
+    terms = []
+    capacity_gbps = 0
+    for cages, breakout in ports.groups:
+        terms.append(f"{cages} cages × {breakout.per_cage} × {format_speed(breakout.speed_gbps)}")
+        capacity_gbps += cages * breakout.per_cage * breakout.speed_gbps
+    return SizingStep(name, " + ".join(terms), f"{ports.total} ports, {bandwidth_text(capacity_gbps)}")
 
 
 def split_formula(hardware: TierHardware, ratio: Fraction) -> str:
@@ -165,9 +186,11 @@ def _stripe_formula(intent: Intent, layout: Layout, group: NodeGroup) -> str:
 
 
 class UplinkKind(NamedTuple):
-    """Leaves with uplinks of one number and speed, over all planes; ``of`` names the nodes that give their class."""
+    """Leaves whose uplinks have one number and speed."""
 
+    # The class of the leaves for the name of a step, ` of NAME`; empty for the first.
     of: str
+    # In all planes.
     leaves: int
     uplinks: int
     speed_gbps: int
@@ -182,34 +205,27 @@ def uplink_kinds(layout: Layout) -> tuple[UplinkKind, ...]:
     """Return the leaves with the uplinks of the first class, then those of each class with other uplinks."""
     low = layout.lowest
     planes = layout.planes
-    others = tuple(
-        UplinkKind(f" of {leaf.name}", layout.leaves_of(leaf) * planes, leaf.uplinks, leaf.hardware.up.speed_gbps)
-        for leaf in layout.classes
-        if not leaf.has_uplinks_of(layout.classes[0])
-    )
-    alike = low.count * planes - sum(kind.leaves for kind in others)
-    return UplinkKind("", alike, low.uplinks, low.up.speed_gbps), *others
+    other_kinds = []
+    for leaf in layout.classes:
+        if not leaf.has_uplinks_of(layout.classes[0]):
+            leaves = layout.leaves_of(leaf) * planes
+            other_kinds.append(UplinkKind(f" of {leaf.name}", leaves, leaf.uplinks, leaf.hardware.up.speed_gbps))
+    leaves_like_first = low.count * planes - sum(kind.leaves for kind in other_kinds)
+    return UplinkKind("", leaves_like_first, low.uplinks, low.up.speed_gbps), *other_kinds
 
 
 def _first_stripe_step(intent: Intent, layout: Layout, group: NodeGroup) -> SizingStep:
+    """Return the rule for an automatic first stripe."""
     first = layout.groups[0]
-    step = stripe_step(intent, layout.groups[0])
-    why = f"the next power of two above 2 × {counted(first.stripes, 'stripe')}"
+    step = stripe_step(intent, first)
+    reason = f"the next power of two above 2 × {counted(first.stripes, 'stripe')}"
     if intent.topology.reserve.leaves is not None:
-        why = "the reserved stripes"
-    formula = f"the next multiple of {step}: {why} of {first.entry.name}"
+        reason = "the reserved stripes"
+    formula = f"the next multiple of {step}: {reason} of {first.entry.name}"
     return SizingStep(f"first stripe of {group.entry.name}", formula, str(group.first_stripe))
 
 
 def _leaf_count_step(layout: Layout) -> SizingStep:
-    owners = [group for group in layout.groups if not group.entry.share_leaves]
-    used: set[int] = set()
-    for group in layout.groups:
-        used.update(range(group.first_stripe, group.end_stripe))
-    stripes = [_stripes_of(group) for group in owners]
-    beyond = len(used) - sum(group.stripes for group in owners)
-    if beyond:
-        stripes.append(f"{beyond} more of nodes that share leaves")
     factors = []
     if layout.planes > 1:
         factors.append(f"{layout.planes} planes")
@@ -217,16 +233,27 @@ def _leaf_count_step(layout: Layout) -> SizingStep:
         factors.append(f"{layout.rails} rails")
     if layout.leaves_per_nic > 1:
         factors.append(f"{layout.leaves_per_nic} leaves a NIC")
-    if len(stripes) > 1:
-        factors.append(f"({' + '.join(stripes)})")
-    else:
-        factors += stripes
+    used_stripes: set[int] = set()
+    for group in layout.groups:
+        used_stripes.update(range(group.first_stripe, group.end_stripe))
+    factors.append(_stripes_formula(layout, len(used_stripes)))
     formula = " × ".join(factors)
-    spare = len(layout.stripes) - len(used)
-    if spare:
-        formula += f", and {counted(spare * layout.stripe_leaves * layout.planes, 'leaf')} without nodes"
+    unused_stripes = len(layout.stripes) - len(used_stripes)
+    if unused_stripes:
+        formula += f", and {counted(unused_stripes * layout.stripe_leaves * layout.planes, 'leaf')} without nodes"
     return SizingStep("leaves", formula, str(layout.lowest.count * layout.planes))
 
 
-def _stripes_of(group: NodeGroup) -> str:
-    return f"⌈{group.entry.count} nodes ÷ {group.stripe_nodes}⌉"
+def _stripes_formula(layout: Layout, used_stripes: int) -> str:
+    """Return how the stripes with nodes are counted, a sum in parentheses."""
+    terms = []
+    stripes_of_owners = 0
+    for group in layout.groups:
+        if not group.entry.share_leaves:
+            terms.append(f"⌈{group.entry.count} nodes ÷ {group.stripe_nodes}⌉")
+            stripes_of_owners += group.stripes
+    if used_stripes > stripes_of_owners:
+        terms.append(f"{used_stripes - stripes_of_owners} more of nodes that share leaves")
+    if len(terms) == 1:
+        return terms[0]
+    return f"({' + '.join(terms)})"

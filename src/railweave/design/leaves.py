@@ -22,18 +22,18 @@ Faults = tuple[Diagnostic, ...]
 
 
 class Leaves(NamedTuple):
-    """The leaves of a plane: their classes, the groups of nodes and the stripes that have leaves.
-
-    ``uplinks`` are those of the first class's automatic split, all of them connected, or None with ``links_per_pair``
-    given. ``panel`` is that split without a stripe, by all ports of a leaf.
-    """
+    """The leaves of a plane."""
 
     classes: tuple[LeafClass, ...]
+    # The uplinks of the first class by its automatic split, all of them connected; None if `links_per_pair` is stated.
     uplinks: int | None
     groups: tuple[NodeGroup, ...]
+    # The indexes of the stripes that have leaves, ascending.
     stripes: tuple[int, ...]
     rails: int
+    # Leaves of a stripe.
     per_stripe: int
+    # The automatic split of the first class by all its ports, whatever the stripe.
     panel: Split
 
     @property
@@ -43,20 +43,25 @@ class Leaves(NamedTuple):
 
     @property
     def indexes(self) -> int:
-        """Return the highest index + 1 of the leaves that meet the ports of a spine which no class has alone."""
-        sharing = (stripe for stripe in reversed(self.stripes) if self.leaf_class(stripe).reserve is None)
-        return (next(sharing, -1) + 1) * self.per_stripe
+        """Return the highest index + 1 of the leaves of classes without spine ports of their own; 0 if there are
+        none."""
+        for stripe in reversed(self.stripes):
+            if self.leaf_class(stripe).reserve is None:
+                return (stripe + 1) * self.per_stripe
+        return 0
 
     def reserve(self, stated: int | None) -> int | None:
-        """Return the leaf indexes to reserve where the intent states some: an entry of nodes without ``first_stripe``
-        begins behind them."""
+        """Return the number of leaf indexes to reserve if the intent states one, else None.
+
+        It is not less than today's: entries of nodes with an automatic first stripe begin behind the stated reserve.
+        """
         if stated is None or all(group.entry.first_stripe is not None for group in self.groups[1:]):
             return stated
         return max(stated, (self.stripes[-1] + 1) * self.per_stripe)
 
     @property
     def shared_uplinks(self) -> int:
-        """Return what the number of spines has to divide where all uplinks are connected."""
+        """Return what the number of spines has to divide if all uplinks are connected."""
         return gcd(*(leaf.uplinks for leaf in self.classes))
 
     def leaf_class(self, stripe: int) -> LeafClass:
@@ -64,7 +69,7 @@ class Leaves(NamedTuple):
         return self.classes[owner(self.groups, stripe).leaf]
 
     def first_stripe(self, leaf: LeafClass) -> int:
-        """Return the first stripe of the entry of nodes that gives a class."""
+        """Return the first stripe of the entry of nodes that has a class of its own."""
         return next(group.first_stripe for group in self.groups if group.entry.name == leaf.name)
 
 
@@ -90,7 +95,7 @@ def count_leaves(
 
 
 def _automatic_split(intent: Intent, hardware: TierHardware) -> Split:
-    """Return the split of a leaf at the ratio asked for, without ports where there is none."""
+    """Return the split of a leaf at the ratio that is asked for, 0 of 0 ports if there is none."""
     return automatic_split(hardware.cages, hardware.down, hardware.up, asked_ratio(intent)) or Split(0, 0)
 
 
@@ -109,52 +114,67 @@ def _with_ports(
     topology = intent.topology
     first = classes[0]._replace(down=panel.down, uplinks=panel.up)
     if topology.links_per_pair is not None and topology.stripe is not None:
-        return _of_stated_stripes(node_ports, classes, topology.stripe)
+        return _with_ports_of_stripe(node_ports, classes, topology.stripe)
     per_leaf = _ports_per_leaf(node_ports, classes)
-    addresses = panel.down + panel.up
     if not intent.stripe_caps_split:
-        others = zip(classes[1:], per_leaf[1:], strict=True)
-        return first, *(_split_beside(intent, leaf, ports, first, addresses) for leaf, ports in others)
-    needed = _of_stated_stripes(node_ports, classes, topology.stripe or 0)
-    # The uplinks serve the class whose stripe has most bandwidth, but no more than the panel of the first.
+        return first, *_split_like(intent, first, classes[1:], per_leaf[1:], panel)
+    needed = _with_ports_of_stripe(node_ports, classes, topology.stripe or 0)
+    # The uplinks serve the class whose stripe has most bandwidth, but no more than all ports of the first have.
     most_gbps = min(max(leaf.down_gbps for leaf in needed), first.down_gbps)
     uplinks = min(panel.up, first.least_uplinks(most_gbps, asked_ratio(intent)))
-    split = [first._replace(down=most_gbps // first.hardware.down.speed_gbps, uplinks=uplinks)]
-    for leaf, ports in zip(classes[1:], per_leaf[1:], strict=True):
-        split.append(_split_beside(intent, leaf, ports, split[0], addresses))
+    first = first._replace(down=most_gbps // first.hardware.down.speed_gbps, uplinks=uplinks)
+    split = [first, *_split_like(intent, first, classes[1:], per_leaf[1:], panel)]
     capped = zip(split, needed, strict=True)
-    return tuple(leaf._replace(down=min(leaf.down, stated.down)) for leaf, stated in capped)
+    return tuple(leaf._replace(down=min(leaf.down, stripe_leaf.down)) for leaf, stripe_leaf in capped)
 
 
-def _of_stated_stripes(
+def _with_ports_of_stripe(
     node_ports: Sequence[NodePorts], classes: Sequence[LeafClass], stripe: int
 ) -> tuple[LeafClass, ...]:
-    """Return the classes with the ports that the nodes of a stripe need."""
-    down = [0] * len(classes)
+    """Return the classes with the ports that the nodes of a stripe need; ``stripe`` are the nodes of entries that state
+    no stripe of their own."""
+    downlinks = [0] * len(classes)
     for ports in node_ports:
         if not ports.entry.share_leaves:
-            down[ports.leaf] = max(down[ports.leaf], (ports.entry.stripe or stripe) * ports.per_leaf)
+            needed = (ports.entry.stripe or stripe) * ports.per_leaf
+            downlinks[ports.leaf] = max(downlinks[ports.leaf], needed)
     sharers = sharers_of(node_ports, classes[0])
     if sharers:
-        down[0] = max(down[0], ports_needed(sharers, sharers[0].entry.stripe or stripe, classes[0]))
-    return tuple(leaf._replace(down=ports) for leaf, ports in zip(classes, down, strict=True))
+        needed = ports_needed(sharers, sharers[0].entry.stripe or stripe, classes[0])
+        downlinks[0] = max(downlinks[0], needed)
+    return tuple(leaf._replace(down=down) for leaf, down in zip(classes, downlinks, strict=True))
 
 
-def _split_beside(intent: Intent, leaf: LeafClass, ports: int, first: LeafClass, addresses: int) -> LeafClass:
-    """Return a class beside the first with its ports for nodes, of which each has ``ports`` on a leaf.
+def _split_like(
+    intent: Intent, first: LeafClass, others: Sequence[LeafClass], per_leaf: Sequence[int], panel: Split
+) -> list[LeafClass]:
+    """Return the other classes with their ports, split like ``first`` where they can be.
 
-    They are as many as carry the same bandwidth at another speed beside the same uplinks, and no more than a leaf has
-    ``addresses`` for. Leaves with uplinks of their own, or with too few ports for those of the first class, are divided
-    by themselves.
+    ``per_leaf`` are the ports of a node on one leaf of each class. A leaf has as many addresses as ``panel`` has ports.
+    """
+    addresses = panel.down + panel.up
+    return [
+        _split_beside(intent, leaf, node_ports, first, addresses)
+        for leaf, node_ports in zip(others, per_leaf, strict=True)
+    ]
+
+
+def _split_beside(intent: Intent, leaf: LeafClass, node_ports: int, first: LeafClass, addresses: int) -> LeafClass:
+    """Return a class after the first with its ports for nodes and its uplinks.
+
+    It has the uplinks of the first class, and ports for nodes with at most the same bandwidth. Leaves with spine ports
+    of their own are split by themselves, and so are those whose remaining ports are too few for the ``node_ports`` of
+    one node. A leaf has no more ports for nodes than ``addresses``.
     """
     hardware = leaf.hardware
-    alone = _automatic_split(intent, hardware)
+    own_split = _automatic_split(intent, hardware)
+    own_down = min(own_split.down, addresses)
     if leaf.reserve is not None:
-        return leaf._replace(down=min(alone.down, addresses))
+        return leaf._replace(down=own_down)
     room = downlink_room(hardware.cages, hardware.down, hardware.up, first.uplinks)
     down = min(first.down_gbps // hardware.down.speed_gbps, room, addresses)
-    if down < ports and alone.up < first.uplinks:
-        return leaf._replace(down=min(alone.down, addresses), uplinks=alone.up)
+    if down < node_ports and own_split.up < first.uplinks:
+        return leaf._replace(down=own_down, uplinks=own_split.up)
     return leaf._replace(down=down, uplinks=first.uplinks)
 
 
@@ -174,20 +194,23 @@ def place_classes(intent: Intent, leaves: Leaves, low: TierLayout) -> tuple[tupl
 
 
 def _placed_beside(intent: Intent, leaf: LeafClass, leaves: Leaves, low: TierLayout) -> LeafClass | Diagnostic:
-    """Return a class beside the first with its uplinks and the places of its ports, or why they do not fit."""
+    """Return a class after the first with its uplinks and the places of its ports, or why they do not fit."""
     hardware = leaf.hardware
     pair = _links_per_pair_beside(leaf, low)
-    uplinks = low.uplinks // low.links_per_pair * pair
-    in_a_row = uplinks
+    spines = low.uplinks // low.links_per_pair
+    uplinks = spines * pair
+    # With stated links of a pair, those of each pair begin with a cage, else those of the whole leaf.
+    neighboring_uplinks = uplinks
     if low.fixed_pair:
-        in_a_row = pair
-    whole = whole_cages(intent.topology.wiring, hardware.up, in_a_row)
-    reserved = None
+        neighboring_uplinks = pair
+    whole = whole_cages(intent.topology.wiring, hardware.up, neighboring_uplinks)
+    reserved_uplinks = None
     if low.fixed_pair and intent.topology.reserve.spines is not None:
-        reserved = low.ports.room // low.links_per_pair * pair
-    ports = place_ports(hardware.cages, hardware.down, hardware.up, leaf.down, reserved, whole)
+        reserved_spines = low.ports.room // low.links_per_pair
+        reserved_uplinks = reserved_spines * pair
+    ports = place_ports(hardware.cages, hardware.down, hardware.up, leaf.down, reserved_uplinks, whole)
     if ports is None or ports.room < uplinks:
-        return _leaf_full(intent, leaf, reserved or uplinks)
+        return _leaf_full(intent, leaf, reserved_uplinks or uplinks)
     if leaf.block and uplinks > low.ports.total:
         return _uplinks_exceed_addresses(intent, leaf, uplinks, low)
     if leaf.down > low.ports.total:
@@ -196,7 +219,7 @@ def _placed_beside(intent: Intent, leaf: LeafClass, leaves: Leaves, low: TierLay
 
 
 def _links_per_pair_beside(leaf: LeafClass, low: TierLayout) -> int:
-    """Return the links of a leaf of a class beside the first to each spine."""
+    """Return the links to each spine of a leaf of a class after the first."""
     if not low.fixed_pair:
         return leaf.uplinks // (low.uplinks // low.links_per_pair)
     if leaf.block:
@@ -240,18 +263,21 @@ def _uplinks_exceed_addresses(intent: Intent, leaf: LeafClass, uplinks: int, low
 
 
 def place_leaf_ports(intent: Intent, leaves: Leaves, spines: int | None) -> TierPorts | Diagnostic:
-    """Return where the ports of a leaf of the first class lie; with given ``links_per_pair`` its uplinks have room for
-    ``spines``."""
+    """Return the places of the ports of a leaf of the first class, or why they do not fit.
+
+    ``spines`` are those of the reserve, None if it states none: with stated ``links_per_pair`` the leaf keeps uplinks
+    for them.
+    """
     first = leaves.classes[0]
     pair = intent.topology.links_per_pair
     hardware = first.hardware
-    block = None
+    reserved_uplinks = None
     if spines is not None and pair is not None:
-        block = pair * spines
+        reserved_uplinks = pair * spines
     whole = whole_cages(intent.topology.wiring, hardware.up, leaves.uplinks or first.pair)
-    ports = place_ports(hardware.cages, hardware.down, hardware.up, first.down, block, whole)
+    ports = place_ports(hardware.cages, hardware.down, hardware.up, first.down, reserved_uplinks, whole)
     if ports is None:
-        return _no_room(intent, hardware, first.down, block)
+        return _no_room(intent, hardware, first.down, reserved_uplinks)
     return ports
 
 
@@ -265,9 +291,9 @@ def _no_split(intent: Intent, hardware: TierHardware) -> Diagnostic:
     )
 
 
-def _no_room(intent: Intent, hardware: TierHardware, down: int, block: int | None) -> Diagnostic:
+def _no_room(intent: Intent, hardware: TierHardware, down: int, reserved_uplinks: int | None) -> Diagnostic:
     ports = hardware.cages * hardware.up.per_cage
-    if block is None:
+    if reserved_uplinks is None:
         return error(
             "RW204",
             f"a stripe needs {counted(down, 'downlink')} of {format_speed(hardware.down.speed_gbps)} on a leaf,"
@@ -277,7 +303,7 @@ def _no_room(intent: Intent, hardware: TierHardware, down: int, block: int | Non
         )
     return error(
         "RW207",
-        f"{counted(down, 'downlink')} and {counted(block, 'reserved uplink')} do not fit on a leaf with"
+        f"{counted(down, 'downlink')} and {counted(reserved_uplinks, 'reserved uplink')} do not fit on a leaf with"
         f" {counted(ports, 'port')} of {format_speed(hardware.up.speed_gbps)}",
         intent.where("topology.reserve.spines"),
         fix="reserve fewer spines, use fewer links_per_pair or a smaller stripe",
@@ -287,42 +313,43 @@ def _no_room(intent: Intent, hardware: TierHardware, down: int, block: int | Non
 def _place_leaves(
     intent: Intent, groups: tuple[NodeGroup, ...], per_stripe: int
 ) -> tuple[tuple[int, ...], tuple[Diagnostic, ...]]:
-    """Return the indexes of the stripes that have leaves.
+    """Return the indexes of the stripes that have leaves, ascending, or why a stated number of leaves is wrong.
 
-    A given count beyond what the nodes need adds stripes without nodes, from the lowest free index on.
+    If more leaves are stated than the nodes need, the lowest free indexes get stripes without nodes.
     """
-    used = sorted({stripe for group in groups for stripe in range(group.first_stripe, group.end_stripe)})
+    used: set[int] = set()
+    for group in groups:
+        used.update(range(group.first_stripe, group.end_stripe))
     count = intent.topology.leaf.count
     if count is None:
-        return tuple(used), ()
+        return tuple(sorted(used)), ()
     if count % per_stripe:
-        better = max(len(used), count // per_stripe + 1) * per_stripe
-        return (), (_not_whole_stripes(intent, count, better, per_stripe),)
+        possible_stripes = max(len(used), count // per_stripe + 1)
+        return (), (_not_whole_stripes(intent, count, possible_stripes * per_stripe, per_stripe),)
     if count < len(used) * per_stripe:
         return (), (_too_few(intent, groups, count, len(used), per_stripe),)
-    taken = set(used)
-    free = count // per_stripe - len(used)
-    extra = islice((stripe for stripe in numbers() if stripe not in taken), free)
+    free_stripes = (stripe for stripe in numbers() if stripe not in used)
+    extra = islice(free_stripes, count // per_stripe - len(used))
     return tuple(sorted((*used, *extra))), ()
 
 
-def _not_whole_stripes(intent: Intent, count: int, better: int, per_stripe: int) -> Diagnostic:
+def _not_whole_stripes(intent: Intent, count: int, possible: int, per_stripe: int) -> Diagnostic:
     per_nic = intent.topology.leaves_per_nic
     if not intent.topology.shape.has_rails:
-        over = f"racks: every rack has {per_nic} leaves"
+        rule = f"racks: every rack has {per_nic} leaves"
     elif per_nic > 1:
-        over = f"{per_stripe // per_nic} rails: every stripe has {per_nic} leaves a rail"
+        rule = f"{per_stripe // per_nic} rails: every stripe has {per_nic} leaves a rail"
     else:
-        over = f"{per_stripe} rails: every stripe has one leaf a rail"
-    fix = f"use a multiple of {per_stripe}, such as {better}"
+        rule = f"{per_stripe} rails: every stripe has one leaf a rail"
+    fix = f"use a multiple of {per_stripe}, such as {possible}"
     if with_fewer_rails(intent) is not None:
-        # As automatic rails they hold for one stripe alone.
+        # Automatic rails follow from the number of leaves only if all nodes fit into one stripe.
         fix += f", or state rails: {count}"
     if count == 1:
         fix += "; one switch for all nodes has no spine: leave topology.spine out"
     return error(
         "RW206",
-        f"{counted(count, 'leaf')} cannot be shared out over {over}",
+        f"{counted(count, 'leaf')} cannot be shared out over {rule}",
         intent.where("topology.leaf.count"),
         fix=fix,
     )
