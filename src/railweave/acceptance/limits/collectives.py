@@ -15,6 +15,7 @@ a NIC. In a send-receive chain one GPU of a node sends to another node, over one
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, log2
 from typing import NamedTuple
@@ -63,7 +64,7 @@ def bus_factor(collective: Collective, ranks: int) -> float:
 
 
 def steps(collective: Collective, algorithm: Algorithm, ranks: int) -> int:
-    """Return the steps that follow on each other."""
+    """Return the number of steps that run one after another."""
     if collective is Collective.SEND_RECV:
         return 1
     if algorithm is Algorithm.TREE:
@@ -79,18 +80,43 @@ def fit(steps_of_ring: int, factor: float, bus_gigabytes: Mapping[int, float]) -
 
     None if they do not determine both.
     """
-    # 1 / busbw = alpha steps / (factor S) + beta, times busbw so that small messages count as much as large ones.
+    # 1 / busbw = alpha steps / (factor S) + beta, times busbw so that small messages count as much as large ones:
+    # 1 = alpha x + beta y, with x = steps / (factor S) busbw and y = busbw.
     rows = [(steps_of_ring / factor / size * bus, bus) for size, bus in bus_gigabytes.items() if bus > 0]
-    xx, xy, yy = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
-    x, y = (sum(row[i] for row in rows) for i in range(2))
-    determinant = xx * yy - xy * xy
-    if determinant <= _ALIKE * xx * yy:
+    sum_x = sum(x for x, _ in rows)
+    sum_y = sum(y for _, y in rows)
+    sum_xx = sum(x * x for x, _ in rows)
+    sum_xy = sum(x * y for x, y in rows)
+    sum_yy = sum(y * y for _, y in rows)
+    determinant = sum_xx * sum_yy - sum_xy * sum_xy
+    if determinant <= _ALIKE * sum_xx * sum_yy:
         return None
-    beta = (y * xx - x * xy) / determinant
+    alpha = max(0.0, sum_x * sum_yy - sum_y * sum_xy) / determinant
+    beta = (sum_y * sum_xx - sum_x * sum_xy) / determinant
     if beta <= 0:
         return None
     # Bytes over gigabytes a second are nanoseconds.
-    return AlphaBeta(max(0.0, x * yy - y * xy) / determinant / 1e3, 1 / beta)
+    return AlphaBeta(alpha / 1e3, 1 / beta)
+
+
+@dataclass(slots=True)
+class _FormulaValue:
+    """A bus bandwidth in GB/s, and the formula that yields it from its inputs. Every step changes all three."""
+
+    gigabytes: float
+    formula: str
+    inputs: Inputs
+
+    def divide(self, name: str, divisor: float) -> None:
+        """Divide by an input of its own name."""
+        self.gigabytes /= divisor
+        self.formula += f" / {name}"
+        self.inputs[name] = divisor
+
+    def multiply(self, factor: float, text: str) -> None:
+        """Multiply by a factor; ``text``, an operator and an expression over the inputs, extends the formula."""
+        self.gigabytes *= factor
+        self.formula += f" {text}"
 
 
 def collective_limit(
@@ -106,78 +132,90 @@ def collective_limit(
 
     Raises ValueError for a group within one node, which crosses no NIC.
     """
-    key = "group", tuple(group)
-    if key not in paths.computed:
-        paths.computed[key] = _group_speeds(paths, group)
-    nodes, into_leaf = paths.computed[key]
-    if len(nodes) == 1:
+    speeds = _group_speeds(paths, group)
+    nodes = len(speeds.nodes_gbps)
+    if nodes == 1:
         raise ValueError("a collective within one node crosses no NIC port")
-    ranks = len(nodes) * gpus_of_node
-    line_gbps = min(nodes.values())
+    ranks = nodes * gpus_of_node
+    line_gbps = min(speeds.nodes_gbps.values())
     inputs: Inputs = {"line_gbps": line_gbps, **paths.payload._asdict(), "ranks": ranks}
     inputs |= {"steps": steps(collective, algorithm, ranks), "factor": bus_factor(collective, ranks)}
-    formula = f"{PAYLOAD_FORMULA} / 8"
-    expect = paths.payload.of(line_gbps) / 8
-    ratio = round(_ratio(paths, into_leaf), 4)
+    expect = _FormulaValue(paths.payload.of(line_gbps) / 8, f"{PAYLOAD_FORMULA} / 8", inputs)
+    ratio = round(_ratio(paths, speeds.leaves_gbps), 4)
     if ratio > 1:
-        inputs["ratio"] = ratio
-        formula += " / ratio"
-        expect /= ratio
-    if algorithm is Algorithm.TREE and len(nodes) == 2:
-        formula += " * 2 * (ranks - 1) / ranks"
-        expect *= 2 * (ranks - 1) / ranks
+        expect.divide("ratio", ratio)
+    if algorithm is Algorithm.TREE and nodes == 2:
+        expect.multiply(2 * (ranks - 1) / ranks, "* 2 * (ranks - 1) / ranks")
     elif collective is Collective.ALL_TO_ALL:
         inputs["gpus_of_node"] = gpus_of_node
-        formula += " / gpus_of_node * (ranks - 1) / (ranks - gpus_of_node)"
-        expect *= (ranks - 1) / (ranks - gpus_of_node) / gpus_of_node
+        leaving = (ranks - 1) / (ranks - gpus_of_node) / gpus_of_node
+        expect.multiply(leaving, "/ gpus_of_node * (ranks - 1) / (ranks - gpus_of_node)")
     elif collective is Collective.SEND_RECV:
-        nics = Counter(node for node, _ in {(port.node, port.nic) for port in group})
-        inputs["nics"] = max(nics.values())
-        formula += " / nics"
-        expect /= max(nics.values())
-    # Where links between switches are the bottleneck, the hash takes from what these let through.
-    part = min(1.0, round(ratio * _sure_share(paths, collective, group), 4))
-    if part < 1:
-        inputs["sure_share"] = part
-    return lower_limit(Metric.BUS_BANDWIDTH, expect, shares, formula, inputs, part)
+        expect.divide("nics", _most_nics(group))
+    # Where links between switches are the bottleneck, hash collisions reduce what these links carry.
+    sure_share = min(1.0, round(ratio * _sure_share(paths, collective, group), 4))
+    if sure_share < 1:
+        inputs["sure_share"] = sure_share
+    return lower_limit(Metric.BUS_BANDWIDTH, expect.gigabytes, shares, expect.formula, inputs, sure_share)
+
+
+def _most_nics(group: Sequence[NicPort]) -> int:
+    """Return the largest number of NICs that a node of ``group`` uses."""
+    nics = {(port.node, port.nic) for port in group}
+    return max(Counter(node for node, _ in nics).values())
 
 
 def _sure_share(paths: FabricPaths, collective: Collective, group: Sequence[NicPort]) -> float:
     """Return the share of its rate that a collective reaches whatever the hash."""
-    share_of = exchange_share if collective is Collective.ALL_TO_ALL else ring_share
-    key = share_of, tuple(group)
+    compute_share = ring_share
+    if collective is Collective.ALL_TO_ALL:
+        compute_share = exchange_share
+    key = compute_share, tuple(group)
     if key not in paths.computed:
-        paths.computed[key] = share_of(paths, group)
+        paths.computed[key] = compute_share(paths, group)
     share: float = paths.computed[key]
     return share
 
 
-def _group_speeds(paths: FabricPaths, group: Sequence[NicPort]) -> tuple[dict[str, int], dict[int, int]]:
-    """Return the Gb/s of the NIC ports of a group by node, and by the switch that they are cabled to."""
-    nodes: dict[str, int] = {}
-    switches: dict[int, int] = {}
-    for port in group:
-        attachment = paths.nics[port]
-        nodes[port.node] = nodes.get(port.node, 0) + attachment.speed_gbps
-        switches[attachment.switch] = switches.get(attachment.switch, 0) + attachment.speed_gbps
-    return nodes, switches
+class GroupSpeeds(NamedTuple):
+    """The bandwidth of the NIC ports of a group, by node and by the leaf that they are cabled to."""
+
+    nodes_gbps: Mapping[str, int]
+    leaves_gbps: Mapping[int, int]
 
 
-def _ratio(paths: FabricPaths, into_leaf: Mapping[int, int]) -> float:
-    """Return the largest ratio of a group's bandwidth into a leaf, or the spines of a pod, to that of the uplinks."""
-    into_pod: Counter[int] = Counter()
-    for leaf, gbps in into_leaf.items():
-        into_pod[paths.pod[leaf]] += gbps
+def _group_speeds(paths: FabricPaths, group: Sequence[NicPort]) -> GroupSpeeds:
+    """Return the bandwidth of a group; the collectives of one group share the computed value."""
+    key = "group", tuple(group)
+    if key not in paths.computed:
+        nodes_gbps: Counter[str] = Counter()
+        leaves_gbps: Counter[int] = Counter()
+        for port in group:
+            attachment = paths.nics[port]
+            nodes_gbps[port.node] += attachment.speed_gbps
+            leaves_gbps[attachment.switch] += attachment.speed_gbps
+        paths.computed[key] = GroupSpeeds(nodes_gbps, leaves_gbps)
+    speeds: GroupSpeeds = paths.computed[key]
+    return speeds
+
+
+def _ratio(paths: FabricPaths, leaves_gbps: Mapping[int, int]) -> float:
+    """Return the largest oversubscription that a group meets, at least 1.
+
+    That is its bandwidth into a leaf, or into the leaves of a pod, over the bandwidth of the uplinks.
+    """
+    network_of_leaf = {leaf: paths.fabric.network_of(paths.fabric.switches[leaf]) for leaf in leaves_gbps}
+    network_of_pod = {paths.pod[leaf]: network for leaf, network in network_of_leaf.items()}
+    leaves_in = Counter(network_of_leaf.values())
+    pods_in = Counter(network_of_pod.values())
+    pods_gbps: Counter[int] = Counter()
     ratios = [1.0]
-    # Without another leaf in its network nothing leaves a leaf, without another pod nothing leaves a pod.
-    leaf_network = {leaf: paths.fabric.network_of(paths.fabric.switches[leaf]) for leaf in into_leaf}
-    leaves_of = Counter(leaf_network.values())
-    for leaf, gbps in into_leaf.items():
-        if leaves_of[leaf_network[leaf]] > 1:
+    # The only leaf of a network sends nothing up to its spines, and the only pod nothing to super-spines.
+    for leaf, gbps in leaves_gbps.items():
+        pods_gbps[paths.pod[leaf]] += gbps
+        if leaves_in[network_of_leaf[leaf]] > 1:
             ratios.append(gbps / paths.uplinks[leaf].gbps)
-    pod_network = {paths.pod[leaf]: network for leaf, network in leaf_network.items()}
-    pods_of = Counter(pod_network.values())
-    for pod, gbps in into_pod.items():
-        if pods_of[pod_network[pod]] > 1:
+    for pod, gbps in pods_gbps.items():
+        if pods_in[network_of_pod[pod]] > 1:
             ratios.append(gbps / paths.pod_uplinks[pod].gbps)
     return max(ratios)

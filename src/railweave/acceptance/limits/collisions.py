@@ -36,21 +36,21 @@ def exchange_share(paths: FabricPaths, group: Sequence[NicPort]) -> float:
     leaf_flows: Counter[int] = Counter()
     pod_flows: Counter[int] = Counter()
     lanes = _lanes(paths, group)
-    # As many flows come down as go up.
+    # Flows up alone are counted: the same number comes down.
     for leaves in lanes.values():
         nodes = len(leaves)
-        for leaf, count in Counter(leaves).items():
-            leaf_flows[leaf] += count * (nodes - count)
-        for pod, count in Counter(paths.pod[leaf] for leaf in leaves).items():
-            pod_flows[pod] += count * (nodes - count)
-    loads = [(paths.uplinks[leaf], count) for leaf, count in leaf_flows.items() if count]
-    loads += [(paths.pod_uplinks[pod], count) for pod, count in pod_flows.items() if count]
+        for leaf, nodes_of_leaf in Counter(leaves).items():
+            leaf_flows[leaf] += nodes_of_leaf * (nodes - nodes_of_leaf)
+        for pod, nodes_of_pod in Counter(paths.pod[leaf] for leaf in leaves).items():
+            pod_flows[pod] += nodes_of_pod * (nodes - nodes_of_pod)
+    loads = [(paths.uplinks[leaf], flows) for leaf, flows in leaf_flows.items() if flows]
+    loads += [(paths.pod_uplinks[pod], flows) for pod, flows in pod_flows.items() if flows]
     most_nodes = max((len(leaves) for leaves in lanes.values()), default=1)
     return _share(paths, group, loads, max(1, most_nodes - 1))
 
 
 def _lanes(paths: FabricPaths, group: Sequence[NicPort]) -> Mapping[tuple[int, int], list[int]]:
-    """Return the leaves of the nodes by NIC and port: flows stay among the ports of one number."""
+    """Return the leaf of every node by NIC and port: a flow goes to a port of the same numbers on another node."""
     lanes: dict[tuple[int, int], list[int]] = {}
     for port in group:
         lanes.setdefault((port.nic, port.port), []).append(paths.nics[port].switch)
@@ -60,10 +60,14 @@ def _lanes(paths: FabricPaths, group: Sequence[NicPort]) -> Mapping[tuple[int, i
 def _share(
     paths: FabricPaths, group: Sequence[NicPort], loads: Sequence[tuple[LinkGroup, int]], flows_of_port: int
 ) -> float:
+    """Return the share of line rate on the most loaded link; ``loads`` are groups of links with their flows.
+
+    Each NIC port divides its line rate among ``flows_of_port`` flows.
+    """
     line_gbps = max(paths.nics[port].speed_gbps for port in group)
-    every_link = sum(links.links for links, _ in loads)
+    total_links = sum(links.links for links, _ in loads)
     share = 1.0
-    for links, count in loads:
-        most = min(count, most_flows(count / links.links, IMPROBABLE / every_link))
-        share = min(share, flows_of_port * links.slowest_gbps / (most * line_gbps))
+    for links, flows in loads:
+        flows_on_link = min(flows, most_flows(flows / links.links, IMPROBABLE / total_links))
+        share = min(share, flows_of_port * links.slowest_gbps / (flows_on_link * line_gbps))
     return share
