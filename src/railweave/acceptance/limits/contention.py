@@ -25,16 +25,16 @@ class PairKind(NamedTuple):
 
     @property
     def sure_share(self) -> float:
-        """Return the share of its line rate that a pair has at least, save with `RARE_FLOWS` a link.
+        """Return the share of its line rate that a pair has at least, except with a probability of `RARE_FLOWS` a link.
 
         A flow has at least its even part of each link that it crosses, so with n flows on a link of speed C a pair of q
         queue pairs has at least q C / n.
         """
         sure_gbps: float = self.line_gbps
         for group, flows in self.groups:
-            # A flow shares its link with those of the others that the hash puts there.
-            most = min(flows, 1 + most_flows(flows / group.links))
-            sure_gbps = min(sure_gbps, self.queue_pairs * group.slowest_gbps / most)
+            # The flow itself, and the most of the other flows that the hash puts on its link.
+            flows_on_link = min(flows, 1 + most_flows(flows / group.links))
+            sure_gbps = min(sure_gbps, self.queue_pairs * group.slowest_gbps / flows_on_link)
         return sure_gbps / self.line_gbps
 
 
@@ -50,24 +50,29 @@ class RoundContention:
     kinds: Sequence[PairKind]
 
     def components(self) -> Iterator[list[Leaves]]:
-        """Yield the pairs of leaves whose flows may meet, directly or over others, apart from those within a leaf."""
-        root: dict[GroupName, GroupName] = {}
+        """Yield the pairs of leaves that share groups of links, directly or through other pairs.
 
-        def top(key: GroupName) -> GroupName:
-            while root.setdefault(key, key) != key:
-                root[key] = root[root[key]]
-                key = root[key]
-            return key
+        Pairs within a leaf, which cross no such group, are left out.
+        """
+        # A union-find over the names of groups: a root is its own parent.
+        parent: dict[GroupName, GroupName] = {}
 
-        members: dict[GroupName, list[Leaves]] = {}
+        def root_of(name: GroupName) -> GroupName:
+            while parent.setdefault(name, name) != name:
+                parent[name] = parent[parent[name]]
+                name = parent[name]
+            return name
+
         crossing = [leaves for leaves in self.by_leaves if leaves[0] != leaves[1]]
         for leaves in crossing:
-            first, *others = (top(key) for key, _ in self.groups[leaves])
-            for other in others:
-                root[top(other)] = top(first)
+            (first_name, _), *more_groups = self.groups[leaves]
+            for name, _ in more_groups:
+                parent[root_of(name)] = root_of(first_name)
+        components: dict[GroupName, list[Leaves]] = {}
         for leaves in crossing:
-            members.setdefault(top(("up", leaves[0])), []).append(leaves)
-        yield from members.values()
+            sender_leaf, _ = leaves
+            components.setdefault(root_of(("up", sender_leaf)), []).append(leaves)
+        yield from components.values()
 
 
 def contention(paths: FabricPaths, pairs: Sequence[NicPair]) -> RoundContention:
@@ -79,26 +84,29 @@ def contention(paths: FabricPaths, pairs: Sequence[NicPair]) -> RoundContention:
         by_leaves.setdefault((sender.switch, receiver.switch), []).append(index)
         lines_gbps.append(min(sender.speed_gbps, receiver.speed_gbps))
     groups = {leaves: paths.groups_between(*leaves) for leaves in by_leaves}
-    between = {leaves: sum(pairs[index].queue_pairs for index in indices) for leaves, indices in by_leaves.items()}
+    flows_between = {
+        leaves: sum(pairs[index].queue_pairs for index in indices) for leaves, indices in by_leaves.items()
+    }
     flows: Counter[GroupName] = Counter()
-    for leaves, queue_pairs in between.items():
-        for key, _ in groups[leaves]:
-            flows[key] += queue_pairs
+    for leaves, queue_pairs in flows_between.items():
+        for name, _ in groups[leaves]:
+            flows[name] += queue_pairs
     kinds: dict[int, PairKind] = {}
     for leaves, indices in by_leaves.items():
-        loads = tuple((group, _rounded_up(flows[key])) for key, group in groups[leaves])
-        apart = bool(loads) and between[leaves] == flows["up", leaves[0]] == flows["down", leaves[1]]
-        # Many pairs are alike, and their kinds are compared by identity first.
-        alike: dict[tuple[int, int], PairKind] = {}
+        sender_leaf, receiver_leaf = leaves
+        loads = tuple((group, _rounded_up(flows[name])) for name, group in groups[leaves])
+        apart = bool(loads) and flows_between[leaves] == flows["up", sender_leaf] == flows["down", receiver_leaf]
+        # Equal pairs share one object, because kinds are keys of dictionaries and compared by identity first.
+        kind_of_rates: dict[tuple[int, int], PairKind] = {}
         for index in indices:
             rates = lines_gbps[index], pairs[index].queue_pairs
-            if rates not in alike:
-                alike[rates] = PairKind(*rates, apart, loads)
-            kinds[index] = alike[rates]
+            if rates not in kind_of_rates:
+                kind_of_rates[rates] = PairKind(*rates, apart, loads)
+            kinds[index] = kind_of_rates[rates]
     return RoundContention(by_leaves, groups, [kinds[index] for index in range(len(pairs))])
 
 
 def _rounded_up(flows: int) -> int:
-    """Return a number of flows with two significant digits: what differs less is alike."""
+    """Return a number of flows, rounded up to two significant digits so that similar pairs become one kind."""
     unit: int = 10 ** max(0, len(str(flows)) - 2)
     return -(-flows // unit) * unit

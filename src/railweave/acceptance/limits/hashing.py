@@ -2,7 +2,7 @@
 
 Every flow chooses a link at random on each switch that has a choice; the rates of all flows that may meet follow by
 progressive filling (`waterfill`), with the NIC ports of a pair as one more link. Only pairs that may meet are drawn
-together, and what is alike (the same leaves in number, links and flows) is drawn once for a plan.
+together, and equal components (the same numbers of leaves, links and flows) are drawn once for a plan.
 """
 
 import random
@@ -19,9 +19,12 @@ from railweave.acceptance.limits.waterfill import fair_rates
 QUANTILE = 0.01
 """The share of healthy pairs below the limit of a pair."""
 
+PairCounts = Mapping[Leaves, Mapping[PairKind, int]]
+"""The pairs between two leaves, counted by kind."""
+
 # Values of each kind that a quantile of 1 % is taken from: 40 of them are below it.
 _SAMPLES = 4_000
-# Flows that are drawn at most for what is alike, beyond the first draw; 30,000 take about 0.2 s.
+# A component is drawn again until it has this many flows in all; 30,000 take about 0.2 s.
 _FLOWS = 30_000
 # Flows between pods that are drawn together at most; a fabric of more is represented by some of its pods.
 _TOGETHER = 12_000
@@ -40,132 +43,148 @@ class KindShares(NamedTuple):
     dispersion: float
 
 
+class PairShare(NamedTuple):
+    """The share of line rate of a pair in one draw of the hashes, with the leaf of its sender."""
+
+    leaf: int
+    kind: PairKind
+    share: float
+
+
 def kind_shares(paths: FabricPaths, round_contention: RoundContention, seed: int) -> dict[PairKind, KindShares]:
     """Return the shares of all kinds of pairs of a round that may share links."""
     shares: dict[PairKind, KindShares] = {}
     for component in round_contention.components():
-        members = {
+        pair_counts = {
             leaves: Counter(round_contention.kinds[index] for index in round_contention.by_leaves[leaves])
             for leaves in component
         }
-        alike = seed, frozenset(Counter(frozenset(kinds.items()) for kinds in members.values()).items())
-        if alike not in paths.computed:
-            paths.computed[alike] = _sampled(paths, members, seed)
-        shares |= paths.computed[alike]
+        # Components are equal if the same mixtures of kinds occur between equally many pairs of leaves.
+        mixtures = Counter(frozenset(counts.items()) for counts in pair_counts.values())
+        key = seed, frozenset(mixtures.items())
+        if key not in paths.computed:
+            paths.computed[key] = _sample(paths, pair_counts, seed)
+        shares |= paths.computed[key]
     return shares
 
 
-def _sampled(
-    paths: FabricPaths, members: Mapping[Leaves, Mapping[PairKind, int]], seed: int
-) -> dict[PairKind, KindShares]:
-    """Return the shares of the pairs of leaves that may meet, drawn until every kind has enough values."""
-    members = _representative(paths, members)
+def _sample(paths: FabricPaths, pair_counts: PairCounts, seed: int) -> dict[PairKind, KindShares]:
+    """Return the shares of the pairs of one component, drawn until every kind has enough values."""
+    pair_counts = _representative(paths, pair_counts)
     generator = random.Random(seed)  # noqa: S311
     # By kind: the shares of the pairs of one leaf in one draw, which depend on each other.
-    clusters: dict[PairKind, list[list[float]]] = {}
-    drawn = 0
-    while drawn < _FLOWS:
-        by_leaf: dict[tuple[int, PairKind], list[float]] = {}
-        for leaf, kind, share in _draw(paths, members, generator):
-            by_leaf.setdefault((leaf, kind), []).append(share)
-            drawn += kind.queue_pairs
-        for (_, kind), shares in by_leaf.items():
-            clusters.setdefault(kind, []).append(shares)
-        if all(sum(map(len, of_kind)) >= _SAMPLES for of_kind in clusters.values()):
+    clusters_of_kind: dict[PairKind, list[list[float]]] = {}
+    drawn_flows = 0
+    while drawn_flows < _FLOWS:
+        clusters_of_draw: dict[tuple[int, PairKind], list[float]] = {}
+        for leaf, kind, share in _draw(paths, pair_counts, generator):
+            clusters_of_draw.setdefault((leaf, kind), []).append(share)
+            drawn_flows += kind.queue_pairs
+        for (_, kind), shares in clusters_of_draw.items():
+            clusters_of_kind.setdefault(kind, []).append(shares)
+        if all(sum(map(len, clusters)) >= _SAMPLES for clusters in clusters_of_kind.values()):
             break
-    return {kind: _summary(of_kind) for kind, of_kind in clusters.items()}
+    return {kind: _summary(clusters) for kind, clusters in clusters_of_kind.items()}
 
 
-def _representative(
-    paths: FabricPaths, members: Mapping[Leaves, Mapping[PairKind, int]]
-) -> Mapping[Leaves, Mapping[PairKind, int]]:
-    """Return the flows of some pods among themselves, if those of all are too many to be drawn together.
+def _representative(paths: FabricPaths, pair_counts: PairCounts) -> PairCounts:
+    """Return all pairs, or those that some pods send if all are too many to be drawn together.
 
-    A flow to a pod that is left out goes to the leaf at the same place of one that is kept, never to its own pod, so
-    every leaf keeps the flows that it sends and gets as many as it would on average.
+    A receiver in a pod that is left out is replaced by the leaf at the same place in a pod that is kept, never the
+    sender's own. So every leaf sends the same flows, and receives as many as it would on average.
     """
-    kept = _kept_pods(paths, members)
-    if all(paths.pod[sender] in kept for sender, _ in members):
-        return members
-    pods = sorted({paths.pod[receiver] for _, receiver in members})
-    order = sorted(kept)
-    folded: dict[Leaves, Counter[PairKind]] = {}
-    for (sender, receiver), kinds in members.items():
-        own = paths.pod[sender]
-        far = paths.pod[receiver]
-        if own not in kept:
+    kept_pods = _kept_pods(paths, pair_counts)
+    if all(paths.pod[sender] in kept_pods for sender, _ in pair_counts):
+        return pair_counts
+    receiver_pods = sorted({paths.pod[receiver] for _, receiver in pair_counts})
+    stand_ins = sorted(kept_pods)
+    kept_counts: dict[Leaves, Counter[PairKind]] = {}
+    for (sender, receiver), counts in pair_counts.items():
+        sender_pod = paths.pod[sender]
+        receiver_pod = paths.pod[receiver]
+        if sender_pod not in kept_pods:
             continue
-        if own != far:
-            place = pods.index(far)
-            stand_ins = (order[(place + step) % len(order)] for step in range(2))
-            leaves = paths.pod_leaves[next(pod for pod in stand_ins if pod != own)]
-            receiver = leaves[paths.pod_leaves[far].index(receiver) % len(leaves)]  # noqa: PLW2901
-        folded.setdefault((sender, receiver), Counter()).update(kinds)
-    return folded
+        kept_receiver = receiver
+        if sender_pod != receiver_pod:
+            place = receiver_pods.index(receiver_pod)
+            stand_in = stand_ins[place % len(stand_ins)]
+            if stand_in == sender_pod:
+                stand_in = stand_ins[(place + 1) % len(stand_ins)]
+            leaves = paths.pod_leaves[stand_in]
+            kept_receiver = leaves[paths.pod_leaves[receiver_pod].index(receiver) % len(leaves)]
+        kept_counts.setdefault((sender, kept_receiver), Counter()).update(counts)
+    return kept_counts
 
 
-def _kept_pods(paths: FabricPaths, members: Mapping[Leaves, Mapping[PairKind, int]]) -> set[int]:
+def _kept_pods(paths: FabricPaths, pair_counts: PairCounts) -> set[int]:
     """Return the first pods that send `_TOGETHER` flows, at least two, and one with each kind of pairs."""
-    kept: set[int] = set()
-    seen: set[PairKind] = set()
+    kept_pods: set[int] = set()
+    kept_kinds: set[PairKind] = set()
     flows = 0
-    for (sender, _), kinds in members.items():
+    for (sender, _), counts in pair_counts.items():
         pod = paths.pod[sender]
-        if pod not in kept and len(kept) > 1 and flows >= _TOGETHER and kinds.keys() <= seen:
+        are_enough = len(kept_pods) > 1 and flows >= _TOGETHER and counts.keys() <= kept_kinds
+        # A pod is kept with all pairs that it sends.
+        if are_enough and pod not in kept_pods:
             continue
-        kept.add(pod)
-        seen |= kinds.keys()
-        flows += sum(kind.queue_pairs * pairs for kind, pairs in kinds.items())
-    return kept
+        kept_pods.add(pod)
+        kept_kinds |= counts.keys()
+        flows += sum(kind.queue_pairs * pairs for kind, pairs in counts.items())
+    return kept_pods
 
 
-def _draw(
-    paths: FabricPaths, members: Mapping[Leaves, Mapping[PairKind, int]], generator: random.Random
-) -> list[tuple[int, PairKind, float]]:
-    """Return (leaf of the sender, kind, share of line rate) of every pair for a draw of all hashes."""
+def _draw(paths: FabricPaths, pair_counts: PairCounts, generator: random.Random) -> list[PairShare]:
+    """Return the share of every pair for one draw of all hashes."""
+    # In flows and capacity a link is numbered 2 n upwards and 2 n + 1 downwards. The NIC ports of a pair count as a
+    # link with a negative number that only its own flows cross.
     flows: list[tuple[int, ...]] = []
-    pairs: list[tuple[int, PairKind]] = []
     capacity: dict[int, float] = {}
-    for (sender, receiver), kinds in members.items():
-        for kind in chain.from_iterable(repeat(kind, count) for kind, count in kinds.items()):
-            # The NIC ports of a pair are a link that only its own flows cross.
-            nic = -1 - len(pairs)
-            capacity[nic] = kind.line_gbps
+    pairs: list[tuple[int, PairKind]] = []
+    for (sender, receiver), counts in pair_counts.items():
+        for kind in chain.from_iterable(repeat(kind, count) for kind, count in counts.items()):
+            nic_link = -1 - len(pairs)
+            capacity[nic_link] = kind.line_gbps
             pairs.append((sender, kind))
-            flows.extend((nic, *_path(paths, sender, receiver, generator)) for _ in range(kind.queue_pairs))
+            flows.extend((nic_link, *_path(paths, sender, receiver, generator)) for _ in range(kind.queue_pairs))
     capacity |= {link: paths.speeds_gbps[link >> 1] for link in chain.from_iterable(flows) if link >= 0}
-    rates = iter(fair_rates(flows, capacity))
-    return [(leaf, kind, sum(islice(rates, kind.queue_pairs)) / kind.line_gbps) for leaf, kind in pairs]
+    rates_gbps = iter(fair_rates(flows, capacity))
+    shares = []
+    for leaf, kind in pairs:
+        pair_gbps = sum(islice(rates_gbps, kind.queue_pairs))
+        shares.append(PairShare(leaf, kind, pair_gbps / kind.line_gbps))
+    return shares
 
 
 def _path(paths: FabricPaths, sender: int, receiver: int, generator: random.Random) -> tuple[int, ...]:
     """Return the links of a flow from leaf to leaf: 2 n for link n upwards, 2 n + 1 downwards."""
+    # `int(uniform() * len(links))` chooses as `generator.choice` does, in a fraction of its time.
     uniform = generator.random
     links = paths.up[sender]
-    first, spine = links[int(uniform() * len(links))]
+    leaf_uplink, spine = links[int(uniform() * len(links))]
     if paths.pod[sender] == paths.pod[receiver]:
         down = paths.down[spine, receiver]
-        return 2 * first, 2 * down[int(uniform() * len(down))] + 1
+        return 2 * leaf_uplink, 2 * down[int(uniform() * len(down))] + 1
     links = paths.up[spine]
-    second, super_spine = links[int(uniform() * len(links))]
+    spine_uplink, super_spine = links[int(uniform() * len(links))]
     links = paths.to_pod[super_spine, paths.pod[receiver]]
-    third, spine = links[int(uniform() * len(links))]
-    down = paths.down[spine, receiver]
-    return 2 * first, 2 * second, 2 * third + 1, 2 * down[int(uniform() * len(down))] + 1
+    spine_downlink, receiver_spine = links[int(uniform() * len(links))]
+    down = paths.down[receiver_spine, receiver]
+    leaf_downlink = down[int(uniform() * len(down))]
+    return 2 * leaf_uplink, 2 * spine_uplink, 2 * spine_downlink + 1, 2 * leaf_downlink + 1
 
 
 def _summary(clusters: Sequence[Sequence[float]]) -> KindShares:
     """Return the shares of a kind; a cluster has those of the pairs of one leaf in one draw."""
     values = sorted(chain.from_iterable(clusters))
     count = len(values)
-    # Rounded down and to what a sample can tell, so that plans are short.
+    # Rounded down to the precision of a sample, which keeps plans short.
     quantile = floor(values[int(count * QUANTILE)] * 1e4) / 1e4
     mean = round(sum(values) / count, 4)
-    spread = sum((sum(shares) - mean * len(shares)) ** 2 for shares in clusters) / count
-    low = [sum(share < quantile for share in shares) for shares in clusters]
-    part = sum(low) / count
+    variance = sum((sum(shares) - mean * len(shares)) ** 2 for shares in clusters) / count
+    low_counts = [sum(share < quantile for share in shares) for shares in clusters]
+    low_part = sum(low_counts) / count
     dispersion = 1.0
-    if part:
-        squares = sum((below - part * len(shares)) ** 2 for below, shares in zip(low, clusters, strict=True))
-        dispersion = max(1.0, round(squares / (count * part * (1 - part)), 2))
-    return KindShares(count, quantile, mean, spread, dispersion)
+    if low_part:
+        squares = sum((low - low_part * len(shares)) ** 2 for low, shares in zip(low_counts, clusters, strict=True))
+        dispersion = max(1.0, round(squares / (count * low_part * (1 - low_part)), 2))
+    return KindShares(count, quantile, mean, variance, dispersion)

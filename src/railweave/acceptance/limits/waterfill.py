@@ -1,41 +1,43 @@
 """Max-min fair shares by progressive filling (Bertsekas and Gallager, Data Networks, section 6.5.2).
 
-All flows grow alike until a link is full; its flows keep their rate, the others grow on. So a flow's rate is at least
-its even part of the link on which it has the least, which `sure` bounds rest on.
+All flows grow at the same pace until a link is full; its flows keep their rate, the others go on growing. So a flow's
+rate is at least its even part of the link on which that part is smallest; the `sure_share` of limits rests on this.
 """
 
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-# Rounding may leave a link's even part a little above what it was; it is full all the same.
+# Rounding may raise a link's even part a little after it was queued; the link is full nevertheless.
 _EVEN = 1 + 1e-12
 
 
 def fair_rates(flows: Sequence[Sequence[int]], capacity: Mapping[int, float]) -> list[float]:
     """Return the rate of every flow, in the unit of ``capacity``; a flow is the links that it crosses, at least one."""
-    members: dict[int, list[int]] = {}
+    flows_of: dict[int, list[int]] = {}
     for flow, links in enumerate(flows):
         for link in links:
-            members.setdefault(link, []).append(flow)
-    left = {link: capacity[link] for link in members}
-    growing = {link: len(on_link) for link, on_link in members.items()}
+            flows_of.setdefault(link, []).append(flow)
+    # The capacity of each link that no flow has taken for good, and the number of its flows that still grow.
+    free = {link: capacity[link] for link in flows_of}
+    growing = {link: len(link_flows) for link, link_flows in flows_of.items()}
+    # Negative while a flow grows.
     rates = [-1.0] * len(flows)
-    fullest = [(left[link] / growing[link], link) for link in members]
-    heapify(fullest)
-    while fullest:
-        part, link = heappop(fullest)
+    queue = [(free[link] / growing[link], link) for link in flows_of]
+    heapify(queue)
+    while queue:
+        queued_part, link = heappop(queue)
         if not growing[link]:
             continue
-        # Flows that stopped elsewhere left more than the part at which the link was queued.
-        now = max(0.0, left[link] / growing[link])
-        if now > part * _EVEN:
-            heappush(fullest, (now, link))
+        even_part = max(0.0, free[link] / growing[link])
+        if even_part > queued_part * _EVEN:
+            # Since the link was queued, some of its flows stopped at another link and left their part to the others.
+            heappush(queue, (even_part, link))
             continue
-        for flow in members[link]:
+        for flow in flows_of[link]:
             if rates[flow] >= 0:
                 continue
-            rates[flow] = now
-            for crossed in flows[flow]:
-                left[crossed] -= now
-                growing[crossed] -= 1
+            rates[flow] = even_part
+            for crossed_link in flows[flow]:
+                free[crossed_link] -= even_part
+                growing[crossed_link] -= 1
     return rates
