@@ -73,6 +73,7 @@ def payload_of(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> Payload:
 def lower_limit(
     metric: Metric, expect: float, shares: LimitShares, formula: str, inputs: Inputs, part: float = 1.0
 ) -> MetricLimit:
-    """Return a limit that fails and warns below the shares of ``part`` of what is expected."""
-    unit = UNITS[metric]
-    return MetricLimit(metric, unit, expect, shares.fail * expect * part, shares.warn * expect * part, formula, inputs)
+    """Return a limit that fails and warns below ``shares`` of ``part * expect``, where ``part`` is a number up to 1."""
+    fail = shares.fail * expect * part
+    warn = shares.warn * expect * part
+    return MetricLimit(metric, UNITS[metric], expect, fail, warn, formula, inputs)

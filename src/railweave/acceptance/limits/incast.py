@@ -13,10 +13,18 @@ from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
-from railweave.acceptance.limits.basis import PAYLOAD_FORMULA, Inputs, LimitShares, NicPair, PairLimits, lower_limit
+from railweave.acceptance.limits.basis import (
+    PAYLOAD_FORMULA,
+    Inputs,
+    LimitShares,
+    NicPair,
+    PairLimits,
+    Payload,
+    lower_limit,
+)
 from railweave.acceptance.limits.paths import FabricPaths
 from railweave.acceptance.limits.queues import QueueThresholds, queue_thresholds
-from railweave.acceptance.model import Metric
+from railweave.acceptance.model import Metric, MetricLimit
 from railweave.qos.marking import bandwidth_delay_bytes
 
 # Of the part of a sender: it fails below half of it, times the share that fails.
@@ -41,8 +49,8 @@ class IncastSenders(NamedTuple):
 def incast_senders(paths: FabricPaths, device: str, speed_gbps: int) -> IncastSenders:
     """Return the senders of an incast to a port of ``speed_gbps`` of a switch, each at that speed.
 
-    They are the fewest whose burst is twice Kmin, or fewer if that reached the depth at which PFC pauses or a lossy
-    queue drops.
+    They are the fewest whose burst is twice Kmin, or fewer if such a burst exceeds the depth at which PFC pauses or a
+    lossy queue drops.
     """
     thresholds = queue_thresholds(paths, device, speed_gbps)
     marking = thresholds.marking
@@ -56,7 +64,7 @@ def incast_senders(paths: FabricPaths, device: str, speed_gbps: int) -> IncastSe
 
 
 def _most_bytes(thresholds: QueueThresholds, senders: int) -> int | None:
-    """Return the bytes from which on ``senders`` to one port are paused or lose packets."""
+    """Return the bytes from which on PFC pauses ``senders`` to one port, or a lossy queue drops; None if unknown."""
     if thresholds.pause is None:
         return thresholds.drop_bytes
     return senders * thresholds.pause.congested_bytes(senders)
@@ -64,13 +72,23 @@ def _most_bytes(thresholds: QueueThresholds, senders: int) -> int | None:
 
 def incast_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares) -> tuple[PairLimits, ...]:
     """Return the bandwidth limit of each sender of one incast, all to one receiver, in the order of ``pairs``."""
-    limits: dict[tuple[int, int], PairLimits] = {}
-    speeds = [tuple(end.speed_gbps for end in paths.ends(pair)) for pair in pairs]
+    limits_of_speeds: dict[tuple[int, int], PairLimits] = {}
+    limits = []
+    for pair in pairs:
+        sender, receiver = paths.ends(pair)
+        speeds = sender.speed_gbps, receiver.speed_gbps
+        # Senders of one speed share one object.
+        if speeds not in limits_of_speeds:
+            limits_of_speeds[speeds] = (_sender_limit(paths.payload, *speeds, len(pairs), shares),)
+        limits.append(limits_of_speeds[speeds])
+    return tuple(limits)
+
+
+def _sender_limit(
+    payload: Payload, sender_gbps: int, receiver_gbps: int, senders: int, shares: LimitShares
+) -> MetricLimit:
+    inputs: Inputs = {"sender_gbps": sender_gbps, "receiver_gbps": receiver_gbps, "senders": senders}
+    inputs |= payload._asdict()
     formula = PAYLOAD_FORMULA.replace("line_gbps", "min(sender_gbps, receiver_gbps / senders)")
-    for sender_gbps, receiver_gbps in set(speeds):
-        inputs: Inputs = {"sender_gbps": sender_gbps, "receiver_gbps": receiver_gbps, "senders": len(pairs)}
-        inputs |= paths.payload._asdict()
-        expect = paths.payload.of(min(sender_gbps, receiver_gbps / len(pairs)))
-        limit = lower_limit(Metric.BANDWIDTH, expect, shares, formula, inputs, _STARVED)
-        limits[sender_gbps, receiver_gbps] = (limit,)
-    return tuple(limits[sender_gbps, receiver_gbps] for sender_gbps, receiver_gbps in speeds)
+    expect = payload.of(min(sender_gbps, receiver_gbps / senders))
+    return lower_limit(Metric.BANDWIDTH, expect, shares, formula, inputs, _STARVED)

@@ -24,6 +24,13 @@ _METERS_PER_US = 198
 _FORMULA = "cable_m / meters_per_us + wire_bytes * 8 / (line_gbps * 1000)"
 
 
+class CableReach(NamedTuple):
+    """The slowest speed and the shortest length among the uplinks of a switch."""
+
+    speed_gbps: int
+    length_m: int
+
+
 class EgressPort(NamedTuple):
     """A port by which a packet leaves a switch: its cable, and the time in which a queue of Kmin and Kmax drains."""
 
@@ -40,44 +47,52 @@ def latency_limits(paths: FabricPaths, pair: NicPair, message_bytes: int) -> Pai
     """
     sender, receiver = paths.ends(pair)
     hops = tuple(_hops(paths, sender, receiver))
-    alike = "latency", message_bytes, sender.speed_gbps, sender.length_m, hops
-    limits: PairLimits | None = paths.computed.get(alike)
-    if limits is None:
-        limits = paths.computed[alike] = tuple(_limits(paths, sender, hops, message_bytes))
+    key = "latency", message_bytes, sender.speed_gbps, sender.length_m, hops
+    if key not in paths.computed:
+        paths.computed[key] = tuple(_limits(paths, sender, hops, message_bytes))
+    limits: PairLimits = paths.computed[key]
     return limits
 
 
 def _limits(
     paths: FabricPaths, sender: NicAttachment, hops: tuple[EgressPort, ...], message_bytes: int
 ) -> Iterator[MetricLimit]:
+    """Yield the limits of LATENCY_TYPICAL and LATENCY_P999 on a path; ``sender`` adds its own cable to the hops."""
     line_gbps = min(sender.speed_gbps, *(hop.speed_gbps for hop in hops))
     cable_m = sender.length_m + sum(hop.length_m for hop in hops)
     # Switches forward a packet before its end has arrived (cut-through), so its bits count once.
     wire_bytes = message_bytes + ceil(message_bytes / paths.payload.packet_bytes) * paths.payload.overhead_bytes
     expect = cable_m / _METERS_PER_US + wire_bytes * 8 / (line_gbps * 1000)
-    start_us = round(sum(hop.kmin_us for hop in hops), 3)
-    full_us = round(sum(hop.kmax_us for hop in hops), 3)
+    kmin_us = round(sum(hop.kmin_us for hop in hops), 3)
+    kmax_us = round(sum(hop.kmax_us for hop in hops), 3)
     inputs: Inputs = {"cable_m": cable_m, "meters_per_us": _METERS_PER_US, "wire_bytes": wire_bytes}
-    inputs |= {"line_gbps": line_gbps, "switches": len(hops), "kmin_us": start_us, "kmax_us": full_us}
+    inputs |= {"line_gbps": line_gbps, "switches": len(hops), "kmin_us": kmin_us, "kmax_us": kmax_us}
+    fail = expect + kmax_us
+    warn = expect + kmin_us
     for metric in (Metric.LATENCY_TYPICAL, Metric.LATENCY_P999):
-        yield MetricLimit(metric, UNITS[metric], expect, expect + full_us, expect + start_us, _FORMULA, inputs)
+        yield MetricLimit(metric, UNITS[metric], expect, fail, warn, _FORMULA, inputs)
 
 
 def _hops(paths: FabricPaths, sender: NicAttachment, receiver: NicAttachment) -> Iterator[EgressPort]:
-    """Yield the ports by which a packet leaves the switches of a path."""
+    """Yield the ports by which a packet leaves the switches of a path, over the first spine of each leaf.
+
+    A switch sends down over the same links that the switch below uses as its uplinks.
+    """
     crossed = paths.crossed(sender.switch, receiver.switch)
     if crossed is not Crossed.LEAF:
-        spine_up = paths.up[sender.switch][0][1]
-        spine_down = paths.up[receiver.switch][0][1]
+        sender_spine = paths.up[sender.switch][0].switch
+        receiver_spine = paths.up[receiver.switch][0].switch
         yield _port(paths, sender.switch, *_uplink(paths, sender.switch))
         if crossed is Crossed.SUPER_SPINE:
-            yield _port(paths, spine_up, *_uplink(paths, spine_up))
-            yield _port(paths, paths.up[spine_up][0][1], *_uplink(paths, spine_down))
-        yield _port(paths, spine_down, *_uplink(paths, receiver.switch))
+            super_spine = paths.up[sender_spine][0].switch
+            yield _port(paths, sender_spine, *_uplink(paths, sender_spine))
+            yield _port(paths, super_spine, *_uplink(paths, receiver_spine))
+        yield _port(paths, receiver_spine, *_uplink(paths, receiver.switch))
     yield _port(paths, receiver.switch, receiver.speed_gbps, receiver.length_m)
 
 
 def _port(paths: FabricPaths, switch: int, speed_gbps: int, length_m: int) -> EgressPort:
+    """Return the port of a switch that a cable of this speed and length is in."""
     key = "egress", switch, speed_gbps, length_m
     if key not in paths.computed:
         marking = queue_thresholds(paths, paths.fabric.switches[switch].name, speed_gbps).marking
@@ -89,11 +104,10 @@ def _port(paths: FabricPaths, switch: int, speed_gbps: int, length_m: int) -> Eg
     return port
 
 
-def _uplink(paths: FabricPaths, switch: int) -> tuple[int, int]:
-    """Return the speed of the slowest uplink of a switch, and the length of the shortest."""
-    uplink: tuple[int, int] | None = paths.computed.get(("uplink", switch))
-    if uplink is None:
+def _uplink(paths: FabricPaths, switch: int) -> CableReach:
+    key = "uplink", switch
+    if key not in paths.computed:
         links = paths.fabric.uplinks_of[paths.fabric.switches[switch].name]
-        uplink = paths.uplinks[switch].slowest_gbps, min(link.length_m for link in links)
-        paths.computed["uplink", switch] = uplink
+        paths.computed[key] = CableReach(paths.uplinks[switch].slowest_gbps, min(link.length_m for link in links))
+    uplink: CableReach = paths.computed[key]
     return uplink

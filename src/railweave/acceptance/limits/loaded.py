@@ -49,14 +49,20 @@ class LoadedLimits(NamedTuple):
 def loaded_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares, seed: int) -> LoadedLimits:
     """Return the limits of a round in which every NIC port sends at most once and receives at most once."""
     round_contention = contention(paths, pairs)
-    counts = Counter(round_contention.kinds)
     sampled = kind_shares(paths, round_contention, seed)
-    of_kind = {kind: sampled[kind] if kind.sure_share < 1 else _WHOLE for kind in counts}
-    limits = {kind: (_pair_limit(paths, kind, of_kind[kind], shares, seed),) for kind in counts}
-    round_limits = [_mean_limit(paths, counts, of_kind, shares)]
-    contended = {kind: count for kind, count in counts.items() if of_kind[kind] is not _WHOLE}
+    counts = Counter(round_contention.kinds)
+    shares_of: dict[PairKind, KindShares] = {}
+    contended: dict[PairKind, int] = {}
+    for kind, count in counts.items():
+        if kind.sure_share < 1:
+            shares_of[kind] = sampled[kind]
+            contended[kind] = count
+        else:
+            shares_of[kind] = _WHOLE
+    limits = {kind: (_pair_limit(paths, kind, shares_of[kind], shares, seed),) for kind in counts}
+    round_limits = [_mean_limit(paths, counts, shares_of, shares)]
     if contended:
-        round_limits.append(_below_limit(contended, of_kind))
+        round_limits.append(_below_limit(contended, shares_of))
     return LoadedLimits(tuple(limits[kind] for kind in round_contention.kinds), tuple(round_limits))
 
 
@@ -64,7 +70,7 @@ def _pair_limit(paths: FabricPaths, kind: PairKind, sampled: KindShares, shares:
     payload_gbps = paths.payload.of(kind.line_gbps)
     inputs: Inputs = {"line_gbps": kind.line_gbps, **paths.payload._asdict(), "queue_pairs": kind.queue_pairs}
     if sampled is _WHOLE:
-        # The count of pairs below their `warn` is one of those that share links.
+        # BELOW_LIMIT counts warnings of pairs that share links; other pairs only pass or fail.
         return lower_limit(Metric.BANDWIDTH, payload_gbps, shares._replace(warn=shares.fail), PAYLOAD_FORMULA, inputs)
     sure = min(sampled.quantile, round(kind.sure_share, 4))
     inputs |= {"share": sampled.quantile, "quantile": QUANTILE, "mean_share": sampled.mean, "sure_share": sure}
@@ -77,14 +83,14 @@ def _pair_limit(paths: FabricPaths, kind: PairKind, sampled: KindShares, shares:
 
 
 def _mean_limit(
-    paths: FabricPaths, counts: Mapping[PairKind, int], of_kind: Mapping[PairKind, KindShares], shares: LimitShares
+    paths: FabricPaths, counts: Mapping[PairKind, int], shares_of: Mapping[PairKind, KindShares], shares: LimitShares
 ) -> MetricLimit:
     """Return the limit of the mean bandwidth of a round."""
     tests = sum(counts.values())
     line_gbps = sum(kind.line_gbps * count for kind, count in counts.items()) / tests
-    mean_gbps = sum(kind.line_gbps * count * of_kind[kind].mean for kind, count in counts.items()) / tests
-    squares = (kind.line_gbps**2 * count * of_kind[kind].variance for kind, count in counts.items())
-    deviation = round(sqrt(sum(squares)) / tests / line_gbps, 6)
+    mean_gbps = sum(kind.line_gbps * count * shares_of[kind].mean for kind, count in counts.items()) / tests
+    variance = sum(kind.line_gbps**2 * count * shares_of[kind].variance for kind, count in counts.items())
+    deviation = round(sqrt(variance) / tests / line_gbps, 6)
     mean_share = round(mean_gbps / line_gbps, 6)
     payload_gbps = paths.payload.of(line_gbps)
     fail = shares.fail * payload_gbps * max(0.0, mean_share - _FAIL_DEVIATIONS * deviation)
@@ -96,17 +102,19 @@ def _mean_limit(
     return MetricLimit(metric, UNITS[metric], payload_gbps * mean_share, fail, warn, formula, inputs)
 
 
-def _below_limit(counts: Mapping[PairKind, int], of_kind: Mapping[PairKind, KindShares]) -> MetricLimit:
+def _below_limit(counts: Mapping[PairKind, int], shares_of: Mapping[PairKind, KindShares]) -> MetricLimit:
     """Return how many pairs of a round may be below their own ``warn``."""
     tests = sum(counts.values())
-    dispersion = max(of_kind[kind].dispersion for kind in counts)
+    dispersion = max(shares_of[kind].dispersion for kind in counts)
     # A quantile from few values may lie too high by chance: three standard deviations of its own probability.
-    below = 0.0
+    tests_below = 0.0
     for kind, count in counts.items():
-        deviation = sqrt(QUANTILE * (1 - QUANTILE) * of_kind[kind].dispersion / of_kind[kind].samples)
-        below += count * (QUANTILE + 3 * deviation)
-    probability = min(1.0, round(below / tests, 4))
-    fail, warn = (most_below(tests, probability, dispersion, odds) for odds in (IMPROBABLE, _NOTABLE))
+        sampled = shares_of[kind]
+        deviation = sqrt(QUANTILE * (1 - QUANTILE) * sampled.dispersion / sampled.samples)
+        tests_below += count * (QUANTILE + 3 * deviation)
+    probability = min(1.0, round(tests_below / tests, 4))
+    fail = most_below(tests, probability, dispersion, IMPROBABLE)
+    warn = most_below(tests, probability, dispersion, _NOTABLE)
     inputs = {"tests": tests, "quantile": QUANTILE, "probability": probability, "dispersion": dispersion}
     metric = Metric.BELOW_LIMIT
     return MetricLimit(metric, UNITS[metric], tests * QUANTILE, fail, warn, "tests * quantile", inputs)

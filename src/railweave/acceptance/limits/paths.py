@@ -43,6 +43,13 @@ class LinkGroup(NamedTuple):
         return self.links * self.slowest_gbps
 
 
+class FarSwitch(NamedTuple):
+    """A link between switches, and the switch at its far end, both as numbers."""
+
+    link: int
+    switch: int
+
+
 GroupName = tuple[str, int]
 """The name of a group of equal links in one direction: ``up`` and ``down`` of a leaf, ``pod up`` and ``pod down``."""
 
@@ -57,19 +64,19 @@ class FabricPaths:
     nics: Mapping[NicPort, NicAttachment]
     # Of every link between switches, by its number.
     speeds_gbps: Sequence[int]
-    # Of every switch: its links up with the switch above, as numbers.
-    up: Sequence[Sequence[tuple[int, int]]]
+    # Of every switch: its links up with the switch above.
+    up: Sequence[Sequence[FarSwitch]]
     # The links of an upper switch to a lower one.
     down: Mapping[tuple[int, int], Sequence[int]]
     # The links of a super-spine down to a pod, with the spine below.
-    to_pod: Mapping[tuple[int, int], Sequence[tuple[int, int]]]
+    to_pod: Mapping[tuple[int, int], Sequence[FarSwitch]]
     # Of every switch: the number of its pod, of one plane (and rail, if no switch joins rails).
     pod: Sequence[int]
     pod_leaves: Mapping[int, Sequence[int]]
     # The uplinks of every switch, and those of all spines of a pod.
     uplinks: Sequence[LinkGroup]
     pod_uplinks: Mapping[int, LinkGroup]
-    # What has been computed for this fabric, so that alike rounds are sampled once.
+    # A cache for this fabric, so that rounds with the same numbers of flows are sampled once.
     computed: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def ends(self, pair: NicPair) -> tuple[NicAttachment, NicAttachment]:
@@ -95,12 +102,12 @@ class FabricPaths:
         )
         if crossed is Crossed.SPINE:
             return leaf_groups
-        first = self.pod[sender_leaf]
-        last = self.pod[receiver_leaf]
+        sender_pod = self.pod[sender_leaf]
+        receiver_pod = self.pod[receiver_leaf]
         return (
             *leaf_groups,
-            (("pod up", first), self.pod_uplinks[first]),
-            (("pod down", last), self.pod_uplinks[last]),
+            (("pod up", sender_pod), self.pod_uplinks[sender_pod]),
+            (("pod down", receiver_pod), self.pod_uplinks[receiver_pod]),
         )
 
 
@@ -109,7 +116,7 @@ def fabric_paths(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> FabricPaths:
     number_of = {switch.name: number for number, switch in enumerate(fabric.switches)}
     nics = {}
     speeds_gbps: list[int] = []
-    up: list[list[tuple[int, int]]] = [[] for _ in number_of]
+    up: list[list[FarSwitch]] = [[] for _ in number_of]
     down: dict[tuple[int, int], list[int]] = {}
     host_of = fabric.host_of
     for link in fabric.links:
@@ -120,26 +127,53 @@ def fabric_paths(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> FabricPaths:
             continue
         lower = number_of[link.lower]
         number = len(speeds_gbps)
-        up[lower].append((number, upper))
+        up[lower].append(FarSwitch(number, upper))
         down.setdefault((upper, lower), []).append(number)
         speeds_gbps.append(link.speed_gbps)
-    uplinks = [LinkGroup(len(links), min((speeds_gbps[link] for link, _ in links), default=0)) for links in up]
-    pods: dict[object, int] = {}
-    pod = [pods.setdefault((fabric.network_of(switch), switch.pod), len(pods)) for switch in fabric.switches]
-    to_pod: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    pod = _pod_numbers(fabric)
     pod_leaves: dict[int, list[int]] = {}
-    spine_groups: dict[int, list[LinkGroup]] = {}
+    to_pod: dict[tuple[int, int], list[FarSwitch]] = {}
     for number, switch in enumerate(fabric.switches):
         if switch.tier.attaches_nodes:
             pod_leaves.setdefault(pod[number], []).append(number)
             continue
-        spine_groups.setdefault(pod[number], []).append(uplinks[number])
-        for uplink, upper in up[number]:
-            to_pod.setdefault((upper, pod[number]), []).append((uplink, number))
+        for link_number, upper in up[number]:
+            to_pod.setdefault((upper, pod[number]), []).append(FarSwitch(link_number, number))
+    uplinks = [_link_group([speeds_gbps[uplink.link] for uplink in links]) for links in up]
+    return FabricPaths(
+        fabric=fabric,
+        payload=payload_of(fabric, tool),
+        nics=nics,
+        speeds_gbps=speeds_gbps,
+        up=up,
+        down=down,
+        to_pod=to_pod,
+        pod=pod,
+        pod_leaves=pod_leaves,
+        uplinks=uplinks,
+        pod_uplinks=_pod_uplinks(fabric, pod, uplinks),
+    )
+
+
+def _pod_numbers(fabric: Fabric) -> list[int]:
+    """Return the number of the pod of every switch; super-spines count as a pod of their own."""
+    numbers: dict[object, int] = {}
+    return [numbers.setdefault((fabric.network_of(switch), switch.pod), len(numbers)) for switch in fabric.switches]
+
+
+def _link_group(speeds_gbps: Sequence[int]) -> LinkGroup:
+    """Return links of these speeds as a group; a group without links has a speed of 0."""
+    return LinkGroup(len(speeds_gbps), min(speeds_gbps, default=0))
+
+
+def _pod_uplinks(fabric: Fabric, pod: Sequence[int], uplinks: Sequence[LinkGroup]) -> dict[int, LinkGroup]:
+    """Return the uplinks of all spines of each pod as one group."""
+    groups_of_pod: dict[int, list[LinkGroup]] = {}
+    for number, switch in enumerate(fabric.switches):
+        if not switch.tier.attaches_nodes:
+            groups_of_pod.setdefault(pod[number], []).append(uplinks[number])
     pod_uplinks = {}
-    for number, groups in spine_groups.items():
-        pod_uplinks[number] = LinkGroup(
-            sum(group.links for group in groups), min(group.slowest_gbps for group in groups)
-        )
-    payload = payload_of(fabric, tool)
-    return FabricPaths(fabric, payload, nics, speeds_gbps, up, down, to_pod, pod, pod_leaves, uplinks, pod_uplinks)
+    for pod_number, groups in groups_of_pod.items():
+        links = sum(group.links for group in groups)
+        pod_uplinks[pod_number] = LinkGroup(links, min(group.slowest_gbps for group in groups))
+    return pod_uplinks

@@ -21,20 +21,25 @@ class QueueThresholds(NamedTuple):
 
 
 def queue_thresholds(paths: FabricPaths, device: str, speed_gbps: int) -> QueueThresholds:
-    """Return the thresholds on ports of ``speed_gbps`` of a switch; those of the rule if no class marks."""
-    thresholds: QueueThresholds | None = paths.computed.get((device, speed_gbps))
-    if thresholds is None:
+    """Return the thresholds on ports of ``speed_gbps`` of a switch, by the speed alone if no class marks.
+
+    They are computed once for a switch, and once for all switches with the same front panel, tier and cable lengths,
+    whose buffers are equal.
+    """
+    port_key = device, speed_gbps
+    if port_key not in paths.computed:
         switch = paths.fabric.switch_of[device]
         lengths_m = paths.fabric.lengths_m_of(device)
-        # Switches of one panel, tier and lengths of cables have one buffer.
-        alike = "queue", id(switch.panel), switch.tier.level, lengths_m, speed_gbps
-        if alike not in paths.computed:
-            paths.computed[alike] = _thresholds(paths.fabric.policies, switch, lengths_m, speed_gbps)
-        thresholds = paths.computed[device, speed_gbps] = paths.computed[alike]
+        buffer_key = "queue", id(switch.panel), switch.tier.level, lengths_m, speed_gbps
+        if buffer_key not in paths.computed:
+            paths.computed[buffer_key] = _thresholds(paths.fabric.policies, switch, lengths_m, speed_gbps)
+        paths.computed[port_key] = paths.computed[buffer_key]
+    thresholds: QueueThresholds = paths.computed[port_key]
     return thresholds
 
 
 def _thresholds(policies: Policies, switch: Switch, lengths_m: tuple[int, ...], speed_gbps: int) -> QueueThresholds:
+    """Return the thresholds of the tested class; without a plan of the buffer only its marking is known."""
     plan = plan_own_buffers(switch.panel, switch.tier, policies, lengths_m)
     tested = _tested_class(policies)
     if tested is None:
@@ -51,6 +56,7 @@ def _thresholds(policies: Policies, switch: Switch, lengths_m: tuple[int, ...], 
 
 
 def _tested_class(policies: Policies) -> TrafficClass | None:
+    """Return the first class of RDMA that marks, else the first that marks, else None."""
     marked = [traffic_class for traffic_class in policies.classes if traffic_class.marks]
     for traffic_class in marked:
         if traffic_class.role is ClassRole.RDMA:
