@@ -10,12 +10,13 @@ A link counts as loaded if both of its directions are: each needs enough flows, 
 that the judge demands.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, exp
 from typing import NamedTuple
 
 from railweave.acceptance.endpoints import Pair
-from railweave.acceptance.limits.paths import FabricPaths
+from railweave.acceptance.limits.paths import FabricPaths, FarSwitch
 
 # A flow may get less than its part of a NIC port, because others collide with it on the way.
 _WORST_PART = 0.5
@@ -42,6 +43,17 @@ class LinkLoad(NamedTuple):
     rounds: int
 
 
+RouteShape = tuple[int, int, bool]
+"""The shapes of a sender's and of a receiver's leaf, and whether both leaves are of one pod."""
+
+
+class CoreHop(NamedTuple):
+    """A link up from a spine, and the links down from its super-spine that lead to the receiver's leaf."""
+
+    link: int
+    links_down: list[FarSwitch]
+
+
 class LeafRoutes(NamedTuple):
     """How the flows of a leaf to another one spread: the share of all of them on each link that they may take."""
 
@@ -65,48 +77,57 @@ class Coverage:
         self.paths = paths
         self._covered_share = covered_share
         self._number = {switch.name: number for number, switch in enumerate(paths.fabric.switches)}
-        # The links up from the spines of each pod.
-        self._core_links: dict[int, list[int]] = {}
+        self._core_links = self._core_links_of_pods()
         self._shapes = self._shapes_of_leaves()
-        # By the shapes of two leaves, and whether they are of one pod.
-        self._routes: dict[tuple[int, int, bool], LeafRoutes] = {}
+        self._routes: dict[RouteShape, LeafRoutes] = {}
+        # All links of a bundle carry the same, see `_split_bundles`.
         self._regular = True
         # The bundle of each link by its number, and the speed of a bundle's links.
         self._bundle_of = self._regular_bundles()
         self._speeds_gbps = [0] * (max(self._bundle_of, default=-1) + 1)
         for link, bundle in enumerate(self._bundle_of):
-            # Uplinks of one switch have one speed; should some not, the fastest needs most flows.
+            # If the links of a bundle differ in speed, the fastest one needs the most flows.
             self._speeds_gbps[bundle] = max(self._speeds_gbps[bundle], paths.speeds_gbps[link])
         # The probability that no round has loaded the direction, and the bits of the rounds that may have.
         self._missed_up = [1.0] * len(self._speeds_gbps)
         self._missed_down = [1.0] * len(self._speeds_gbps)
         self._rounds = [0] * len(self._speeds_gbps)
 
-    def _shapes_of_leaves(self) -> list[int]:
-        """Return of each leaf a number, equal for leaves whose flows spread alike, whichever pods they are of.
-
-        They have the same places of spines in their pod at their uplinks, and these spines the same super-spines.
-        """
+    def _core_links_of_pods(self) -> dict[int, list[int]]:
+        """Return the links up from the spines of each pod."""
         paths = self.paths
-        places: dict[int, int] = {}
-        above: dict[int, list[tuple[int, ...]]] = {}
+        core_links: dict[int, list[int]] = {}
         for number, switch in enumerate(paths.fabric.switches):
             if not switch.tier.attaches_nodes:
-                spines = above.setdefault(paths.pod[number], [])
-                places[number] = len(spines)
-                spines.append(tuple(super_spine for _, super_spine in paths.up[number]))
-                self._core_links.setdefault(paths.pod[number], []).extend(link for link, _ in paths.up[number])
-        cores: dict[tuple[tuple[int, ...], ...], int] = {}
-        core_of = {pod: cores.setdefault(tuple(spines), len(cores)) for pod, spines in above.items()}
-        shapes: dict[tuple[int | None, tuple[int, ...]], int] = {}
-        numbers = []
-        for number, links in enumerate(paths.up):
-            shape = core_of.get(paths.pod[number]), tuple(places.get(upper, -1) for _, upper in links)
-            numbers.append(shapes.setdefault(shape, len(shapes)))
-        return numbers
+                core_links.setdefault(paths.pod[number], []).extend(link for link, _ in paths.up[number])
+        return core_links
 
-    def _shapes_of(self, ends: tuple[int, int]) -> tuple[int, int, bool]:
-        source, target = ends
+    def _shapes_of_leaves(self) -> list[int]:
+        """Return a number for each switch, equal for leaves whose flows spread in the same way, also of other pods.
+
+        Such leaves have uplinks to spines at the same places of their pod, and these spines the same super-spines.
+        """
+        paths = self.paths
+        place_in_pod: dict[int, int] = {}
+        super_spines_of_pod: dict[int, list[tuple[int, ...]]] = {}
+        for number, switch in enumerate(paths.fabric.switches):
+            if not switch.tier.attaches_nodes:
+                super_spines_of_spines = super_spines_of_pod.setdefault(paths.pod[number], [])
+                place_in_pod[number] = len(super_spines_of_spines)
+                super_spines_of_spines.append(tuple(super_spine for _, super_spine in paths.up[number]))
+        # Numbered, because a fabric has many leaves and few different cores: numbers are fast to hash.
+        core_numbers: dict[tuple[tuple[int, ...], ...], int] = {}
+        core_of_pod: dict[int, int] = {}
+        for pod, super_spines in super_spines_of_pod.items():
+            core_of_pod[pod] = core_numbers.setdefault(tuple(super_spines), len(core_numbers))
+        shape_numbers: dict[tuple[int | None, tuple[int, ...]], int] = {}
+        shapes = []
+        for number, links in enumerate(paths.up):
+            shape = core_of_pod.get(paths.pod[number]), tuple(place_in_pod.get(upper, -1) for _, upper in links)
+            shapes.append(shape_numbers.setdefault(shape, len(shape_numbers)))
+        return shapes
+
+    def _shape_between(self, source: int, target: int) -> RouteShape:
         return self._shapes[source], self._shapes[target], self.paths.pod[source] == self.paths.pod[target]
 
     def _regular_bundles(self) -> list[int]:
@@ -114,83 +135,95 @@ class Coverage:
         numbers: dict[tuple[int, int | None], int] = {}
         bundle_of = [0] * len(self.paths.speeds_gbps)
         for lower, links in enumerate(self.paths.up):
-            is_leaf = self.paths.fabric.switches[lower].tier.attaches_nodes
-            leaf = lower if is_leaf else None
+            # All spines of a pod share the bundle without a leaf.
+            leaf = None
+            if self.paths.fabric.switches[lower].tier.attaches_nodes:
+                leaf = lower
             for link, _ in links:
                 bundle_of[link] = numbers.setdefault((self.paths.pod[lower], leaf), len(numbers))
         return bundle_of
 
     def flow_counts(self, pairs: Iterable[Pair], queue_pairs: int) -> FlowCounts:
         """Return the mean number of flows on the links while ``pairs`` send at the same time."""
-        between: dict[tuple[int, int], int] = {}
+        flows_between: dict[tuple[int, int], int] = {}
         for sender, receiver in pairs:
-            ends = self._number[sender.switch], self._number[receiver.switch]
-            if ends[0] != ends[1]:
-                between[ends] = between.get(ends, 0) + queue_pairs
-        for ends in between:
-            shapes = self._shapes_of(ends)
-            if shapes not in self._routes:
-                self._routes[shapes] = self._checked(self._routes_between(*ends), *ends)
+            source = self._number[sender.switch]
+            target = self._number[receiver.switch]
+            if source != target:
+                flows_between[source, target] = flows_between.get((source, target), 0) + queue_pairs
+        # All routes first, because uneven ones change what a bundle is.
+        for source, target in flows_between:
+            self._find_routes(source, target)
         flows = FlowCounts([0.0] * len(self._speeds_gbps), [0.0] * len(self._speeds_gbps))
-        of_pods: dict[tuple[int, int, tuple[int, int, bool]], int] = {}
-        for ends, count in between.items():
-            source, target = ends
-            shapes = self._shapes_of(ends)
-            routes = self._routes[shapes]
+        # Leaves of equal shapes load the core in the same way, so their flows are added up for the pods.
+        flows_between_pods: dict[tuple[int, int, RouteShape], int] = {}
+        for (source, target), count in flows_between.items():
+            shape = self._shape_between(source, target)
+            routes = self._routes[shape]
             self._add_shares(flows.up, self._leaf_shares(routes.up, source), count)
             self._add_shares(flows.down, self._leaf_shares(routes.down, target), count)
-            pods = self.paths.pod[source], self.paths.pod[target], shapes
-            of_pods[pods] = of_pods.get(pods, 0) + count
-        for (first, last, shapes), count in of_pods.items():
-            routes = self._routes[shapes]
-            self._add_shares(flows.up, self._core_shares(routes.core_up, first), count)
-            self._add_shares(flows.down, self._core_shares(routes.core_down, last), count)
+            pods = self.paths.pod[source], self.paths.pod[target], shape
+            flows_between_pods[pods] = flows_between_pods.get(pods, 0) + count
+        for (source_pod, target_pod, shape), count in flows_between_pods.items():
+            routes = self._routes[shape]
+            self._add_shares(flows.up, self._core_shares(routes.core_up, source_pod), count)
+            self._add_shares(flows.down, self._core_shares(routes.core_down, target_pod), count)
         return flows
 
     def flows_of_rounds(self, rounds: Sequence[Iterable[Pair]], queue_pairs: int) -> list[FlowCounts]:
         """Return the mean numbers of flows of several rounds."""
         flows = [self.flow_counts(pairs, queue_pairs) for pairs in rounds]
-        if len({len(of_round.up) for of_round in flows}) > 1:
-            # A later round has made each link a bundle of its own.
+        bundle_numbers = {len(round_flows.up) for round_flows in flows}
+        if len(bundle_numbers) > 1:
+            # A later round has split the bundles, so earlier ones are counted again.
             return [self.flow_counts(pairs, queue_pairs) for pairs in rounds]
         return flows
 
     def _leaf_shares(self, shares: Mapping[int, float], leaf: int) -> Iterable[tuple[int, float]]:
+        """Yield the uplinks of a leaf with their shares; one stands for all while fabric and flows are regular."""
         links = self.paths.up[leaf]
         if self._regular:
-            # All places have the share of the first.
-            return ((links[0][0], shares[0]),)
-        return ((links[place][0], share) for place, share in shares.items())
+            return ((links[0].link, shares[0]),)
+        return ((links[place].link, share) for place, share in shares.items())
 
     def _core_shares(self, shares: Mapping[int, float], pod: int) -> Iterable[tuple[int, float]]:
-        links = self._core_links[pod] if shares else ()
+        """Yield the links up from a pod's spines with their shares; none for flows within the pod."""
+        if not shares:
+            return ()
+        links = self._core_links[pod]
         return ((links[place], share) for place, share in shares.items())
 
     def _add_shares(self, counts: list[float], shares: Iterable[tuple[int, float]], count: int) -> None:
         for link, share in shares:
             counts[self._bundle_of[link]] += count * share
             if self._regular:
-                # The other links of the bundle have the same.
+                # All are links of one bundle, whose mean is that of its first link.
                 return
 
-    def _checked(self, routes: LeafRoutes, source: int, target: int) -> LeafRoutes:
-        """Return routes; where they differ within a bundle, each link becomes one."""
-        paths = self.paths
-        if not self._regular:
-            return routes
-        pods = paths.pod[source], paths.pod[target]
-        even = (
-            _is_even(routes.up, len(paths.up[source]))
-            and _is_even(routes.down, len(paths.up[target]))
-            and (pods[0] == pods[1] or _is_even(routes.core_up, paths.pod_uplinks[pods[0]].links))
-            and (pods[0] == pods[1] or _is_even(routes.core_down, paths.pod_uplinks[pods[1]].links))
-        )
-        if not even:
+    def _find_routes(self, source: int, target: int) -> None:
+        """Store the routes between two leaves for all leaves of their shapes; uneven ones split the bundles."""
+        shape = self._shape_between(source, target)
+        if shape in self._routes:
+            return
+        routes = self._routes_between(source, target)
+        self._routes[shape] = routes
+        if self._regular and not self._are_even(routes, source, target):
             self._split_bundles()
-        return routes
+
+    def _are_even(self, routes: LeafRoutes, source: int, target: int) -> bool:
+        """Tell whether routes use all links of the bundles between two leaves alike."""
+        paths = self.paths
+        if not _is_even(routes.up, len(paths.up[source])) or not _is_even(routes.down, len(paths.up[target])):
+            return False
+        source_pod = paths.pod[source]
+        target_pod = paths.pod[target]
+        if source_pod == target_pod:
+            return True
+        up_is_even = _is_even(routes.core_up, paths.pod_uplinks[source_pod].links)
+        return up_is_even and _is_even(routes.core_down, paths.pod_uplinks[target_pod].links)
 
     def _split_bundles(self) -> None:
-        """Make each link a bundle of its own, with what its bundle had."""
+        """Make each link a bundle of its own, with the probabilities, rounds and flows of its old bundle."""
         self._regular = False
         for values in (self._missed_up, self._missed_down):
             values[:] = [values[bundle] for bundle in self._bundle_of]
@@ -199,62 +232,68 @@ class Coverage:
         self._bundle_of = list(range(len(self._speeds_gbps)))
 
     def _routes_between(self, source: int, target: int) -> LeafRoutes:
+        """Return the routes between two leaves: every switch spreads flows evenly over links that lead to the target.
+
+        The leaf and the spines of the source use only uplinks from which the target can be reached.
+        """
         paths = self.paths
         if paths.pod[source] == paths.pod[target]:
             return self._routes_in_pod(source, target)
-        places: list[int] = []
-        cores: dict[int, list[tuple[int, list[tuple[int, int]]]]] = {}
-        for place, (_, spine) in enumerate(paths.up[source]):
-            if spine not in cores:
-                hops = [(link, self._ways_down(upper, target)) for link, upper in paths.up[spine]]
-                cores[spine] = [(link, ways) for link, ways in hops if ways]
-            if cores[spine]:
-                places.append(place)
+        hops_of: dict[int, list[CoreHop]] = {}
+        for _, spine in paths.up[source]:
+            if spine not in hops_of:
+                hops_of[spine] = self._core_hops(spine, target)
+        spine_at = {place: spine for place, (_, spine) in enumerate(paths.up[source]) if hops_of[spine]}
         up_place = {link: place for place, link in enumerate(self._core_links[paths.pod[source]])}
         down_place = {link: place for place, link in enumerate(self._core_links[paths.pod[target]])}
-        core_up: dict[int, float] = {}
-        core_down: dict[int, float] = {}
-        arrivals: dict[int, float] = {}
-        for place in places:
-            hops_up = cores[paths.up[source][place][1]]
-            for link, ways in hops_up:
-                share = 1 / len(places) / len(hops_up)
-                core_up[up_place[link]] = core_up.get(up_place[link], 0.0) + share
-                for way, spine in ways:
-                    core_down[down_place[way]] = core_down.get(down_place[way], 0.0) + share / len(ways)
-                    arrivals[spine] = arrivals.get(spine, 0.0) + share / len(ways)
-        up = {place: 1 / len(places) for place in places}
+        core_up: defaultdict[int, float] = defaultdict(float)
+        core_down: defaultdict[int, float] = defaultdict(float)
+        arrivals: defaultdict[int, float] = defaultdict(float)
+        for spine in spine_at.values():
+            hops = hops_of[spine]
+            for link_up, links_down in hops:
+                share_up = 1 / len(spine_at) / len(hops)
+                core_up[up_place[link_up]] += share_up
+                for link_down, target_spine in links_down:
+                    core_down[down_place[link_down]] += share_up / len(links_down)
+                    arrivals[target_spine] += share_up / len(links_down)
+        up = {place: 1 / len(spine_at) for place in spine_at}
         return LeafRoutes(up, self._down_shares(arrivals, target), core_up, core_down)
 
     def _routes_in_pod(self, source: int, target: int) -> LeafRoutes:
-        spines = [spine for _, spine in self.paths.up[source]]
-        places = [place for place, spine in enumerate(spines) if (spine, target) in self.paths.down]
-        arrivals: dict[int, float] = {}
-        for place in places:
-            arrivals[spines[place]] = arrivals.get(spines[place], 0.0) + 1 / len(places)
-        up = {place: 1 / len(places) for place in places}
+        uplinks = enumerate(self.paths.up[source])
+        spine_at = {place: spine for place, (_, spine) in uplinks if (spine, target) in self.paths.down}
+        arrivals: defaultdict[int, float] = defaultdict(float)
+        for spine in spine_at.values():
+            arrivals[spine] += 1 / len(spine_at)
+        up = {place: 1 / len(spine_at) for place in spine_at}
         return LeafRoutes(up, self._down_shares(arrivals, target), {}, {})
 
     def _down_shares(self, arrivals: Mapping[int, float], target: int) -> dict[int, float]:
-        """Return the shares of a leaf's links of what its spines hand down, each over its parallel links."""
+        """Return the share of each link down to a leaf, by place: what arrives at a spine divides among its links."""
         shares = {}
         for place, (_, spine) in enumerate(self.paths.up[target]):
             if spine in arrivals:
                 shares[place] = arrivals[spine] / len(self.paths.down[spine, target])
         return shares
 
-    def _ways_down(self, super_spine: int, target: int) -> list[tuple[int, int]]:
-        """Return the links of a super-spine, with the spine below, that lead to a leaf."""
+    def _core_hops(self, spine: int, target: int) -> list[CoreHop]:
+        """Return the links up from a spine to super-spines from which a leaf of another pod can be reached."""
         paths = self.paths
-        ways = paths.to_pod.get((super_spine, paths.pod[target]), ())
-        return [way for way in ways if (way[1], target) in paths.down]
+        hops = []
+        for link, super_spine in paths.up[spine]:
+            links_to_pod = paths.to_pod.get((super_spine, paths.pod[target]), ())
+            links_down = [link_down for link_down in links_to_pod if (link_down.switch, target) in paths.down]
+            if links_down:
+                hops.append(CoreHop(link, links_down))
+        return hops
 
     def add(self, flows: FlowCounts, flow_gbps: float, round_bit: int) -> None:
         """Count a round whose flows have at least ``flow_gbps`` while nothing collides."""
         self._miss(self._missed_up, flows.up, flow_gbps)
         self._miss(self._missed_down, flows.down, flow_gbps)
-        for bundle, means in enumerate(zip(flows.up, flows.down, strict=True)):
-            if any(means):
+        for bundle, (mean_up, mean_down) in enumerate(zip(flows.up, flows.down, strict=True)):
+            if mean_up or mean_down:
                 self._rounds[bundle] |= round_bit
 
     def _miss(self, missed: list[float], counts: Iterable[float], flow_gbps: float) -> None:
@@ -267,18 +306,21 @@ class Coverage:
     def below_after(
         self, rounds: Iterable[FlowCounts], flow_gbps: float, confidence: float, links: Iterable[int]
     ) -> list[int]:
-        """Return what `below` would return after more rounds, none of which is kept."""
-        kept = self._missed_up, self._missed_down
-        self._missed_up, self._missed_down = map(list, kept)
+        """Return what `below` would return if ``rounds`` were added; they are not."""
+        missed_up = self._missed_up
+        missed_down = self._missed_down
+        self._missed_up = list(missed_up)
+        self._missed_down = list(missed_down)
         for flows in rounds:
             self._miss(self._missed_up, flows.up, flow_gbps)
             self._miss(self._missed_down, flows.down, flow_gbps)
         below = self.below(confidence, links)
-        self._missed_up, self._missed_down = kept
+        self._missed_up = missed_up
+        self._missed_down = missed_down
         return below
 
     def loads(self) -> Iterator[LinkLoad]:
-        """Yield of every link by its number how probable it is that it has been loaded, and in which rounds."""
+        """Yield the load of every link, in the order of their numbers."""
         loads = [LinkLoad(*load) for load in zip(self._probabilities(), self._rounds, strict=True)]
         return map(loads.__getitem__, self._bundle_of)
 
