@@ -28,15 +28,17 @@ class TableReading(NamedTuple):
 
 
 def read_table(rows: Mapping[str, Any]) -> TableReading:
-    """Return the counters of rows, without values that are no integers or not readable."""
+    """Return the counters of rows; values that are not readings of a counter become None."""
     names = tuple(rows)
-    if set(map(type, rows.values())) <= {dict} and len(set(map(tuple, rows.values()))) == 1:
+    are_objects = set(map(type, rows.values())) <= {dict}
+    # All rows have the same counters in the same order, as almost always: the columns are read at once.
+    if are_objects and len(set(map(tuple, rows.values()))) == 1:
         counters = tuple(rows[names[0]])
         values = zip(*map(dict.values, rows.values()), strict=True)
         return TableReading(names, _readable_columns(counters, values), counters)
     objects = [row if isinstance(row, dict) else {} for row in rows.values()]
-    several = dict.fromkeys(name for row in objects for name in row)
-    columns = _readable_columns(several, (tuple(row.get(name) for row in objects) for name in several))
+    all_counters = dict.fromkeys(name for row in objects for name in row)
+    columns = _readable_columns(all_counters, (tuple(row.get(name) for row in objects) for name in all_counters))
     broken = frozenset(name for name, row in rows.items() if not isinstance(row, dict))
     return TableReading(names, columns, (), broken)
 
@@ -44,18 +46,19 @@ def read_table(rows: Mapping[str, Any]) -> TableReading:
 def updated_table(earlier: TableReading, places: Sequence[int], rows: Sequence[dict[str, Any]]) -> TableReading | None:
     """Return a reading with ``rows`` at some places; None if these have other counters than the rest.
 
-    Columns that stay are shared with the ``earlier`` reading.
+    Columns that do not change are shared with the ``earlier`` reading.
     """
     if set(map(type, rows)) != {dict} or set(map(tuple, rows)) != {earlier.counters}:
         return None
-    is_whole = len(rows) == len(earlier.rows)
+    all_rows_changed = len(rows) == len(earlier.rows)
     columns = dict(earlier.columns)
-    for name, values in zip(earlier.counters, zip(*map(dict.values, rows), strict=True), strict=True):
+    new_columns = zip(*map(dict.values, rows), strict=True)
+    for name, values in zip(earlier.counters, new_columns, strict=True):
         column = columns.get(name)
         if column is None:
-            # A watermark.
+            # A watermark, which has no column.
             continue
-        if is_whole:
+        if all_rows_changed:
             if column != values:
                 columns[name] = _readable(values)
         elif tuple(map(column.__getitem__, places)) != values:
@@ -72,7 +75,7 @@ def _readable_columns(names: Iterable[str], columns: Iterable[tuple[Any, ...]]) 
 
 
 def _readable(column: tuple[Any, ...]) -> Column:
-    """Return a column with None in place of what is no value of a counter."""
+    """Return a column with None in place of values that are not readings of a counter."""
     if are_counted(column):
         return column
     return tuple(value if are_counted((value,)) else None for value in column)
@@ -92,7 +95,9 @@ def table_growth(before: TableReading, after: TableReading | None, *, booted: bo
     if after is None:
         return TableGrowth((), {}, lost=before.rows)
     lost: tuple[str, ...] = ()
-    if (before.rows is not after.rows and before.rows != after.rows) or after.broken:
+    # Readings of a device share the tuple of their rows where the names have not changed.
+    rows_are_equal = before.rows is after.rows or before.rows == after.rows
+    if not rows_are_equal or after.broken:
         places = {name: place for place, name in enumerate(after.rows) if name not in after.broken}
         lost = tuple(name for name in before.rows if name not in places)
         before = _picked(before, [place for place, name in enumerate(before.rows) if name in places])
@@ -101,21 +106,21 @@ def table_growth(before: TableReading, after: TableReading | None, *, booted: bo
     if booted:
         return TableGrowth(before.rows, dict.fromkeys(before.columns, missing), before.rows, lost=lost)
     columns: dict[str, Column] = {}
-    fallen: set[int] = set()
-    still: Column = (0,) * len(before.rows)
-    for name, earlier in before.columns.items():
-        later = after.columns.get(name, missing)
-        if later is earlier and None not in earlier:
-            columns[name] = still
+    fallen_places: set[int] = set()
+    unchanged: Column = (0,) * len(before.rows)
+    for name, column_before in before.columns.items():
+        column_after = after.columns.get(name, missing)
+        if column_after is column_before and None not in column_before:
+            columns[name] = unchanged
         else:
-            columns[name] = _grown(earlier, later, fallen)
-    if not fallen:
+            columns[name] = _column_growth(column_before, column_after, fallen_places)
+    if not fallen_places:
         return TableGrowth(before.rows, columns, lost=lost)
     falls = _Falls(before, after, columns)
-    for place in sorted(fallen):
+    for place in sorted(fallen_places):
         falls.settle(place)
-    settled = {name: tuple(column) for name, column in falls.columns.items()}
-    return TableGrowth(before.rows, settled, tuple(falls.restarted), tuple(falls.backwards), lost)
+    settled_columns = {name: tuple(column) for name, column in falls.columns.items()}
+    return TableGrowth(before.rows, settled_columns, tuple(falls.restarted), tuple(falls.backwards), lost)
 
 
 def _picked(reading: TableReading, places: Sequence[int]) -> TableReading:
@@ -124,24 +129,25 @@ def _picked(reading: TableReading, places: Sequence[int]) -> TableReading:
     return TableReading(tuple(reading.rows[place] for place in places), columns)
 
 
-def _grown(earlier: Column, later: Column, fallen: set[int]) -> Column:
-    """Return what a counter grew in each row; places at which it fell are added to ``fallen``."""
+def _column_growth(before: Column, after: Column, fallen_places: set[int]) -> Column:
+    """Return how much a counter grew in each row; places at which it fell are added to ``fallen_places``."""
     try:
-        sizes = tuple(map(sub, cast("tuple[int, ...]", later), cast("tuple[int, ...]", earlier)))
-        has_fallen = min(sizes, default=0) < 0
-        grown: Column = sizes
+        differences = tuple(map(sub, cast("tuple[int, ...]", after), cast("tuple[int, ...]", before)))
+        has_fallen = min(differences, default=0) < 0
+        growth: Column = differences
     except TypeError:
-        grown = tuple(_difference(*values) for values in zip(earlier, later, strict=True))
+        # Some row lacks the counter.
+        growth = tuple(map(_difference, before, after))
         has_fallen = True
     if has_fallen:
-        fallen.update(place for place, size in enumerate(grown) if size is not None and size < 0)
-    return grown
+        fallen_places.update(place for place, grown in enumerate(growth) if grown is not None and grown < 0)
+    return growth
 
 
-def _difference(earlier: int | None, later: int | None) -> int | None:
-    if earlier is None or later is None:
+def _difference(before: int | None, after: int | None) -> int | None:
+    if before is None or after is None:
         return None
-    return later - earlier
+    return after - before
 
 
 class _Falls:

@@ -40,6 +40,7 @@ def read_counter_file(data: bytes) -> CounterFile | str:
 
 
 def _counter_file(document: Any, tables: Mapping[str, TableReading]) -> CounterFile | str:
+    """Return a document with its parsed tables as a reading, or a sentence why it has none."""
     if not isinstance(document, dict):
         return "has no counters: expected an object with `device`, `at` and `ports` or `nics`"
     if document.get("error"):
@@ -63,12 +64,12 @@ class _Section(NamedTuple):
 class FileReader:
     """Reads files of one device.
 
-    A file is cut into pieces at each closing brace, so that a piece ends with a row, a table or the file. Where those
-    that changed are not the rows that they were before, the whole file is parsed.
+    A file is cut into pieces at each closing brace, so that a piece ends with a row, a table or the file. If all pieces
+    that changed still end with the same rows, only they are parsed, otherwise the whole file.
     """
 
     def __init__(self) -> None:
-        """Have read nothing yet."""
+        """Start without an earlier file."""
         self._content = b""
         self._reading: CounterFile | str = ""
         self._pieces: list[bytes] = []
@@ -93,7 +94,7 @@ class FileReader:
         return self._reading
 
     def _find_rows(self) -> None:
-        """Note what each piece ends with, if the file has its tables at its end, as `acceptance run` writes it."""
+        """Store what each piece ends with, if the file ends with its tables, as `acceptance run` writes it."""
         self._sections = []
         self._rows = []
         if isinstance(self._reading, str):
@@ -102,58 +103,70 @@ class FileReader:
         for table, reading in self._reading.tables.items():
             self._sections.append(_Section(table, len(rows), len(rows) + len(reading.rows)))
             rows += (*reading.rows, None)
-        is_plain = len(rows) + 2 == len(self._pieces) and not b"".join(self._pieces[-2:]).strip()
-        for section in self._sections[1:]:
-            head, _ = _split_head(self._pieces[section.start])
-            is_plain &= head.strip(b', :{"') == section.table.encode()
-        if is_plain:
+        # Two more pieces: up to the brace that closes the file, and behind it.
+        ends_with_tables = len(rows) + 2 == len(self._pieces) and not b"".join(self._pieces[-2:]).strip()
+        if ends_with_tables and all(map(self._follows_another_table, self._sections[1:])):
             self._rows = [*rows, None, None]
 
+    def _follows_another_table(self, section: _Section) -> bool:
+        """Tell whether nothing but the name of its table is between the rows of a section and the table before it."""
+        head, _ = _split_head(self._pieces[section.start])
+        return head.strip(b', :{"') == section.table.encode()
+
     def _updated(self, pieces: list[bytes]) -> CounterFile | None:
-        """Return a reading from the pieces that changed; None where they are not the rows that they were before."""
-        if isinstance(self._reading, str) or not len(pieces) == len(self._pieces) == len(self._rows):
+        """Return a reading from the pieces that changed, or None if they no longer end with the same rows."""
+        if isinstance(self._reading, str):
             return None
-        numbers = list(compress(count(), map(ne, pieces, self._pieces)))
-        texts = self._row_texts(pieces, numbers)
+        # A file whose pieces were not understood has no rows here (`_find_rows`).
+        if not len(pieces) == len(self._pieces) == len(self._rows):
+            return None
+        changed = list(compress(count(), map(ne, pieces, self._pieces)))
+        row_texts = self._row_texts(pieces, changed)
         head, _ = _split_head(pieces[0])
         try:
             document = orjson.loads(head + b"}}")
             # With a member in front, because each row begins with a comma.
-            rows = orjson.loads(b'{"":0' + b"}".join(texts) + b"}}")
+            members = orjson.loads(b'{"":0' + b"}".join(row_texts) + b"}}")
         except ValueError:
             return None
+        _, *names = members
+        _, *rows = members.values()
         tables: Mapping[str, TableReading] = {}
-        if list(rows)[1:] == list(map(self._rows.__getitem__, numbers)):
-            tables = self._updated_tables(self._reading, numbers, list(rows.values())[1:])
+        if names == list(map(self._rows.__getitem__, changed)):
+            tables = self._updated_tables(self._reading, changed, rows)
         updated = _counter_file(document, tables)
         if isinstance(updated, str):
             return None
         return updated
 
-    def _row_texts(self, pieces: Sequence[bytes], numbers: Sequence[int]) -> list[bytes]:
-        """Return the texts of rows, empty where something else than a row changed."""
-        texts = list(map(pieces.__getitem__, numbers))
+    def _row_texts(self, pieces: Sequence[bytes], changed: Sequence[int]) -> list[bytes]:
+        """Return the texts of the rows that the changed pieces end with; none if a text between tables changed."""
+        texts = list(map(pieces.__getitem__, changed))
         for section in self._sections:
-            place = bisect_left(numbers, section.start)
-            if place < len(numbers) and numbers[place] == section.start:
-                before, _ = _split_head(self._pieces[section.start])
-                after, texts[place] = _split_head(texts[place])
-                # In front of the first table stands when it was read.
-                if section.start and before != after:
-                    return []
+            index = bisect_left(changed, section.start)
+            first_row_changed = index < len(changed) and changed[index] == section.start
+            if not first_row_changed:
+                continue
+            # The piece of a first row begins with the text between the tables, which is not part of the row.
+            head_before, _ = _split_head(self._pieces[section.start])
+            head_after, texts[index] = _split_head(texts[index])
+            is_first_table = section.start == 0
+            # The text before the first table may change: it has the time of the reading.
+            if not is_first_table and head_before != head_after:
+                return []
         return texts
 
     def _updated_tables(
-        self, earlier: CounterFile, numbers: Sequence[int], rows: Sequence[Any]
+        self, earlier: CounterFile, changed: Sequence[int], rows: Sequence[Any]
     ) -> Mapping[str, TableReading]:
-        """Return the tables with the rows of pieces, none if they have other counters than before."""
+        """Return the tables with the rows of the changed pieces; none if these have other counters than before."""
         tables = dict(earlier.tables)
         for section in self._sections:
-            first = bisect_left(numbers, section.start)
-            end = bisect_left(numbers, section.end)
+            first = bisect_left(changed, section.start)
+            end = bisect_left(changed, section.end)
             if first == end:
                 continue
-            places = [number - section.start for number in numbers[first:end]]
+            places = [piece - section.start for piece in changed[first:end]]
             table = updated_table(tables[section.table], places, rows[first:end])
             if table is None:
                 return {}
@@ -162,7 +175,10 @@ class FileReader:
 
 
 def _split_head(piece: bytes) -> tuple[bytes, bytes]:
-    """Return the text before the first row of a table, and that row with a comma in front, as all others have one."""
-    row = piece.rfind(b'{"')
-    start = piece.rfind(b'{"', 0, row) + 1
-    return piece[:start], b"," + piece[start:]
+    """Return the text before the first row of a table, and that row with a comma in front, as all other rows have one.
+
+    The last brace of the piece opens the row's object, and the one before it the table.
+    """
+    row_brace = piece.rfind(b'{"')
+    row_start = piece.rfind(b'{"', 0, row_brace) + 1
+    return piece[:row_start], b"," + piece[row_start:]

@@ -18,13 +18,15 @@ _SUFFIX = ".json"
 
 
 class CountedRounds(NamedTuple):
-    """The devices of a plan and of its rounds with counters, and where their files are."""
+    """The rounds of a plan that have counters, and the devices whose counters are read."""
 
+    # All devices of the plan, and those that have files but are not in the plan.
     devices: tuple[str, ...]
     # The directory of each round.
     folders: Mapping[str, str]
-    # The devices that have files of a round, though they may not be in the plan.
+    # The devices that have files of a round.
     present: Mapping[str, frozenset[str]]
+    # The devices of the plan.
     planned: frozenset[str]
 
     def read(self, devices: Iterable[str]) -> Iterator[DeviceCounters]:
@@ -42,13 +44,15 @@ class CountedRounds(NamedTuple):
 def counted_rounds(root: Path, plan: AcceptancePlan, rounds: Collection[str] | None = None) -> CountedRounds:
     """Return the rounds of ``plan`` (or ``rounds`` of it) that have counters below ``root``."""
     folders: dict[str, str] = {}
-    for planned in plan.rounds:
-        folder = f"{root}/counters/{planned.id}"
-        if (rounds is None or planned.id in rounds) and os.path.isdir(folder):
-            folders[planned.id] = folder
-    names = frozenset(device.name for device in plan.devices) | {node.name for node in plan.nodes}
+    for planned_round in plan.rounds:
+        folder = f"{root}/counters/{planned_round.id}"
+        is_asked_for = rounds is None or planned_round.id in rounds
+        if is_asked_for and os.path.isdir(folder):
+            folders[planned_round.id] = folder
+    planned = frozenset(device.name for device in plan.devices) | {node.name for node in plan.nodes}
     present = {round_id: _devices_in(folder) for round_id, folder in folders.items()}
-    return CountedRounds(tuple(sorted(names.union(*present.values()))), folders, present, names)
+    devices = planned.union(*present.values())
+    return CountedRounds(tuple(sorted(devices)), folders, present, planned)
 
 
 def read_counters(root: Path, plan: AcceptancePlan, rounds: Collection[str] | None = None) -> Iterator[DeviceCounters]:
@@ -60,10 +64,9 @@ def read_counters(root: Path, plan: AcceptancePlan, rounds: Collection[str] | No
 def _devices_in(folder: str) -> frozenset[str]:
     """Return the devices that have a file before or after a round."""
     devices: set[str] = set()
-    for when in ("before", "after"):
-        part = f"{folder}/{when}"
-        files = os.listdir(part) if os.path.isdir(part) else []
-        devices.update(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX))
+    for readings in (f"{folder}/before", f"{folder}/after"):
+        if os.path.isdir(readings):
+            devices.update(name.removesuffix(_SUFFIX) for name in os.listdir(readings) if name.endswith(_SUFFIX))
     return frozenset(devices)
 
 
@@ -81,14 +84,21 @@ class _DeviceRound:
         before = self._file("before", reader)
         after = self._file("after", reader)
         if isinstance(before, str) or isinstance(after, str):
-            why = "; ".join(text for text in (before, after) if isinstance(text, str))
-            return DeviceCounters(self.round, self.device, {}, unread=why, folder=self.folder)
+            reasons = "; ".join(text for text in (before, after) if isinstance(text, str))
+            return DeviceCounters(self.round, self.device, {}, unread=reasons, folder=self.folder)
         growth = self._growth(before, after)
         return DeviceCounters(
-            *(self.round, self.device, growth, before.at, after.at, "", tuple(self.diagnostics), self.folder)
+            round=self.round,
+            device=self.device,
+            growth=growth,
+            began=before.at,
+            ended=after.at,
+            diagnostics=tuple(self.diagnostics),
+            folder=self.folder,
         )
 
     def _file(self, when: str, reader: FileReader) -> CounterFile | str:
+        """Return the reading "before" or "after" the round, or a sentence why there is none."""
         name = f"{when}/{self.device}{_SUFFIX}"
         try:
             reading = reader.read(content_of(f"{self.folder}/{name}"))
@@ -99,33 +109,30 @@ class _DeviceRound:
         return reading
 
     def _growth(self, before: CounterFile, after: CounterFile) -> dict[str, TableGrowth]:
+        """Return the growth of every table, and report rows that restarted, went backwards or disappeared."""
         booted = before.boot != after.boot
-        restarted: list[str] = []
-        backwards: list[str] = []
-        lost: list[str] = []
         tables: dict[str, TableGrowth] = {}
         for table in TABLES:
             if table in before.tables:
-                growth = table_growth(before.tables[table], after.tables.get(table), booted=booted)
-                tables[table] = growth
-                restarted += growth.restarted
-                backwards += growth.backwards
-                lost += growth.lost
+                tables[table] = table_growth(before.tables[table], after.tables.get(table), booted=booted)
         if booted:
-            restarted = [f"all: boot was {before.boot!r}, is {after.boot!r}"]
-        self._report_rows(restarted, backwards)
+            self._report_restart([f"all: boot was {before.boot!r}, is {after.boot!r}"])
+        else:
+            self._report_restart([row for growth in tables.values() for row in growth.restarted])
+        backwards = [row for growth in tables.values() for row in growth.backwards]
+        if backwards:
+            message = f"counters of {self.device} went backwards in round {self.round}: {_few(backwards)}"
+            self._error("RW928", message, "read the counters of the device itself, not differences of them")
+        lost = [row for growth in tables.values() for row in growth.lost]
         if lost:
             message = f"{self.device} no longer reports {_few(lost)} after round {self.round}"
             self._error("RW927", message, "find out why the port or NIC disappeared, and repeat the round")
         return tables
 
-    def _report_rows(self, restarted: list[str], backwards: list[str]) -> None:
-        if restarted:
-            message = f"counters of {self.device} restarted in round {self.round} ({_few(restarted)})"
+    def _report_restart(self, rows: list[str]) -> None:
+        if rows:
+            message = f"counters of {self.device} restarted in round {self.round} ({_few(rows)})"
             self._error("RW928", message, "clear no counters and reload no device while tests run; repeat it")
-        if backwards:
-            message = f"counters of {self.device} went backwards in round {self.round}: {_few(backwards)}"
-            self._error("RW928", message, "read the counters of the device itself, not differences of them")
 
     def _error(self, code: str, message: str, fix: str) -> None:
         where = Where(f"{self.folder}/after/{self.device}{_SUFFIX}")
@@ -133,20 +140,19 @@ class _DeviceRound:
 
 
 def round_diagnostics(counters: Sequence[DeviceCounters]) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the counters of all devices in a round; errors keep rules from being judged."""
+    """Yield diagnostics of the counters of all devices in a round; rules are not judged where there is an error."""
     for device in counters:
         yield from device.diagnostics
-    read = [device for device in counters if not device.unread]
-    yield from _clock_errors(read)
-    unread = {device.device: device.unread for device in counters if device.unread}
-    if unread:
-        first = next(iter(unread.values()))
-        message = f"counters of {counted(len(unread), 'device')} are missing in round {counters[0].round}"
+    yield from _clock_errors([device for device in counters if not device.unread])
+    reason_of = {device.device: device.unread for device in counters if device.unread}
+    if reason_of:
+        devices, reasons = tuple(reason_of), tuple(reason_of.values())
+        message = f"counters of {counted(len(devices), 'device')} are missing in round {counters[0].round}"
         yield warning(
             "RW927",
-            f"{message}: {_few(list(unread))} ({first})",
+            f"{message}: {_few(list(devices))} ({reasons[0]})",
             Where(counters[0].folder),
-            devices=tuple(unread),
+            devices=devices,
             fix="read them before and after each round; rules that need them are not judged",
         )
 
@@ -158,7 +164,8 @@ def _clock_errors(counters: Sequence[DeviceCounters]) -> Iterator[Diagnostic]:
             yield _error("RW926", message, device, "set the clock (NTP), and repeat the round")
     starts = sorted(device.began for device in counters)
     for device in counters:
-        late_s = device.began - starts[len(starts) // 2]
+        median_start = starts[len(starts) // 2]
+        late_s = device.began - median_start
         if abs(late_s) > _CLOCK_TOLERANCE_S:
             message = (
                 f"the clock of {device.device} differs by {late_s:+,.0f} s from that of most devices,"

@@ -14,11 +14,17 @@ UNREADABLE = 2**64 - 1
 """What ionic and SAI report for a counter that the device could not read: no value, and not a large one."""
 
 _PLAUSIBLE = {32: 2**31, 64: 2**56}
-"""The most that a counter grows over a round; a fall that would need more is no wrap. 800 Gb/s need 2^53 byte a day."""
+"""The most that a counter of each width grows over a round: a fall that implies more is not a wrap.
+
+800 Gb/s are 2^53 bytes a day.
+"""
 
 
 def counter_delta(name: str, before: int, after: int) -> CounterDelta:
-    """Return how much a counter grew; of a watermark the value after, because its device keeps the maximum."""
+    """Return how much a counter grew.
+
+    For a watermark that is the value after, because its device keeps the maximum.
+    """
     meaning = counter_name(name)
     if meaning is not None and meaning.meaning in WATERMARKS:
         return CounterDelta(after, Answer.OK)
@@ -30,30 +36,35 @@ def counter_delta(name: str, before: int, after: int) -> CounterDelta:
 
 
 def _has_wrapped(name: str, before: int, after: int) -> bool:
+    """Tell whether a counter that fell passed its last value and grew by a plausible number."""
     bits = counter_bits(name)
     return before < 1 << bits and after + (1 << bits) - before < _PLAUSIBLE[bits]
 
 
 def row_has_restarted(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
-    """Tell whether most counters of a row that were above 0 fell without a wrap: somebody reset them."""
-    # In most rows nothing fell, and a hundred thousand rows of a reading are compared.
+    """Tell whether at least half of a row's counters fell without a wrap: somebody reset them.
+
+    Counters that were 0, watermarks and counters that the later row lacks do not count.
+    """
+    # A shortcut for speed: a reading has a hundred thousand rows, and in most of them nothing fell.
     if not any(after.get(name, value) < value for name, value in before.items()):
         return False
-    falls = 0
-    counted = 0
-    for name, value in before.items():
-        later = after.get(name)
+    resets = 0
+    counters = 0
+    for name, value_before in before.items():
+        value_after = after.get(name)
         meaning = counter_name(name)
-        if not value or later is None or (meaning is not None and meaning.meaning in WATERMARKS):
+        is_watermark = meaning is not None and meaning.meaning in WATERMARKS
+        if value_before == 0 or value_after is None or is_watermark:
             continue
-        counted += 1
-        if later < value and not _has_wrapped(name, value, later):
-            falls += 1
-    return falls > 0 and 2 * falls >= counted
+        counters += 1
+        if value_after < value_before and not _has_wrapped(name, value_before, value_after):
+            resets += 1
+    return resets > 0 and 2 * resets >= counters
 
 
 def integers_of(row: Any) -> dict[str, int] | None:
-    """Return the counters of a row, without values that are no integers or not readable; None if it is no row."""
+    """Return the values of a row that are counters (`are_counted`), or None if the row is not an object."""
     if not isinstance(row, dict):
         return None
     if are_counted(row.values()):
@@ -62,6 +73,6 @@ def integers_of(row: Any) -> dict[str, int] | None:
 
 
 def are_counted(values: Collection[Any]) -> bool:
-    """Tell whether all values are those of counters: integers that the device could read; a bool is none."""
-    # Many are checked at once: a reading of a large fabric has millions.
+    """Tell whether all values are readings of counters: integers, not bools, from 0 up to but not `UNREADABLE`."""
+    # All at once, without a step of Python for each: a reading of a large fabric has millions.
     return not values or (set(map(type, values)) == {int} and min(values) >= 0 and max(values) < UNREADABLE)

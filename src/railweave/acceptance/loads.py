@@ -13,15 +13,17 @@ _BYTES = (CounterMeaning.SENT_BYTES, CounterMeaning.RECEIVED_BYTES)
 
 
 def link_loads(case: Case) -> LinkLoads:
-    """Return the load of every link that was read, of the direction and the end that counted more."""
+    """Return the load of every link that was read: the most bytes of both directions, as counted at both ends."""
+    index = case.index
     loads: dict[PortEnd, float] = {}
-    for counts in case.tallies.values():
-        seconds = case.index.rounds[counts.round].seconds
-        sides = (case.index.lower_places, case.index.upper_places)
-        columns = [counts.column(side, meaning) for side in sides for meaning in _BYTES]
-        for link, *counted in zip(case.index.plan.links, *columns, strict=True):
-            sizes = [size for size in counted if size is not None]
-            if sizes:
-                share = max(sizes) * 8 / (link.speed_gbps * 1e9 * seconds)
+    for tally in case.tallies.values():
+        seconds = index.rounds[tally.round].seconds
+        columns = [
+            tally.column(places, meaning) for places in (index.lower_places, index.upper_places) for meaning in _BYTES
+        ]
+        for link, *readings in zip(index.plan.links, *columns, strict=True):
+            counted_bytes = [reading for reading in readings if reading is not None]
+            if counted_bytes:
+                share = max(counted_bytes) * 8 / (link.speed_gbps * 1e9 * seconds)
                 loads[link.lower] = max(share, loads.get(link.lower, 0.0))
     return loads
