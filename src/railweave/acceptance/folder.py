@@ -54,21 +54,23 @@ def read_results(
     without a result of a node that measures is an error. ``processes`` is by default one for each core, and one where
     there are few tests.
     """
-    reader = _FolderReader(f"{root}/results", _sha256_of_plan(root))
+    folder = f"{root}/results"
+    plan_sha256 = _sha256_of_plan(root)
+
+    def read_part(part: int, parts: int) -> _FolderReader:
+        reader = _FolderReader(folder, plan_sha256)
+        reader.read(plan.tests[slice_of(len(plan.tests), part, parts)])
+        return reader
+
     if processes is None:
         processes = processes_for(len(plan.tests), SHARED_ABOVE)
+    reader = _FolderReader(folder, plan_sha256)
     if processes == 1:
         reader.read(plan.tests)
     else:
-
-        def read(part: int, parts: int) -> _FolderReader:
-            own = _FolderReader(reader.folder, reader.plan_sha256)
-            own.read(plan.tests[slice_of(len(plan.tests), part, parts)])
-            return own
-
-        with forked(read, processes) as parts:
-            for part in parts:
-                reader.extend(part)
+        with forked(read_part, processes) as part_readers:
+            for part_reader in part_readers:
+                reader.extend(part_reader)
     return tuple(reader.results), tuple(reader.diagnostics(plan))
 
 
@@ -87,23 +89,30 @@ def measuring_nodes(test: PlannedTest) -> tuple[str, ...]:
 
 
 def read_meta(data: bytes) -> ResultMeta | None:
-    """Return what a meta file says, or None if it is no JSON object; members of another type count as missing."""
+    """Return the content of a meta file, None if it is not a JSON object; members of a wrong type count as missing."""
     try:
         document = orjson.loads(data)
     except ValueError:
         return None
     if not isinstance(document, dict):
         return None
-    texts = [document.get(name) for name in ("tool_version", "host", "plan_sha256")]
-    version, host, plan = (text if isinstance(text, str) else "" for text in texts)
-    started = number(document.get("started"))
-    ended = number(document.get("ended"))
-    return ResultMeta(started, ended, whole(document.get("rc")), version, host, plan)
+    return ResultMeta(
+        started=number(document.get("started")),
+        ended=number(document.get("ended")),
+        rc=whole(document.get("rc")),
+        tool_version=_text(document.get("tool_version")),
+        host=_text(document.get("host")),
+        plan_sha256=_text(document.get("plan_sha256")),
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 @cache
 def is_tested_version(version: str) -> bool:
-    """Tell whether the readers know the output of a version; one that is not stated is taken as it comes."""
+    """Tell whether the readers know the output of a version; an empty version counts as known."""
     if not version:
         return True
     match = _VERSION.search(version)
@@ -120,20 +129,28 @@ def is_tested_version(version: str) -> bool:
 
 
 class _Complaint(NamedTuple):
-    """What is wrong with any number of results."""
+    """A diagnostic that any number of results may share."""
 
     code: str
     message: str
     fix: str
 
 
+class _ToolFile(NamedTuple):
+    """A result file of a node, with what its reader found in it."""
+
+    path: str
+    reading: ToolReading
+
+
 class _FolderReader:
-    """Reads test by test; ``results`` is what counts, ``complaints`` the results and the first path of each."""
+    """Reads the results of one test after the other; results that cannot be judged are complained about."""
 
     def __init__(self, folder: str, plan_sha256: str) -> None:
         self.folder = folder
         self.plan_sha256 = plan_sha256
         self.results: list[NodeResult] = []
+        # The results that a complaint is about, in words, and the first file of them.
         self.complaints: dict[_Complaint, list[str]] = {}
         self.paths: dict[_Complaint, str] = {}
         self.without_meta = 0
@@ -143,7 +160,7 @@ class _FolderReader:
             self._read_test(test)
 
     def extend(self, other: "_FolderReader") -> None:
-        """Add what another reader read of later tests."""
+        """Add the results and complaints of a reader of later tests."""
         self.results += other.results
         self.without_meta += other.without_meta
         for complaint, places in other.complaints.items():
@@ -151,78 +168,76 @@ class _FolderReader:
             self.paths.setdefault(complaint, other.paths[complaint])
 
     def _read_test(self, test: PlannedTest) -> None:
-        # Text, because a hundred thousand paths of pathlib take seconds.
+        """Add the results of all nodes of a test."""
         folder = f"{self.folder}/{test.id}"
-        try:
-            names = sorted(os.listdir(folder))
-        except OSError:
-            names = []
-        files: dict[str, list[str]] = {}
-        for name in names:
-            if name.endswith(_META):
-                continue
-            match = _SUFFIXES.fullmatch(name)
-            if match is not None:
-                files.setdefault(match[1], []).append(f"{folder}/{name}")
         members = {member.node for member in (test.sender, test.receiver, *test.group) if member is not None}
-        kept = []
-        for node, paths in files.items():
+        results = []
+        for node, paths in _files_of_nodes(folder).items():
             where = f"{test.id} of {node}"
             if node not in members:
                 complaint = _Complaint("RW921", "a node that takes no part has a result", "move it to its own test")
                 self._add(complaint, where, paths[0])
                 continue
-            reading = self._judged(_chosen({path: _reading(path) for path in paths}), node, where)
-            if reading is not None:
-                kept.append(NodeResult(test.id, node, *reading))
-        self.results.extend(kept)
-        self._check_clocks(test.id, kept)
+            tool_file = _best_file([_ToolFile(path, _reading(path)) for path in paths])
+            meta_path = f"{folder}/{node}{_META}"
+            meta = self._read_meta(meta_path, where)
+            if self._belongs_to_plan(tool_file, meta, meta_path, where):
+                reading = self._checked_reading(tool_file, meta, node, where)
+                results.append(NodeResult(test.id, node, reading, meta))
+        self.results.extend(results)
+        self._check_clocks(test.id, results)
         measuring = measuring_nodes(test)
-        if not any(result.node in measuring for result in kept):
+        if not any(result.node in measuring for result in results):
             message = "tests without a result of the node that measures"
             self._add(_Complaint("RW925", message, "run them again"), test.id, folder)
 
-    def _judged(
-        self, chosen: tuple[str, ToolReading], node: str, where: str
-    ) -> tuple[ToolReading, ResultMeta | None] | None:
-        """Return what counts of a result and its meta file; None if it belongs to another plan or version."""
-        path, reading = chosen
-        meta_path = f"{os.path.dirname(path)}/{node}{_META}"
-        meta = None
+    def _read_meta(self, path: str, where: str) -> ResultMeta | None:
+        """Return the content of a meta file, None if there is none or it is not JSON."""
         try:
-            meta = read_meta(content_of(meta_path, _LARGEST_BYTES))
-            if meta is None:
-                self._add(_Complaint("RW923", "a meta file is not JSON", "write it anew"), where, meta_path)
+            meta = read_meta(content_of(path, _LARGEST_BYTES))
         except OSError:
             self.without_meta += 1
-        versions = [str(reading.values.get("tool_version", ""))]
+            return None
+        if meta is None:
+            self._add(_Complaint("RW923", "a meta file is not JSON", "write it anew"), where, path)
+        return meta
+
+    def _belongs_to_plan(self, tool_file: _ToolFile, meta: ResultMeta | None, meta_path: str, where: str) -> bool:
+        """Tell whether a result is one of this plan, and of a version whose output is known."""
+        versions = [str(tool_file.reading.values.get("tool_version", ""))]
         if meta is not None:
             versions.append(meta.tool_version)
             if meta.plan_sha256 and self.plan_sha256 and meta.plan_sha256 != self.plan_sha256:
                 message = f"results of another plan (plan_sha256 {meta.plan_sha256[:12]}…)"
                 self._add(_Complaint("RW922", message, "run this plan, or judge them beside theirs"), where, meta_path)
-                return None
+                return False
         for version in versions:
             if not is_tested_version(version):
                 fix = "use a release that docs/reference/acceptance-results.md names"
-                self._add(_Complaint("RW924", f"the output of {version[:60]!r} is unknown", fix), where, path)
-                return None
-        reading = _own_part(reading, node)
+                self._add(_Complaint("RW924", f"the output of {version[:60]!r} is unknown", fix), where, tool_file.path)
+                return False
+        return True
+
+    def _checked_reading(self, tool_file: _ToolFile, meta: ResultMeta | None, node: str, where: str) -> ToolReading:
+        """Return the reading of a node; complains if it has no usable value, or if the tool ended with an error."""
+        reading = _own_part(tool_file.reading, node)
         message = "; ".join(reading.remarks) or f"the result is {reading.answer}: its file was cut short"
         if not reading.format:
-            self._add(_Complaint("RW924", message, "leave what the tool printed, unchanged"), where, path)
+            self._add(_Complaint("RW924", message, "leave what the tool printed, unchanged"), where, tool_file.path)
         elif _is_unusable(reading):
-            self._add(_Complaint("RW923", message, "repeat the test"), where, path)
+            self._add(_Complaint("RW923", message, "repeat the test"), where, tool_file.path)
         elif meta is not None and meta.rc and reading.answer is Answer.OK:
             message = f"the tool ended with status {meta.rc}, although it has a result"
-            self._add(_Complaint("RW923", message, "see what the tool reports, and repeat the test"), where, path)
-            reading = ToolReading(reading.format, Answer.ERROR, reading.values, (*reading.remarks, message))
-        return reading, meta
+            complaint = _Complaint("RW923", message, "see what the tool reports, and repeat the test")
+            self._add(complaint, where, tool_file.path)
+            return ToolReading(reading.format, Answer.ERROR, reading.values, (*reading.remarks, message))
+        return reading
 
     def _check_clocks(self, test: str, results: list[NodeResult]) -> None:
-        """Report nodes of one test whose times do not overlap: they ran it together."""
-        starts = [result.meta.started for result in results if result.meta and result.meta.started is not None]
-        ends = [result.meta.ended for result in results if result.meta and result.meta.ended is not None]
+        """Report nodes whose times of one test do not overlap, although they ran it together."""
+        metas = [result.meta for result in results if result.meta is not None]
+        starts = [meta.started for meta in metas if meta.started is not None]
+        ends = [meta.ended for meta in metas if meta.ended is not None]
         if starts and ends and max(starts) > min(ends):
             message = "the clocks of its nodes differ, or went backwards: no time is common to all of them"
             complaint = _Complaint("RW926", message, "set the clocks (NTP), and repeat the round")
@@ -233,6 +248,7 @@ class _FolderReader:
         self.paths.setdefault(complaint, path)
 
     def diagnostics(self, plan: AcceptancePlan) -> Iterator[Diagnostic]:
+        """Yield one diagnostic for each complaint, after a look for results of tests that are not in the plan."""
         planned = {test.id for test in plan.tests}
         names = os.listdir(self.folder) if os.path.isdir(self.folder) else []
         for name in sorted(names):
@@ -254,15 +270,36 @@ def _reading(path: str) -> ToolReading:
         return ToolReading("", Answer.NOT_MEASURED, {}, (f"cannot be read: {fault.strerror}",))
 
 
-def _chosen(readings: Mapping[str, ToolReading]) -> tuple[str, ToolReading]:
+def _files_of_nodes(folder: str) -> dict[str, list[str]]:
+    """Return the paths of the result files in a test's directory by node, sorted; meta files are left out."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return {}
+    paths: dict[str, list[str]] = {}
+    for name in names:
+        match = _SUFFIXES.fullmatch(name)
+        if match is not None and not name.endswith(_META):
+            # Text, because a hundred thousand paths of pathlib take seconds.
+            paths.setdefault(match[1], []).append(f"{folder}/{name}")
+    return paths
+
+
+def _best_file(files: Iterable[_ToolFile]) -> _ToolFile:
     """Return the file with a value, JSON before text; files of one node that differ are ambiguous."""
-    order = sorted(readings, key=lambda path: (readings[path].answer is not Answer.OK, ".json" not in path, path))
-    best = readings[order[0]]
-    for path in order[1:]:
-        if readings[path].answer is Answer.OK and _differ(best, readings[path]):
-            names = ", ".join(map(os.path.basename, (order[0], path)))
-            return order[0], ToolReading(best.format, Answer.AMBIGUOUS, {}, (f"several results that differ: {names}",))
-    return order[0], best
+    best, *further_files = sorted(files, key=_preference)
+    for file in further_files:
+        if file.reading.answer is Answer.OK and _differ(best.reading, file.reading):
+            names = ", ".join(map(os.path.basename, (best.path, file.path)))
+            remarks = (f"several results that differ: {names}",)
+            return _ToolFile(best.path, ToolReading(best.reading.format, Answer.AMBIGUOUS, {}, remarks))
+    return best
+
+
+def _preference(file: _ToolFile) -> tuple[bool, bool, str]:
+    has_no_value = file.reading.answer is not Answer.OK
+    is_text = ".json" not in file.path
+    return has_no_value, is_text, file.path
 
 
 def _own_part(reading: ToolReading, node: str) -> ToolReading:
@@ -276,8 +313,9 @@ def _own_part(reading: ToolReading, node: str) -> ToolReading:
 
 
 def _is_unusable(reading: ToolReading) -> bool:
-    """Tell whether a file is cut, mixed or not to be believed; a derived unit is not among its doubts."""
+    """Tell whether a file is cut short, has mixed results or an impossible value."""
     if reading.answer is Answer.AMBIGUOUS:
+        # A value whose unit was derived can be judged.
         return "avg_Gbps" not in reading.values
     return reading.answer in {Answer.INCOMPLETE, Answer.INVALID}
 
@@ -286,7 +324,7 @@ _DIFFERENCE = 0.01
 
 
 def _differ(first: ToolReading, second: ToolReading) -> bool:
-    """Tell whether two readings give another number for the same name, by more than how programs round."""
+    """Tell whether two readings have different rates under one name, by more than the programs round them."""
     shared = [name for name in first.values.keys() & second.values.keys() if "gbps" in name.casefold()]
     for name in shared:
         left = first.values[name]

@@ -1,7 +1,7 @@
 """The result of a job beside its user's number: ``job.json`` in the directory of a plan, written by whoever ran it."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -30,21 +30,35 @@ class JobResult(NamedTuple):
 
 
 def read_job(root: Path) -> tuple[JobResult | None, tuple[Diagnostic, ...]]:
-    """Return the job in ``root``, None without one, and what is wrong with its file."""
+    """Return the job in ``root`` (None if there is none), and diagnostics of its file."""
     path = root / JOB_FILE
     try:
-        document = orjson.loads(path.read_bytes())
-        texts = [document[name] for name in ("name", "metric", "unit", "better")]
-        numbers = [document[name] for name in ("value", "limit")]
+        job = _job_of(orjson.loads(path.read_bytes()))
     except FileNotFoundError:
         return None, ()
     except (OSError, ValueError, KeyError, TypeError):
-        texts = []
-        numbers = []
-    is_sound = all(isinstance(text, str) for text in texts) and texts[-1:] in (["higher"], ["lower"])
-    if not is_sound or not all(type(number) in (int, float) for number in numbers):
         message = f"{JOB_FILE} has no result: expected `name`, `metric`, `unit`, `value`, `limit`, `better`"
         fix = "write it as docs/reference/acceptance-results.md shows, `better` being higher or lower"
         return None, (error("RW929", message, Where(str(path)), fix=fix),)
-    name, metric, unit, better = texts
-    return JobResult(name, metric, unit, float(numbers[0]), float(numbers[1]), better == "higher"), ()
+    return job, ()
+
+
+def _job_of(document: Any) -> JobResult:
+    """Return the job in a document; raises KeyError, TypeError or ValueError if it has none."""
+    texts = {name: document[name] for name in ("name", "metric", "unit", "better")}
+    numbers = {name: document[name] for name in ("value", "limit")}
+    if not all(isinstance(text, str) for text in texts.values()):
+        raise TypeError("expected texts")
+    # A bool is an int, but not a measurement.
+    if not all(type(number) in (int, float) for number in numbers.values()):
+        raise TypeError("expected numbers")
+    if texts["better"] not in ("higher", "lower"):
+        raise ValueError("expected higher or lower")
+    return JobResult(
+        name=texts["name"],
+        metric=texts["metric"],
+        unit=texts["unit"],
+        value=float(numbers["value"]),
+        limit=float(numbers["limit"]),
+        higher_is_better=texts["better"] == "higher",
+    )

@@ -10,29 +10,24 @@ from railweave.acceptance.readings import Answer, Scalar, ToolReading
 def measured_value(reading: ToolReading, metric: Metric, test: PlannedTest) -> float | Answer:
     """Return the value of ``metric`` at the planned message size, in the unit of the metric, or the answer instead.
 
-    A derived unit counts (perftest before 24.01 writes none), a peak never; of a collective the slower of both places
-    counts, without the time of its steps where several sizes show it. A reading of another size than planned did not
-    measure the test.
+    A derived unit counts (perftest before 24.01 writes none), a peak never. For a collective the slower of out of place
+    and in place counts, without the time of its steps if the reading has several sizes. A reading that lacks the
+    planned size is not measured.
     """
     if reading.answer not in {Answer.OK, Answer.AMBIGUOUS}:
         return reading.answer
     # InfiniBand, and READ with its whole round trips, are other tests than the planned one.
     if reading.values.get("link") == "IB" or reading.values.get("round_trip"):
         return Answer.NOT_MEASURED
-    # Of an ambiguous file both directions may be in the value, or one.
-    names = [name for name in _NAMES.get(metric, ()) if reading.answer is Answer.OK or name == "avg_Gbps"]
-    values = [_at_size(reading, name, test.message_bytes) for name in names]
-    measured = [value for value in values if value is not None]
-    rate = reading.values.get("received_bps", reading.values.get("forward_received_bps"))
-    if metric is Metric.BANDWIDTH and isinstance(rate, int | float):
-        measured.append(rate / 1e9)
-    if measured and metric is Metric.BUS_BANDWIDTH:
-        return max(min(measured), _large_message_bus(reading, test))
-    if measured:
-        return min(measured)
-    if reading.answer is Answer.AMBIGUOUS:
-        return Answer.AMBIGUOUS
-    return Answer.NOT_MEASURED
+    values = _values_at_size(reading, metric, test.message_bytes)
+    iperf3_bps = reading.values.get("received_bps", reading.values.get("forward_received_bps"))
+    if metric is Metric.BANDWIDTH and isinstance(iperf3_bps, int | float):
+        values.append(iperf3_bps / 1e9)
+    if not values:
+        return Answer.AMBIGUOUS if reading.answer is Answer.AMBIGUOUS else Answer.NOT_MEASURED
+    if metric is Metric.BUS_BANDWIDTH:
+        return max(min(values), _large_message_bus(reading, test))
+    return min(values)
 
 
 _NAMES = {
@@ -46,25 +41,42 @@ _BUS_AT_SIZE = re.compile(r"busbw_GBps_at_(\d+)(_oop|_ip)?")
 
 
 def _large_message_bus(reading: ToolReading, test: PlannedTest) -> float:
-    """Return the bus bandwidth without the time of the steps of a collective, 0 where it does not follow.
+    """Return the bus bandwidth without the time of the steps of a collective, 0 if it cannot be fitted.
 
     The limit is that of an endless message; in a large group the steps count for large messages, too.
     """
-    slower_place: dict[int, float] = {}
+    slowest_at_size: dict[int, float] = {}
     for name, value in reading.values.items():
-        at_size = _BUS_AT_SIZE.fullmatch(name)
-        if at_size is not None and isinstance(value, int | float):
-            size = int(at_size[1])
-            slower_place[size] = min(slower_place.get(size, value), value)
+        match = _BUS_AT_SIZE.fullmatch(name)
+        if match is not None and isinstance(value, int | float):
+            size = int(match[1])
+            slowest_at_size[size] = min(slowest_at_size.get(size, value), value)
     for limit in test.limits:
         if limit.metric is Metric.BUS_BANDWIDTH and {"steps", "factor"} <= limit.inputs.keys():
-            fitted = fit(int(limit.inputs["steps"]), float(limit.inputs["factor"]), slower_place)
+            fitted = fit(int(limit.inputs["steps"]), float(limit.inputs["factor"]), slowest_at_size)
             return fitted.bus_gigabytes if fitted else 0.0
     return 0.0
 
 
+def _values_at_size(reading: ToolReading, metric: Metric, size: int) -> list[float]:
+    """Return the values of all names of a metric that the reading has at a message size."""
+    names = _NAMES.get(metric, ())
+    if reading.answer is Answer.AMBIGUOUS:
+        # A value for each direction cannot be told from one for both; only the plain average counts.
+        names = tuple(name for name in names if name == "avg_Gbps")
+    values = []
+    for name in names:
+        value = _at_size(reading, name, size)
+        if value is not None:
+            values.append(value)
+    return values
+
+
 def _at_size(reading: ToolReading, name: str, size: int) -> float | None:
-    """Return the value of ``name`` at ``size``: by the name with the size, or by the only size of the file."""
+    """Return the value of ``name`` at a message size, or None: by the name with the size, or by the file's only size.
+
+    ``busbw_GBps_ip`` is ``busbw_GBps_at_8589934592_ip`` there.
+    """
     stem = name
     place = ""
     for suffix in _PLACES:
