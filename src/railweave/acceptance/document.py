@@ -102,15 +102,15 @@ def plan_blocks(plan: AcceptancePlan) -> Iterator[bytes]:
 
 def _list_blocks(key: str, rows: Iterator[bytes]) -> Iterator[bytes]:
     yield b',\n"%s": [' % key.encode()
-    before = b"\n"
+    separator = b"\n"
     while block := b",\n".join(islice(rows, _BLOCK)):
-        yield before + block
-        before = b",\n"
+        yield separator + block
+        separator = b",\n"
     yield b"\n]"
 
 
 class _SharedTexts:
-    """The JSON of what many tests share, which is made once for each object."""
+    """The JSON of values that many tests share: it is made once for each object."""
 
     def __init__(self) -> None:
         # By identity, which the plan keeps valid: hashing a limit would walk its inputs.
@@ -148,7 +148,7 @@ def _round_text(planned: AcceptanceRound, texts: _SharedTexts) -> bytes:
 
 
 def _test_text(test: PlannedTest, texts: _SharedTexts) -> bytes:
-    """Return a line of a test, put together from texts that tests share: a dictionary of each takes twice the time."""
+    """Return the line of a test, joined from texts that tests share: a dictionary for each takes twice the time."""
     if test.receiver is None:
         ends = b',"group":' + texts.group(test.group)
     else:
@@ -266,19 +266,20 @@ def _plan(document: Mapping[str, Any]) -> AcceptancePlan:
 
 
 def _read_tests(document: Mapping[str, Any]) -> Iterator[PlannedTest]:
-    """Yield the tests; equal limits are one object, and so are equal words, which would else need a gigabyte."""
-    limits_of: dict[bytes, tuple[MetricLimit, ...]] = {}
+    """Yield the tests; equal limits are one object, and so are equal words, which would otherwise fill a gigabyte."""
+    limits_of_text: dict[bytes, tuple[MetricLimit, ...]] = {}
     rows: Iterable[PlannedTest] = _read_rows("tests", tuple[PlannedTest, ...], document)
     for index, (row, value) in enumerate(zip(rows, document["tests"], strict=True)):
-        written = orjson.dumps(value.get("limits"))
-        if written not in limits_of:
-            limits_of[written] = _read(tuple[MetricLimit, ...], value.get("limits"), ("tests", index, "limits"))
+        limits = value.get("limits")
+        limits_text = orjson.dumps(limits)
+        if limits_text not in limits_of_text:
+            limits_of_text[limits_text] = _read(tuple[MetricLimit, ...], limits, ("tests", index, "limits"))
         argv = _read_argv(value.get("argv"), ("tests", index, "argv"))
-        yield row._replace(argv=argv, limits=limits_of[written])
+        yield row._replace(argv=argv, limits=limits_of_text[limits_text])
 
 
 def _read_argv(value: object, at: Place) -> dict[str, tuple[str, ...]]:
-    """Return the words of each node; by hand, because millions of words take pydantic several seconds."""
+    """Return the words of each node. They are checked here, because millions of words take pydantic several seconds."""
     if not isinstance(value, dict):
         raise InvalidValueError(at, "expected an object with a list of words for each node")
     argv = {}
@@ -296,22 +297,24 @@ def _read_rows(key: str, kind: Any, document: Mapping[str, Any]) -> Iterator[Any
     if not isinstance(values, list):
         raise InvalidValueError((key,), "expected a list")
     for start in range(0, len(values), _BLOCK):
-        block = [_renamed(key, value, start + index) for index, value in enumerate(values[start : start + _BLOCK])]
+        block = []
+        for index, value in enumerate(values[start : start + _BLOCK], start):
+            block.append(_renamed(key, value, index))
         yield from _read(kind, block, (key,), start)
 
 
 def _renamed(key: str, value: object, index: int) -> dict[str, Any]:
-    """Return a row under the names of the fields of its type."""
+    """Return a row under the names of the fields of its type; a test without its `argv` and `limits`."""
     if not isinstance(value, dict):
         raise InvalidValueError((key, index), "expected an object")
     row: dict[str, Any] = dict(value)
     if key == "tests":
         if ("to" in row) == ("group" in row):
             raise InvalidValueError((key, index), "expected either `to` or `group`")
-        # Read apart (`_read_tests`).
-        row |= {"argv": {}, "limits": []}
         row.setdefault("to", None)
         row.setdefault("group", [])
+        # `_read_tests` reads these.
+        row |= {"argv": {}, "limits": []}
     for name, field in _RENAMED.get(key, {}).items():
         if name in row:
             row[field] = row.pop(name)
@@ -319,7 +322,11 @@ def _renamed(key: str, value: object, index: int) -> dict[str, Any]:
 
 
 def _read(kind: Any, value: Any, at: Place, start: int = 0) -> Any:
-    """Return a value of a type; errors name the place in the document, whose rows of this block begin at ``start``."""
+    """Return ``value``, which is at a place of the document, as type ``kind``.
+
+    For a block of rows ``at`` is the key of their list, and ``start`` the index of the first one. Raises
+    InvalidValueError with the place in the document.
+    """
     try:
         return read_text(kind, orjson.dumps(value))
     except InvalidValueError as exc:
@@ -328,36 +335,47 @@ def _read(kind: Any, value: Any, at: Place, start: int = 0) -> Any:
 
 
 def _place_in_document(at: Place, place: Place, start: int) -> Iterator[str | int]:
-    """Yield the parts of a place within rows, as the document counts and names them."""
-    if len(at) != 1 or not place:
+    """Yield the parts of a place within a block of rows, as the document counts and names them."""
+    is_block = len(at) == 1
+    if not is_block or not place:
         yield from place
         return
-    index, *inside = place
+    (key,) = at
+    index, *fields = place
     yield start + int(index)
-    names = {field: name for name, field in _RENAMED.get(str(at[0]), {}).items()}
-    for part in inside:
-        yield names.get(str(part), part)
+    name_of = {field: name for name, field in _RENAMED.get(str(key), {}).items()}
+    for field in fields:
+        yield name_of.get(str(field), field)
 
 
 def _check_references(plan: AcceptancePlan) -> None:
     """Check that rounds, tests, links and nodes name each other; raises InvalidValueError with the first that fails."""
-    nodes = {node.name for node in plan.nodes}
-    rounds: set[str] = set()
-    round_of: dict[str, str] = {}
+    round_ids: set[str] = set()
+    round_of_test: dict[str, str] = {}
     for index, planned in enumerate(plan.rounds):
-        if planned.id in rounds:
+        if planned.id in round_ids:
             raise InvalidValueError(("rounds", index, "id"), f"round {planned.id!r} is in the plan twice")
-        rounds.add(planned.id)
-        round_of.update(dict.fromkeys(planned.tests, planned.id))
+        round_ids.add(planned.id)
+        round_of_test.update(dict.fromkeys(planned.tests, planned.id))
+    _check_tests(plan, round_of_test)
+    for index, link in enumerate(plan.links):
+        if not round_ids.issuperset(link.rounds):
+            raise InvalidValueError(("links", index, "rounds"), f"cable {link.cable!r} names an unknown round")
+
+
+def _check_tests(plan: AcceptancePlan, round_of_test: dict[str, str]) -> None:
+    """Check that each test is once in its round and has known nodes, and that rounds have no other tests.
+
+    Empties ``round_of_test``.
+    """
+    nodes = {node.name for node in plan.nodes}
     for index, test in enumerate(plan.tests):
-        if round_of.pop(test.id, None) != test.round:
+        if round_of_test.pop(test.id, None) != test.round:
             raise InvalidValueError(("tests", index, "round"), f"round {test.round!r} does not have test {test.id!r}")
-        for nic_port in (test.sender, *(test.group or (test.receiver,))):
+        receivers = test.group or (test.receiver,)
+        for nic_port in (test.sender, *receivers):
             if nic_port is None or nic_port.node not in nodes:
                 raise InvalidValueError(("tests", index), f"test {test.id!r} names a node that the plan does not have")
-    if round_of:
-        test_id, round_id = next(iter(round_of.items()))
+    if round_of_test:
+        test_id, round_id = next(iter(round_of_test.items()))
         raise InvalidValueError(("rounds",), f"round {round_id!r} has test {test_id!r}, which the plan does not have")
-    for index, link in enumerate(plan.links):
-        if not rounds.issuperset(link.rounds):
-            raise InvalidValueError(("links", index, "rounds"), f"cable {link.cable!r} names an unknown round")

@@ -56,17 +56,24 @@ class PlanDraft:
     ) -> None:
         """Add a round of pairs, each with its limits."""
         round_id = self._next_id()
-        size = commands.message_bytes
-        queue_pairs = commands.queue_pairs
         ids = []
         for number, (pair, pair_limits) in enumerate(zip(pairs, limits, strict=True)):
-            test_id = f"{round_id}-{number:04}"
-            ids.append(test_id)
-            ends = (pair[0].nic_port, pair[1].nic_port)
-            argv = commands.of(pair, tool)
-            self.tests.append(
-                PlannedTest(test_id, round_id, kind, tool, *ends, (), queue_pairs, size, argv, pair_limits)
+            sender, receiver = pair
+            test = PlannedTest(
+                id=f"{round_id}-{number:04}",
+                round=round_id,
+                kind=kind,
+                tool=tool,
+                sender=sender.nic_port,
+                receiver=receiver.nic_port,
+                group=(),
+                queue_pairs=commands.queue_pairs,
+                message_bytes=commands.message_bytes,
+                argv=commands.of(pair, tool),
+                limits=pair_limits,
             )
+            ids.append(test.id)
+            self.tests.append(test)
         self.rounds.append(AcceptanceRound(round_id, kind, seconds, tuple(ids), round_limits))
 
     def add_group(
@@ -74,55 +81,70 @@ class PlanDraft:
     ) -> None:
         """Add a round with one collective."""
         round_id = self._next_id()
-        test_id = f"{round_id}-0000"
-        kind = RoundKind.COLLECTIVE
-        self.tests.append(
-            PlannedTest(test_id, round_id, kind, tool, group[0], None, group, 1, message_bytes, argv, limits)
+        test = PlannedTest(
+            id=f"{round_id}-0000",
+            round=round_id,
+            kind=RoundKind.COLLECTIVE,
+            tool=tool,
+            sender=group[0],
+            receiver=None,
+            group=group,
+            queue_pairs=1,
+            message_bytes=message_bytes,
+            argv=argv,
+            limits=limits,
         )
-        self.rounds.append(AcceptanceRound(round_id, kind, seconds, (test_id,)))
+        self.tests.append(test)
+        self.rounds.append(AcceptanceRound(round_id, test.kind, seconds, (test.id,)))
 
     def count_load(self, pairs: Sequence[Pair], flows: FlowCounts, flow_gbps: float) -> None:
-        """Count the round that was added last as one that loads links, with these mean numbers of flows on each."""
-        bit = 1 << (len(self.rounds) - 1)
-        self.coverage.add(flows, flow_gbps, bit)
+        """Count the last added round as one that loads links, with these mean numbers of flows on each."""
+        round_bit = 1 << (len(self.rounds) - 1)
+        self.coverage.add(flows, flow_gbps, round_bit)
         for sender, receiver in pairs:
             self._senders.add(sender.nic_port)
             self._receivers.add(receiver.nic_port)
             for nic_port in (sender.nic_port, receiver.nic_port):
-                self._rounds_of_port[nic_port] = self._rounds_of_port.get(nic_port, 0) | bit
+                self._rounds_of_port[nic_port] = self._rounds_of_port.get(nic_port, 0) | round_bit
 
     def links(self, catalog: Catalog) -> tuple[CoveredLink, ...]:
         """Return every link of the fabric with the rounds that may load it."""
         fabric = self._fabric
         ports_of = fabric.ports_of
-        # In the order of the links.
+        # Both are in the order of the links.
         nic_ports = iter(self.coverage.paths.nics)
         loads = self.coverage.loads()
-        # Many links have one load, and what is stated of it is made once for each.
-        stated_of: dict[LinkLoad, tuple[float, tuple[str, ...]]] = {}
+        # Most links share their rounds with others, and their ids are looked up once.
+        round_ids_of: dict[int, tuple[str, ...]] = {}
         links = []
         for link, name in zip(fabric.links, cable_names(fabric, catalog), strict=True):
             nic_port = None
             if link.is_access:
                 nic_port = next(nic_ports)
-                # A NIC port has no choice of links: it is loaded in both directions, or it is not.
-                is_loaded = nic_port in self._senders and nic_port in self._receivers
-                load = LinkLoad(float(is_loaded), self._rounds_of_port.get(nic_port, 0))
+                load = self._access_load(nic_port)
             else:
                 load = next(loads)
-            stated = stated_of.get(load)
-            if stated is None:
-                stated = stated_of[load] = self._stated(load)
-            lower = PortEnd(link.lower, ports_of[link.lower][link.lower_port].name)
-            upper = PortEnd(link.upper, ports_of[link.upper][link.upper_port].name)
-            place = (link.kind, link.speed_gbps, link.plane, link.rail, nic_port)
-            probability, rounds = stated
-            links.append(CoveredLink(name, lower, upper, probability, rounds, *place))
+            if load.rounds not in round_ids_of:
+                round_ids_of[load.rounds] = self._round_ids(load.rounds)
+            covered = CoveredLink(
+                cable=name,
+                lower=PortEnd(link.lower, ports_of[link.lower][link.lower_port].name),
+                upper=PortEnd(link.upper, ports_of[link.upper][link.upper_port].name),
+                probability=floor(load.probability * _MILLION) / _MILLION,
+                rounds=round_ids_of[load.rounds],
+                kind=link.kind,
+                speed_gbps=link.speed_gbps,
+                plane=link.plane,
+                rail=link.rail,
+                nic_port=nic_port,
+            )
+            links.append(covered)
         return tuple(links)
 
-    def _stated(self, load: LinkLoad) -> tuple[float, tuple[str, ...]]:
-        probability = floor(load.probability * _MILLION) / _MILLION
-        return probability, self._round_ids(load.rounds)
+    def _access_load(self, nic_port: NicPort) -> LinkLoad:
+        """Return the load of the link of a NIC port, which flows cannot avoid: its probability is 0 or 1."""
+        is_loaded = nic_port in self._senders and nic_port in self._receivers
+        return LinkLoad(float(is_loaded), self._rounds_of_port.get(nic_port, 0))
 
     def _round_ids(self, bits: int) -> tuple[str, ...]:
         return tuple(planned.id for number, planned in enumerate(self.rounds) if bits >> number & 1)

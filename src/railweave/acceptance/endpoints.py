@@ -4,6 +4,7 @@ A lane holds one port of each node: ports of one plane, rail and speed, in the o
 of a lane are of different nodes, and a rotation of a lane is a round in which every port sends and receives once.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -66,82 +67,89 @@ class Lane(NamedTuple):
         return self._replace(ports=ordered, stripes=stripes)
 
 
+class LanePort(NamedTuple):
+    """A port of a lane, and the place of its node in the fabric, by which ports are sorted."""
+
+    # The stripe of the node, its place in the stripe, and its number.
+    node_order: tuple[int, int, int]
+    endpoint: Endpoint
+
+
 def lanes_of(fabric: Fabric) -> tuple[Lane, ...]:
     """Return the lanes of a fabric; a port without a peer of its own speed is in the lane of the nearest speed."""
-    members: dict[LaneKey, list[tuple[tuple[int, int, int], Endpoint]]] = {}
-    networks = {switch.name: fabric.network_of(switch) for switch in fabric.switches}
-    network_of: dict[LaneKey, tuple[int, int | None]] = {}
-    for host, link, key, endpoint in _endpoints(fabric):
-        members.setdefault(key, []).append(((host.stripe, host.place, host.number), endpoint))
-        network_of[key] = networks[link.upper]
     lanes = []
-    for key, ports in sorted(_with_peers(members).items()):
-        ordered = tuple(endpoint for _, endpoint in sorted(ports, key=lambda port: port[0]))
-        has_rail = fabric.switch_of[ordered[0].switch].rail is not None
-        lanes.append(Lane(key, (), network_of[key], has_rail, ()).with_ports(ordered))
+    for key, ports in sorted(_with_peers(_ports_of_lanes(fabric)).items()):
+        ports.sort(key=attrgetter("node_order"))
+        switch = fabric.switch_of[ports[0].endpoint.switch]
+        lane = Lane(key, (), fabric.network_of(switch), switch.rail is not None, ())
+        lanes.append(lane.with_ports(port.endpoint for port in ports))
     return tuple(lanes)
 
 
-def _with_peers(
-    members: Mapping[LaneKey, list[tuple[tuple[int, int, int], Endpoint]]],
-) -> dict[LaneKey, list[tuple[tuple[int, int, int], Endpoint]]]:
-    """Move the only port of a lane to the lane of the nearest speed, where there is one."""
-    merged = {key: list(ports) for key, ports in members.items()}
-    for key in sorted(members):
-        others = [
-            other for other in merged if other != key and other._replace(speed_gbps=0) == key._replace(speed_gbps=0)
-        ]
-        if len(merged[key]) > 1 or not others:
+def _with_peers(ports_of_lanes: Mapping[LaneKey, list[LanePort]]) -> dict[LaneKey, list[LanePort]]:
+    """Move the only port of a lane to the lane of the nearest speed, if there is one."""
+    merged = {key: list(ports) for key, ports in ports_of_lanes.items()}
+    for key in sorted(ports_of_lanes):
+        other_speeds = [lane for lane in merged if lane != key and lane == key._replace(speed_gbps=lane.speed_gbps)]
+        if len(merged[key]) > 1 or not other_speeds:
             continue
-        nearest = min(others, key=lambda other: (abs(other.speed_gbps - key.speed_gbps), other))
+        nearest = min(other_speeds, key=lambda lane: (abs(lane.speed_gbps - key.speed_gbps), lane))
         merged[nearest] += merged.pop(key)
     return merged
 
 
-def _endpoints(fabric: Fabric) -> Iterator[tuple[Host, Link, LaneKey, Endpoint]]:
-    """Yield every cabled NIC port with its node, link and lane."""
+def _ports_of_lanes(fabric: Fabric) -> dict[LaneKey, list[LanePort]]:
+    """Return every cabled NIC port by its lane, in the order of the links."""
     has_rdma = marking(fabric.policies.classes) is not None
-    # Alike nodes share the tuple of their ports, so what follows from it is computed once.
+    # Equal nodes share the tuple of their ports, so what follows from it is computed once.
     devices_of: dict[tuple[int, str, int, int], tuple[str, ...]] = {}
     ordinals_of: dict[int, tuple[int, ...]] = {}
+    ports_of_lanes: dict[LaneKey, list[LanePort]] = {}
     for link in fabric.links:
         if not link.is_access:
             continue
         host = fabric.host_of[link.lower]
-        port = host.ports[link.lower_port]
-        kind = (id(host.ports), host.nic_model, host.first_port, host.shared_ports)
-        if kind not in devices_of:
-            devices_of[kind] = _rdma_devices(fabric, host)
-            ordinals_of[kind[0]] = tuple(_ordinals(host))
-        rdma = devices_of[kind][link.lower_port] if has_rdma else ""
+        ports_id = id(host.ports)
+        if ports_id not in ordinals_of:
+            ordinals_of[ports_id] = tuple(_ordinals(host))
+        ordinal = ordinals_of[ports_id][link.lower_port]
+        rdma = ""
+        if has_rdma:
+            device_key = (ports_id, host.nic_model, host.first_port, host.shared_ports)
+            if device_key not in devices_of:
+                devices_of[device_key] = _rdma_devices(fabric, host)
+            rdma = devices_of[device_key][link.lower_port]
         tool = Tool.PERFTEST if rdma else Tool.IPERF3
-        key = LaneKey(tool, link.plane, port.rail, ordinals_of[kind[0]][link.lower_port], link.speed_gbps)
+        port = host.ports[link.lower_port]
+        key = LaneKey(tool, link.plane, port.rail, ordinal, link.speed_gbps)
         nic_port = NicPort(link.lower, port.nic, port.port)
-        yield (
-            host,
-            link,
-            key,
-            Endpoint(nic_port, link.upper, host.stripe, link.speed_gbps, _address(fabric, link), rdma),
-        )
+        endpoint = Endpoint(nic_port, link.upper, host.stripe, link.speed_gbps, _address(fabric, link), rdma)
+        lane_port = LanePort((host.stripe, host.place, host.number), endpoint)
+        ports_of_lanes.setdefault(key, []).append(lane_port)
+    return ports_of_lanes
 
 
 def _rdma_devices(fabric: Fabric, host: Host) -> tuple[str, ...]:
-    """Return the RDMA device of each port of a node: the intent's, else as its driver numbers them."""
+    """Return the RDMA device of each port of a node: the intent's, else as its driver numbers them, else empty."""
+    prefix = ""
     vendor = host_vendor(fabric, host)
-    prefix = load_catalog().vendor_pack(vendor).rdma_prefix if vendor else ""
+    if vendor:
+        prefix = load_catalog().vendor_pack(vendor).rdma_prefix
     devices = []
     for index, port in enumerate(host.ports):
-        numbered = f"{prefix}{host.port_number(index)}" if prefix else ""
-        devices.append(port.rdma or numbered)
+        device = port.rdma
+        if not device and prefix:
+            device = f"{prefix}{host.port_number(index)}"
+        devices.append(device)
     return tuple(devices)
 
 
 def _ordinals(host: Host) -> Iterator[int]:
-    counts: dict[tuple[int, int], int] = {}
+    """Yield which of the node's ports of its plane and rail each port is, from 0."""
+    counts: Counter[tuple[int, int]] = Counter()
     for port in host.ports:
-        place = (port.plane, port.rail)
-        yield counts.get(place, 0)
-        counts[place] = counts.get(place, 0) + 1
+        yield counts[port.plane, port.rail]
+        counts[port.plane, port.rail] += 1
 
 
 def _address(fabric: Fabric, link: Link) -> str:

@@ -114,16 +114,18 @@ def rotations(lanes: Sequence[Lane], level: Level, seed: int) -> list[Rotation]:
 
     Level full has one for each pair of a lane while lanes are short.
     """
-    largest = max(len(lane.ports) for lane in lanes)
+    longest_lane = max(len(lane.ports) for lane in lanes)
     counts = rotation_counts(lanes)
-    if level is Level.FULL and largest <= EVERY_PAIR_NODES:
-        counts = {RotationKind.EVERY: largest - 1, RotationKind.RAILS: counts[RotationKind.RAILS]}
-    by_kind = []
+    if level is Level.FULL and longest_lane <= EVERY_PAIR_NODES:
+        counts = {RotationKind.EVERY: longest_lane - 1, RotationKind.RAILS: counts[RotationKind.RAILS]}
+    rotations_of_kinds = []
     for kind, count in counts.items():
-        by_kind.append([Rotation(kind, step) for step in steps(kind, count, seed)])
-    turns = [rotation for turn in zip_longest(*by_kind) for rotation in turn if rotation is not None]
+        rotations_of_kinds.append([Rotation(kind, step) for step in steps(kind, count, seed)])
+    ordered = []
+    for turn in zip_longest(*rotations_of_kinds):
+        ordered += [rotation for rotation in turn if rotation is not None]
     if level is not Level.SMOKE:
-        return turns
-    # Few rounds: after one of each kind, those that load uplinks.
-    later = sorted(turns[len(by_kind) :], key=lambda rotation: rotation.kind is RotationKind.WITHIN)
-    return turns[: len(by_kind)] + later
+        return ordered
+    # Smoke has few rounds: after the first turn, those that load uplinks come before those within a leaf.
+    kinds = len(rotations_of_kinds)
+    return ordered[:kinds] + sorted(ordered[kinds:], key=lambda rotation: rotation.kind is RotationKind.WITHIN)

@@ -79,42 +79,46 @@ def _devices_named(word: str, devices: Collection[str]) -> list[str]:
 
 
 def changed_scope(before: Fabric, after: Fabric) -> TestScope:
-    """Return the scope of what ``after`` has and ``before`` has not: nodes, switches, new and moved cables."""
+    """Return the scope of nodes, switches and cables that are in ``after`` but not in ``before``.
+
+    A cable that was moved, or whose speed changed, is in it.
+    """
     devices = (after.switch_of.keys() | after.host_of.keys()) - before.switch_of.keys() - before.host_of.keys()
-    old_links = {link_ends(link): link.speed_gbps for link in before.links}
-    changed = [link for link in after.links if old_links.get(link_ends(link)) != link.speed_gbps]
-    return _scope(after, devices, changed)
+    speed_before = {link_ends(link): link.speed_gbps for link in before.links}
+    new_links = [link for link in after.links if speed_before.get(link_ends(link)) != link.speed_gbps]
+    return _scope(after, devices, new_links)
 
 
 def _scope(fabric: Fabric, devices: Iterable[str], links: Iterable[Link]) -> TestScope:
+    """Return the scope of nodes and switches with all of their links, and of single ``links``."""
     names = frozenset(devices)
-    nodes = {name for name in names if name in fabric.host_of}
-    ports: set[NicPort] = set()
-    switches: set[str] = set()
-    demanded = set()
-    for link in fabric.links:
-        if not names.isdisjoint((link.lower, link.upper)):
-            demanded.add(link)
-    for link in links:
-        demanded.add(link)
+    single_links = set(links)
+    device_links = {link for link in fabric.links if link.lower in names or link.upper in names}
+    demanded = single_links | device_links
+    ports = set()
+    for link in single_links:
         if link.is_access:
             port = fabric.host_of[link.lower].ports[link.lower_port]
             ports.add(NicPort(link.lower, port.nic, port.port))
-    for name in names:
-        if name in fabric.switch_of:
-            switches |= _lowest_below(fabric, name)
-    for link in demanded:
-        # A link of a leaf is loaded by that leaf's ports; one further up by those of every leaf below.
-        if not link.is_access:
-            switches |= _lowest_below(fabric, link.lower)
-    return TestScope(frozenset(nodes), frozenset(ports), frozenset(switches), frozenset(map(link_ends, demanded)))
+    # The ports of a leaf load its uplinks; a link further up is loaded by the ports of every leaf below.
+    loading_switches = {name for name in names if name in fabric.switch_of}
+    loading_switches |= {link.lower for link in demanded if not link.is_access}
+    leaves: set[str] = set()
+    for name in loading_switches:
+        leaves |= _leaves_below(fabric, name)
+    return TestScope(
+        nodes=names & fabric.host_of.keys(),
+        ports=frozenset(ports),
+        switches=frozenset(leaves),
+        links=frozenset(map(link_ends, demanded)),
+    )
 
 
-def _lowest_below(fabric: Fabric, name: str) -> set[str]:
-    """Return the switches of the lowest tier below a switch, itself if it is one."""
+def _leaves_below(fabric: Fabric, name: str) -> set[str]:
+    """Return the switches below a switch that attach nodes, or the switch itself if it does."""
     if fabric.switch_of[name].tier.attaches_nodes:
         return {name}
-    lowest: set[str] = set()
+    leaves: set[str] = set()
     for lower in fabric.below(name):
-        lowest |= _lowest_below(fabric, lower)
-    return lowest
+        leaves |= _leaves_below(fabric, lower)
+    return leaves

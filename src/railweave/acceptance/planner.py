@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import cycle
+from itertools import cycle, islice
 from typing import NamedTuple
 
 from railweave.acceptance.commands import PairCommands, collective_command
@@ -91,12 +91,9 @@ def plan_acceptance(given: PlanInput) -> AcceptancePlan:
     poll_s = planned_poll_s(policies.telemetry.counters, nearest(policies.sonic.release))
     overhead_s = round_overhead_s(len(fabric.hosts), len(fabric.switches), poll_s)
     draft = PlanDraft(fabric, coverage, overhead_s)
-    planners = []
     for tool in tools:
-        of_tool = [lane for lane in lanes if lane.key.tool is tool]
-        planners.append(ToolRounds(given, draft, paths_of[tool], of_tool))
-    for planner in planners:
-        planner.plan()
+        tool_lanes = [lane for lane in lanes if lane.key.tool is tool]
+        ToolRounds(given, draft, paths_of[tool], tool_lanes).plan()
     if not draft.tests:
         raise _nothing_to_test(given)
     return _finished(given, draft)
@@ -114,15 +111,23 @@ def _nothing_to_test(given: PlanInput) -> RefusedError:
 def _finished(given: PlanInput, draft: PlanDraft) -> AcceptancePlan:
     fabric = given.fabric
     policy = given.policy
-    devices = []
-    for switch in fabric.switches:
-        place = (switch.plane, switch.stripe, switch.rail, switch.pod)
-        devices.append(PlannedDevice(switch.name, switch.tier.name, *place))
+    devices = [
+        PlannedDevice(switch.name, switch.tier.name, switch.plane, switch.stripe, switch.rail, switch.pod)
+        for switch in fabric.switches
+    ]
     classes = []
     for traffic in fabric.policies.classes:
-        # A class has a queue of its priority.
-        of_queue = (traffic.priority, traffic.priority, traffic.lossless, traffic.marks)
-        classes.append(PlannedClass(traffic.name, traffic.role.value, *of_queue, traffic.dscp))
+        planned_class = PlannedClass(
+            name=traffic.name,
+            role=traffic.role.value,
+            priority=traffic.priority,
+            # Each priority has the queue of its number.
+            queue=traffic.priority,
+            lossless=traffic.lossless,
+            ecn=traffic.marks,
+            dscp=traffic.dscp,
+        )
+        classes.append(planned_class)
     settings = JudgeSettings(policy.covered_share, policy.disturbed_share, policy.peer_share, policy.variation)
     return AcceptancePlan(
         fabric=fabric.name,
@@ -156,6 +161,8 @@ class ToolRounds:
         self._rotations = rotations(lanes, given.level, given.seed)
         # Of loaded and soak rounds.
         self._loaded_queue_pairs = self._policy.queue_pairs
+        # The senders of an incast by front panel and speed, on which they depend.
+        self._incast_senders: dict[tuple[int, int], int] = {}
 
     def plan(self) -> None:
         """Add all rounds of the level, and more until every link is loaded."""
@@ -183,27 +190,29 @@ class ToolRounds:
         return PairCommands(self._given.fabric, self._policy, seconds, queue_pairs, latency=latency)
 
     def _sources(self, most_inside: int = 1) -> list[list[list[Pair]]]:
-        """Return the groups of pairs with a path of their own: of one rotation of each kind that has pairs."""
-        first = []
+        """Return the groups of pairs that do not share a path, from the first rotation of each kind that has pairs."""
+        sources = []
         for kind, count in rotation_counts(self._lanes).items():
-            first += [Rotation(kind, step) for step in steps(kind, count, self._given.seed)[:1]]
-        sources = [isolated(self._pairs(rotation), most_inside) for rotation in first]
-        return [groups for groups in sources if groups]
+            for step in steps(kind, count, self._given.seed)[:1]:
+                groups = isolated(self._pairs(Rotation(kind, step)), most_inside)
+                if groups:
+                    sources.append(groups)
+        return sources
 
     def _add_isolated(self, sources: int) -> None:
-        """Add the isolated rounds, which so many ``sources`` of pairs share."""
+        """Add the isolated rounds of the level, evenly from all ``sources`` of pairs (`_sources`)."""
         queue_pairs = self._policy.queue_pairs
-        rounds = self._sizes.isolated // max(1, sources)
-        # The tests of all rounds of a source.
-        tests = self._sizes.tests // 8 // max(1, sources)
+        rounds_of_source = self._sizes.isolated // max(1, sources)
+        tests_of_source = self._sizes.tests // 8 // max(1, sources)
         most_inside = 1
-        if rounds > 1:
-            # Rounds cost time, and pairs of one switch meet nobody.
+        if rounds_of_source > 1:
+            # Pairs within a switch share no link, so many of them in one round save time.
             switches = {port.switch for lane in self._lanes for port in lane.ports}
-            most_inside = max(1, tests // len(switches))
+            most_inside = max(1, tests_of_source // len(switches))
         for groups in self._sources(most_inside):
             largest = max(map(len, groups))
-            for number in spread(len(groups), max(1, min(rounds, tests // largest))):
+            rounds = max(1, min(rounds_of_source, tests_of_source // largest))
+            for number in spread(len(groups), rounds):
                 pairs = groups[number]
                 limits = isolated_limits(self._paths, self._nic_pairs(pairs, queue_pairs), self._shares)
                 self._add(RoundKind.ISOLATED, self._policy.seconds, pairs, queue_pairs, limits)
@@ -211,36 +220,38 @@ class ToolRounds:
     def _loaded_rotations(self) -> int:
         """Return the number of loaded rounds of the level."""
         ports = sum(len(lane.ports) for lane in self._lanes)
-        return min(self._sizes.loaded, max(1, self._sizes.tests * 3 // 4 // ports), len(self._rotations))
+        # Each port is the sender of a test.
+        most_rounds = max(1, self._sizes.tests * 3 // 4 // ports)
+        return min(self._sizes.loaded, most_rounds, len(self._rotations))
 
     def _add_loaded(self) -> None:
-        coverage = self._draft.coverage
-        rounds = [self._pairs(rotation) for rotation in self._rotations[: self._loaded_rotations()]]
-        rounds = [pairs for pairs in rounds if pairs]
-        flows = coverage.flows_of_rounds(rounds, self._policy.queue_pairs)
-        factor = self._queue_pair_factor(rounds, flows)
+        """Add the loaded rounds of the level, with the number of queue pairs that suits them."""
+        pairs_of_rounds = [self._pairs(rotation) for rotation in self._rotations[: self._loaded_rotations()]]
+        pairs_of_rounds = [pairs for pairs in pairs_of_rounds if pairs]
+        flows_of_rounds = self._draft.coverage.flows_of_rounds(pairs_of_rounds, self._policy.queue_pairs)
+        factor = self._queue_pair_factor(pairs_of_rounds, flows_of_rounds)
         self._loaded_queue_pairs *= factor
-        for pairs, counts in zip(rounds, flows, strict=True):
-            self._add_rotation(RoundKind.LOADED, self._policy.seconds, pairs, counts.times(factor))
+        for pairs, flows in zip(pairs_of_rounds, flows_of_rounds, strict=True):
+            self._add_rotation(RoundKind.LOADED, self._policy.seconds, pairs, flows.times(factor))
 
     def _queue_pair_factor(self, rounds: Sequence[Sequence[Pair]], flows: Sequence[FlowCounts]) -> int:
-        """Return how many times as many queue pairs let the rounds of the level load every link.
+        """Return the smallest multiple of the intent's queue pairs with which the rounds load every link.
 
-        More queue pairs cost nothing, a further round of a large fabric a hundred thousand results. It is 1 if the
-        rounds load every link anyway, or if even the most queue pairs need a further round.
+        More queue pairs cost nothing, but a further round of a large fabric has a hundred thousand results. It is 1 if
+        the rounds load every link anyway, or if even the most queue pairs need a further round.
         """
-        slowest_gbps = min((port.speed_gbps for pairs in rounds for pair in pairs for port in pair), default=0)
-        demanded = self._demanded
+        slowest_gbps = min(map(_slowest_gbps, rounds), default=0)
         for factor in (1, *_MORE_QUEUE_PAIRS):
-            counts = [of_round.times(factor) for of_round in flows]
+            more_flows = [round_flows.times(factor) for round_flows in flows]
             flow_gbps = slowest_gbps / (factor * self._policy.queue_pairs)
-            if not self._draft.coverage.below_after(counts, flow_gbps, self._policy.confidence, demanded):
+            if not self._draft.coverage.below_after(more_flows, flow_gbps, self._policy.confidence, self._demanded):
                 return factor
         return 1
 
     def _add_rotation(
         self, kind: RoundKind, seconds: int, pairs: Sequence[Pair], flows: FlowCounts | None = None
     ) -> None:
+        """Add a loaded or soak round, unless the scope has left it without pairs."""
         if not pairs:
             return
         queue_pairs = self._loaded_queue_pairs
@@ -262,49 +273,47 @@ class ToolRounds:
         self._draft.add_pairs(kind, self._tool, seconds, pairs, commands, limits, round_limits)
         if flows is None:
             flows = self._draft.coverage.flow_counts(pairs, queue_pairs)
-        slowest_gbps = min(port.speed_gbps for pair in pairs for port in pair)
-        self._draft.count_load(pairs, flows, slowest_gbps / queue_pairs)
+        self._draft.count_load(pairs, flows, _slowest_gbps(pairs) / queue_pairs)
 
     def _add_incasts(self) -> None:
-        senders_of: dict[tuple[int, int], int] = {}
-
-        def senders(receiver: Endpoint) -> int:
-            panel = id(self._given.fabric.switch_of[receiver.switch].panel)
-            if (panel, receiver.speed_gbps) not in senders_of:
-                counted = incast_senders(self._paths, receiver.switch, receiver.speed_gbps)
-                senders_of[panel, receiver.speed_gbps] = counted.senders
-            return senders_of[panel, receiver.speed_gbps]
-
+        """Add the incast rounds of the level; with a scope only incasts that have a pair in it."""
+        scope = self._given.scope
+        queue_pairs = self._policy.queue_pairs
         for number in range(self._sizes.incast):
             pairs: list[Pair] = []
             limits: list[PairLimits] = []
-            for _, incast in incasts(self._lanes, number, senders):
-                if self._given.scope is not None and not any(map(self._given.scope.holds, incast)):
-                    continue
-                pairs += incast
-                nic_pairs = self._nic_pairs(incast, self._policy.queue_pairs)
-                limits += incast_limits(self._paths, nic_pairs, self._shares)
+            for _, incast in incasts(self._lanes, number, self._senders_of_incast):
+                if scope is None or any(map(scope.holds, incast)):
+                    pairs += incast
+                    limits += incast_limits(self._paths, self._nic_pairs(incast, queue_pairs), self._shares)
             if pairs:
-                self._add(RoundKind.INCAST, self._policy.seconds, pairs, self._policy.queue_pairs, limits)
+                self._add(RoundKind.INCAST, self._policy.seconds, pairs, queue_pairs, limits)
+
+    def _senders_of_incast(self, receiver: Endpoint) -> int:
+        panel = id(self._given.fabric.switch_of[receiver.switch].panel)
+        key = panel, receiver.speed_gbps
+        if key not in self._incast_senders:
+            self._incast_senders[key] = incast_senders(self._paths, receiver.switch, receiver.speed_gbps).senders
+        return self._incast_senders[key]
 
     def _cover(self) -> None:
-        """Add loaded rounds until each link is loaded with the confidence of the intent, or nothing loads it more."""
+        """Add loaded rounds until each link is loaded with the confidence of the intent, or no rotation reaches it."""
         coverage = self._draft.coverage
         missing = coverage.below(self._policy.confidence, self._demanded)
         crossing = [rotation for rotation in self._rotations if rotation.kind is not RotationKind.WITHIN]
-        # The rotations that the level has left out come first.
-        later = self._loaded_rotations() % max(1, len(crossing))
-        candidates = [*crossing[later:], *crossing[:later], Rotation(RotationKind.MIXED, 0)]
-        useless = 0
-        for number, rotation in enumerate(cycle(candidates)):
-            if not missing or useless == len(candidates) or number == _MOST_ADDED:
+        # Begin with the first rotation that the loaded rounds of the level have not used.
+        unused = self._loaded_rotations() % max(1, len(crossing))
+        candidates = [*crossing[unused:], *crossing[:unused], Rotation(RotationKind.MIXED, 0)]
+        useless_in_a_row = 0
+        for rotation in islice(cycle(candidates), _MOST_ADDED):
+            if not missing or useless_in_a_row == len(candidates):
                 return
             pairs = self._pairs(rotation)
             flows = coverage.flow_counts(pairs, self._loaded_queue_pairs)
             if not coverage.reached(flows, missing):
-                useless += 1
+                useless_in_a_row += 1
                 continue
-            useless = 0
+            useless_in_a_row = 0
             self._add_rotation(RoundKind.LOADED, self._policy.seconds, pairs, flows)
             missing = coverage.below(self._policy.confidence, missing)
 
@@ -316,31 +325,31 @@ class ToolRounds:
         return [number for number, link in enumerate(links) if scope is None or scope.demands(link)]
 
     def _add_latency(self, sources: Sequence[Sequence[Sequence[Pair]]]) -> None:
+        """Add the latency rounds of the level: groups of pairs that do not share a path, the sources in turn."""
+        if not sources:
+            return
+        policy = self._policy
         for number in range(self._sizes.latency):
-            if not sources:
-                return
-            groups = sources[number % len(sources)]
-            pairs = groups[number // len(sources) % len(groups)]
-            commands = self._commands(self._policy.seconds, 1, latency=True)
-            limits = [
-                latency_limits(self._paths, pair, self._policy.latency_bytes) for pair in self._nic_pairs(pairs, 1)
-            ]
-            self._draft.add_pairs(RoundKind.LATENCY, self._tool, self._policy.seconds, pairs, commands, limits)
+            turn, source = divmod(number, len(sources))
+            groups = sources[source]
+            pairs = groups[turn % len(groups)]
+            commands = self._commands(policy.seconds, 1, latency=True)
+            limits = [latency_limits(self._paths, pair, policy.latency_bytes) for pair in self._nic_pairs(pairs, 1)]
+            self._draft.add_pairs(RoundKind.LATENCY, self._tool, policy.seconds, pairs, commands, limits)
 
     def _add_collectives(self) -> None:
+        """Add the collectives of the level for each group of GPU nodes, over all of its cabled NIC ports."""
         given = self._given
         if self._policy.collectives is CollectiveTool.NONE:
             return
         tool = Tool(self._policy.collectives.value)
+        size = self._policy.collective_bytes
         for hosts in collective_groups(given.fabric, given.gpus_of, given.scope):
             gpus = given.gpus_of[hosts[0].kind]
-            ports = []
-            for host in hosts:
-                ports += [NicPort(host.name, port.nic, port.port) for port in host.ports]
-            group = tuple(port for port in ports if port in self._paths.nics)
+            nic_ports = [NicPort(host.name, port.nic, port.port) for host in hosts for port in host.ports]
+            group = tuple(nic_port for nic_port in nic_ports if nic_port in self._paths.nics)
             for operation in operations(given.fabric, self._sizes.collectives):
                 limit = collective_limit(self._paths, operation, Algorithm.RING, group, gpus, self._shares)
-                size = self._policy.collective_bytes
                 argv = collective_command(given.fabric, hosts, gpus, operation, Algorithm.RING, size)
                 self._draft.add_group(tool, collective_seconds(len(hosts)), group, size, argv, (limit,))
 
@@ -353,3 +362,8 @@ class ToolRounds:
         seconds = soak_seconds(self._sizes.soak) // rounds
         for rotation in self._rotations[:rounds]:
             self._add_rotation(RoundKind.SOAK, seconds, self._pairs(rotation))
+
+
+def _slowest_gbps(pairs: Iterable[Pair]) -> int:
+    """Return the speed of the slowest NIC port of some pairs."""
+    return min(min(sender.speed_gbps, receiver.speed_gbps) for sender, receiver in pairs)

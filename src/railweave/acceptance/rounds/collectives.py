@@ -24,10 +24,10 @@ def operations(fabric: Fabric, most: int) -> tuple[Collective, ...]:
 
 
 def collective_groups(fabric: Fabric, gpus_of: Mapping[str, int], scope: TestScope | None) -> Iterator[list[Host]]:
-    """Yield the GPU nodes of each entry; with a scope those in it, and as many beside it."""
+    """Yield the GPU nodes of each entry of nodes, at least two; with a scope those in it, and as many outside it."""
     hosts = [host for host in fabric.hosts if host.runs_nccl and gpus_of.get(host.kind, 0)]
-    for _, of_kind in groupby(hosts, key=lambda host: host.kind):
-        group = list(of_kind)
+    for _, hosts_of_kind in groupby(hosts, key=lambda host: host.kind):
+        group = list(hosts_of_kind)
         if scope is not None:
             group = _narrowed(fabric, group, scope)
         if len(group) >= _LEAST_NODES:
@@ -35,14 +35,13 @@ def collective_groups(fabric: Fabric, gpus_of: Mapping[str, int], scope: TestSco
 
 
 def _narrowed(fabric: Fabric, hosts: Sequence[Host], scope: TestScope) -> list[Host]:
-    chosen = []
-    peers = []
+    """Return the nodes in the scope, then as many others; none if no node is in the scope."""
+    in_scope = []
+    outside = []
     for host in hosts:
         switches = {link.upper for link in fabric.uplinks_of[host.name]}
         if scope.holds_node(host.name) or not scope.switches.isdisjoint(switches):
-            chosen.append(host)
+            in_scope.append(host)
         else:
-            peers.append(host)
-    if not chosen:
-        return []
-    return [*chosen, *peers[: max(1, len(chosen))]]
+            outside.append(host)
+    return in_scope + outside[: len(in_scope)]

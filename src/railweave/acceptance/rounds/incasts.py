@@ -18,29 +18,30 @@ def incasts(
     A port sends to one receiver, and no receiver sends. A switch whose port finds fewer than two senders has no incast.
     """
     receivers = [ports[number % len(ports)] for ports in ports_by_switch(lanes).values()]
-    # Ports of the same stripe are passed over at first.
-    ahead_of = {lane.key: len(lane.stripes[0]) for lane in lanes}
-    used = {lane.ports[place].nic_port for lane, place in receivers}
+    used_ports = {lane.ports[place].nic_port for lane, place in receivers}
     for lane, place in receivers:
         receiver = lane.ports[place]
-        most = senders_of(receiver)
+        most_senders = senders_of(receiver)
         senders: list[Endpoint] = []
-        for sender in _candidates(lanes, lane, place + ahead_of[lane.key]):
-            if len(senders) == most:
+        # Start a stripe further, so that the ports of the receiver's own stripe come last.
+        for sender in _candidates(lanes, lane, place + len(lane.stripes[0])):
+            if len(senders) == most_senders:
                 break
-            if sender.nic_port not in used and sender.nic_port.node != receiver.nic_port.node:
+            if sender.nic_port not in used_ports and sender.nic_port.node != receiver.nic_port.node:
                 senders.append(sender)
-                used.add(sender.nic_port)
+                used_ports.add(sender.nic_port)
         if len(senders) >= _LEAST_SENDERS:
             yield receiver, [(sender, receiver) for sender in senders]
 
 
 def _candidates(lanes: Sequence[Lane], lane: Lane, start: int) -> Iterator[Endpoint]:
-    """Yield the ports that may send to one of ``lane``: of it from ``start`` on, then of other lanes of its network."""
+    """Yield the ports of ``lane`` from ``start`` on, then those of other lanes of its network and tool."""
     yield from _in_circle(lane, start)
-    for other in lanes:
-        if other is not lane and other.network == lane.network and other.key.tool is lane.key.tool:
-            yield from _in_circle(other, start)
+    for peer_lane in lanes:
+        if peer_lane is lane:
+            continue
+        if peer_lane.network == lane.network and peer_lane.key.tool is lane.key.tool:
+            yield from _in_circle(peer_lane, start)
 
 
 def _in_circle(lane: Lane, start: int) -> Iterator[Endpoint]:

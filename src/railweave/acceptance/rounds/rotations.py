@@ -6,6 +6,7 @@ switches serve one rail, ports also send to another rail: in a fabric of one str
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -37,11 +38,13 @@ class Rotation(NamedTuple):
 
 def pairs_of(lanes: Sequence[Lane], rotation: Rotation) -> list[Pair]:
     """Return senders and receivers of a round: every port is at most one sender and one receiver."""
-    if rotation.kind is RotationKind.RAILS:
-        return [pair for rails in _rails(lanes) for pair in _between_rails(rails, rotation.step)]
-    if rotation.kind is RotationKind.MIXED:
-        lanes = tuple(_whatever_speed(lanes))
     pairs: list[Pair] = []
+    if rotation.kind is RotationKind.RAILS:
+        for rails in _rails(lanes):
+            pairs += _between_rails(rails, rotation.step)
+        return pairs
+    if rotation.kind is RotationKind.MIXED:
+        lanes = tuple(_joined_speeds(lanes))
     for lane in lanes:
         if rotation.kind is RotationKind.WITHIN:
             for ports in lane.stripes:
@@ -57,14 +60,16 @@ def steps(kind: RotationKind, count: int, seed: int) -> list[int]:
     """Return the numbers below ``count`` in the order in which rotations are taken: the middle, then by the seed.
 
     A rotation by half of the stripes crosses most tiers: every pair is of two pods where there are any. Within a stripe
-    it comes last: two ports that send to each other alone cannot be told apart.
+    it comes last: it pairs ports that send to each other, and the results of such a pair do not show which is slow.
     """
     if count < 1:
         return []
     middle = (count - 1) // 2
-    rest = [step for step in range(count) if step != middle]
-    random.Random(seed).shuffle(rest)  # noqa: S311  equal seeds give equal plans
-    return [*rest, middle] if kind is RotationKind.WITHIN else [middle, *rest]
+    shuffled = [step for step in range(count) if step != middle]
+    random.Random(seed).shuffle(shuffled)  # noqa: S311  equal seeds give equal plans
+    if kind is RotationKind.WITHIN:
+        return [*shuffled, middle]
+    return [middle, *shuffled]
 
 
 def within_steps(lanes: Iterable[Lane]) -> int:
@@ -80,8 +85,8 @@ def across_steps(lanes: Iterable[Lane]) -> int:
 
 def rail_steps(lanes: Sequence[Lane]) -> int:
     """Return the number of rotations between rails, 0 where rails are not joined or have no switches of their own."""
-    others = max((len(rails) for rails in _rails(lanes)), default=1) - 1
-    return others * max(1, across_steps(lanes))
+    most_rails = max((len(rails) for rails in _rails(lanes)), default=1)
+    return (most_rails - 1) * max(1, across_steps(lanes))
 
 
 def _rotated(ports: Sequence[Endpoint], shift: int) -> Iterator[Pair]:
@@ -92,67 +97,76 @@ def _rotated(ports: Sequence[Endpoint], shift: int) -> Iterator[Pair]:
 
 
 def _stripe_shift(lane: Lane, step: int) -> int:
-    """Return by how many places a rotation moves each port into another stripe; half of all where not all can be."""
+    """Return by how many places a rotation moves each port into another stripe.
+
+    If one stripe has more than half of the ports, that is impossible for all of them, and it moves them by half.
+    """
     count = len(lane.ports)
     longest = max(map(len, lane.stripes))
     if count < 2 * longest:
         return max(1, count // 2)
-    # Between these, no port meets one of its own stripe, whatever the sizes of the stripes are.
-    widest = count - longest
+    # A shift from the longest stripe up to all other ports moves every port out of its stripe, whatever the sizes are.
+    most_places = count - longest
     turns = max(1, len(lane.stripes) - 1)
-    return min(widest, longest * (1 + step % turns))
+    return min(most_places, longest * (1 + step % turns))
 
 
 def _rails(lanes: Sequence[Lane]) -> Iterator[tuple[Lane, ...]]:
-    """Yield the lanes that differ in their rail alone, where each rail has switches and others join them above."""
-    by_rail: dict[tuple[object, ...], list[Lane]] = {}
+    """Yield the lanes that differ only in their rail, if each rail has its own switches and others join them above."""
+    lanes_of_rails: dict[tuple[object, ...], list[Lane]] = {}
     for lane in lanes:
         if lane.has_rail:
-            by_rail.setdefault((lane.network, lane.key._replace(rail=0)), []).append(lane)
-    for rails in by_rail.values():
+            key_of_all_rails = lane.key._replace(rail=0)
+            lanes_of_rails.setdefault((lane.network, key_of_all_rails), []).append(lane)
+    for rails in lanes_of_rails.values():
         if len(rails) > 1:
             yield tuple(rails)
 
 
 def _between_rails(rails: Sequence[Lane], step: int) -> Iterator[Pair]:
-    """Yield each port with one of another rail and another node; what one rail has more than the other stays idle."""
-    # Rails first: the middle of all steps is then a rotation by half of the stripes.
-    turn = 1 + step % (len(rails) - 1)
+    """Yield each port with one of another rail and another node; surplus ports of a longer rail stay idle."""
+    # Consecutive steps change the rail first, so that the middle of all steps is a rotation by half of the stripes.
+    turns = len(rails) - 1
+    turn = 1 + step % turns
     for index, lane in enumerate(rails):
         peers = rails[(index + turn) % len(rails)].ports
         count = min(len(lane.ports), len(peers))
-        shift = _stripe_shift(lane, step // (len(rails) - 1))
+        shift = _stripe_shift(lane, step // turns)
         for place in range(count):
-            sender, receiver = lane.ports[place], peers[(place + shift) % count]
+            sender = lane.ports[place]
+            receiver = peers[(place + shift) % count]
             if sender.nic_port.node != receiver.nic_port.node:
                 yield sender, receiver
 
 
-def _whatever_speed(lanes: Iterable[Lane]) -> Iterator[Lane]:
+def _joined_speeds(lanes: Iterable[Lane]) -> Iterator[Lane]:
     """Yield lanes joined with those of other speeds, interleaved so that a rotation by half of them mixes speeds."""
-    by_speed: dict[tuple[object, ...], list[Lane]] = {}
+    lanes_of_speeds: dict[tuple[object, ...], list[Lane]] = {}
     for lane in lanes:
-        by_speed.setdefault((lane.network, lane.key._replace(speed_gbps=0)), []).append(lane)
-    for same in by_speed.values():
-        ports = sorted((port for lane in same for port in lane.ports), key=lambda port: (port.stripe, port.nic_port))
-        yield same[0].with_ports(ports)
+        key_of_all_speeds = lane.key._replace(speed_gbps=0)
+        lanes_of_speeds.setdefault((lane.network, key_of_all_speeds), []).append(lane)
+    for speed_lanes in lanes_of_speeds.values():
+        ports = [port for lane in speed_lanes for port in lane.ports]
+        ports.sort(key=lambda port: (port.stripe, port.nic_port))
+        yield speed_lanes[0].with_ports(ports)
 
 
 def isolated(pairs: Iterable[Pair], most_inside: int = 1) -> list[list[Pair]]:
     """Return the pairs in groups, in each of which a switch has at most one sender and one receiver.
 
-    Of pairs of one switch, which share no link whatever its hash is, a switch has up to ``most_inside`` in a group.
+    Pairs within one switch share no link, whatever its hash is: a switch has up to ``most_inside`` of them in a group.
     """
     groups: list[list[Pair]] = []
-    next_sender: dict[str, int] = {}
-    next_receiver: dict[str, int] = {}
-    inside: dict[str, int] = {}
+    # The first group in which a switch has no sender or receiver yet.
+    next_sender: Counter[str] = Counter()
+    next_receiver: Counter[str] = Counter()
+    pairs_inside: Counter[str] = Counter()
     for sender, receiver in pairs:
         if sender.switch == receiver.switch and most_inside > 1:
-            number = inside.get(sender.switch, 0) // most_inside
-            inside[sender.switch] = inside.get(sender.switch, 0) + 1
+            number = pairs_inside[sender.switch] // most_inside
+            pairs_inside[sender.switch] += 1
         else:
-            number = max(next_sender.get(sender.switch, 0), next_receiver.get(receiver.switch, 0))
+            number = max(next_sender[sender.switch], next_receiver[receiver.switch])
             next_sender[sender.switch] = number + 1
             next_receiver[receiver.switch] = number + 1
         if number == len(groups):
