@@ -1,6 +1,8 @@
 """Drawings of an acceptance: a matrix of pairs for each rail, and the bandwidth of each round as a strip of values."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
@@ -18,6 +20,8 @@ _ROW = 20
 _LETTER_DEGREES = -60
 # A larger fabric shows the worst pair of each block of nodes.
 _MOST_ROWS = 48
+# A value above what ports carry is drawn here: it would leave the picture.
+_LARGEST_SHARE = 1.05
 
 
 class PairValue(NamedTuple):
@@ -45,38 +49,42 @@ _URGENCY = {"missing": 1, "good": 0, "warning": 2, "bad": 3}
 
 def pair_matrices(nodes: Sequence[str], matrices: Mapping[str, Sequence[PairValue]]) -> str:
     """Return matrices of pairs by their titles as one SVG element: senders down, receivers across."""
-    block = -(-len(nodes) // _MOST_ROWS)
-    names = [nodes[number] for number in range(0, len(nodes), block)]
-    place = {name: number // block for number, name in enumerate(nodes)}
+    nodes_per_row = ceil(len(nodes) / _MOST_ROWS)
+    # A row has the name of its first node.
+    names = nodes[::nodes_per_row]
+    row_of = {name: number // nodes_per_row for number, name in enumerate(nodes)}
     width = _LEFT + len(names) * _CELL + 30
     height = _TOP + len(names) * _CELL + 20
     across = max(1, min(len(matrices), _PAGE // width))
+    down = ceil(len(matrices) / across)
     parts = []
     for number, (title, pairs) in enumerate(matrices.items()):
-        spot = f"translate({number % across * width} {number // across * height})"
-        parts += [f'<g transform="{spot}">', *_matrix(title, names, place, pairs), "</g>"]
-    down = -(-len(matrices) // across)
+        x = number % across * width
+        y = number // across * height
+        parts += [f'<g transform="translate({x} {y})">', *_matrix(title, names, row_of, pairs), "</g>"]
     total = sum(map(len, matrices.values()))
     title = f"{counted(total, 'pair')}, senders down and receivers across"
     return _svg("pairs", title, across * width, down * height, parts)
 
 
-def _matrix(title: str, names: Sequence[str], place: Mapping[str, int], pairs: Sequence[PairValue]) -> Iterator[str]:
+def _matrix(title: str, names: Sequence[str], row_of: Mapping[str, int], pairs: Sequence[PairValue]) -> Iterator[str]:
+    """Yield the elements of one matrix; a cell that stands for several pairs shows the worst of them."""
     worst: dict[tuple[int, int], PairValue] = {}
     for pair in pairs:
-        spot = place[pair.sender], place[pair.receiver]
-        if spot not in worst or _is_worse(pair, worst[spot]):
-            worst[spot] = pair
+        position = row_of[pair.sender], row_of[pair.receiver]
+        if position not in worst or _is_worse(pair, worst[position]):
+            worst[position] = pair
     side = len(names) * _CELL
     yield f'<text class="heading" x="{_LEFT}" y="12">{escape(title)}</text>'
     yield f'<rect class="plain" x="{_LEFT}" y="{_TOP}" width="{side}" height="{side}"/>'
-    # Names of each row would overlap: every so many are written.
-    for row in range(0, len(names), max(1, len(names) // 16)):
+    # The names of all rows would overlap: about 16 of them are written.
+    named_every = max(1, len(names) // 16)
+    for row in range(0, len(names), named_every):
         name = escape(names[row])
-        middle = row * _CELL + _CELL - 2
-        yield f'<text class="end" x="{_LEFT - 6}" y="{_TOP + middle}">{name}</text>'
-        turned = f'transform="translate({_LEFT + middle} {_TOP - 6}) rotate({_LETTER_DEGREES})"'
-        yield f"<text {turned}>{name}</text>"
+        baseline = row * _CELL + _CELL - 2
+        yield f'<text class="end" x="{_LEFT - 6}" y="{_TOP + baseline}">{name}</text>'
+        transform = f"translate({_LEFT + baseline} {_TOP - 6}) rotate({_LETTER_DEGREES})"
+        yield f'<text transform="{transform}">{name}</text>'
     for (row, column), pair in sorted(worst.items()):
         yield _cell(row, column, pair)
 
@@ -96,10 +104,9 @@ def _cell(row: int, column: int, pair: PairValue) -> str:
 
 def round_strips(rounds: Sequence[RoundValues]) -> str:
     """Return the values of rounds as an SVG element: a line a round, a stroke a test, the limits as thin lines."""
-    top = 1.05
     parts = [_tick(share, len(rounds)) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
     for number, values in enumerate(rounds):
-        parts += _strip(number, values, top)
+        parts += _strip(number, values)
     title = f"bandwidth of the tests of {counted(len(rounds), 'round')} as a share of what NIC ports carry"
     return _svg("strips", title, _LEFT + _WIDTH + 60, 30 + _ROW * len(rounds), parts)
 
@@ -110,15 +117,17 @@ def _tick(share: float, rows: int) -> str:
     return f'{line}<text class="middle" x="{x:.1f}" y="12">{share:.0%}</text>'
 
 
-def _strip(number: int, values: RoundValues, top: float) -> Iterator[str]:
+def _strip(number: int, values: RoundValues) -> Iterator[str]:
+    """Yield the elements of the round with that number, counted from 0."""
     y = 24 + _ROW * number
     yield f'<text class="end" x="{_LEFT - 6}" y="{y + 13}">{escape(values.name)}</text>'
     for limit, grade in ((values.fail, "bad"), (values.warn, "warning")):
         x = _across(limit)
         yield f'<line class="limit {grade}" x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + _ROW - 4}"/>'
     # Equal values are one stroke: a round of a large fabric has thousands of tests.
-    for share, count in sorted(_binned(values.shares).items()):
-        x = _across(min(share, top))
+    counts = Counter(round(share, 3) for share in values.shares)
+    for share, count in sorted(counts.items()):
+        x = _across(min(share, _LARGEST_SHARE))
         grade = "good"
         if share < values.fail:
             grade = "bad"
@@ -127,13 +136,6 @@ def _strip(number: int, values: RoundValues, top: float) -> Iterator[str]:
         words = f"{values.name}: {counted(count, 'test')} at {share:.1%}"
         stroke = f'<line class="stroke {grade}" x1="{x:.1f}" x2="{x:.1f}" y1="{y + 2}" y2="{y + _ROW - 6}">'
         yield f"{stroke}<title>{escape(words)}</title></line>"
-
-
-def _binned(shares: Sequence[float]) -> Mapping[float, int]:
-    bins: dict[float, int] = {}
-    for share in shares:
-        bins[round(share, 3)] = bins.get(round(share, 3), 0) + 1
-    return bins
 
 
 def _across(share: float) -> float:

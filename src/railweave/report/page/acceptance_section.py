@@ -1,5 +1,6 @@
 """The section about an acceptance: verdict, findings, matrices of pairs, loads of links, limits and coverage."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from railweave.acceptance.judge.outcomes import Measure, MeasuredTest, OutcomeStatus
@@ -40,10 +41,10 @@ def acceptance_section(
     if judged.findings:
         parts.append(_findings(judged))
     parts += [_kinds(judged), _rules(judged), *_matrices(judged)]
-    if strips := list(_strips(judged)):
-        parts.append(
-            Drawing("Bandwidth by round, as a share of what the NIC ports of a test carry", round_strips(strips))
-        )
+    rounds = list(_round_values(judged))
+    if rounds:
+        caption = "Bandwidth by round, as a share of what the NIC ports of a test carry"
+        parts.append(Drawing(caption, round_strips(rounds)))
     parts += [_heat(fabric, plan, loads), *_uncovered(plan, loads), *_not_run(judged)]
     parts.append(clipped("Limits", LIMIT_COLUMNS, [*limit_rows(plan)], frozenset({2, 3, 4, 5})))
     return MarkedSection(Section("acceptance", "Acceptance", tuple(parts)), _marks(fabric, judged))
@@ -76,8 +77,8 @@ def _findings(judged: AcceptanceVerdict) -> Grid:
 def _kinds(judged: AcceptanceVerdict) -> Grid:
     rows: list[tuple[Cell, ...]] = []
     for kind, passed, failed, not_run in by_kind(judged):
-        cells = (Words(f"{failed:,}", Tone.BAD if failed else Tone.DIM), Words(f"{not_run:,}", Tone.DIM))
-        rows.append((kind, f"{passed:,}", *cells))
+        failed_tone = Tone.BAD if failed else Tone.DIM
+        rows.append((kind, f"{passed:,}", Words(f"{failed:,}", failed_tone), Words(f"{not_run:,}", Tone.DIM)))
     return Grid("Tests by kind", ("kind", "passed", "failed", "not run"), tuple(rows), frozenset({1, 2, 3}))
 
 
@@ -91,18 +92,22 @@ def _rules(judged: AcceptanceVerdict) -> Grid:
 
 def _matrices(judged: AcceptanceVerdict) -> Iterator[Drawing]:
     """Yield the matrices: one for each rail, and one for the pairs between rails."""
-    pairs: dict[str, list[PairValue]] = {}
+    pairs_by_title: dict[str, list[PairValue]] = {}
     rail_of = {link.nic_port: link.rail for link in judged.plan.links if link.nic_port is not None}
     for test in judged.plan.tests:
-        if test.receiver is not None and test.kind is not RoundKind.LATENCY:
-            title = _matrix_title(rail_of.get(test.sender), rail_of.get(test.receiver))
-            pairs.setdefault(title, []).append(_pair(test, test.receiver.node, judged.outcomes[test.id]))
-    if pairs:
-        # "between rails" comes last, and rail 10 behind rail 9.
-        titles = sorted(pairs, key=lambda title: (not title.startswith("rail"), natural_key(title)))
-        nodes = [node.name for node in judged.plan.nodes]
-        drawing = pair_matrices(nodes, {title: pairs[title] for title in titles})
-        yield Drawing("Pairs: senders down, receivers across; gray was not measured, empty is not in the plan", drawing)
+        # Only bandwidth between two nodes has a value for a pair.
+        if test.receiver is None or test.kind is RoundKind.LATENCY:
+            continue
+        title = _matrix_title(rail_of.get(test.sender), rail_of.get(test.receiver))
+        pair = _pair(test, test.receiver.node, judged.outcomes[test.id])
+        pairs_by_title.setdefault(title, []).append(pair)
+    if not pairs_by_title:
+        return
+    # "between rails" comes last, and rail 10 behind rail 9.
+    titles = sorted(pairs_by_title, key=lambda title: (not title.startswith("rail"), natural_key(title)))
+    nodes = [node.name for node in judged.plan.nodes]
+    drawing = pair_matrices(nodes, {title: pairs_by_title[title] for title in titles})
+    yield Drawing("Pairs: senders down, receivers across; gray was not measured, empty is not in the plan", drawing)
 
 
 def _matrix_title(sending: int | None, receiving: int | None) -> str:
@@ -132,7 +137,8 @@ def _share(measure: Measure | None) -> float | None:
     return measure.value / measure.limit.expect
 
 
-def _strips(judged: AcceptanceVerdict) -> Iterator[RoundValues]:
+def _round_values(judged: AcceptanceVerdict) -> Iterator[RoundValues]:
+    """Yield the bandwidths of each round in which some were measured."""
     for planned in judged.plan.rounds:
         shares = []
         limits = []
@@ -144,7 +150,8 @@ def _strips(judged: AcceptanceVerdict) -> Iterator[RoundValues]:
                 limits.append((measure.limit.fail / carried, measure.limit.warn / carried))
         if shares:
             # Pairs that cross different tiers have different limits: the lowest hold for all of the round.
-            yield RoundValues(f"{planned.id} {planned.kind}", tuple(shares), *min(limits))
+            fail, warn = min(limits)
+            yield RoundValues(f"{planned.id} {planned.kind}", tuple(shares), fail=fail, warn=warn)
 
 
 def _carried_alone(limit: MetricLimit) -> float:
@@ -160,12 +167,14 @@ def _heat(fabric: Fabric, plan: AcceptancePlan, loads: LinkLoads) -> Drawing:
     block_of = {name: block.key for block in scene.blocks for name in block.devices}
     least: dict[tuple[str, str], float] = {}
     for link in plan.links:
+        share = loads.get(link.lower)
+        if share is None:
+            continue
         # A plan may be of an earlier intent, with devices that the fabric no longer has.
         bundle = block_of.get(link.upper.device, ""), block_of.get(link.lower.device, "")
-        share = loads.get(link.lower)
-        if share is not None:
-            least[bundle] = min(share, least.get(bundle, share))
-    classes = {bundle: f"heat-{sum(share >= bound for bound in _HEAT)}" for bundle, share in least.items()}
+        least[bundle] = min(share, least.get(bundle, share))
+    # heat-0 is below the first bound, heat-4 at or above the last.
+    classes = {bundle: f"heat-{bisect_right(_HEAT, share)}" for bundle, share in least.items()}
     caption = f"Load of links, of each bundle the cable that carried least in its best round: {_HEAT_WORDS}"
     return Drawing(caption, svg_element(lay_out(scene), NO_MARKS, classes))
 
@@ -173,11 +182,13 @@ def _heat(fabric: Fabric, plan: AcceptancePlan, loads: LinkLoads) -> Drawing:
 def _uncovered(plan: AcceptancePlan, loads: LinkLoads) -> Iterator[Grid]:
     rows: list[tuple[Cell, ...]] = []
     for link in plan.links:
+        share = loads.get(link.lower)
+        is_covered = share is not None and share >= plan.settings.covered_share
+        if is_covered:
+            continue
         text = "no counters"
-        if link.lower in loads:
-            if loads[link.lower] >= plan.settings.covered_share:
-                continue
-            text = percent_text(100 * loads[link.lower])
+        if share is not None:
+            text = percent_text(100 * share)
         ends = (linked(link.lower.device), link.lower.port, linked(link.upper.device), link.upper.port)
         rows.append((link.cable, *ends, Words(text, Tone.WARNING)))
     if rows:
@@ -186,13 +197,14 @@ def _uncovered(plan: AcceptancePlan, loads: LinkLoads) -> Iterator[Grid]:
 
 
 def _not_run(judged: AcceptanceVerdict) -> Iterator[Grid]:
-    missing: dict[tuple[str, str, str], list[str]] = {}
+    tests_by_reason: dict[tuple[str, str, str], list[str]] = {}
     for test in judged.plan.tests:
         outcome = judged.outcomes[test.id]
         if outcome.status is OutcomeStatus.NOT_RUN:
-            missing.setdefault((test.kind, test.sender.node, outcome.remark), []).append(test.id)
+            reason_of_node = (test.kind, test.sender.node, outcome.remark)
+            tests_by_reason.setdefault(reason_of_node, []).append(test.id)
     rows: list[tuple[Cell, ...]] = []
-    for (kind, node, reason), tests in missing.items():
+    for (kind, node, reason), tests in tests_by_reason.items():
         rows.append((kind, linked(node), f"{len(tests):,}", first_few(tests, 3), reason))
     if rows:
         columns = ("kind", "sender", "tests", "names", "reason")
@@ -203,7 +215,7 @@ def _marks(fabric: Fabric, judged: AcceptanceVerdict) -> Marks:
     """Return marks on the devices, nodes and cables of findings."""
     devices: dict[str, tuple[Mark, ...]] = {}
     cables: dict[tuple[str, str], tuple[Mark, ...]] = {}
-    ends = {link.cable: (link.upper.device, link.lower.device) for link in judged.plan.links}
+    ends_of_cable = {link.cable: (link.upper.device, link.lower.device) for link in judged.plan.links}
     for finding in judged.findings:
         kind = MarkKind.CHANGED
         if finding.severity is Severity.ERROR:
@@ -211,6 +223,7 @@ def _marks(fabric: Fabric, judged: AcceptanceVerdict) -> Marks:
         mark = Mark(kind, f"{finding.code} {elements_text(finding)}")
         for name in fabric.ports_of.keys() & {*finding.devices, *finding.nodes}:
             devices[name] = (*devices.get(name, ()), mark)
-        for cable in ends.keys() & {*finding.cables}:
-            cables[ends[cable]] = (*cables.get(ends[cable], ()), mark)
+        for cable in ends_of_cable.keys() & {*finding.cables}:
+            ends = ends_of_cable[cable]
+            cables[ends] = (*cables.get(ends, ()), mark)
     return Marks(devices, cables)

@@ -26,29 +26,30 @@ NODE_LEVEL = -1
 
 def packed(fabric: Fabric, scenes: Iterable[Scene], marks: Marks) -> str:
     """Return the data as JSON, compressed by gzip, in base64; the same fabric gives the same text."""
-    place = {name: number for number, name in enumerate(fabric.ports_of)}
-    pictures = {scene.key: _picture(scene, place, marks) for scene in scenes}
+    # Devices are referred to by their numbers in the columns of `_devices`.
+    number_of = {name: number for number, name in enumerate(fabric.ports_of)}
+    pictures = {scene.key: _picture(scene, number_of, marks) for scene in scenes}
     if fabric.racks is not None:
-        pictures[RACKS] = _racks_picture(fabric, fabric.racks, place, marks)
+        pictures[RACKS] = _racks_picture(fabric, fabric.racks, number_of, marks)
     document = {
         "fabric": fabric.name,
         "tiers": [tier.name for tier in fabric.tiers],
         "devices": _devices(fabric),
         "panels": _panels(fabric),
-        "cables": _cables(fabric, place),
-        "marks": _marks(marks, place),
+        "cables": _cables(fabric, number_of),
+        "marks": _marks(marks, number_of),
         "pictures": pictures,
     }
     # Without a time in gzip's header the same fabric gives the same page.
     return base64.b64encode(gzip.compress(orjson.dumps(document), _LEVEL, mtime=0)).decode()
 
 
-def _marks(marks: Marks, place: Mapping[str, int]) -> dict[str, list[list[str]]]:
+def _marks(marks: Marks, number_of: Mapping[str, int]) -> dict[str, list[list[str]]]:
     """Return the marks of devices that the fabric has; those that a plan removes are only in the picture."""
     texts = {}
     for name, device_marks in marks.devices.items():
-        if name in place:
-            texts[str(place[name])] = [[mark.kind.value, mark.text] for mark in device_marks]
+        if name in number_of:
+            texts[str(number_of[name])] = [[mark.kind.value, mark.text] for mark in device_marks]
     return texts
 
 
@@ -119,44 +120,49 @@ _CABLE_COLUMNS = ("lower", "lowerPort", "upper", "upperPort", "plane", "rail", "
 """Of each cable: the numbers of its devices and ports, plane, rail, Gb/s, meters and the number of its medium."""
 
 
-def _cables(fabric: Fabric, place: Mapping[str, int]) -> dict[str, list[Any]]:
+def _cables(fabric: Fabric, number_of: Mapping[str, int]) -> dict[str, list[Any]]:
     """Return the cables in columns, in the order of the fabric."""
     media = list(dict.fromkeys(link.media for link in fabric.links))
-    number = {medium: index for index, medium in enumerate(media)}
+    number_of_medium = {medium: number for number, medium in enumerate(media)}
     # Columns of numbers compress far better than a quarter of a million objects with equal keys.
     columns: dict[str, list[Any]] = {name: [] for name in _CABLE_COLUMNS}
     for link in fabric.links:
-        columns["lower"].append(place[link.lower])
+        columns["lower"].append(number_of[link.lower])
         columns["lowerPort"].append(link.lower_port)
-        columns["upper"].append(place[link.upper])
+        columns["upper"].append(number_of[link.upper])
         columns["upperPort"].append(link.upper_port)
         columns["plane"].append(link.plane)
         columns["rail"].append(link.rail)
         columns["speed"].append(link.speed_gbps)
         columns["length"].append(link.length_m)
-        columns["medium"].append(number[link.media])
+        columns["medium"].append(number_of_medium[link.media])
     return {**columns, "media": media}
 
 
-def _picture(scene: Scene, place: Mapping[str, int], marks: Marks) -> dict[str, Any]:
-    return {
-        "svg": svg_element(lay_out(scene), marks),
-        "blocks": {block.key: _runs(place[name] for name in block.devices if name in place) for block in scene.blocks},
-    }
+def _picture(scene: Scene, number_of: Mapping[str, int], marks: Marks) -> dict[str, Any]:
+    """Return a picture, and the devices of its blocks as runs of numbers."""
+    blocks = {}
+    for block in scene.blocks:
+        # A picture of a plan also has devices that the fabric loses.
+        blocks[block.key] = _runs(number_of[name] for name in block.devices if name in number_of)
+    return {"svg": svg_element(lay_out(scene), marks), "blocks": blocks}
 
 
-def _racks_picture(fabric: Fabric, racks: RackLayout, place: Mapping[str, int], marks: Marks) -> dict[str, Any]:
+def _racks_picture(fabric: Fabric, racks: RackLayout, number_of: Mapping[str, int], marks: Marks) -> dict[str, Any]:
     # Each device is a block of its own, and so a run from its number to the same number.
-    blocks = {name: [[place[name], place[name]]] for name in racks.places}
+    blocks = {name: [[number_of[name], number_of[name]]] for name in racks.places}
     return {"svg": elevation(fabric, racks, marks), "blocks": blocks}
 
 
 def _runs(numbers: Iterable[int]) -> list[list[int]]:
     """Return the first and last number of each run of consecutive numbers."""
     runs: list[list[int]] = []
+    last: int | None = None
     for number in sorted(numbers):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
+        if last is not None and number == last + 1:
+            first, _ = runs[-1]
+            runs[-1] = [first, number]
         else:
             runs.append([number, number])
+        last = number
     return runs

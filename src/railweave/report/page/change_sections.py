@@ -34,16 +34,16 @@ def verification_section(fabric: Fabric, verified: Verified) -> MarkedSection:
     """Return the failed checks of a verification, and the number of passed and failed ones of each kind."""
     failed = verified.failed
     # A skipped check says nothing about the fabric.
-    made = [check for check in verified.checks if not check.skipped]
+    checks = [check for check in verified.checks if not check.skipped]
     if failed:
-        result = Words(f"{len(failed):,} of {counted(len(made), 'check')} failed", Tone.BAD)
+        result = Words(f"{len(failed):,} of {counted(len(checks), 'check')} failed", Tone.BAD)
     else:
-        result = Words(f"{counted(len(made), 'check')} passed", Tone.GOOD)
+        result = Words(f"{counted(len(checks), 'check')} passed", Tone.GOOD)
     advice = tuple(Words(sentence, Tone.WARNING) for sentence in (*verified.advice, *verified.warnings))
     parts: list[Part] = [Sentences((result, *advice))]
     if failed:
         parts.append(_failed_checks(failed))
-    parts.append(_checks_by_kind(made))
+    parts.append(_checks_by_kind(checks))
     return MarkedSection(Section("verification", "Verification", tuple(parts)), _failed_marks(fabric, failed))
 
 

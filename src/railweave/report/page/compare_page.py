@@ -19,17 +19,15 @@ class GuidelineRow(NamedTuple):
     @property
     def differs(self) -> bool:
         """Return whether the designs differ in it."""
-        return len({cell and (cell.value, cell.met) for cell in self.cells}) > 1
+        figures_and_verdicts = {None if cell is None else (cell.value, cell.met) for cell in self.cells}
+        return len(figures_and_verdicts) > 1
 
 
 def rules(comparison: Comparison) -> tuple[GuidelineRow, ...]:
     """Return the rules of thumb that apply to some design, each with the figures of all."""
-    columns: list[dict[str, Guideline]] = []
-    keys: dict[str, None] = {}
-    for design in comparison.alternatives:
-        column = {guideline.key: guideline for guideline in design.guidelines}
-        columns.append(column)
-        keys.update(dict.fromkeys(column))
+    columns = [{guideline.key: guideline for guideline in design.guidelines} for design in comparison.alternatives]
+    # In the order in which they first apply.
+    keys = dict.fromkeys(key for column in columns for key in column)
     rows = []
     for key in keys:
         cells = tuple(column.get(key) for column in columns)

@@ -88,24 +88,24 @@ def _dscp_text(traffic_class: TrafficClass) -> str:
 def _class_path(
     fabric: Fabric, traffic_class: TrafficClass, path: NicPath, buffers: tuple[SwitchBuffers, ...]
 ) -> Chain:
+    """Return the stations of a class from NIC to NIC, with the settings of both NICs and each switch."""
     (sender, sending_port), (receiver, receiving_port) = ends(fabric, path)
+    sent = f"sends DSCP {_dscp_text(traffic_class)}"
     if traffic_class.is_default:
-        sends = "sends any DSCP that no class names"
-    else:
-        sends = f"sends DSCP {_dscp_text(traffic_class)}"
-    paused = "not paused"
-    receives = "receives"
+        sent = "sends any DSCP that no class names"
+    pausing = "not paused"
     if traffic_class.lossless:
-        paused = f"pauses priority {traffic_class.priority} when told (PFC)"
+        pausing = f"pauses priority {traffic_class.priority} when told (PFC)"
+    answer = "receives"
     if traffic_class.marks:
         # RoCEv2's notification point: the NIC reports marked packets to the sender, whose rate goes down.
-        receives = "answers ECN with a CNP"
-    stations = [_station(sender.name, f"{sender.name} {sending_port.name}", sends, paused)]
+        answer = "answers ECN with a CNP"
+    stations = [_station(sender.name, f"{sender.name} {sending_port.name}", sent, pausing)]
     stations += [
         _station(hop.switch.name, hop.switch.name, *_hop_lines(traffic_class, hop))
         for hop in hops(fabric, traffic_class, path, buffers)
     ]
-    stations.append(_station(receiver.name, f"{receiver.name} {receiving_port.name}", receives))
+    stations.append(_station(receiver.name, f"{receiver.name} {receiving_port.name}", answer))
     title = traffic_class.name
     if title != traffic_class.role.value:
         title = f"{title}: {traffic_class.role.value}"
@@ -186,28 +186,33 @@ def failures_section(classes: tuple[FailureClass, ...], lossless: Sequence[str])
 
 def bill_section(bill: Bill) -> Section:
     """Return the bill of materials."""
-    has_spares = any(line.spares for line in bill.lines)
-    rows: list[tuple[Cell, ...]] = []
-    for line in bill.lines[:_MOST_PARTS]:
-        quantities = [f"{line.quantity:,}"]
-        if has_spares:
-            quantities.append(f"{line.spares:,}")
-        length = "" if line.length_m is None else f"{line.length_m} m"
-        where = ", ".join(place.replace("_", "-") for place in line.where)
-        rows.append((*quantities, line.part, length, where, line.description))
-    numeric: tuple[str, ...] = ("quantity",)
-    if has_spares:
-        numeric = ("quantity", "spares")
-    more = ""
-    hidden = len(bill.lines) - _MOST_PARTS
-    if hidden > 0:
-        more = f"and {counted(hidden, 'part')} more: `{command_line('bom')}` shows them"
-    columns = (*numeric, "part", "length", "used for", "description")
-    parts: list[Part] = [Grid("Parts", columns, tuple(rows), frozenset(range(len(numeric))), more)]
+    parts: list[Part] = [_parts_grid(bill)]
     sentences = tuple(_bill_sentences(bill))
     if sentences:
         parts.append(Sentences(sentences))
     return Section("parts", "Bill of materials", tuple(parts))
+
+
+def _parts_grid(bill: Bill) -> Grid:
+    """Return a row for each part, with a column of spares if there are any."""
+    has_spares = any(line.spares for line in bill.lines)
+    count_columns = ["quantity"]
+    if has_spares:
+        count_columns.append("spares")
+    rows: list[tuple[Cell, ...]] = []
+    for line in bill.lines[:_MOST_PARTS]:
+        counts = [f"{line.quantity:,}"]
+        if has_spares:
+            counts.append(f"{line.spares:,}")
+        length = "" if line.length_m is None else f"{line.length_m} m"
+        used_for = ", ".join(use.replace("_", "-") for use in line.where)
+        rows.append((*counts, line.part, length, used_for, line.description))
+    more = ""
+    hidden = len(bill.lines) - _MOST_PARTS
+    if hidden > 0:
+        more = f"and {counted(hidden, 'part')} more: `{command_line('bom')}` shows them"
+    columns = (*count_columns, "part", "length", "used for", "description")
+    return Grid("Parts", columns, tuple(rows), frozenset(range(len(count_columns))), more)
 
 
 def _bill_sentences(bill: Bill) -> Iterator[Words]:
@@ -271,9 +276,9 @@ def summary_facts(fabric: Fabric, diagnostics: Iterable[Diagnostic]) -> Facts:
 def _checks_summary(diagnostics: Iterable[Diagnostic]) -> Words:
     counts = Counter(diagnostic.severity for diagnostic in diagnostics)
     # Information asks for no action; its section lists it.
-    severities = [
+    problems = [
         counted(counts[severity], severity.value) for severity in (Severity.ERROR, Severity.WARNING) if counts[severity]
     ]
-    if not severities:
+    if not problems:
         return Words("no error, no warning", Tone.GOOD, "checks")
-    return Words(", ".join(severities), Tone.WARNING, "checks")
+    return Words(", ".join(problems), Tone.WARNING, "checks")

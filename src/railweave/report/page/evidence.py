@@ -98,11 +98,12 @@ def _read(path: Path, kind: type[_Read], command: str) -> _Read:
     except OSError as exc:
         raise UsageError(f"{path} cannot be read: {exc.strerror}; {advice}") from None
     except ValidationError as exc:
-        # The first alone: a document of another kind lacks every field.
-        first = exc.errors()[0]
-        message = first["msg"]
+        # Only the first error: a document of another kind lacks every field.
+        first_error = exc.errors()[0]
+        message = first_error["msg"]
+        place = ".".join(map(str, first_error["loc"]))
         # A file that is not JSON has an error without a place.
-        if place := ".".join(map(str, first["loc"])):
+        if place:
             message = f"{place}: {message}"
         raise UsageError(f"{path}: {message}; {advice}") from None
     if document.version != _VERSION:

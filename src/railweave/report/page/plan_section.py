@@ -43,6 +43,7 @@ def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, A
     cables = changed_cables(plan)
     if cables:
         parts.append(_cables(cables))
+    # Cables to devices that the fabric no longer has: the pictures get both only from here.
     leaving = tuple(pair for pair in map(_ends, cables) if not _has_both(fabric, pair))
     for name in chain.from_iterable(leaving):
         if name not in fabric.ports_of:
@@ -86,12 +87,15 @@ def _timeline(fabric: Fabric, plan: Plan, marks: Marks, rehearsals: Sequence[Map
     else:
         caption = "Waves, as long as each took on simulated switches"
     slots = []
-    for number, wave in enumerate(plan.waves):
-        percent: float = 100
+    for index, wave in enumerate(plan.waves):
+        uplink_percent: float = 100
         left = _capacity_left(fabric, plan, wave)
         if left is not None:
-            percent = left.least_uplink_percent
-        slots.append(WaveSlot(wave, percent, seconds[number] if seconds else None))
+            uplink_percent = left.least_uplink_percent
+        duration_s = None
+        if seconds is not None:
+            duration_s = seconds[index]
+        slots.append(WaveSlot(wave, uplink_percent, duration_s))
     yield Drawing(caption, timeline(fabric, slots, marks))
 
 
@@ -182,13 +186,12 @@ def _cables(cables: tuple[CableChange, ...]) -> Grid:
 
 
 def _plan_marks(plan: Plan) -> dict[str, tuple[Mark, ...]]:
-    waves: dict[str, int] = {}
-    for number, wave in enumerate(plan.waves, start=1):
-        waves.update(dict.fromkeys(wave, number))
+    """Return the mark of each device that the plan changes, and of each that does not answer."""
+    wave_of = {name: number for number, wave in enumerate(plan.waves, start=1) for name in wave}
     marks: dict[str, tuple[Mark, ...]] = {}
     for name, device in plan.devices.items():
         if name in plan.deltas:
-            marks[name] = (_change_mark(plan, name, waves.get(name)),)
+            marks[name] = (_change_mark(plan, name, wave_of.get(name)),)
         elif device.state is DeviceState.UNREACHABLE:
             marks[name] = (Mark(MarkKind.UNREACHABLE, device.error or "not reachable"),)
     return marks
