@@ -1,11 +1,16 @@
 """Pictures as draw.io (diagrams.net) files to edit: every block is a shape, every bundle of cables a connector."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from railweave.drawing.layout import Box, Line, Picture
 from railweave.drawing.palette import LIGHT, level_color
 
+_FRAME_STYLE = (
+    f"rounded=1;arcSize=4;dashed=1;html=1;fillColor={LIGHT['frame']};strokeColor={LIGHT['edge']};"
+    f"fontColor={LIGHT['dim']};verticalAlign=bottom;align=left;spacingLeft=8;"
+)
 _TITLE_STYLE = f"text;html=1;fontStyle=1;align=left;verticalAlign=middle;fontColor={LIGHT['dim']};"
 
 
@@ -26,27 +31,36 @@ def drawio(picture: Picture) -> bytes:
 
 
 def _cells(picture: Picture) -> Iterator[Element]:
+    """Yield the shapes from the back to the front: columns, titles, blocks, cables."""
     for number, frame in enumerate(picture.frames):
-        style = f"rounded=1;arcSize=4;dashed=1;html=1;fillColor={LIGHT['frame']};"
-        style += f"strokeColor={LIGHT['edge']};fontColor={LIGHT['dim']};verticalAlign=bottom;align=left;spacingLeft=8;"
-        yield _shape(f"frame-{number}", frame.title, style, (frame.x, frame.y, frame.width, frame.height))
+        rectangle = _Rectangle(frame.x, frame.y, frame.width, frame.height)
+        yield _shape(f"frame-{number}", frame.title, _FRAME_STYLE, rectangle)
     for number, label in enumerate((*picture.bands, *picture.remarks)):
         # A label's y is the baseline of its text, a shape's the upper edge.
-        yield _shape(f"label-{number}", label.text, _TITLE_STYLE, (label.x, label.y - 14, 110, 20))
-    identifier = {box.block.key: f"block-{number}" for number, box in enumerate(picture.boxes)}
+        yield _shape(f"label-{number}", label.text, _TITLE_STYLE, _Rectangle(label.x, label.y - 14, 110, 20))
+    id_of_block = {box.block.key: f"block-{number}" for number, box in enumerate(picture.boxes)}
     for box in picture.boxes:
-        yield _box(box, identifier[box.block.key], LIGHT[level_color(box.block.level)])
+        yield _box(box, id_of_block[box.block.key], LIGHT[level_color(box.block.level)])
     for number, line in enumerate(picture.lines):
-        yield _connector(line, f"cables-{number}", identifier)
+        yield _connector(line, f"cables-{number}", id_of_block)
+
+
+class _Rectangle(NamedTuple):
+    """The place of a shape in pixels: top left corner, width and height."""
+
+    x: float
+    y: float
+    width: float
+    height: float
 
 
 def _box(box: Box, identifier: str, fill: str) -> Element:
     style = f"rounded=1;whiteSpace=wrap;html=1;fillColor={fill};strokeColor={LIGHT['line']};"
     words = f"<b>{box.block.title}</b><br>{box.block.subtitle}"
-    return _shape(identifier, words, style, (box.x, box.y, box.width, box.height))
+    return _shape(identifier, words, style, _Rectangle(box.x, box.y, box.width, box.height))
 
 
-def _connector(line: Line, identifier: str, box_of: dict[str, str]) -> Element:
+def _connector(line: Line, identifier: str, id_of_block: dict[str, str]) -> Element:
     cell = Element(
         "mxCell",
         {
@@ -55,16 +69,16 @@ def _connector(line: Line, identifier: str, box_of: dict[str, str]) -> Element:
             "style": f"endArrow=none;html=1;strokeColor={LIGHT['line']};fontSize=10;exitY=1;entryY=0;",
             "edge": "1",
             "parent": "1",
-            "source": box_of[line.bundle.upper],
-            "target": box_of[line.bundle.lower],
+            "source": id_of_block[line.bundle.upper],
+            "target": id_of_block[line.bundle.lower],
         },
     )
     SubElement(cell, "mxGeometry", {"relative": "1", "as": "geometry"})
     return cell
 
 
-def _shape(identifier: str, words: str, style: str, place: tuple[float, float, float, float]) -> Element:
+def _shape(identifier: str, words: str, style: str, rectangle: _Rectangle) -> Element:
     cell = Element("mxCell", {"id": identifier, "value": words, "style": style, "vertex": "1", "parent": "1"})
-    x, y, width, height = (f"{pixels:.1f}" for pixels in place)
-    SubElement(cell, "mxGeometry", {"x": x, "y": y, "width": width, "height": height, "as": "geometry"})
+    geometry = {name: f"{pixels:.1f}" for name, pixels in rectangle._asdict().items()}
+    SubElement(cell, "mxGeometry", {**geometry, "as": "geometry"})
     return cell

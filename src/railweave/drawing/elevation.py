@@ -36,23 +36,23 @@ class _PlacedDevice(NamedTuple):
 def elevation(fabric: Fabric, racks: RackLayout, marks: Marks = NO_MARKS) -> str:
     """Return the racks as an element of a page, where a device is a link that opens it."""
     devices = _devices_by_rack(fabric, racks)
-    rows: dict[str, list[Rack]] = {}
+    racks_by_row: dict[str, list[Rack]] = {}
     for rack in racks.racks.values():
-        rows.setdefault(rack.row, []).append(rack)
+        racks_by_row.setdefault(rack.row, []).append(rack)
     rack_height = racks.units * _UNIT
     parts: list[str] = []
     y = float(_MARGIN)
-    for row, members in rows.items():
+    for row, row_racks in racks_by_row.items():
         parts.append(_text("band", _MARGIN, y + _TITLE, f"row {row}"))
-        for place, rack in enumerate(members):
+        floor = y + rack_height
+        for place, rack in enumerate(row_racks):
             x = _MARGIN + _ROW_LABEL + place * (_WIDTH + _GAP)
-            parts.append(
-                f'<rect class="frame" x="{x}" y="{y:g}" width="{_WIDTH}" height="{rack_height}"/>'
-                + _text("frame-title", x, y + rack_height + 13, rack.name)
-            )
-            parts += (_device(fabric, device, x, y + rack_height, marks) for device in devices.get(rack.name, ()))
-        y += rack_height + _TITLE + _GAP
-    width = _MARGIN * 2 + _ROW_LABEL + max(len(members) for members in rows.values()) * (_WIDTH + _GAP)
+            frame = f'<rect class="frame" x="{x}" y="{y:g}" width="{_WIDTH}" height="{rack_height}"/>'
+            parts.append(frame + _text("frame-title", x, floor + 13, rack.name))
+            parts += (_device(fabric, device, x, floor, marks) for device in devices.get(rack.name, ()))
+        y = floor + _TITLE + _GAP
+    longest_row = max(len(row_racks) for row_racks in racks_by_row.values())
+    width = _MARGIN * 2 + _ROW_LABEL + longest_row * (_WIDTH + _GAP)
     title = f"{counted(len(racks.racks), 'rack')} of {racks.units} rack units"
     return "\n".join(
         (
@@ -70,7 +70,8 @@ def _devices_by_rack(fabric: Fabric, racks: RackLayout) -> dict[str, list[_Place
     for name, place in racks.places.items():
         switch = fabric.switch_of.get(name)
         level = None if switch is None else switch.tier.level
-        devices.setdefault(place.rack, []).append(_PlacedDevice(name, place.unit, place.height, level))
+        device = _PlacedDevice(name, place.unit, place.height, level)
+        devices.setdefault(place.rack, []).append(device)
     return devices
 
 

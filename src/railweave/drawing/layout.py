@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import ceil, sqrt
-from operator import itemgetter
 from typing import NamedTuple
 
 from railweave.drawing.scene import Bundle, DeviceBlock, Scene
@@ -119,6 +118,7 @@ def lay_out(scene: Scene) -> Picture:
     sizes = {block.key: _size(block) for block in scene.blocks}
     lefts, width = _lefts(scene, sizes)
     tops, height = _tops(scene, sizes)
+    bands = [Label(title, MARGIN, tops[band] + TITLE_HEIGHT) for band, title in enumerate(scene.bands)]
     boxes = []
     for block in scene.blocks:
         size = sizes[block.key]
@@ -130,15 +130,15 @@ def lay_out(scene: Scene) -> Picture:
     if squares:
         height += _LEGEND_HEIGHT
     return Picture(
-        scene,
-        width,
-        height,
-        tuple(Label(title, MARGIN, tops[band] + TITLE_HEIGHT) for band, title in enumerate(scene.bands)),
-        tuple(_remarks(scene, tops, sizes)),
-        squares,
-        tuple(_frames(scene, boxes)),
-        tuple(boxes),
-        tuple(_lines(scene.bundles, boxes)),
+        scene=scene,
+        width=width,
+        height=height,
+        bands=tuple(bands),
+        remarks=tuple(_remarks(scene, tops, sizes)),
+        squares=squares,
+        frames=tuple(_frames(scene, boxes)),
+        boxes=tuple(boxes),
+        lines=tuple(_lines(scene.bundles, boxes)),
     )
 
 
@@ -160,16 +160,21 @@ def _band_height(scene: Scene, sizes: _Sizes, band: int) -> float:
 
 
 def _cells_in_row(units: int) -> int:
-    """Return the cells of a row, a power of two from 8 to 64: rows are about twice as long as there are rows."""
-    return max(8, min(64, 1 << (ceil(sqrt(units * 2)) - 1).bit_length()))
+    """Return the cells of a row, a power of two from 8 to 64: about twice as many as there are rows."""
+    twice_the_rows = ceil(sqrt(units * 2))
+    next_power_of_two = 1 << (twice_the_rows - 1).bit_length()
+    return max(8, min(64, next_power_of_two))
 
 
 def _cells(block: DeviceBlock, x: float, y: float, width: float) -> tuple[Cell, ...]:
+    """Return the units of a block as squares, centered below its titles; none for a block of one unit."""
     count = len(block.units)
     if count == 1:
         return ()
     in_row = _cells_in_row(count)
-    left = x + (width - min(count, in_row) * CELL_STEP + CELL_STEP - CELL) / 2
+    # No gap follows the last cell of a row.
+    row_width = min(count, in_row) * CELL_STEP - (CELL_STEP - CELL)
+    left = x + (width - row_width) / 2
     top = y + PADDING + TITLE_HEIGHT + SUBTITLE_HEIGHT - 1
     cells = []
     for unit in range(count):
@@ -195,19 +200,20 @@ def _lefts(scene: Scene, sizes: _Sizes) -> tuple[dict[str, float], float]:
     columns_width = sum(column_widths) + COLUMN_GAP * max(0, len(column_widths) - 1)
     inner_width = max(columns_width, across_width)
 
-    begin = MARGIN + BAND_LABEL + _FRAME
+    inner_left = MARGIN + BAND_LABEL + _FRAME
     lefts: dict[str, float] = {}
     for (column, band), row in rows.items():
         row_width = row_widths[column, band]
         if column is None:
-            left = begin + (inner_width - row_width) / 2
+            left = inner_left + (inner_width - row_width) / 2
         else:
-            before = (inner_width - columns_width) / 2 + sum(column_widths[:column]) + COLUMN_GAP * column
-            left = begin + before + (column_widths[column] - row_width) / 2
+            # All columns together are centered, and each row within its column.
+            column_offset = (inner_width - columns_width) / 2 + sum(column_widths[:column]) + COLUMN_GAP * column
+            left = inner_left + column_offset + (column_widths[column] - row_width) / 2
         for block in row:
             lefts[block.key] = left
             left += sizes[block.key].width + BLOCK_GAP
-    return lefts, begin + inner_width + _FRAME + MARGIN
+    return lefts, inner_left + inner_width + _FRAME + MARGIN
 
 
 def _row_width(blocks: Sequence[DeviceBlock], sizes: _Sizes) -> float:
@@ -215,7 +221,7 @@ def _row_width(blocks: Sequence[DeviceBlock], sizes: _Sizes) -> float:
 
 
 def line_width(bundle: Bundle) -> float:
-    """Return the width of a line in pixels: its logarithm, as bundles have from one to thousands of cables."""
+    """Return the width of a line in pixels: logarithmic, as bundles have from one to thousands of cables."""
     return 1 + min(3.0, bundle.cables.bit_length() / 3)
 
 
@@ -241,18 +247,18 @@ def _tops(scene: Scene, sizes: _Sizes) -> tuple[list[float], float]:
 def _remarks(scene: Scene, tops: Sequence[float], sizes: _Sizes) -> list[Label]:
     """Return a description of the lines between two bands, for bands between which all lines are alike."""
     band_of = {block.key: block.band for block in scene.blocks}
-    remarks = []
-    by_bands: defaultdict[tuple[int, int], list[Bundle]] = defaultdict(list)
+    bundles_between: defaultdict[tuple[int, int], list[Bundle]] = defaultdict(list)
     for bundle in scene.bundles:
-        by_bands[band_of[bundle.upper], band_of[bundle.lower]].append(bundle)
+        bundles_between[band_of[bundle.upper], band_of[bundle.lower]].append(bundle)
+    remarks = []
     for upper, lower in pairwise(range(len(tops))):
-        between = by_bands[upper, lower]
+        bundles = bundles_between[upper, lower]
         # Cables that a plan removes have no speed and would hide the description of the others.
-        titles = {bundle.title for bundle in between if bundle.speeds_gbps}
+        titles = {bundle.title for bundle in bundles if bundle.speeds_gbps}
         if len(titles) != 1:
             continue
         text = titles.pop()
-        if len(between) > 1:
+        if len(bundles) > 1:
             text += " each"
         bottom = tops[upper] + _band_height(scene, sizes, upper)
         remarks.append(Label(text, MARGIN, (bottom + tops[lower]) / 2 + 4))
@@ -261,11 +267,8 @@ def _remarks(scene: Scene, tops: Sequence[float], sizes: _Sizes) -> list[Label]:
 
 def _squares(scene: Scene, top: float) -> tuple[SquareLabel, ...]:
     """Return what the squares of blocks stand for, side by side from the left; ``top`` is their upper edge."""
-    parts: dict[str, None] = {}
-    for block in scene.blocks:
-        # A block of one unit has no squares.
-        if len(block.units) > 1:
-            parts.update(dict.fromkeys(unit.part for unit in block.units))
+    # A block of one unit has no squares.
+    parts = {unit.part for block in scene.blocks if len(block.units) > 1 for unit in block.units}
     labels = []
     x = float(MARGIN)
     # Devices have no part, and come first.
@@ -305,13 +308,15 @@ def _spread_ends(ends: Sequence[tuple[str, str]], box_of: Mapping[str, Box]) -> 
 
     The ends are spread over the edge of a box in the order of the far boxes, so that lines do not cross next to it.
     """
-    by_box: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
-    for number, (key, far_key) in enumerate(ends):
-        far = box_of[far_key]
-        by_box[key].append((far.x + far.width / 2, number))
+    far_centers = []
+    lines_of_box: defaultdict[str, list[int]] = defaultdict(list)
+    for line, (key, far_key) in enumerate(ends):
+        far_box = box_of[far_key]
+        far_centers.append(far_box.x + far_box.width / 2)
+        lines_of_box[key].append(line)
     xs = [0.0] * len(ends)
-    for key, far_centers in by_box.items():
+    for key, lines in lines_of_box.items():
         box = box_of[key]
-        for place, (_, number) in enumerate(sorted(far_centers, key=itemgetter(0))):
-            xs[number] = box.x + box.width * (place + 1) / (len(far_centers) + 1)
+        for place, line in enumerate(sorted(lines, key=far_centers.__getitem__), start=1):
+            xs[line] = box.x + box.width * place / (len(lines) + 1)
     return xs

@@ -1,6 +1,6 @@
 """Devices that a plan removes from a fabric: the picture of the whole shows them though the intent no longer does."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -19,25 +19,24 @@ def with_leaving(scene: Scene, fabric: Fabric, cables: Leaving) -> Scene:
     A device without a neighbor in the picture is left out. If its tier is in columns, it gets the column of its
     neighbors, or a new column if they are in several.
     """
-    block_of: dict[str, DeviceBlock] = {}
-    for block in scene.blocks:
-        block_of.update(dict.fromkeys(block.devices, block))
-    neighbors: dict[str, _Neighbors] = {}
+    block_of = {name: block for block in scene.blocks for name in block.devices}
+    neighbors: defaultdict[str, _Neighbors] = defaultdict(lambda: _Neighbors([], []))
     for lower, upper in cables:
         if lower in block_of:
-            neighbors.setdefault(upper, _Neighbors([], [])).below.append(block_of[lower])
+            neighbors[upper].below.append(block_of[lower])
         if upper in block_of:
-            neighbors.setdefault(lower, _Neighbors([], [])).above.append(block_of[upper])
-    added: list[DeviceBlock] = []
+            neighbors[lower].above.append(block_of[upper])
+    added_blocks: list[DeviceBlock] = []
     bundles = list(scene.bundles)
     for name in sorted(neighbors.keys() - block_of.keys(), key=natural_key):
         block = _block(scene, name, short(fabric, name), neighbors[name])
-        added.append(block)
+        added_blocks.append(block)
         bundles += _bundles(block, neighbors[name])
     columns = scene.columns
-    if any(block.column == len(columns) for block in added):
+    # The index behind the last column is that of the new one.
+    if any(block.column == len(columns) for block in added_blocks):
         columns = (*columns, SUBTITLE)
-    return scene._replace(blocks=(*scene.blocks, *added), bundles=tuple(bundles), columns=columns)
+    return scene._replace(blocks=(*scene.blocks, *added_blocks), bundles=tuple(bundles), columns=columns)
 
 
 class _Neighbors(NamedTuple):
@@ -63,14 +62,23 @@ def _column(scene: Scene, neighbors: Iterable[DeviceBlock]) -> int:
 
 
 def _block(scene: Scene, name: str, title: str, neighbors: _Neighbors) -> DeviceBlock:
+    """Return the block of a removed device in the band next to its neighbors."""
     band = _band(scene, neighbors.below, neighbors.above)
-    like = [block for block in scene.blocks if block.band == band]
+    band_blocks = [block for block in scene.blocks if block.band == band]
     column = None
-    if any(block.column is not None for block in like):
+    if any(block.column is not None for block in band_blocks):
         column = _column(scene, [*neighbors.below, *neighbors.above])
-    unit = Unit(title, "", (name,))
-    # The fabric has no tier for a device that it lacks: the others of the band tell its level, and so its color.
-    return DeviceBlock(f"leaving-{name}", title, SUBTITLE, like[0].level, band, column, (unit,), "")
+    return DeviceBlock(
+        key=f"leaving-{name}",
+        title=title,
+        subtitle=SUBTITLE,
+        # The fabric has no tier for a device that it lacks: it gets the level, and so the color, of its band.
+        level=band_blocks[0].level,
+        band=band,
+        column=column,
+        units=(Unit(title, "", (name,)),),
+        opens="",
+    )
 
 
 def _bundles(block: DeviceBlock, neighbors: _Neighbors) -> Iterator[Bundle]:

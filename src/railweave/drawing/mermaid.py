@@ -15,19 +15,19 @@ def mermaid(scene: Scene, marks: Marks = NO_MARKS) -> str:
 def _lines(scene: Scene, marks: Marks) -> Iterator[str]:
     yield f"%% {scene.title}: {scene.about}"
     yield "flowchart TB"
-    identifier = {block.key: f"b{number}" for number, block in enumerate(scene.blocks)}
-    across = [block for block in scene.blocks if block.column is None]
-    for block in across:
-        yield "  " + _node(block, identifier[block.key])
+    id_of = {block.key: f"b{number}" for number, block in enumerate(scene.blocks)}
+    for block in scene.blocks:
+        if block.column is None:
+            yield "  " + _node(block, id_of[block.key])
     for column, title in enumerate(scene.columns):
         yield f'  subgraph c{column}["{_quoted(title)}"]'
         for block in scene.blocks:
             if block.column == column:
-                yield "    " + _node(block, identifier[block.key])
+                yield "    " + _node(block, id_of[block.key])
         yield "  end"
     for bundle in scene.bundles:
-        yield f'  {identifier[bundle.upper]} ---|"{_quoted(bundle.title)}"| {identifier[bundle.lower]}'
-    yield from _classes(scene, marks, identifier)
+        yield f'  {id_of[bundle.upper]} ---|"{_quoted(bundle.title)}"| {id_of[bundle.lower]}'
+    yield from _classes(scene, marks, id_of)
 
 
 def _node(block: DeviceBlock, identifier: str) -> str:
@@ -40,11 +40,13 @@ def _quoted(text: str) -> str:
     return text.replace('"', "#quot;")
 
 
-def _classes(scene: Scene, marks: Marks, identifier: dict[str, str]) -> Iterator[str]:
-    marked: dict[MarkKind, list[str]] = {}
+def _classes(scene: Scene, marks: Marks, id_of: dict[str, str]) -> Iterator[str]:
+    """Yield a class for each kind of mark, and the blocks that have it as their worst one."""
+    ids_by_kind: dict[MarkKind, list[str]] = {}
     for block in scene.blocks:
-        if kind := worst(marks.of_devices(block.devices)):
-            marked.setdefault(kind, []).append(identifier[block.key])
-    for mark, blocks in marked.items():
-        yield f"  classDef {mark.value} stroke:{LIGHT[mark_color(mark)]},stroke-width:3px"
-        yield f"  class {','.join(blocks)} {mark.value}"
+        kind = worst(marks.of_devices(block.devices))
+        if kind is not None:
+            ids_by_kind.setdefault(kind, []).append(id_of[block.key])
+    for kind, ids in ids_by_kind.items():
+        yield f"  classDef {kind.value} stroke:{LIGHT[mark_color(kind)]},stroke-width:3px"
+        yield f"  class {','.join(ids)} {kind.value}"

@@ -119,10 +119,11 @@ def literal(sheet: str, colors: Mapping[str, str]) -> str:
     marks = [name for name in colors if name.startswith("mark-")]
     lines: list[str] = []
     for line in sheet.splitlines():
+        sets_variable = "--mark:" in line
         if "var(--mark)" in line:
             # The variable `--mark` depends on the kind of mark, so each kind gets a rule of its own.
-            lines += (line.replace(".mark ", f".{name} ").replace("(--mark)", f"(--{name})") for name in marks)
-        elif "--mark:" not in line:
+            lines += [line.replace(".mark ", f".{name} ").replace("(--mark)", f"(--{name})") for name in marks]
+        elif not sets_variable:
             lines.append(line)
     text = "\n".join(lines)
     for name, color in colors.items():

@@ -102,30 +102,27 @@ class Scene(NamedTuple):
 
 def bundles(fabric: Fabric, blocks: Iterable[DeviceBlock]) -> tuple[Bundle, ...]:
     """Return the cables between blocks, in the order of the lower ends; cables to devices not drawn are left out."""
-    block_of: dict[str, str] = {}
-    for block in blocks:
-        block_of.update(dict.fromkeys(block.devices, block.key))
-    links: defaultdict[tuple[str, str], list[Link]] = defaultdict(list)
+    key_of = {name: block.key for block in blocks for name in block.devices}
+    links_between: defaultdict[tuple[str, str], list[Link]] = defaultdict(list)
     # Every cable is an uplink of one device, so each is counted once.
-    for name, lower in block_of.items():
+    for name, lower_key in key_of.items():
         for link in fabric.uplinks_of[name]:
-            upper = block_of.get(link.upper)
-            if upper is not None:
-                links[upper, lower].append(link)
-    return tuple(_bundle(fabric, upper, lower, between) for (upper, lower), between in links.items())
+            upper_key = key_of.get(link.upper)
+            if upper_key is not None:
+                links_between[upper_key, lower_key].append(link)
+    return tuple(_bundle(fabric, upper, lower, links) for (upper, lower), links in links_between.items())
 
 
 def _bundle(fabric: Fabric, upper: str, lower: str, links: Sequence[Link]) -> Bundle:
     speeds = {link.speed_gbps for link in links}
     rails = {rail_of(fabric, link) for link in links}
-    planes = frozenset(link.plane for link in links)
     return Bundle(
-        upper,
-        lower,
-        len(links),
-        tuple(sorted(speeds, reverse=True)),
-        frozenset(rail for rail in rails if rail is not None),
-        planes,
+        upper=upper,
+        lower=lower,
+        cables=len(links),
+        speeds_gbps=tuple(sorted(speeds, reverse=True)),
+        rails=frozenset(rail for rail in rails if rail is not None),
+        planes=frozenset(link.plane for link in links),
     )
 
 

@@ -11,6 +11,7 @@ from railweave.drawing.layout import (
     SUBTITLE_HEIGHT,
     TITLE_HEIGHT,
     Box,
+    Cell,
     Line,
     Picture,
     SquareLabel,
@@ -18,6 +19,7 @@ from railweave.drawing.layout import (
 )
 from railweave.drawing.marks import NO_MARKS, Mark, Marks, summary
 from railweave.drawing.palette import LIGHT, level_color, literal, mark_class, rail_color, rules, variables
+from railweave.drawing.scene import DeviceBlock
 
 BundleClasses = Mapping[tuple[str, str], str]
 """Classes by the keys of the blocks that a bundle of cables joins, the upper one first."""
@@ -100,7 +102,9 @@ class _Drawer:
         for line in self._picture.lines:
             yield self._line(line)
         for box in self._picture.boxes:
-            yield from self._box(box)
+            yield self._box(box)
+            for cell in box.cells:
+                yield self._cell(cell, box.block)
         for label in self._picture.squares:
             yield _square(label)
 
@@ -112,6 +116,7 @@ class _Drawer:
         title = f"{bundle.title}, {_ends(uppers)} to {_ends(lowers)}"
         if marks:
             title += f": {summary(marks)}"
+        # A curve that leaves both blocks vertically.
         middle = (line.y1 + line.y2) / 2
         path = f"M{line.x1:.1f} {line.y1:.1f}C{line.x1:.1f} {middle:.1f} {line.x2:.1f} {middle:.1f} "
         path += f"{line.x2:.1f} {line.y2:.1f}"
@@ -119,33 +124,37 @@ class _Drawer:
         # The page's table of cables does not have those that a plan removes.
         opens = f"cables={bundle.upper}~{bundle.lower}" if bundle.speeds_gbps else ""
         classes = _classes("line", rail_color(bundle.rails), marks)
-        if further := self._bundle_classes.get((bundle.upper, bundle.lower)):
-            classes += f" {further}"
+        bundle_class = self._bundle_classes.get((bundle.upper, bundle.lower))
+        if bundle_class:
+            classes += f" {bundle_class}"
         # Thousands of cables are left out of the tab order; the keyboard reaches them in the table.
         return self._link(classes, opens, drawn, title, bundle.rails, bundle.planes, tabbed=False)
 
-    def _box(self, box: Box) -> Iterator[str]:
+    def _box(self, box: Box) -> str:
         block = box.block
         marks = self._marks.of_devices(block.devices)
         middle = box.x + box.width / 2
+        title_baseline = box.y + PADDING / 2 + TITLE_HEIGHT - 4
         title = ", ".join(part for part in (block.title, block.subtitle, summary(marks)) if part)
         drawn = (
             _rect("", box.x, box.y, box.width, box.height, 6)
-            + _text("name", middle, box.y + PADDING / 2 + TITLE_HEIGHT - 4, block.title)
-            + _text("detail", middle, box.y + PADDING / 2 + TITLE_HEIGHT + SUBTITLE_HEIGHT - 4, block.subtitle)
+            + _text("name", middle, title_baseline, block.title)
+            + _text("detail", middle, title_baseline + SUBTITLE_HEIGHT, block.subtitle)
             + f"<title>{escape(title)}</title>"
         )
-        level = level_color(block.level)
         # A block of several units is marked unit by unit, so that a mark says which device it is on.
         box_marks = marks if len(block.units) == 1 else ()
-        yield self._link(_classes("block", level, box_marks), block.opens, drawn, title, block.rails, block.planes)
-        for cell in box.cells:
-            unit = block.units[cell.unit]
-            unit_marks = self._marks.of_devices(unit.devices)
-            title = ", ".join(part for part in (unit.name, summary(unit_marks)) if part)
-            drawn = _rect("", cell.x, cell.y, CELL, CELL, 2) + f"<title>{escape(title)}</title>"
-            element = "cell part" if unit.part else "cell"
-            yield self._link(_classes(element, level, unit_marks), unit.opens, drawn, title, block.rails, block.planes)
+        classes = _classes("block", level_color(block.level), box_marks)
+        return self._link(classes, block.opens, drawn, title, block.rails, block.planes)
+
+    def _cell(self, cell: Cell, block: DeviceBlock) -> str:
+        unit = block.units[cell.unit]
+        marks = self._marks.of_devices(unit.devices)
+        title = ", ".join(part for part in (unit.name, summary(marks)) if part)
+        drawn = _rect("", cell.x, cell.y, CELL, CELL, 2) + f"<title>{escape(title)}</title>"
+        element = "cell part" if unit.part else "cell"
+        classes = _classes(element, level_color(block.level), marks)
+        return self._link(classes, unit.opens, drawn, title, block.rails, block.planes)
 
     def _link(
         self,

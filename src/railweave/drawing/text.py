@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from railweave.drawing.scene import Bundle, DeviceBlock, Scene
 from railweave.wording import compact, counted
@@ -22,21 +23,32 @@ def text(scene: Scene, width: int = MOST_WIDTH) -> str:
 
 
 def _band(title: str, blocks: Sequence[DeviceBlock], width: int) -> Iterator[str]:
+    """Yield the lines of a band: its title at the left, then its boxes, or one box if they are too wide together."""
     boxes = [_box(block.title, block.subtitle) for block in blocks]
-    if _BAND_WIDTH + sum(len(box[0]) + 1 for box in boxes) > width:
+    boxes_width = sum(len(box.top) + 1 for box in boxes)
+    if _BAND_WIDTH + boxes_width > width:
         names = [unit.name for block in blocks for unit in block.units]
         devices = sum(len(block.devices) for block in blocks)
         boxes = [_box(f"{devices:,} {title}", compact(names, 3))]
-    for number, parts in enumerate(zip(*boxes, strict=True)):
-        # The second line of a box has its title, and the band's title is level with it.
-        label = title if number == 1 else ""
+    # The band's title is level with the titles of its boxes.
+    labels = _BoxLines(top="", title=title, subtitle="", bottom="")
+    for label, *parts in zip(labels, *boxes, strict=True):
         yield f"{label:{_BAND_WIDTH}}{' '.join(parts)}"
 
 
-def _box(title: str, subtitle: str) -> tuple[str, ...]:
+class _BoxLines(NamedTuple):
+    """The lines of a box; all are as wide as the first."""
+
+    top: str
+    title: str
+    subtitle: str
+    bottom: str
+
+
+def _box(title: str, subtitle: str) -> _BoxLines:
     width = max(len(title), len(subtitle)) + 2
     border = "─" * width
-    return f"┌{border}┐", f"│{title.center(width)}│", f"│{subtitle.center(width)}│", f"└{border}┘"
+    return _BoxLines(f"┌{border}┐", f"│{title.center(width)}│", f"│{subtitle.center(width)}│", f"└{border}┘")
 
 
 def _joint(bundles: Sequence[Bundle], upper: Sequence[DeviceBlock], lower: Sequence[DeviceBlock]) -> Iterator[str]:

@@ -70,16 +70,17 @@ def timeline(fabric: Fabric, slots: Sequence[WaveSlot], marks: Marks) -> str:
 
 
 def _columns(slots: Sequence[WaveSlot]) -> Iterator[_WaveColumn]:
-    timed = [slot.seconds for slot in slots if slot.seconds is not None]
-    if timed and len(timed) == len(slots) and sum(timed):
-        total = sum(timed)
-        widths = [_WIDTH * seconds / total for seconds in timed]
+    """Yield the columns of the waves; a wave without a time cannot be drawn to the scale of the others."""
+    durations = [slot.seconds for slot in slots if slot.seconds is not None]
+    total = sum(durations)
+    have_all_durations = len(durations) == len(slots)
+    if have_all_durations and total:
+        widths = [_WIDTH * seconds / total for seconds in durations]
     else:
-        # A wave without a time cannot be drawn to the scale of the others.
         widths = [min(_WIDEST, _WIDTH / len(slots))] * len(slots)
     x = float(_LEFT)
-    for number, (slot, proportional) in enumerate(zip(slots, widths, strict=True), start=1):
-        width = max(_NARROWEST, proportional)
+    for number, (slot, exact_width) in enumerate(zip(slots, widths, strict=True), start=1):
+        width = max(_NARROWEST, exact_width)
         yield _WaveColumn(number, slot, x, width)
         x += width
 
@@ -107,9 +108,9 @@ def _numbers(columns: Sequence[_WaveColumn]) -> Iterator[str]:
             continue
         words = f"{column.number}"
         if column.slot.seconds is not None:
-            timed = f"{words}: {column.slot.seconds:,.0f} s"
-            if _text_width(timed) <= column.width:
-                words = timed
+            words_with_seconds = f"{words}: {column.slot.seconds:,.0f} s"
+            if _text_width(words_with_seconds) <= column.width:
+                words = words_with_seconds
         yield _text("remark", column.x + 2, 16, words)
         free_x = column.x + _text_width(words)
 

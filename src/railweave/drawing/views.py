@@ -75,22 +75,24 @@ class _Views:
         return Scene(key, title, about, band_titles, column_titles, tuple(blocks), bundles(self.fabric, blocks))
 
     def _columns(self, rows: Sequence[Sequence[Device]], kind: str) -> list[_PartColumn]:
-        parts: dict[int, list[Device]] = {}
+        """Return a column for each stripe or pod; if there are many, one for all that have the same devices."""
+        devices_of_part: dict[int, list[Device]] = {}
         for device in chain.from_iterable(rows):
             number = self._part(device, kind)
             if number is not None:
-                parts.setdefault(number, []).append(device)
-        # Above that number stripes or pods of the same devices are one column: a large fabric has a few kinds.
+                devices_of_part.setdefault(number, []).append(device)
+        parts = {number: tuple(devices_of_part[number]) for number in sorted(devices_of_part)}
         if len(parts) <= MOST_COLUMNS:
-            return [_PartColumn((number,), kind, {number: tuple(parts[number])}) for number in sorted(parts)]
-        built_alike: dict[Hashable, dict[int, tuple[Device, ...]]] = {}
-        for number in sorted(parts):
-            devices = tuple(parts[number])
+            return [_PartColumn((number,), kind, {number: devices}) for number, devices in parts.items()]
+        # A large fabric has few kinds of parts. The key: how many devices of each band, model and kind a part has.
+        parts_built_alike: dict[Hashable, dict[int, tuple[Device, ...]]] = {}
+        for number, devices in parts.items():
             counts = Counter((self._band(device), _model(device), _noun(device)) for device in devices)
-            built_alike.setdefault(frozenset(counts.items()), {})[number] = devices
-        return [_PartColumn(tuple(alike), kind, alike) for alike in built_alike.values()]
+            parts_built_alike.setdefault(frozenset(counts.items()), {})[number] = devices
+        return [_PartColumn(tuple(alike), kind, alike) for alike in parts_built_alike.values()]
 
     def _row(self, row: Sequence[Device], columns: Sequence[_PartColumn], kind: str) -> Iterator[DeviceBlock]:
+        """Yield the blocks of a row: those across all columns, then column by column."""
         # Spines of all stripes, or super-spines of all pods.
         across = [device for device in row if self._part(device, kind) is None]
         for group in self._groups(across):
@@ -106,6 +108,7 @@ class _Views:
     def _blocks_of_part(
         self, devices: Sequence[Device], row: Sequence[Device], place: int, column: _PartColumn, *, by_rail: bool
     ) -> Iterator[DeviceBlock]:
+        """Yield the blocks of one stripe or pod: single devices, or groups of those alike if the row has many."""
         if len(row) <= self.most:
             for device in devices:
                 yield self._block([device], place)
@@ -121,10 +124,10 @@ class _Views:
         return in_band
 
     def _groups(self, devices: Sequence[Device]) -> list[list[Device]]:
-        """Return devices one by one, or grouped by network and group if they are many."""
+        """Return devices one by one; if they are many, by network and group, or by network alone."""
         if len(devices) <= self.most:
             return [[device] for device in devices]
-        by_place: dict[Hashable, list[Device]] = {}
+        by_group: dict[Hashable, list[Device]] = {}
         by_network: dict[Hashable, list[Device]] = {}
         for device in devices:
             network: Hashable = None
@@ -133,10 +136,10 @@ class _Views:
                 network = self.fabric.network_of(device)
                 group = device.group
             by_network.setdefault(network, []).append(device)
-            by_place.setdefault((network, group), []).append(device)
-        if len(by_place) > self.most:
+            by_group.setdefault((network, group), []).append(device)
+        if len(by_group) > self.most:
             return list(by_network.values())
-        return list(by_place.values())
+        return list(by_group.values())
 
     def _block(self, devices: Sequence[Device], place: int | None, column: _PartColumn | None = None) -> DeviceBlock:
         """Return the block of one device under its name, or of several under their number."""
@@ -145,31 +148,29 @@ class _Views:
             Unit(short(self.fabric, device.name), f"device-{device.name}", (device.name,)) for device in devices
         )
         subtitle = _models(devices)
-        if len(devices) > 1:
-            title = counted(len(devices), _noun(first))
-            opens = column.opens if column else ""
-            rail = _rail_of_all(devices)
-            if rail is not None:
-                subtitle = f"rail {rail}"
-        else:
-            title = units[0].name
-            opens = units[0].opens
+        if len(devices) == 1:
             if isinstance(first, Switch):
                 subtitle = _place_text(self.fabric, first)
+            return self._device_block(units[0].name, subtitle, place, units, units[0].opens, devices)
+        rail = _rail_of_all(devices)
+        if rail is not None:
+            subtitle = f"rail {rail}"
+        title = counted(len(devices), _noun(first))
+        opens = column.opens if column else ""
         return self._device_block(title, subtitle, place, units, opens, devices)
 
     def _block_of_parts(self, in_band: Mapping[int, Sequence[Device]], place: int, column: _PartColumn) -> DeviceBlock:
         """Return the block of the devices that several stripes or pods have in one band, with a unit for each part."""
         devices = list(chain.from_iterable(in_band.values()))
-        counts = {len(part) for part in in_band.values()}
         title = counted(len(devices), _noun(devices[0]))
         subtitle = _models(devices)
+        counts = {len(part_devices) for part_devices in in_band.values()}
         if len(counts) == 1:
             subtitle = f"{counts.pop()} in each {column.kind}"
         units = []
-        for number, part in in_band.items():
-            if part:
-                names = tuple(device.name for device in part)
+        for number, part_devices in in_band.items():
+            if part_devices:
+                names = tuple(device.name for device in part_devices)
                 units.append(Unit(f"{column.kind} {number}", f"{column.kind}-{number}", names))
         return self._device_block(title, subtitle, place, tuple(units), "", devices)
 
@@ -328,13 +329,12 @@ def _alike(devices: Sequence[Device], *, by_rail: bool) -> Iterable[list[Device]
     """Group devices of a column by rail or plane, and model; nodes by their entry in the intent."""
     groups: dict[Hashable, list[Device]] = {}
     for device in devices:
-        place: Hashable
         if isinstance(device, Host):
             place = device.kind
         elif by_rail and device.rail is not None:
-            place = device.rail
+            place = f"rail {device.rail}"
         else:
-            place = f"p{device.plane}"
+            place = f"plane {device.plane}"
         groups.setdefault((place, _model(device)), []).append(device)
     return groups.values()
 
