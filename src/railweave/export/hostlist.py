@@ -15,17 +15,19 @@ _MOST_NAMES = 1 << 20
 
 
 def hostlist(names: Iterable[str]) -> str:
-    """Return names as one list: ``gpu[1-16,20]``; names without a number at their end stand alone."""
-    numbers: dict[str, list[int]] = {}
-    alone = []
+    """Return names as one list: ``gpu[1-16,20]``; names without a number at their end are written out at the end."""
+    numbers_by_prefix: dict[str, list[int]] = {}
+    unnumbered = []
     for name in names:
         match = _NUMBERED.fullmatch(name)
         if match is None:
-            alone.append(name)
+            unnumbered.append(name)
         else:
-            numbers.setdefault(match[1], []).append(int(match[2]))
-    parts = [_bracketed(prefix, sorted(numbers[prefix])) for prefix in sorted(numbers, key=natural_key)]
-    return ",".join([*parts, *sorted(alone, key=natural_key)])
+            prefix, number = match.groups()
+            numbers_by_prefix.setdefault(prefix, []).append(int(number))
+    prefixes = sorted(numbers_by_prefix, key=natural_key)
+    parts = [_bracketed(prefix, sorted(numbers_by_prefix[prefix])) for prefix in prefixes]
+    return ",".join([*parts, *sorted(unnumbered, key=natural_key)])
 
 
 def hostlist_parts(names: Iterable[str]) -> list[str]:
@@ -55,7 +57,7 @@ def _range(first: int, last: int) -> str:
 
 
 def expanded(text: str) -> list[str]:
-    """Return the names of a list; raises ValueError where a range is none."""
+    """Return the names of a list; raises ValueError for an invalid range or too many names."""
     names: list[str] = []
     for part in _NAMES.findall(text):
         match = _RANGES.fullmatch(part)
@@ -64,18 +66,24 @@ def expanded(text: str) -> list[str]:
                 raise ValueError(f"{part!r} is not a host list")
             names.append(part)
         else:
-            names += _numbered(match[1], match[2])
+            prefix, ranges = match.groups()
+            names += _numbered(prefix, ranges)
         if len(names) > _MOST_NAMES:
             raise ValueError(f"{part!r} has more than {_MOST_NAMES:,} names")
     return names
 
 
 def _numbered(prefix: str, ranges: str) -> Iterator[str]:
+    """Yield the names of the ranges in brackets, such as ``1-16,20``."""
     for part in ranges.split(","):
         first, _, last = part.partition("-")
-        if not first.isdigit() or not (last or first).isdigit():
+        if not last:
+            last = first
+        if not first.isdigit() or not last.isdigit():
             raise ValueError(f"{part!r} is not a range of numbers")
-        if int(last or first) - int(first) > _MOST_NAMES:
+        if int(last) - int(first) > _MOST_NAMES:
             raise ValueError(f"{part!r} has more than {_MOST_NAMES:,} names")
-        for number in range(int(first), int(last or first) + 1):
-            yield f"{prefix}{number:0{len(first)}}"
+        # All numbers have the width of the first, as in gpu[008-012].
+        width = len(first)
+        for number in range(int(first), int(last) + 1):
+            yield f"{prefix}{number:0{width}}"

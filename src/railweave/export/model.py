@@ -100,7 +100,8 @@ class ExportSource:
 
 def _key_faults(keys: tuple[str, ...], tiers: int) -> Iterator[Diagnostic]:
     for key in keys:
-        if fault := key_fault(key):
+        fault = key_fault(key)
+        if fault:
             yield error("RW950", f"label key {key!r}: {fault}", fix="give another key with --label-key")
     if len(keys) < tiers or len(set(keys)) < len(keys):
         message = f"{len(set(keys))} label keys for {tiers} tiers"
@@ -161,9 +162,9 @@ def header(source: ExportSource, text: str) -> str:
     """Return the comment at the top of a file: what wrote it, and which nodes are left out and why."""
     names = ", ".join(fabric.name for fabric in source.fabrics)
     lines = [f"# {names}: {text}", "# Written by `railweave export`; change the intent, not this file."]
-    reasons: dict[str, list[str]] = {}
+    nodes_by_reason: dict[str, list[str]] = {}
     for node, why in source.topology.left_out.items():
-        reasons.setdefault(why, []).append(source.node(node))
-    for why, nodes in sorted(reasons.items()):
+        nodes_by_reason.setdefault(why, []).append(source.node(node))
+    for why, nodes in sorted(nodes_by_reason.items()):
         lines.append(f"# Left out, because {why}: {', '.join(nodes)}")
     return "\n".join(lines) + "\n"

@@ -69,15 +69,18 @@ GROUP = NameRule(
 def name_faults(names: Iterable[str], rule: NameRule, what: str, where: Where, fix: str) -> Iterator[Diagnostic]:
     """Yield an error for each name that a consumer refuses; ``what`` is the kind of thing that is named."""
     for name in dict.fromkeys(names):
-        if fault := rule.fault(name):
+        fault = rule.fault(name)
+        if fault:
             yield error("RW950", f"{what} {name!r}: {fault}", where, fix=fix)
 
 
 def key_fault(key: str) -> str:
     """Return what is wrong with a label's key: an optional DNS prefix and a name of at most 63 characters."""
     prefix, slash, name = key.rpartition("/")
-    if slash and (fault := SUBDOMAIN.fault(prefix)):
-        return f"the prefix {prefix!r}: {fault}"
+    if slash:
+        prefix_fault = SUBDOMAIN.fault(prefix)
+        if prefix_fault:
+            return f"the prefix {prefix!r}: {prefix_fault}"
     if len(name) > MOST_LABEL:
         return f"the name {name!r} has {len(name)} characters, Kubernetes accepts {MOST_LABEL}"
     if not _KEY_NAME.fullmatch(name):
@@ -102,8 +105,9 @@ def fnv_1a(text: str) -> int:
 
 def collisions(names: Iterable[tuple[str, str]], what: str, where: Where, fix: str) -> Iterator[Diagnostic]:
     """Yield an error for each two names that are written as one; ``names`` are (name, as written)."""
-    first: dict[str, str] = {}
+    first_names: dict[str, str] = {}
     for name, written in names:
-        other = first.setdefault(written, name)
-        if other != name:
-            yield error("RW951", f"{what} {other!r} and {name!r} would both be written as {written!r}", where, fix=fix)
+        first_name = first_names.setdefault(written, name)
+        if first_name != name:
+            message = f"{what} {first_name!r} and {name!r} would both be written as {written!r}"
+            yield error("RW951", message, where, fix=fix)

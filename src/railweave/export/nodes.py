@@ -30,13 +30,13 @@ def node_kinds(source: ExportSource) -> tuple[NodeKind, ...]:
 
 
 def _kinds_of(source: ExportSource, fabric: Fabric) -> Iterator[NodeKind]:
-    first: dict[str, Host] = {}
+    first_hosts: dict[str, Host] = {}
     longest_m: dict[str, int] = {}
     for host in fabric.hosts:
-        first.setdefault(host.kind, host)
-        lengths_m = (link.length_m for link in fabric.uplinks_of[host.name])
+        first_hosts.setdefault(host.kind, host)
+        lengths_m = [link.length_m for link in fabric.uplinks_of[host.name]]
         longest_m[host.kind] = max(longest_m.get(host.kind, 0), *lengths_m)
-    for name, host in first.items():
+    for name, host in first_hosts.items():
         yield NodeKind(fabric, name, host, source.settings(fabric, host), longest_m[name])
 
 

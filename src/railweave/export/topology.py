@@ -101,11 +101,11 @@ def cluster_topology(fabrics: Sequence[Fabric], out_of_service: Mapping[str, str
 
 def _belongs(host: Host, fabric: Fabric, fabrics: Sequence[Fabric]) -> bool:
     """Tell whether a node's tree is that of ``fabric``: the one of its collectives, else the first that has it."""
-    homes = [other for other in fabrics if host.name in other.host_of]
-    for other in homes:
-        if other.host_of[host.name].runs_nccl:
-            return other is fabric
-    return homes[0] is fabric
+    fabrics_of_host = [candidate for candidate in fabrics if host.name in candidate.host_of]
+    for candidate in fabrics_of_host:
+        if candidate.host_of[host.name].runs_nccl:
+            return candidate is fabric
+    return fabrics_of_host[0] is fabric
 
 
 class _FabricTree:
@@ -118,53 +118,58 @@ class _FabricTree:
         self.left_out: dict[str, str] = {}
 
     def roots(self, hosts: Sequence[Host]) -> list[TopologyGroup]:
-        """Return the groups that no other one holds."""
-        roots = []
+        """Return the groups that no other one holds; the nodes that are in none are added to ``left_out``."""
+        separate = []
         groups = self._lowest(hosts)
         for tier in range(1, len(self._fabric.tiers)):
-            joined = []
+            connected = []
             for group in groups:
                 if self._reaches(group, tier):
-                    joined.append(group)
+                    connected.append(group)
                 else:
-                    roots.append(group)
-            groups = self._joined(joined, tier)
-        return [*groups, *roots]
+                    separate.append(group)
+            groups = self._joined(connected, tier)
+        return [*groups, *separate]
 
     def _lowest(self, hosts: Sequence[Host]) -> list[TopologyGroup]:
-        stripes: dict[int, list[str]] = {}
-        joined_by: dict[int, dict[str, None]] = {}
+        """Return the groups of tier 0: the nodes of each stripe."""
+        hosts_by_stripe: dict[int, list[Host]] = {}
         for host in hosts:
             why = self._cut_off(host)
             if why:
                 self.left_out[host.name] = why
-                continue
-            stripes.setdefault(host.stripe, []).append(host.name)
-            joined_by.setdefault(host.stripe, {}).update(dict.fromkeys(self._fabric.above(host.name)))
-        groups = []
-        for stripe, nodes in sorted(stripes.items()):
-            switches = tuple(name for name in joined_by[stripe] if name not in self._out)
-            # One leaf keeps its own name, which operators know.
-            if len(joined_by[stripe]) == 1:
-                groups.append(TopologyGroup(switches[0], 0, TIER_NAMES[0], switches, tuple(nodes)))
             else:
-                name = f"{self._fabric.name}-stripe-{stripe}"
-                groups.append(TopologyGroup(name, 0, "stripe", switches, tuple(nodes)))
+                hosts_by_stripe.setdefault(host.stripe, []).append(host)
+        groups = []
+        for stripe, stripe_hosts in sorted(hosts_by_stripe.items()):
+            leaves = dict.fromkeys(leaf for host in stripe_hosts for leaf in self._fabric.above(host.name))
+            in_service = tuple(leaf for leaf in leaves if leaf not in self._out)
+            name = f"{self._fabric.name}-stripe-{stripe}"
+            kind = "stripe"
+            if len(leaves) == 1:
+                # One leaf keeps its own name, which operators know.
+                name = in_service[0]
+                kind = TIER_NAMES[0]
+            nodes = tuple(host.name for host in stripe_hosts)
+            groups.append(TopologyGroup(name, 0, kind, in_service, nodes))
         return groups
 
     def _cut_off(self, host: Host) -> str:
         """Return why a node lost a NIC in a plane; empty while each of them has a leaf in service."""
-        lost: dict[tuple[int, int], str] = {}
+        # By the number of a NIC and a plane: several leaves may share its ports, and one of them is enough.
+        reasons: dict[tuple[int, int], str] = {}
         in_service = set()
         for link in self._fabric.uplinks_of[host.name]:
             port = host.ports[link.lower_port]
-            # Several leaves may share the ports of a NIC in a plane: one of them is enough.
-            place = port.nic, port.plane
+            nic_and_plane = port.nic, port.plane
             if link.upper in self._out:
-                lost.setdefault(place, f"{link.upper} {self._out[link.upper]}")
+                reasons.setdefault(nic_and_plane, f"{link.upper} {self._out[link.upper]}")
             else:
-                in_service.add(place)
-        return next((why for place, why in lost.items() if place not in in_service), "")
+                in_service.add(nic_and_plane)
+        for nic_and_plane, why in reasons.items():
+            if nic_and_plane not in in_service:
+                return why
+        return ""
 
     def _reaches(self, group: TopologyGroup, tier: int) -> bool:
         """Tell whether every leaf of a group has a path of switches in service up to ``tier``."""
@@ -172,6 +177,7 @@ class _FabricTree:
         return all(self._can_climb(leaf, tier) for leaf in leaves)
 
     def _can_climb(self, switch: str, steps: int) -> bool:
+        """Tell whether a switch has a path of switches in service that leads ``steps`` tiers up."""
         if switch in self._out:
             return False
         if not steps:
@@ -185,20 +191,22 @@ class _FabricTree:
     def _joined(self, groups: Sequence[TopologyGroup], tier: int) -> list[TopologyGroup]:
         """Return the groups of ``tier``: pods below a third tier, else the whole fabric."""
         fabric = self._fabric
-        members: dict[int | None, list[TopologyGroup]] = {}
+        # The key None is the whole fabric.
+        groups_by_pod: dict[int | None, list[TopologyGroup]] = {}
         for group in groups:
             pod = None
             if fabric.has_pods and tier == 1:
                 pod = fabric.switch_of[group.switches[0]].pod
-            members.setdefault(pod, []).append(group)
+            groups_by_pod.setdefault(pod, []).append(group)
         joined = []
-        for pod, below in members.items():
-            switches = self._switches_at(tier, pod)
-            if pod is None:
-                joined.append(TopologyGroup(fabric.name, tier, "fabric", switches, groups=tuple(below)))
-            else:
+        for pod, below in groups_by_pod.items():
+            name = fabric.name
+            kind = "fabric"
+            if pod is not None:
                 name = f"{fabric.name}-pod-{pod}"
-                joined.append(TopologyGroup(name, tier, "pod", switches, groups=tuple(below)))
+                kind = "pod"
+            switches = self._switches_at(tier, pod)
+            joined.append(TopologyGroup(name, tier, kind, switches, groups=tuple(below)))
         return joined
 
     def _switches_at(self, tier: int, pod: int | None) -> tuple[str, ...]:

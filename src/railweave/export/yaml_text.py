@@ -25,33 +25,41 @@ def yaml_text(value: Mapping[str, Any] | Sequence[Any]) -> str:
 
 
 def _lines(value: Any, indent: str) -> Iterator[str]:
+    """Yield the lines of a mapping or list that is not empty."""
     if isinstance(value, Mapping):
         for key, member in value.items():
             yield from _entry(f"{indent}{_scalar(key)}:", member, indent)
         return
     for member in value:
-        if not isinstance(member, Mapping | list | tuple) or not member:
+        if _fits_on_line(member):
             yield f"{indent}- {_scalar(member)}"
             continue
-        lines = _lines(member, f"{indent}  ")
-        # The first line of the member stands behind the hyphen.
-        yield f"{indent}- {next(lines)[len(indent) + 2 :]}"
+        member_indent = f"{indent}  "
+        lines = _lines(member, member_indent)
+        # The first line of the member follows the hyphen in place of its indent.
+        yield f"{indent}- {next(lines).removeprefix(member_indent)}"
         yield from lines
 
 
 def _entry(key: str, member: Any, indent: str) -> Iterator[str]:
-    if not isinstance(member, Mapping | list | tuple) or not member:
+    if _fits_on_line(member):
         yield f"{key} {_scalar(member)}"
         return
     yield key
     if isinstance(member, Mapping):
         yield from _lines(member, f"{indent}  ")
     else:
-        # Lists stand at the column of their key, as kubectl writes them.
+        # Lists begin at the column of their key, as kubectl writes them.
         yield from _lines(member, indent)
 
 
+def _fits_on_line(value: Any) -> bool:
+    """Tell whether a value is written behind its key or hyphen: a scalar, or an empty mapping or list."""
+    return not value or not isinstance(value, Mapping | list | tuple)
+
+
 def _scalar(value: Any) -> str:
+    """Return a value that fits on a line."""
     if isinstance(value, str):
         if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
             return value

@@ -40,12 +40,13 @@ def _compare(source: ExportSource, path: Path, documents: list[PlacedValue]) -> 
     """Yield the differences of the objects of Kubernetes by their kind."""
     objects: dict[str, list[PlacedValue]] = {}
     for document in documents:
-        # What `kubectl get -o yaml` prints of several objects.
+        # `kubectl get -o yaml` prints several objects as one document, a list of items.
         for entry in document.items("items") or [document]:
             objects.setdefault(entry.text("kind"), []).append(entry)
-    compared = objects.keys() & {_NODE, NIC_TEMPLATE, *_BY_KIND}
+    known_kinds = [_NODE, NIC_TEMPLATE, *_BY_KIND]
+    compared = objects.keys() & set(known_kinds)
     if not compared:
-        kinds = either([_NODE, NIC_TEMPLATE, *_BY_KIND])
+        kinds = either(known_kinds)
         message = "nothing in it can be compared with the intent"
         fix = f"give a topology.conf or topology.yaml of Slurm, or objects of kind {kinds}"
         raise RefusedError([error("RW954", message, Where(str(path), 1, 1), fix=fix)])

@@ -46,11 +46,11 @@ def compare_templates(source: ExportSource, templates: Sequence[PlacedValue]) ->
     """Yield each setting of marking, PFC, ECN and cable length that contradicts the switches."""
     kinds = managed_kinds(source)
     for template in templates:
-        meant = [managed for managed in kinds if _selects(template, managed.kind)]
-        if not meant:
+        selected = [managed for managed in kinds if _selects(template, managed.kind)]
+        if not selected:
             message = f"{KIND} {template.text('metadata', 'name')!r} selects no NIC of the intent ({source.top})"
             yield warning("RW953", message, template.where, fix="correct nicSelector or nodeSelector")
-        for managed in meant:
+        for managed in selected:
             yield from _compare(source, managed, template)
     for kind, _ in kinds:
         if not any(_selects(template, kind) for template in templates):
@@ -60,6 +60,7 @@ def compare_templates(source: ExportSource, templates: Sequence[PlacedValue]) ->
 
 
 def _selects(template: PlacedValue, kind: NodeKind) -> bool:
+    """Tell whether a template selects NICs of a kind of nodes: by their type, the kind's label and PCI addresses."""
     selector = template.at("spec", "nicSelector")
     if selector is None or selector.text("nicType") != NIC_TYPES[kind.host.nic_model]:
         return False
@@ -67,11 +68,15 @@ def _selects(template: PlacedValue, kind: NodeKind) -> bool:
         return False
     addresses = {address.text() for address in selector.items("pciAddresses")}
     own_addresses = {port.pci for port in kind.host.ports}
+    has_own_addresses = own_addresses != {""}
     # Without addresses on either side the type alone selects.
-    return not addresses or own_addresses == {""} or not addresses.isdisjoint(own_addresses)
+    if not addresses or not has_own_addresses:
+        return True
+    return not addresses.isdisjoint(own_addresses)
 
 
 def _compare(source: ExportSource, managed: ManagedKind, template: PlacedValue) -> Iterator[Diagnostic]:
+    """Yield the differences of one template from the marking of one kind of nodes that it selects."""
     kind = managed.kind
     if template.text("spec", "template", "spectrumXOptimized", "enabled") == "true":
         message = "spectrumXOptimized takes marking from the operator's profile, which is not compared"
@@ -84,13 +89,15 @@ def _compare(source: ExportSource, managed: ManagedKind, template: PlacedValue) 
         message = f"roceOptimized is off, so the operator sets no marking; the switches expect that of {classes}"
         yield error("RW953", message, place.where, fix=_fix())
         return
-    (intended,) = nic_templates(source, [managed])
-    for setting in _settings(managed, intended["spec"]["template"]["roceOptimized"]["qos"], source.options.release):
-        yield from _setting(source, kind, template, setting)
-    yield from _firmware(source, kind, template, intended["spec"]["template"]["rawNvConfig"])
+    (intended_object,) = nic_templates(source, [managed])
+    intended = intended_object["spec"]["template"]
+    for setting in _settings(managed, intended["roceOptimized"]["qos"], source.options.release):
+        yield from _compare_setting(source, kind, template, setting)
+    yield from _compare_firmware(source, kind, template, intended["rawNvConfig"])
 
 
 def _settings(managed: ManagedKind, qos: Mapping[str, object], release: str) -> Iterator[_Setting]:
+    """Yield the settings that the operator of a release takes, with the values of the intended ``qos``."""
     kind, marking = managed
     rdma = _class_path(kind, ClassRole.RDMA)
     yield _Setting(("trust",), str(qos["trust"]), rdma)
@@ -119,7 +126,10 @@ def _stated(source: ExportSource, kind: NodeKind, path: str) -> str:
     return f"{where}, {path}"
 
 
-def _setting(source: ExportSource, kind: NodeKind, template: PlacedValue, setting: _Setting) -> Iterator[Diagnostic]:
+def _compare_setting(
+    source: ExportSource, kind: NodeKind, template: PlacedValue, setting: _Setting
+) -> Iterator[Diagnostic]:
+    """Yield an error if a template lacks a setting or has another value."""
     where = _stated(source, kind, setting.source)
     name = ".".join(("qos", *setting.path))
     member = template.at(*_QOS, *setting.path)
@@ -138,21 +148,25 @@ def _setting(source: ExportSource, kind: NodeKind, template: PlacedValue, settin
     yield error("RW953", message, member.where, fix=_fix())
 
 
-def _firmware(
+def _compare_firmware(
     source: ExportSource, kind: NodeKind, template: PlacedValue, intended: Sequence[Mapping[str, str]]
 ) -> Iterator[Diagnostic]:
     """Yield firmware settings that the template or the operator's own defaults set to another value."""
-    actual = {entry.text("name"): entry for entry in template.items("spec", "template", "rawNvConfig")}
-    path = _class_path(kind, ClassRole.CNP)
-    where = _stated(source, kind, path)
+    entries = {entry.text("name"): entry for entry in template.items("spec", "template", "rawNvConfig")}
+    where = _stated(source, kind, _class_path(kind, ClassRole.CNP))
     for setting in intended:
         name = setting["name"]
-        default = _DEFAULTS.get(name.rpartition("_P")[0], "")
-        entry = actual.get(name)
-        value = default if entry is None else entry.text("value")
-        if value == setting["value"]:
-            continue
-        place = entry or template.at("spec", "template", "rawNvConfig") or template
-        origin = "the operator's default for " if entry is None else ""
-        message = f"{origin}{name} is {value}, the switches expect {setting['value']} ({where})"
-        yield error("RW953", message, place.where, fix=_fix())
+        entry = entries.get(name)
+        if entry is None:
+            # The names of settings end with the number of a port: CNP_DSCP_P1.
+            default_name, _, _ = name.rpartition("_P")
+            value = _DEFAULTS.get(default_name, "")
+            subject = f"the operator's default for {name}"
+            place = template.at("spec", "template", "rawNvConfig") or template
+        else:
+            value = entry.text("value")
+            subject = name
+            place = entry
+        if value != setting["value"]:
+            message = f"{subject} is {value}, the switches expect {setting['value']} ({where})"
+            yield error("RW953", message, place.where, fix=_fix())

@@ -23,15 +23,15 @@ def _fix(form: str) -> str:
 def compare_objects(source: ExportSource, form: ExportFormat, objects: Sequence[PlacedValue]) -> Iterator[Diagnostic]:
     """Yield each difference between the objects of one kind and those of the intent."""
     intended = {entry["metadata"]["name"]: entry for entry in form.objects(source)}
+    # Two single objects are compared even if they have different names.
+    are_single = len(intended) == len(objects) == 1
     fix = _fix(form.name)
     names = set()
     for entry in objects:
         name = entry.text("metadata", "name")
+        if are_single:
+            (name,) = intended
         names.add(name)
-        if len(intended) == len(objects) == 1:
-            # A single object is meant whatever its name.
-            name = next(iter(intended))
-            names.add(name)
         if name not in intended:
             message = f"{form.kind} {name!r} is not of the intent ({source.top})"
             yield warning("RW953", message, entry.where, fix=fix)
@@ -45,6 +45,7 @@ def compare_objects(source: ExportSource, form: ExportFormat, objects: Sequence[
 
 
 def _differences(intended: Any, actual: PlacedValue, path: str, where: Where, fix: str) -> Iterator[Diagnostic]:
+    """Yield the differences of a value and its members; ``path`` names it, ``where`` is the place of the intent."""
     if isinstance(intended, Mapping):
         for key, value in intended.items():
             member = actual.at(key)
@@ -54,14 +55,18 @@ def _differences(intended: Any, actual: PlacedValue, path: str, where: Where, fi
             else:
                 yield from _differences(value, member, f"{path}.{key}", where, fix)
     elif isinstance(intended, list):
-        yield from _lists(intended, actual, path, where, fix)
+        yield from _list_differences(intended, actual, path, where, fix)
     elif actual.value != intended and actual.text() != str(intended):
         message = f"{path} is {_shown(actual.text())}, the intent ({where}) gives {_shown(intended)}"
         yield error("RW953", message, actual.where, fix=fix)
 
 
-def _lists(intended: list[Any], actual: PlacedValue, path: str, where: Where, fix: str) -> Iterator[Diagnostic]:
-    if all(isinstance(value, Mapping) and _intended_name(value) for value in intended):
+def _list_differences(
+    intended: list[Any], actual: PlacedValue, path: str, where: Where, fix: str
+) -> Iterator[Diagnostic]:
+    """Yield the differences of a list: members are compared by name, by their order, or as a set of scalars."""
+    have_names = all(isinstance(value, Mapping) and _intended_name(value) for value in intended)
+    if have_names:
         yield from _named_lists(intended, actual, path, where, fix)
     elif any(isinstance(value, Mapping | list) for value in intended):
         # Without names the order counts.
@@ -98,10 +103,16 @@ def _membership(
 
 
 def _name(member: PlacedValue) -> str:
-    return next((text for keys in _NAMES if (text := member.text(*keys))), "")
+    """Return the name of a member of a list, empty without one."""
+    for keys in _NAMES:
+        name = member.text(*keys)
+        if name:
+            return name
+    return ""
 
 
 def _intended_name(value: Any) -> str:
+    """Return the name of a member of an intended list, empty without one."""
     for keys in _NAMES:
         inner: Any = value
         for key in keys:
@@ -120,12 +131,12 @@ def _shown(value: Any) -> str:
 def compare_nodes(source: ExportSource, nodes: Sequence[PlacedValue]) -> Iterator[Diagnostic]:
     """Yield each label of a tier that differs from the intent; nodes of the cluster without such labels are its own."""
     intended = node_labels(source)
-    seen = set()
+    names = set()
     for node in nodes:
         name = node.text("metadata", "name")
-        seen.add(name)
+        names.add(name)
         yield from _labels(source, name, node, intended.get(name, {}))
-    missing = [name for name in intended if name not in seen]
+    missing = [name for name in intended if name not in names]
     if missing:
         message = f"nodes {compact(missing)} of the intent ({source.top}) are missing"
         yield error("RW953", message, Where(nodes[0].where.file), fix=_fix("node-labels"))

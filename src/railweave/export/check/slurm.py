@@ -45,8 +45,9 @@ def conf_groups(path: Path, text: str) -> Iterator[SlurmGroup]:
         if match is None:
             continue
         members = {key.lower(): expanded(names) for key, names in _MEMBERS.findall(statement)}
+        _, name = match.groups()
         where = Where(str(path), number, match.start(1) + 1)
-        yield SlurmGroup(match[2], where, tuple(members.get("nodes", ())), tuple(members.get("switches", ())))
+        yield SlurmGroup(name, where, tuple(members.get("nodes", ())), tuple(members.get("switches", ())))
 
 
 def is_slurm_yaml(document: PlacedValue) -> bool:
@@ -58,35 +59,30 @@ def is_slurm_yaml(document: PlacedValue) -> bool:
 def yaml_groups(document: PlacedValue) -> Iterator[tuple[SlurmGroup, ...]]:
     """Yield the groups of each topology of a ``topology.yaml``; raises ValueError for a damaged host list."""
     for topology in document.items():
-        switches = topology.items("tree", "switches")
-        blocks = topology.items("block", "blocks")
-        groups = [
-            SlurmGroup(
-                entry.text("switch"),
-                entry.where,
-                tuple(expanded(entry.text("nodes"))),
-                tuple(expanded(entry.text("children"))),
-            )
-            for entry in switches
-        ]
-        groups += [
-            SlurmGroup(entry.text("block"), entry.where, tuple(expanded(entry.text("nodes")))) for entry in blocks
-        ]
+        groups = []
+        for switch in topology.items("tree", "switches"):
+            nodes = tuple(expanded(switch.text("nodes")))
+            children = tuple(expanded(switch.text("children")))
+            groups.append(SlurmGroup(switch.text("switch"), switch.where, nodes, children))
+        for block in topology.items("block", "blocks"):
+            nodes = tuple(expanded(block.text("nodes")))
+            groups.append(SlurmGroup(block.text("block"), block.where, nodes))
         if groups:
             yield tuple(groups)
 
 
 def compare_groups(source: ExportSource, groups: tuple[SlurmGroup, ...]) -> Iterator[Diagnostic]:
     """Yield each difference between the groups of one topology of a file and those of the intent."""
-    place_of: dict[str, SlurmGroup] = {}
+    group_of: dict[str, SlurmGroup] = {}
     for group in groups:
         for node in group.nodes:
-            other = place_of.setdefault(node, group)
-            if other is not group:
-                message = f"node {node} is below {group.name}, and below {other.name} at {other.where}"
+            first_group = group_of.setdefault(node, group)
+            if first_group is not group:
+                message = f"node {node} is below {group.name}, and below {first_group.name} at {first_group.where}"
                 yield error("RW953", message, group.where, fix=_fix())
+    # The name of the intended group of each node in tier 0.
     intended = {source.node(name): path[0].name for name, path in source.topology.path_of.items()}
-    yield from _nodes(source, groups, place_of, intended)
+    yield from _nodes(source, groups, group_of, intended)
     yield from _lowest(source, groups, intended)
     yield from _upper(source, groups)
 
@@ -94,21 +90,20 @@ def compare_groups(source: ExportSource, groups: tuple[SlurmGroup, ...]) -> Iter
 def _nodes(
     source: ExportSource,
     groups: tuple[SlurmGroup, ...],
-    place_of: Mapping[str, SlurmGroup],
+    group_of: Mapping[str, SlurmGroup],
     intended: Mapping[str, str],
 ) -> Iterator[Diagnostic]:
     """Yield nodes that one side has and the other does not."""
-    strange: dict[str, list[str]] = {}
-    for node, group in place_of.items():
+    unknown_nodes: dict[str, list[str]] = {}
+    for node, group in group_of.items():
         if node not in intended:
-            strange.setdefault(group.name, []).append(node)
+            unknown_nodes.setdefault(group.name, []).append(node)
     for group in groups:
-        if group.name in strange:
-            message = (
-                f"{group.name} has {compact(strange[group.name])}, which the intent ({source.top}) does not export"
-            )
+        if group.name in unknown_nodes:
+            nodes = compact(unknown_nodes[group.name])
+            message = f"{group.name} has {nodes}, which the intent ({source.top}) does not export"
             yield error("RW953", message, group.where, fix=_fix())
-    missing = [node for node in intended if node not in place_of]
+    missing = [node for node in intended if node not in group_of]
     if missing:
         where = Where(groups[0].where.file)
         yield error("RW953", f"{compact(missing)} of the intent ({source.top}) are missing", where, fix=_fix())
@@ -116,20 +111,21 @@ def _nodes(
 
 def _lowest(source: ExportSource, groups: tuple[SlurmGroup, ...], intended: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Yield groups that join nodes of different leaves, and leaves whose nodes are in several groups."""
-    holders: dict[str, list[SlurmGroup]] = {}
+    groups_by_intended: dict[str, list[SlurmGroup]] = {}
     for group in groups:
-        members: dict[str, list[str]] = {}
-        for node in filter(intended.__contains__, group.nodes):
-            members.setdefault(intended[node], []).append(node)
-        for name in members:
-            holders.setdefault(name, []).append(group)
-        if len(members) > 1:
-            parts = "; ".join(f"{name}: {compact(nodes)}" for name, nodes in members.items())
+        nodes_by_intended: dict[str, list[str]] = {}
+        for node in group.nodes:
+            if node in intended:
+                nodes_by_intended.setdefault(intended[node], []).append(node)
+        for name in nodes_by_intended:
+            groups_by_intended.setdefault(name, []).append(group)
+        if len(nodes_by_intended) > 1:
+            parts = "; ".join(f"{name}: {compact(nodes)}" for name, nodes in nodes_by_intended.items())
             message = f"{group.name} joins nodes of several groups of the intent ({source.top}): {parts}"
             yield error("RW953", message, group.where, fix=_fix())
-    for name, split in holders.items():
-        if len(split) > 1:
-            yield _split(source, name, split)
+    for name, holders in groups_by_intended.items():
+        if len(holders) > 1:
+            yield _split(source, name, holders)
 
 
 def _split(source: ExportSource, name: str, groups: list[SlurmGroup]) -> Diagnostic:

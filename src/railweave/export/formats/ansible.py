@@ -12,24 +12,25 @@ _ABOUT = "inventory of Ansible; addresses of management are those of your own in
 
 
 def _write(source: ExportSource) -> str:
+    # By the name of a group, its hosts with their variables; and each group's name beside what it stands for.
     groups: dict[str, dict[str, Any]] = {}
-    named: list[tuple[str, str]] = []
+    meanings: list[tuple[str, str]] = []
     for fabric in source.fabrics:
         for switch in fabric.switches:
             group = _group(f"{fabric.name}_{switch.tier.name}")
-            named.append((f"{fabric.name} {switch.tier.name}", group))
+            meanings.append((f"{fabric.name} {switch.tier.name}", group))
             groups.setdefault(group, {})[switch.name] = _switch_variables(switch)
-    nodes = _nodes(source)
     for fabric in source.fabrics:
         for host in fabric.hosts:
             group = _group(f"nodes_{host.kind}")
-            named.append((f"nodes {host.kind}", group))
+            meanings.append((f"nodes {host.kind}", group))
+            # The variables of nodes, which may be in several fabrics, are below `all`.
             groups.setdefault(group, {})[source.node(host.name)] = {}
     fix = "rename the fabric or the entry in `nodes`"
-    faults = name_faults([group for _, group in named], GROUP, "group", source.top, fix)
-    demand([*faults, *collisions(dict.fromkeys(named), "the groups", source.top, fix)])
+    faults = name_faults([group for _, group in meanings], GROUP, "group", source.top, fix)
+    demand([*faults, *collisions(dict.fromkeys(meanings), "the groups", source.top, fix)])
     children = {group: {"hosts": hosts} for group, hosts in sorted(groups.items())}
-    document = {"all": {"hosts": nodes, "children": children}}
+    document = {"all": {"hosts": _nodes(source), "children": children}}
     return header(source, _ABOUT) + yaml_text(document)
 
 

@@ -6,13 +6,13 @@ pkg/ipam-node/allocator). A pool matches our nodes alone: another node would get
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.export.model import ExportFormat, ExportSource, demand, header, kubernetes_nodes
 from railweave.export.names import DNS_LABEL, name_faults
 from railweave.export.yaml_text import yaml_documents
-from railweave.fabric.model import IPV6_LINK_LENGTH
+from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric
 from railweave.fabric.policy import Pool
 from railweave.hosts.values import LINK_PREFIX_LENGTH, Rail, RailAddress
 from railweave.units import ipv4_text, ipv6_text
@@ -40,17 +40,33 @@ def _refused_names(source: ExportSource, pools: list[dict[str, Any]]) -> Iterato
 def _objects(source: ExportSource) -> Iterator[dict[str, Any]]:
     """Yield the pools of every fabric: by interface, address family, and what its routes reach."""
     for fabric in source.fabrics:
-        allocations: dict[tuple[str, int, tuple[Pool, ...]], list[dict[str, str]]] = {}
-        for host in fabric.hosts:
-            for rail in source.settings(fabric, host).rails:
-                for version, address in _addresses(rail):
-                    key = rail.name, version, address.reached
-                    allocations.setdefault(key, []).append(_allocation(source.node(host.name), version, address))
         addressing = fabric.policies.addressing
         cidr_of = {4: addressing.hosts, 6: addressing.hosts_ipv6}
-        names: dict[str, int] = {}
-        for (name, version, reached), nodes in allocations.items():
-            yield _pool(source, _unique(f"{name}{_suffix(version)}", names), cidr_of[version], reached, nodes)
+        name_counts: dict[str, int] = {}
+        for key, allocations in _allocations(source, fabric).items():
+            name = _unique(f"{key.interface}{_suffix(key.version)}", name_counts)
+            yield _pool(source, name, cidr_of[key.version], key.reached, allocations)
+
+
+class _PoolKey(NamedTuple):
+    """What the addresses of one pool have in common."""
+
+    interface: str
+    # 4 or 6.
+    version: int
+    reached: tuple[Pool, ...]
+
+
+def _allocations(source: ExportSource, fabric: Fabric) -> dict[_PoolKey, list[dict[str, str]]]:
+    """Return the static allocations of each pool of a fabric."""
+    allocations: dict[_PoolKey, list[dict[str, str]]] = {}
+    for host in fabric.hosts:
+        for rail in source.settings(fabric, host).rails:
+            for version, address in _addresses(rail):
+                allocation = _allocation(source.node(host.name), version, address)
+                key = _PoolKey(rail.name, version, address.reached)
+                allocations.setdefault(key, []).append(allocation)
+    return allocations
 
 
 def _addresses(rail: Rail) -> Iterator[tuple[int, RailAddress]]:
@@ -64,12 +80,12 @@ def _suffix(version: int) -> str:
     return "-ipv6" if version == 6 else ""
 
 
-def _unique(name: str, names: dict[str, int]) -> str:
-    """Return a name for a pool; nodes whose interface of a name is on other rails have pools of their own."""
-    names[name] = names.get(name, 0) + 1
-    if names[name] == 1:
+def _unique(name: str, name_counts: dict[str, int]) -> str:
+    """Return a name for a pool, and count it: interfaces of one name that reach different networks have own pools."""
+    name_counts[name] = name_counts.get(name, 0) + 1
+    if name_counts[name] == 1:
         return name
-    return f"{name}-{names[name]}"
+    return f"{name}-{name_counts[name]}"
 
 
 def _allocation(node: str, version: int, address: RailAddress) -> dict[str, str]:
@@ -81,10 +97,11 @@ def _allocation(node: str, version: int, address: RailAddress) -> dict[str, str]
 
 
 def _pool(
-    source: ExportSource, name: str, cidr: Pool | None, reached: tuple[Pool, ...], nodes: list[dict[str, str]]
+    source: ExportSource, name: str, cidr: Pool | None, reached: tuple[Pool, ...], allocations: list[dict[str, str]]
 ) -> dict[str, Any]:
-    length = nodes[0]["prefix"].rpartition("/")[2]
-    names = [allocation["nodeName"] for allocation in nodes]
+    # All prefixes of a pool have the same length.
+    _, _, length = allocations[0]["prefix"].rpartition("/")
+    names = [allocation["nodeName"] for allocation in allocations]
     expression = {"key": _HOSTNAME, "operator": "In", "values": names}
     return {
         "apiVersion": "nv-ipam.nvidia.com/v1alpha1",
@@ -95,7 +112,7 @@ def _pool(
             "gatewayIndex": 0,
             "perNodeNetworkPrefix": int(length),
             "routes": [{"dst": str(pool)} for pool in reached],
-            "staticAllocations": nodes,
+            "staticAllocations": allocations,
             "nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]},
         },
     }

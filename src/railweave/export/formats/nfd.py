@@ -9,35 +9,31 @@ from typing import Any
 from railweave.export.formats.node_labels import label_faults
 from railweave.export.model import ExportFormat, ExportSource, demand, header, kubernetes_nodes
 from railweave.export.names import label_value
+from railweave.export.topology import TopologyGroup
 from railweave.export.yaml_text import yaml_documents
 
 _ABOUT = "NodeFeatureRule of Node Feature Discovery"
 
 
 def _objects(source: ExportSource) -> list[dict[str, Any]]:
-    keys = source.label_keys
-    rules = [
-        {
-            "name": group.name,
-            "labels": {keys[group.tier]: label_value(group.name)},
-            "matchFeatures": [
-                {
-                    "feature": "system.name",
-                    "matchExpressions": {
-                        "nodename": {"op": "In", "value": [source.node(name) for name in group.all_nodes]}
-                    },
-                }
-            ],
-        }
-        for group in source.topology.groups
-    ]
-    rule = {
+    rules = {
         "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
         "kind": "NodeFeatureRule",
         "metadata": {"name": f"railweave-{source.name}"},
-        "spec": {"rules": rules},
+        "spec": {"rules": [_rule(source, group) for group in source.topology.groups]},
     }
-    return [rule]
+    return [rules]
+
+
+def _rule(source: ExportSource, group: TopologyGroup) -> dict[str, Any]:
+    """Return the rule that labels the nodes of a group."""
+    nodes = [source.node(name) for name in group.all_nodes]
+    feature = {"feature": "system.name", "matchExpressions": {"nodename": {"op": "In", "value": nodes}}}
+    return {
+        "name": group.name,
+        "labels": {source.label_keys[group.tier]: label_value(group.name)},
+        "matchFeatures": [feature],
+    }
 
 
 def _write(source: ExportSource) -> str:

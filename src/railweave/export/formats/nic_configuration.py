@@ -84,23 +84,26 @@ def _nothing_to_do(source: ExportSource, managed: list[ManagedKind]) -> Iterator
 
 
 def nic_templates(source: ExportSource, kinds: Iterable[ManagedKind]) -> Iterator[dict[str, Any]]:
-    """Yield a template for each kind of node and fabric; equal ones of the nodes of one entry once."""
-    seen = set()
+    """Yield a template for each kind of node and fabric; of several with the same settings only the first."""
+    specs = set()
     for kind, marking in kinds:
         template = _template(source, kind, marking)
-        text = json.dumps(template["spec"])
-        if text not in seen:
-            seen.add(text)
+        spec = json.dumps(template["spec"])
+        if spec not in specs:
+            specs.add(spec)
             yield template
 
 
 def _template(source: ExportSource, kind: NodeKind, marking: NicMarking) -> dict[str, Any]:
     nic = kind.host.nic_model
     selector: dict[str, Any] = {"nicType": NIC_TYPES[nic]}
-    # The operator takes a NIC by the address of any of its ports.
-    first_ports = {port.nic: port.pci for port in reversed(kind.host.ports) if port.pci}
-    if first_ports:
-        selector["pciAddresses"] = sorted(first_ports.values())
+    # The operator takes a NIC by the address of any of its ports: that of its first one is enough.
+    address_of_nic: dict[int, str] = {}
+    for port in kind.host.ports:
+        if port.pci:
+            address_of_nic.setdefault(port.nic, port.pci)
+    if address_of_nic:
+        selector["pciAddresses"] = sorted(address_of_nic.values())
     return {
         "apiVersion": "configuration.net.nvidia.com/v1alpha1",
         "kind": "NicConfigurationTemplate",
@@ -139,22 +142,24 @@ def _firmware(marking: NicMarking, kind: NodeKind) -> Iterator[dict[str, str]]:
     ports = max(port.port for port in kind.host.ports) + 1
     for setting in filled_firmware(pack, marking):
         name, _, value = setting.partition("=")
-        if not name.startswith(_LINK_TYPE):
-            for port in range(1, ports + 1):
-                yield {"name": name.replace("{port}", str(port)), "value": value}
+        if name.startswith(_LINK_TYPE):
+            continue
+        for port in range(1, ports + 1):
+            yield {"name": name.replace("{port}", str(port)), "value": value}
 
 
 def _contradictions(source: ExportSource, kinds: list[ManagedKind]) -> Iterator[Diagnostic]:
     """Yield an error where templates of several fabrics would select the same NICs and set them differently."""
-    first: dict[tuple[str, str], NodeKind] = {}
+    # By the entry of the intent and the model of its NICs: without PCI addresses the operator selects by these.
+    first_kinds: dict[tuple[str, str], NodeKind] = {}
     for kind, marking in kinds:
-        other = first.setdefault((kind.name, kind.host.nic_model), kind)
-        pinned = all(port.pci for port in (*kind.host.ports, *other.host.ports))
-        if other is kind or pinned or other.settings.marking == marking:
+        first = first_kinds.setdefault((kind.name, kind.host.nic_model), kind)
+        have_addresses = all(port.pci for port in (*kind.host.ports, *first.host.ports))
+        if have_addresses or first.settings.marking == marking:
             continue
         yield error(
             "RW952",
-            f"the {kind.host.nic_model} NICs of {kind.name!r} are in {other.fabric.name} and {kind.fabric.name}, whose"
+            f"the {kind.host.nic_model} NICs of {kind.name!r} are in {first.fabric.name} and {kind.fabric.name}, whose"
             " classes differ: the operator cannot tell them apart",
             source.where(kind.fabric, "traffic_classes"),
             fix="state `nics.pci_addresses` of these nodes, or give both fabrics the same traffic classes",

@@ -22,7 +22,10 @@ _PORT = "%plane_id%"
 
 def _write(source: ExportSource) -> str:
     kinds = node_kinds(source)
-    demand([*_refused_names(source, kinds), *(fault for kind in kinds for fault in _faults(source, kind))])
+    faults = list(_refused_names(source, kinds))
+    for kind in kinds:
+        faults += _faults(source, kind)
+    demand(faults)
     return header(source, f"{_ABOUT} {source.options.release}") + yaml_documents(_objects(source))
 
 
@@ -46,19 +49,19 @@ def _faults(source: ExportSource, kind: NodeKind) -> Iterator[Diagnostic]:
         yield error("RW952", message, where, fix="state `nics.pci_addresses`, one for each NIC")
         return
     intended = [port.name for port in kind.host.ports]
-    named = list(_operator_names(kind))
-    if named != intended:
-        message = f"the operator would name the interfaces of {kind.name!r} {', '.join(named)}: the intent names them"
+    given = list(_operator_names(kind))
+    if given != intended:
+        message = f"the operator would name the interfaces of {kind.name!r} {', '.join(given)}: the intent names them"
         fix = "put whole NICs, from the first one of the node on, into one fabric"
         yield error("RW952", f"{message} {', '.join(intended)}", where, fix=fix)
 
 
 def _functions(kind: NodeKind) -> dict[int, list[HostPort]]:
     """Return the ports of each NIC."""
-    nics: dict[int, list[HostPort]] = {}
+    ports_of_nic: dict[int, list[HostPort]] = {}
     for port in kind.host.ports:
-        nics.setdefault(port.nic, []).append(port)
-    return nics
+        ports_of_nic.setdefault(port.nic, []).append(port)
+    return ports_of_nic
 
 
 def _prefix(kind: NodeKind) -> str:
@@ -76,12 +79,13 @@ def _operator_names(kind: NodeKind) -> Iterator[str]:
 
 def _template(source: ExportSource, kind: NodeKind) -> dict[str, Any]:
     """Return the template of a kind of nodes in one fabric."""
-    nics = _functions(kind)
-    functions = len(nics[kind.host.ports[0].nic])
-    rails: dict[int, list[str]] = {}
-    for nic, ports in nics.items():
-        place = ports[0].rail if functions == 1 else nic
-        rails.setdefault(place, []).append(ports[0].pci)
+    ports_of_nic = _functions(kind)
+    functions = len(ports_of_nic[kind.host.ports[0].nic])
+    # A list for each rail; with several functions one for each NIC.
+    addresses: dict[int, list[str]] = {}
+    for nic, ports in ports_of_nic.items():
+        list_number = ports[0].rail if functions == 1 else nic
+        addresses.setdefault(list_number, []).append(ports[0].pci)
     return {
         "apiVersion": "configuration.net.nvidia.com/v1alpha1",
         "kind": "NicInterfaceNameTemplate",
@@ -90,7 +94,7 @@ def _template(source: ExportSource, kind: NodeKind) -> dict[str, Any]:
             **node_selector(source, kind.name),
             "pfsPerNic": functions,
             "netDevicePrefix": _prefix(kind),
-            "railPciAddresses": list(rails.values()),
+            "railPciAddresses": list(addresses.values()),
         },
     }
 

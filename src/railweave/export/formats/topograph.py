@@ -13,7 +13,8 @@ _ABOUT = "model of topograph 1.0 or newer"
 def _write(source: ExportSource) -> str:
     groups = source.topology.groups
     upper = {group.name: {"switches": [below.name for below in group.groups]} for group in groups if group.tier}
-    lowest: dict[str, dict[str, list[str]]] = {group.name: {} for group in groups if not group.tier}
+    # The nodes of the lowest ones are in their blocks.
+    lowest: dict[str, dict[str, list[str]]] = {group.name: {} for group in source.topology.lowest}
     blocks = [
         {"switch": group.name, "nodes": hostlist_parts(map(source.node, group.nodes))}
         for group in source.topology.lowest
