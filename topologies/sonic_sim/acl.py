@@ -4,7 +4,7 @@ The highest priority decides, and what no rule matches passes (sonic-swss orchag
 what a packet here does not have, such as the DSCP, does not match it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
@@ -31,40 +31,51 @@ class Flow(NamedTuple):
 def drops(device: Device, port: str, flow: Flow) -> bool:
     """Tell whether an ACL of ``device`` drops a packet that comes in on ``port``."""
     for name, table in device.db.table("ACL_TABLE").items():
-        is_ingress = table.get("stage", "ingress").lower() == "ingress"
-        if table.get("type") != "CTRLPLANE" and is_ingress and port in _listed(table, "ports"):
-            action = next((row.get("PACKET_ACTION") for row in _rules(device, name) if _takes(row, port, flow)), "")
-            if action == "DROP":
-                return True
+        if _is_at_ingress(table) and port in _listed(table, "ports") and _action(device, name, port, flow) == "DROP":
+            return True
     return False
 
 
-def _rules(device: Device, table: str) -> Iterator[Hash]:
+def _is_at_ingress(table: Mapping[str, str]) -> bool:
+    """Tell whether the ASIC applies an ACL to packets that come in; those of the control plane are not its own."""
+    return table.get("type") != "CTRLPLANE" and table.get("stage", "ingress").lower() == "ingress"
+
+
+def _action(device: Device, table: str, port: str, flow: Flow) -> str:
+    """Return the action of the first rule of an ACL that matches a packet, empty where none does."""
+    for rule in _rules(device, table):
+        if _matches(rule, port, flow):
+            return rule.get("PACKET_ACTION", "")
+    return ""
+
+
+def _rules(device: Device, table: str) -> list[Hash]:
+    """Return the rules of an ACL, the highest priority first."""
     rules = [row for key, row in device.db.table("ACL_RULE").items() if key.partition("|")[0] == table]
-    return iter(sorted(rules, key=lambda row: -int(row.get("PRIORITY", "0"))))
+    return sorted(rules, key=lambda row: -int(row.get("PRIORITY", "0")))
 
 
-def _takes(row: Mapping[str, str], port: str, flow: Flow) -> bool:
+def _matches(row: Mapping[str, str], port: str, flow: Flow) -> bool:
     ports = _listed(row, "IN_PORTS")
     if ports and port not in ports:
         return False
     if ip_address(flow.source).version not in _VERSIONS.get(row.get("IP_TYPE", "ANY").upper(), ()):
         return False
-    return all(_equals(name, value, flow) for name, value in row.items() if name.rstrip("@") not in _IGNORED)
+    return all(_field_matches(name, value, flow) for name, value in row.items() if name.rstrip("@") not in _IGNORED)
 
 
-def _equals(name: str, value: str, flow: Flow) -> bool:
+def _field_matches(name: str, value: str, flow: Flow) -> bool:
     if name in _SOURCE:
         return ip_address(flow.source) in _network(value)
     if name in _DESTINATION:
         return ip_address(flow.destination) in _network(value)
-    actual = {
+    fields_of_packet = {
         "IP_PROTOCOL": flow.protocol,
         "NEXT_HEADER": flow.protocol,
         "L4_SRC_PORT": flow.source_port,
         "L4_DST_PORT": flow.destination_port,
-    }.get(name)
-    return str(actual) == value
+    }
+    return str(fields_of_packet.get(name)) == value
 
 
 @cache

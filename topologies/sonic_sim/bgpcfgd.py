@@ -16,12 +16,13 @@ _ENTRIES = ("permit 20", "permit 30", "deny 40")
 
 def shift_lines(running: str, *, away: bool) -> str:
     """Return the lines that shift traffic away from a switch with this FRR configuration, or back."""
-    return "".join(_lines(name, away=away) for name in sorted(set(_OUT.findall(running))) if _version(name))
+    route_maps = sorted(set(_OUT.findall(running)))
+    return "".join(_lines(name, away=away) for name in route_maps if _version(name))
 
 
 def system_mode(running: str) -> str:
     """Return the mode that ``TSC`` prints, from the entries of the outbound route-maps."""
-    maps = [name for name in dict.fromkeys(_OUT.findall(running)) if _version(name) and not _is_internal(name)]
+    maps = [name for name in set(_OUT.findall(running)) if _version(name) and not _is_internal(name)]
     if not maps:
         return "No external neighbors"
     present = []
@@ -29,7 +30,9 @@ def system_mode(running: str) -> str:
         present += [f"\nroute-map {name} {entry}\n" in running for entry in _ENTRIES]
     if all(present):
         return "Maintenance"
-    return "Not consistent" if any(present) else "Normal"
+    if any(present):
+        return "Not consistent"
+    return "Normal"
 
 
 def _version(name: str) -> str:
@@ -45,6 +48,7 @@ def _is_internal(name: str) -> bool:
 
 
 def _lines(name: str, *, away: bool) -> str:
+    """Return the lines that write the entries of TSA in a route-map, or remove them."""
     # Towards other cards of a chassis only the first entry is written.
     entries = _ENTRIES[:1] if _is_internal(name) else _ENTRIES
     if not away:

@@ -1,5 +1,7 @@
 """buffermgrd of the traditional buffer model: it writes lossless profiles into CONFIG_DB (buffermgr.cpp)."""
 
+from typing import NamedTuple
+
 from sonic_sim.configdb import ConfigDb, Hash
 
 _XON_BYTES = "18432"
@@ -17,9 +19,19 @@ _XOFF_BYTES = {
 }  # fmt: skip
 
 
-# Of each port its row, the last ``pfc_enable`` that was stated for it and, where that counts, its cable's length, when
-# the buffer manager last looked.
-Seen = dict[str, tuple[Hash, str, str]]
+class SeenPort(NamedTuple):
+    """A port when the buffer manager last looked: its row, and its lossless priorities.
+
+    ``length`` is that of its cable, empty in releases that do not follow it.
+    """
+
+    row: Hash
+    priorities: str
+    length: str
+
+
+Seen = dict[str, SeenPort]
+"""What the buffer manager saw last, by port."""
 
 _NO_CABLE = "0m"
 # The release from which a new cable length is an event of its own (doCableTask).
@@ -27,11 +39,11 @@ _FOLLOWS_LENGTHS = "202511"
 
 
 def make_lossless_rows(db: ConfigDb, seen: Seen, release: str = "202505") -> None:
-    """Write the profile and priority groups of every port whose own row or ``pfc_enable`` is other than ``seen``.
+    """Write the profile and priority groups of every port whose row or ``pfc_enable`` changed since it was ``seen``.
 
-    Like the daemon it wakes only for these, whatever field of the port it is: before 202511 a new cable length waits,
-    and so does a group that someone deletes (sonic-swss cfgmgr/buffermgr.cpp doTask, doPortQosTableTask,
-    doSpeedUpdateTask).
+    Any field of the row counts, and nothing else, as in the daemon: before 202511 a new cable length takes effect only
+    with the next such change, and so does a group that someone deletes (sonic-swss cfgmgr/buffermgr.cpp doTask,
+    doPortQosTableTask, doSpeedUpdateTask).
     """
     metadata = db.get("DEVICE_METADATA|localhost")
     pool = db.get("BUFFER_POOL|ingress_lossless_pool")
@@ -40,51 +52,53 @@ def make_lossless_rows(db: ConfigDb, seen: Seen, release: str = "202505") -> Non
     lengths = db.get("CABLE_LENGTH|AZURE")
     for port, row in db.table("PORT").items():
         length = lengths.get(port, _NO_CABLE)
-        _, stated, _ = seen.get(port, ({}, "", ""))
-        # A ``pfc_enable`` that is removed goes on, an empty one does not.
-        priorities = db.get(f"PORT_QOS_MAP|{port}").get("pfc_enable", stated)
+        last = seen.get(port)
+        last_priorities = "" if last is None else last.priorities
+        # A ``pfc_enable`` that is removed stays in force, an empty one ends it.
+        priorities = db.get(f"PORT_QOS_MAP|{port}").get("pfc_enable", last_priorities)
         followed_length = ""
         if release >= _FOLLOWS_LENGTHS:
             followed_length = length
-        state = (dict(row), priorities, followed_length)
+        present = SeenPort(dict(row), priorities, followed_length)
         # A port without a stated ``admin_status`` waits.
-        if seen.get(port) == state or "admin_status" not in row:
+        if present == last or "admin_status" not in row:
             continue
-        seen[port] = state
-        # A cable of 0 m says that there is none.
-        if priorities and length != _NO_CABLE:
-            _make_groups(db, port, groups(priorities), (row.get("speed", ""), length), pool)
+        seen[port] = present
+        if not priorities or length == _NO_CABLE:
+            continue
+        profile = _lossless_profile(db, pool, row.get("speed", ""), length)
+        if profile:
+            _write_groups(db, port, groups(priorities), profile)
 
 
-def _make_groups(db: ConfigDb, port: str, spans: list[str], speed_and_length: tuple[str, str], pool: Hash) -> None:
-    """Write the groups of a port with the profile of its speed and cable length."""
-    speed, length = speed_and_length
+def _lossless_profile(db: ConfigDb, pool: Hash, speed: str, length: str) -> str:
+    """Return the profile of a speed and cable length, written if it is not there; empty where none can be made."""
     profile = f"pg_lossless_{speed}_{length}_profile"
-    if f"BUFFER_PROFILE|{profile}" not in db.rows:
-        headroom = _XOFF_BYTES.get(speed_and_length)
-        if headroom is None or "mode" not in pool:
-            return
-        fields = {"pool": "ingress_lossless_pool", "xon": _XON_BYTES, "xoff": headroom, "size": _SIZE_BYTES}
-        db.put(f"BUFFER_PROFILE|{profile}", {**fields, f"{pool['mode']}_th": _THRESHOLD})
-    for span in spans:
-        key = f"BUFFER_PG|{port}|{span}"
+    if f"BUFFER_PROFILE|{profile}" in db.rows:
+        return profile
+    headroom = _XOFF_BYTES.get((speed, length))
+    if headroom is None or "mode" not in pool:
+        return ""
+    fields = {"pool": "ingress_lossless_pool", "xon": _XON_BYTES, "xoff": headroom, "size": _SIZE_BYTES}
+    db.put(f"BUFFER_PROFILE|{profile}", {**fields, f"{pool['mode']}_th": _THRESHOLD})
+    return profile
+
+
+def _write_groups(db: ConfigDb, port: str, numbers: list[str], profile: str) -> None:
+    """Give priority groups of a port a profile; ``numbers`` as ``3`` or ``3-4``."""
+    for number in numbers:
+        key = f"BUFFER_PG|{port}|{number}"
         if db.get(key).get("profile") != profile:
             db.put(key, {"profile": profile})
 
 
 def groups(priorities: str) -> list[str]:
-    """Return the priority groups of a list of priorities, neighbors joined: ``3,4`` gives ``3-4``."""
+    """Return the priority groups of a list of priorities, adjacent ones as a range: ``3,4,6`` gives ``3-4``, ``6``."""
     numbers = sorted(int(text) for text in priorities.split(",") if text.strip().isdigit())
-    spans: list[list[int]] = []
+    ranges: list[list[int]] = []
     for number in numbers:
-        if spans and spans[-1][-1] == number - 1:
-            spans[-1].append(number)
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1].append(number)
         else:
-            spans.append([number])
-    texts = []
-    for span in spans:
-        text = str(span[0])
-        if len(span) > 1:
-            text += f"-{span[-1]}"
-        texts.append(text)
-    return texts
+            ranges.append([number])
+    return [str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}" for members in ranges]

@@ -7,7 +7,7 @@ sonic-buildimage give to cages of so many lanes and such a speed.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.configdb import natural_key
 from sonic_sim.spec import SimDevice
@@ -43,33 +43,39 @@ class Cage:
     modes: tuple[str, ...]
 
     def children(self, mode: str) -> dict[str, dict[str, str]]:
-        """Return the PORT rows that a mode makes of the cage."""
-        parts = [part for part in map(_PART.fullmatch, mode.split("+")) if part]
-        total = sum(int(part["count"]) for part in parts)
+        """Return the rows of PORT that the cage has in a breakout mode."""
+        parts = _parts_of_mode(mode, len(self.lanes))
+        total = sum(part.ports for part in parts)
+        first = int(self.name.removeprefix("Ethernet"))
         rows: dict[str, dict[str, str]] = {}
-        base = int(self.name.removeprefix("Ethernet"))
         lane = 0
         for part in parts:
-            count = int(part["count"])
-            # Without a number of lanes in parentheses a part has all of the cage.
-            width = int(part["lanes"] or len(self.lanes)) // count
-            mbps = int(part["speed"]) * 1000
-            for _ in range(count):
-                row = {
-                    "alias": self._alias(lane, len(rows), total), "lanes": ",".join(self.lanes[lane : lane + width]),
-                    "speed": str(mbps), "index": self.index, "subport": "0" if total == 1 else str(len(rows) + 1),
-                }  # fmt: skip
-                if mbps // max(width, 1) >= _FEC_LANE_MBPS:
-                    row["fec"] = "rs"
-                rows[f"Ethernet{base + lane}"] = row
-                lane += width
+            for _ in range(part.ports):
+                # A port is numbered by its first lane.
+                rows[f"Ethernet{first + lane}"] = self._child(part, lane, len(rows), total)
+                lane += part.lanes
         return rows
 
+    def _child(self, part: "_ModePart", lane: int, place: int, total: int) -> dict[str, str]:
+        """Return the row of the port at ``place`` of ``total``, whose first lane is ``lane``."""
+        row = {
+            "alias": self._alias(lane, place, total),
+            "lanes": ",".join(self.lanes[lane : lane + part.lanes]),
+            "speed": str(part.mbps),
+            "index": self.index,
+            "subport": "0" if total == 1 else str(place + 1),
+        }
+        if part.mbps // max(part.lanes, 1) >= _FEC_LANE_MBPS:
+            row["fec"] = "rs"
+        return row
+
     def _alias(self, lane: int, place: int, total: int) -> str:
-        """Return a child's name on the panel."""
-        # By letter where the cage has one number, as on Mellanox, else by its first lane.
+        """Return the name on the panel of the port at ``place`` of ``total``, whose first lane is ``lane``."""
+        # Mellanox numbers cages, and names their ports by letters.
         if re.fullmatch(r"etp\d+", self.alias):
-            return self.alias + (chr(ord("a") + place) if total > 1 else "")
+            letter = chr(ord("a") + place) if total > 1 else ""
+            return f"{self.alias}{letter}"
+        # Others number ports by their first lane.
         head = self.alias.rstrip("0123456789")
         number = self.alias.removeprefix(head)
         return f"{head}{int(number) + lane}" if number else self.alias
@@ -83,12 +89,36 @@ class Cage:
         }
 
 
+class _ModePart(NamedTuple):
+    """A part of a breakout mode: ports of one speed, each with so many lanes."""
+
+    ports: int
+    lanes: int
+    mbps: int
+
+
+def _parts_of_mode(mode: str, cage_lanes: int) -> list[_ModePart]:
+    """Return the parts of a breakout mode, such as ``1x50G(2)+2x25G(2)``, without those that do not read like this."""
+    parts = []
+    for match in map(_PART.fullmatch, mode.split("+")):
+        if match is not None:
+            ports = int(match["count"])
+            # In parentheses: the lanes of all ports of the part, by default those of the whole cage.
+            lanes = int(match["lanes"] or cage_lanes)
+            parts.append(_ModePart(ports, lanes // ports, int(match["speed"]) * 1000))
+    return parts
+
+
+_BEHIND_ALL = 1 << 20
+"""A number larger than that of any port."""
+
+
 def cages(spec: SimDevice) -> dict[str, Cage]:
     """Return the parent ports of a switch by name, in natural order."""
     ports: Mapping[str, Mapping[str, Any]] = spec.factory.get("PORT", {})
     parents = sorted(spec.factory.get("BREAKOUT_CFG", {}) or ports, key=natural_key)
     # A cage has the ports up to the next parent.
-    ends = [*map(_number, parents[1:]), 1 << 20]
+    ends = [*map(_number, parents[1:]), _BEHIND_ALL]
     by_name: dict[str, Cage] = {}
     for parent, end in zip(parents, ends, strict=False):
         names = sorted((name for name in ports if _number(parent) <= _number(name) < end), key=natural_key)
@@ -115,4 +145,4 @@ def _cage(spec: SimDevice, parent: str, rows: Sequence[Mapping[str, Any]]) -> Ca
 
 def _number(name: str) -> int:
     digits = name.removeprefix("Ethernet")
-    return int(digits) if digits.isdigit() else 1 << 20
+    return int(digits) if digits.isdigit() else _BEHIND_ALL
