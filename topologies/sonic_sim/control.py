@@ -96,9 +96,9 @@ def _reconcile(folder: Path, spec: SimSpec, options: SimOptions) -> dict[str, An
     if is_new:
         _start(folder, options)
     try:
-        wanted = folder / "spec.json"
-        write_whole(wanted, spec.to_json().encode())
-        return _must_ask(folder, {"verb": "up", "spec": str(wanted)})
+        spec_file = folder / "spec.json"
+        write_whole(spec_file, spec.to_json().encode())
+        return _must_ask(folder, {"verb": "up", "spec": str(spec_file)})
     except (OSError, SimulatorError, KeyboardInterrupt):
         # One without switches, or without some of its nodes, would look like a fabric that runs.
         if is_new:
@@ -131,9 +131,10 @@ def down(state_dir: Path, *, keep_state: bool = False) -> bool:
     with _alone(folder):
         process = _process(folder)
         was_there = process is not None or (folder / "fabric.json").exists()
-        if not _goes_down(folder) and process is not None and _is_ours(process["pid"]):
-            os.kill(process["pid"], signal.SIGTERM)
+        ends_by_itself = _goes_down(folder)
         if process is not None:
+            if not ends_by_itself and _is_ours(process["pid"]):
+                os.kill(process["pid"], signal.SIGTERM)
             _wait_gone(process["pid"])
         _forget_process(folder)
         if not keep_state:
@@ -245,6 +246,7 @@ def _is_ours(pid: int) -> bool:
 
 
 def _start(folder: Path, options: SimOptions) -> None:
+    """Start the simulator of a folder and wait until it answers. Raises SimulatorError if it does not."""
     _forget_process(folder)
     command = [sys.executable, "-m", "sonic_sim.daemon", str(folder), str(options.time_scale)]
     stdin = subprocess.DEVNULL
@@ -266,21 +268,30 @@ def _start(folder: Path, options: SimOptions) -> None:
         return
     child.kill()
     child.wait()
+    raise SimulatorError(_why_not_started(folder))
+
+
+def _why_not_started(folder: Path) -> str:
+    """Return why a simulator ended before it answered: the last line of its log, or a full disk."""
     lines = (folder / "simulator.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
     # On a full disk the log is empty, or ends in the middle.
     if os.statvfs(folder).f_bavail == 0:
-        raise SimulatorError(disk_text(folder, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+        return disk_text(folder, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    if not lines:
+        return "the simulator did not start: no message"
     # Python's last line of an exception begins with its class.
-    last = lines[-1].removeprefix(f"{SimulatorError.__module__}.{SimulatorError.__name__}: ") if lines else "no message"
-    raise SimulatorError(f"the simulator did not start: {last}")
+    reason = lines[-1].removeprefix(f"{SimulatorError.__module__}.{SimulatorError.__name__}: ")
+    return f"the simulator did not start: {reason}"
 
 
 def is_ready(child: "subprocess.Popen[bytes]") -> bool:
     """Wait until a simulator reports on its standard output that it answers; False if it ends or hangs before."""
     if child.stdout is None:
         raise TypeError("its standard output must be a pipe")
-    with child.stdout as said:
-        return bool(select.select([said], [], [], _START_S)[0] and said.readline())
+    with child.stdout as output:
+        readable, _, _ = select.select([output], [], [], _START_S)
+        # A simulator that ends closes its output: then there is no line to read.
+        return bool(readable) and output.readline() != b""
 
 
 def _wait_gone(pid: int) -> None:

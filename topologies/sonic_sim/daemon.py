@@ -106,17 +106,12 @@ class Daemon:
         if self.owned:
             threading.Thread(target=self._watch_owner, args=(loop,), daemon=True).start()
         await self.simulation.start()
-        # a socket path holds about a hundred characters: it lives in an own short folder
-        with tempfile.TemporaryDirectory(prefix="sonic-sim-") as short:
-            self._sockets = short
-            path = f"{short}/control"
+        # The path of a socket may have about a hundred characters, so it is in a folder of its own with a short name.
+        with tempfile.TemporaryDirectory(prefix="sonic-sim-") as folder_of_socket:
+            self._sockets = folder_of_socket
+            path = f"{folder_of_socket}/control"
             server = await asyncio.start_unix_server(self.serve, path, limit=_LINE_LIMIT)
-            process = {"pid": os.getpid(), "socket": path}
-            write_whole(self.folder / "process.json", json.dumps(process).encode())
-            with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
-                sys.stdout.write("ready\n")
-                sys.stdout.flush()
-            os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+            self._report_ready(path)
             async with server:
                 await self.ended.wait()
             await self.simulation.stop()
@@ -126,13 +121,26 @@ class Daemon:
             shutil.rmtree(self.folder, ignore_errors=True)
         self._stopped.set()
 
+    def _report_ready(self, socket: str) -> None:
+        """Write the process file and the line for the process that waits; from then on standard output is the log."""
+        process = {"pid": os.getpid(), "socket": socket}
+        write_whole(self.folder / "process.json", json.dumps(process).encode())
+        # The pipe is broken where nobody waits any more.
+        with contextlib.suppress(BrokenPipeError):
+            sys.stdout.write("ready\n")
+            sys.stdout.flush()
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
     def _watch_owner(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait in a thread of its own until the owner is gone, then end: nobody is left who would stop the fabric and
-        remove its folder."""
+        """Wait in a thread of its own until the owner is gone, then end the fabric and remove its folder.
+
+        A fabric that is too busy to end by itself is ended after ``_BUSY_S`` seconds.
+        """
         while os.read(sys.stdin.fileno(), 1):
             pass
         self._lost = True
-        with contextlib.suppress(RuntimeError):  # the loop has ended already
+        # The loop may have ended already.
+        with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self.ended.set)
         if not self._stopped.wait(_BUSY_S):
             for folder in (self.folder, self._sockets):
@@ -145,10 +153,11 @@ def main() -> int:
     folder = Path(sys.argv[1])
     scale = float(sys.argv[2])
 
-    async def whole() -> None:
+    async def run_daemon() -> None:
+        # Made here, because its events belong to the running loop.
         await Daemon(folder, Clock(scale), owned="owned" in sys.argv[3:]).run()
 
-    asyncio.run(whole())
+    asyncio.run(run_daemon())
     return 0
 
 

@@ -42,8 +42,13 @@ _COUNTERS = ("IN_OCTETS", "IN_UCAST_PKTS", "IN_NON_UCAST_PKTS", "IN_MULTICAST_PK
 
 
 def rows_of_database(device: Device, number: int, pattern: str = "*") -> dict[str, Hash]:
-    """Return the rows of a database other than CONFIG_DB; only those that ``pattern`` may match need be computed."""
-    rows: dict[str, Hash] = _derived_rows(device, number, pattern) if device.daemons else {}
+    """Return the rows of a database other than CONFIG_DB.
+
+    Rows that ``pattern`` cannot match may be missing: they are not computed.
+    """
+    rows: dict[str, Hash] = {}
+    if device.daemons:
+        rows = _derived_rows(device, number, pattern)
     rows.update(device.other.get(number, {}))
     return rows
 
@@ -144,34 +149,50 @@ def _port_ids(net: Fabric, device: Device) -> dict[str, str]:
 
 
 def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str, Hash]]:
-    names = _port_ids(net, device)
-    yield "COUNTERS_PORT_NAME_MAP", dict(names)
+    """Yield the rows of COUNTERS_DB that a pattern may match."""
+    port_ids = _port_ids(net, device)
+    yield "COUNTERS_PORT_NAME_MAP", dict(port_ids)
     yield "COUNTERS_LAG_NAME_MAP", {}
     if _asked(pattern, "COUNTERS_QUEUE_") or _asked(pattern, "COUNTERS_PG_"):
-        yield from name_maps(names)
+        yield from name_maps(port_ids)
     # Counting follows the traffic of the whole fabric, which is spared where nobody asks for it.
-    model = counted_until_now(device) if _counts(pattern) else None
-    rows: dict[str, Hash] = {}
-    if model is not None:
-        rows = dict(queue_and_group_rows(device, model, names, _fixed(pattern)))
-    queues: dict[tuple[str, int], str] = {}
-    if _asked(pattern, "COUNTERS:oid:0x15"):
-        queues = {(port, number): key for key, port, number in queue_keys(names)}
-    for watched, queue, row in watchdog_rows(device.orchagent):
-        if queue.isdigit() and (watched, int(queue)) in queues:
-            row_of_queue = rows.setdefault(f"COUNTERS:{queues[watched, int(queue)]}", {})
-            row_of_queue |= row
-            if model is not None:
-                row_of_queue |= model.storms.fields(End(device.name, watched), int(queue))
+    if not _counts(pattern):
+        return
+    model = counted_until_now(device)
+    rows = dict(queue_and_group_rows(device, model, port_ids, _fixed(pattern)))
+    if _asked(pattern, _QUEUE_START):
+        _add_watchdog_fields(device, model, port_ids, rows)
     yield from rows.items()
-    if model is not None and _asked(pattern, "RATES:"):
-        yield from _rate_rows(device, model, names)
-    if model is not None and _asked(pattern, "COUNTERS:oid:0x1000"):
-        carried = counted(device, net)
-        for port in net.ports(device).values():
-            row = counters(device, net, port, carried[port.name])
-            add_port_fields(device, model, port.name, row)
-            yield f"COUNTERS:{names[port.name]}", row
+    if _asked(pattern, "RATES:"):
+        yield from _rate_rows(device, model, port_ids)
+    if _asked(pattern, "COUNTERS:oid:0x1000"):
+        yield from _port_counter_rows(device, net, model, port_ids)
+
+
+# How the keys of queues begin.
+_QUEUE_START = "COUNTERS:oid:0x15"
+
+
+def _add_watchdog_fields(device: Device, model: FlowModel, port_ids: Hash, rows: dict[str, Hash]) -> None:
+    """Add to the rows of the queues that the PFC watchdog watches its settings, and the storms that it has seen."""
+    ids_of_queues = {(port, number): queue_id for queue_id, port, number in queue_keys(port_ids)}
+    for port, queue, settings in watchdog_rows(device.orchagent):
+        if not queue.isdigit():
+            continue
+        number = int(queue)
+        queue_id = ids_of_queues.get((port, number))
+        if queue_id is not None:
+            row = rows.setdefault(f"COUNTERS:{queue_id}", {})
+            row |= settings
+            row |= model.storms.fields(End(device.name, port), number)
+
+
+def _port_counter_rows(device: Device, net: Fabric, model: FlowModel, port_ids: Hash) -> Iterator[tuple[str, Hash]]:
+    carried = counted(device, net)
+    for port in net.ports(device).values():
+        row = counters(device, net, port, carried[port.name])
+        add_port_fields(device, model, port.name, row)
+        yield f"COUNTERS:{port_ids[port.name]}", row
 
 
 def _rate_rows(device: Device, model: FlowModel, names: Hash) -> Iterator[tuple[str, Hash]]:
@@ -186,6 +207,11 @@ def _counts(pattern: str) -> bool:
     return _asked(pattern, "COUNTERS:oid") or _asked(pattern, "RATES:") or "WATERMARKS" in pattern
 
 
+_KEEPALIVE_BYTES = 85
+_LLDP_INTERVAL_S = 30
+_LLDP_BYTES_PER_S = 8
+
+
 def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
     """Return the counters of a port: keepalives since boot while the link is up, and the packets it carried."""
     values = dict.fromkeys(_COUNTERS, 0)
@@ -197,13 +223,14 @@ def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
     values["OUT_DISCARDS"] = int(carried.errors)
     if net.link_up(device, port.name):
         seconds = int(device.clock.now() - device.times.booted) + 1
-        packets = seconds + zlib.crc32(f"{device.name}{port.name}".encode()) % 1000
+        # One a second, and an offset that differs from port to port.
+        keepalives = seconds + zlib.crc32(f"{device.name}{port.name}".encode()) % 1000
+        lldp_frames = seconds // _LLDP_INTERVAL_S + 1
         for way in ("IN", "OUT"):
-            values[f"{way}_UCAST_PKTS"] += packets
-            # LLDP sends every 30 s.
-            values[f"{way}_MULTICAST_PKTS"] = seconds // 30 + 1
-            values[f"{way}_NON_UCAST_PKTS"] = seconds // 30 + 1
-            values[f"{way}_OCTETS"] += packets * 85 + seconds * 8
+            values[f"{way}_UCAST_PKTS"] += keepalives
+            values[f"{way}_MULTICAST_PKTS"] = lldp_frames
+            values[f"{way}_NON_UCAST_PKTS"] = lldp_frames
+            values[f"{way}_OCTETS"] += keepalives * _KEEPALIVE_BYTES + seconds * _LLDP_BYTES_PER_S
     return {f"SAI_PORT_STAT_IF_{name}": str(value) for name, value in values.items()}
 
 
@@ -224,11 +251,12 @@ def _state_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str
 
 
 def _port_state(device: Device, net: Fabric, port: Port) -> Hash:
-    speed = port.speed_mbps
+    speed_mbps = port.speed_mbps
     fec = port.fec
     fault = device.faults.in_force(port.name)
     if fault is not None:
-        speed = fault.speed or speed
+        # A fault of one of them leaves the other as configured.
+        speed_mbps = fault.speed or speed_mbps
         fec = fault.fec or fec
     row = {
         "state": "ok",
@@ -238,7 +266,7 @@ def _port_state(device: Device, net: Fabric, port: Port) -> Hash:
         "mtu": str(port.mtu),
         "supported_speeds": "10000,25000,40000,50000,100000,200000,400000,800000",
         "supported_fecs": "N/A,none,rs,fc,auto",
-        "speed": str(speed),
+        "speed": str(speed_mbps),
     }
     if device.image().version.partition(".")[2] >= _TELLS_FEC:
         row["fec"] = fec

@@ -250,14 +250,15 @@ class Device:
 
     def load_files(self, path: str) -> None:
         """Fill CONFIG_DB with ``init_cfg.json`` and a file, and migrate it. Raises ValueError, OSError."""
-        first = json.loads(self.files.read(INIT_FILE)) if self.files.exists(INIT_FILE) else {}
-        second = json.loads(self.files.read(path))
-        merged = {table: dict(rows) for table, rows in first.items()}
-        for table, rows in second.items():
+        tables: dict[str, dict[str, Any]] = {}
+        if self.files.exists(INIT_FILE):
+            tables = json.loads(self.files.read(INIT_FILE))
+        for table, rows in json.loads(self.files.read(path)).items():
+            merged_rows = tables.setdefault(table, {})
             for key, fields in rows.items():
-                merged.setdefault(table, {}).setdefault(key, {})
-                merged[table][key] = {**(merged[table][key] or {}), **(fields or {})}
-        self.db.replace_all(merged)
+                # A row without fields may be null in either file.
+                merged_rows[key] = {**(merged_rows.get(key) or {}), **(fields or {})}
+        self.db.replace_all(tables)
         self.initialized = True
         self.migrate()
 
@@ -291,17 +292,23 @@ class Device:
         text, keep_file = boot_configuration(self.routing_mode(), self.db, self.files, self.hostname, now)
         if not keep_file and self.files.exists(FRR_FILE):
             self.files.remove(FRR_FILE)
-        listens = {name: LISTENS_S.get(name, 0.0) for name in self.frr.daemons}
-        for name in self.frr.daemons:
-            fault = self.faults.strike(FaultKind.LATE_DAEMON, name)
-            if fault is not None:
-                # Later than the boot configuration is loaded, so that the daemon misses it.
-                listens[name] += LOADS_S + fault.seconds
-        starting = {name: self.clock.real_s(seconds) for name, seconds in listens.items() if seconds}
-        self.frr.start(text, self.hostname, starting=starting, loads_s=self.clock.real_s(LOADS_S))
+        self.frr.start(text, self.hostname, starting=self._start_delays(), loads_s=self.clock.real_s(LOADS_S))
         # bgpcfgd takes TSA to be off when it starts.
         self._shifted = "false"
         self._shift_traffic()
+
+    def _start_delays(self) -> dict[str, float]:
+        """Return in how many real seconds each FRR daemon listens, without those that listen at once."""
+        delays_s = {}
+        for name in self.frr.daemons:
+            seconds = LISTENS_S.get(name, 0.0)
+            fault = self.faults.strike(FaultKind.LATE_DAEMON, name)
+            if fault is not None:
+                # Later than the boot configuration is loaded, so that the daemon misses it.
+                seconds += LOADS_S + fault.seconds
+            if seconds:
+                delays_s[name] = self.clock.real_s(seconds)
+        return delays_s
 
     def more_daemons(self) -> tuple[str, ...]:
         """Return the daemons that run beside the usual ones, as the container's supervisord starts them."""
@@ -319,20 +326,24 @@ class Device:
             self.restart_swss(self.clock.now())
         if not self.daemons or self._reacted_to == self.db.version:
             return
-        wanted = self.db.get("DEVICE_METADATA|localhost").get("hostname")
-        if wanted and wanted != self.hostname:
-            self.hostname = wanted
-            self.frr.rename(wanted)
+        hostname = self.db.get("DEVICE_METADATA|localhost").get("hostname")
+        if hostname and hostname != self.hostname:
+            self.hostname = hostname
+            self.frr.rename(hostname)
         make_lossless_rows(self.db, self._lossless_seen)
         if self.orchagent.follow(self.db):
-            now = self.clock.now()
-            self.orchagent.ended_at = now
-            before = self.files.read(SYSLOG) if self.files.exists(SYSLOG) else b""
-            self.files.write(SYSLOG, before + crash_lines(self.hostname, now).encode(), now=now)
+            self._report_crash()
             # Links are down without orchagent: what is derived from the rows has to be made again.
             self.db.version += 1
         self._shift_traffic()
         self._reacted_to = self.db.version
+
+    def _report_crash(self) -> None:
+        """Note when orchagent crashed, and log it."""
+        now = self.clock.now()
+        self.orchagent.ended_at = now
+        log = self.files.read(SYSLOG) if self.files.exists(SYSLOG) else b""
+        self.files.write(SYSLOG, log + crash_lines(self.hostname, now).encode(), now=now)
 
     def restart_swss(self, now: float) -> None:
         """Let systemd start orchagent again when it is due."""
@@ -342,10 +353,10 @@ class Device:
 
     def _shift_traffic(self) -> None:
         """Let bgpcfgd follow TSA and TSB, which it takes to be off when it starts."""
-        wanted = self.db.get("BGP_DEVICE_GLOBAL|STATE").get("tsa_enabled", "false")
-        if self.daemons and self.frr.running and wanted != self._shifted:
-            self._shifted = wanted
-            self.frr.apply(shift_lines(self.frr.show(), away=wanted == "true"))
+        tsa_enabled = self.db.get("BGP_DEVICE_GLOBAL|STATE").get("tsa_enabled", "false")
+        if self.daemons and self.frr.running and tsa_enabled != self._shifted:
+            self._shifted = tsa_enabled
+            self.frr.apply(shift_lines(self.frr.show(), away=tsa_enabled == "true"))
 
 
 class Fabric(Network[Device]):

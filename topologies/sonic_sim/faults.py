@@ -169,7 +169,7 @@ class Faults:
             if not least <= value <= most:
                 raise ValueError(f"{name} {value} is not between {least} and {most}")
         # A fault of the same command, port or daemon is replaced.
-        self.armed = [armed for armed in self.armed if _strikes_at(armed) != _strikes_at(fault)]
+        self.armed = [armed for armed in self.armed if _target(armed) != _target(fault)]
         self.armed.append(fault)
         self.version += 1
         return fault
@@ -221,13 +221,16 @@ class Faults:
     def strike(self, kind: FaultKind, command: str = "") -> Fault | None:
         """Return the fault that hits this command, if one does, and count it."""
         for fault in self.armed:
-            if fault.kind is not kind or fault.command not in command or fault.daemon not in ("", command):
+            # A fault without a command or daemon hits every one.
+            hits_command = fault.command in command and fault.daemon in ("", command)
+            if fault.kind is not kind or not hits_command:
                 continue
             self.version += 1
             if fault.after > 0:
                 fault.after -= 1
                 continue
             fault.struck += 1
+            # A fault with ``times`` 0 strikes until it is cleared.
             if fault.times == 1:
                 self.armed.remove(fault)
             elif fault.times > 1:
@@ -240,7 +243,8 @@ class Faults:
         return [asdict(fault) for fault in self.armed]
 
 
-def _strikes_at(fault: Fault) -> tuple[FaultKind, str, str, int | None]:
+def _target(fault: Fault) -> tuple[FaultKind, str, str, int | None]:
+    """Return what a fault is of, by which two faults are compared."""
     return fault.kind, fault.command, fault.port or fault.daemon, fault.nic
 
 

@@ -138,10 +138,10 @@ class Files:
         old = canonical(old)
         new = canonical(new)
         data = self.read(old, user)
-        kept = self.files[old]
-        self._may_write(old, kept, user)
-        self.write(new, data, user=user, mode=kept.mode, now=kept.mtime)
-        self.files[new].owner = kept.owner
+        file = self.files[old]
+        self._may_write(old, file, user)
+        self.write(new, data, user=user, mode=file.mode, now=file.mtime)
+        self.files[new].owner = file.owner
         if new != old:
             del self.files[old]
         self.version += 1
@@ -182,6 +182,7 @@ class Files:
     def listing(self, path: str, user: str = ROOT) -> list[str]:
         """Return the names in a directory, sorted. Raises FileNotFoundError, NotADirectoryError, PermissionError."""
         path = canonical(path)
+        # Also the directory itself must let the user in.
         self._enter(path + "/x", user)
         if path in self.files:
             raise NotADirectoryError(path)
@@ -191,9 +192,11 @@ class Files:
 
     def _names_in(self, path: str) -> Iterator[str]:
         start = path.rstrip("/") + "/"
-        for name in (*self.files, *self.directories):
-            if name.startswith(start) and name != "/" and "/" not in name[len(start) :]:
-                yield name[len(start) :]
+        for member in (*self.files, *self.directories):
+            name = member.removeprefix(start)
+            # Names with a slash are of directories further down, or elsewhere.
+            if member.startswith(start) and name and "/" not in name:
+                yield name
 
     def _enter(self, path: str, user: str) -> None:
         """Refuse a user who may not pass through a directory on the way."""
@@ -205,6 +208,7 @@ class Files:
             parent = posixpath.dirname(parent)
 
     def _may_write(self, path: str, old: File | None, user: str) -> None:
+        """Refuse a user who may not write to a file (``old``), or make one in its directory (None)."""
         if user == ROOT:
             return
         if old is not None:
