@@ -156,29 +156,30 @@ class Orchagent:
         return True
 
     def follow(self, db: ConfigDb) -> bool:
-        """Take the changes since the last look; return whether it crashes now."""
-        before = self.seen
-        now = followed_rows(db)
-        if before == now:
+        """Take the rows that changed since the last call; return whether orchagent crashes by that."""
+        old_rows = self.seen
+        new_rows = followed_rows(db)
+        if old_rows == new_rows:
             return False
-        self.seen = now
-        changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
-        self._take_objects(changed, before, now)
-        self._take_all_ranges(changed, before, now)
-        watched = {key.partition("|")[2] for key in changed if key.startswith(("PFC_WD|", "PORT_QOS_MAP|"))}
-        for port in sorted(watched):
-            self._take_watchdog(port, before, now)
-        crashes_now = not self.crashed and _crashes(changed, now)
+        self.seen = new_rows
+        keys = old_rows.keys() | new_rows.keys()
+        changed = sorted(key for key in keys if old_rows.get(key) != new_rows.get(key))
+        self._take_objects(changed, old_rows, new_rows)
+        self._take_all_ranges(changed, old_rows, new_rows)
+        watched_ports = {key.partition("|")[2] for key in changed if key.startswith(("PFC_WD|", "PORT_QOS_MAP|"))}
+        for port in sorted(watched_ports):
+            self._take_watchdog(port, old_rows, new_rows)
+        crashes_now = not self.crashed and _crashes(changed, new_rows)
         self.crashed = self.crashed or crashes_now
         return crashes_now
 
-    def _take_objects(self, changed: Iterable[str], before: Rows, now: Rows) -> None:
+    def _take_objects(self, changed: Iterable[str], old_rows: Rows, new_rows: Rows) -> None:
         """Take changed rows that become objects of the ASIC, and remove objects that nothing names any more."""
         for key in changed:
             if key.partition("|")[0] in (*_KEEPS_FIELDS, *_MAPS):
-                self._take_object(key, before, now)
+                self._take_object(key, old_rows, new_rows)
         for key in list(self.waiting):
-            if not _is_named(key, now):
+            if not _is_named(key, new_rows):
                 self.waiting.remove(key)
                 self.held.pop(key, None)
 
@@ -195,29 +196,29 @@ class Orchagent:
         """Return the queues of a port that the watchdog watches, with its action on each."""
         return self.watched.get(port, _watch(port, self.seen))
 
-    def _take_object(self, key: str, before: Rows, now: Rows) -> None:
-        old = self.held.get(key, dict(before.get(key, ())))
+    def _take_object(self, key: str, old_rows: Rows, new_rows: Rows) -> None:
+        """Set an object by its changed row, or remove it with its row, which waits while others name it."""
         # A row that comes again while its object waits to be removed waits too.
         if key in self.waiting:
             return
-        if key not in now:
-            self.held.pop(key, None)
-            if _is_named(key, now):
+        old = self.held.pop(key, dict(old_rows.get(key, ())))
+        if key not in new_rows:
+            is_named = _is_named(key, new_rows)
+            if is_named:
                 self.waiting.append(key)
             # orchagent refuses to remove the hash (switchorch.cpp).
-            if key == ROW or key in self.waiting:
+            if is_named or key == ROW:
                 self.held[key] = old
             return
-        row = dict(now[key])
-        new = self._hash(old, row) if key == ROW else _taken(key.partition("|")[0], old, row)
-        self.held.pop(key, None)
+        row = dict(new_rows[key])
+        new = self._hash(old, row) if key == ROW else _object_after(key.partition("|")[0], old, row)
         if new != row:
             self.held[key] = new
 
     def _hash(self, asic: Hash, row: Hash) -> Hash:
         """Return the ECMP hash of the ASIC once a row was set."""
         for name in _HASH_FIELDS:
-            # A row that lacks a field is refused where it is missed, what was set by then stays.
+            # A row that lacks a field is refused at that field; those before it are set already.
             if name not in row and name in self.hashed:
                 return asic
             if name in row and row[name] != self.hashed.get(name):
@@ -225,39 +226,48 @@ class Orchagent:
         self.hashed = row
         return asic
 
-    def _take_all_ranges(self, changed: Iterable[str], before: Rows, now: Rows) -> None:
-        """Take the rows of groups and queues that changed, and those whose objects came."""
-        ranges = {key for key in changed if key.partition("|")[0] in _SPANNED}
-        ranges.update(key for key in self.pending if key in now and _resolves(key, dict(now[key]), now))
-        if not ranges:
+    def _take_all_ranges(self, changed: Iterable[str], old_rows: Rows, new_rows: Rows) -> None:
+        """Take the rows of groups and queues that changed, and those that waited for objects which are there now."""
+        keys = {key for key in changed if key.partition("|")[0] in _SPANNED}
+        for key in self.pending:
+            if key in new_rows and _resolves(key, dict(new_rows[key]), new_rows):
+                keys.add(key)
+        if not keys:
             return
-        old = _by_place(before)
-        new = _by_place(now)
-        for place, keys in _placed(ranges).items():
-            self._take_ranges(place, keys, old.get(place, {}), new.get(place, {}), now)
+        old_places = _by_place(old_rows)
+        new_places = _by_place(new_rows)
+        for place, keys_of_place in _placed(keys).items():
+            old_rows_of_place = old_places.get(place, {})
+            self._take_ranges(place, keys_of_place, old_rows_of_place, new_places.get(place, {}), new_rows)
 
     def _take_ranges(
-        self, place: str, keys: Iterable[str], before: Mapping[str, Row], now: Mapping[str, Row], rows: Rows
+        self,
+        place: str,
+        keys: Iterable[str],
+        old_rows: Mapping[str, Row],
+        new_rows: Mapping[str, Row],
+        all_rows: Rows,
     ) -> None:
-        """Take the rows ``keys`` of one port and table; ``before`` and ``now`` are those of the port, ``rows`` all."""
+        """Take the rows ``keys`` of one table and port, ``place``; ``old_rows`` and ``new_rows`` are only of that."""
         state = self.bound.pop(place, None)
         if state is None:
-            state = self._ranges(before)
+            state = self._ranges(old_rows)
         removes_first = self.removes_first and place.startswith("BUFFER_")
-        for key in sorted(keys, key=lambda key: (removes_first and key in now, key)):
-            old = dict(before.get(key, ()))
-            waits = key in self.pending
-            was_taken = self.pending.pop(key, key in before)
-            if key in now and not _resolves(key, dict(now[key]), rows):
-                self.pending[key] = was_taken
-            elif key in now:
-                state |= _bindings(key, {} if waits and not was_taken else old, dict(now[key]))
-            elif was_taken:
+        for key in sorted(keys, key=lambda key: (removes_first and key in new_rows, key)):
+            # A row that waits was taken only if orchagent had it before that.
+            was_taken = self.pending.pop(key, key in old_rows)
+            old = dict(old_rows.get(key, ())) if was_taken else {}
+            if key not in new_rows:
                 # A row that orchagent never took is deleted without a word to the ASIC.
-                state |= _bindings(key, old, None)
-        left = {number: name for number, name in state.items() if name}
-        if left != self._ranges(now):
-            self.bound[place] = left
+                if was_taken:
+                    state |= _bindings(key, old, None)
+            elif _resolves(key, dict(new_rows[key]), all_rows):
+                state |= _bindings(key, old, dict(new_rows[key]))
+            else:
+                self.pending[key] = was_taken
+        bound = {number: name for number, name in state.items() if name}
+        if bound != self._ranges(new_rows):
+            self.bound[place] = bound
 
     def _ranges(self, rows: Mapping[str, Row]) -> dict[str, str]:
         """Return the objects of each group or queue of a port by its rows, taken in the order of keys."""
@@ -267,17 +277,20 @@ class Orchagent:
                 state |= _bindings(key, {}, dict(rows[key]))
         return {number: name for number, name in state.items() if name}
 
-    def _take_watchdog(self, port: str, before: Rows, now: Rows) -> None:
+    def _take_watchdog(self, port: str, old_rows: Rows, new_rows: Rows) -> None:
+        """Take the watchdog's row of a port if it changed; a change of the port's queues alone has no effect."""
         key = f"PFC_WD|{port}"
-        state = self.watched.pop(port, _watch(port, before))
-        if key not in now:
+        actions = self.watched.pop(port, _watch(port, old_rows))
+        if key not in new_rows:
             return
-        # A row without a queue to watch is tried again and again: nothing watches yet.
-        is_kept = (state and before.get(key) == now[key]) or not _is_watchable(dict(now[key]))
-        if not is_kept:
-            state = {**_watch(port, now), **state}
-        if state != _watch(port, now):
-            self.watched[port] = state
+        actions_by_rows = _watch(port, new_rows)
+        # orchagent tries a row again and again while the port has no queue to watch.
+        is_due = not actions or old_rows.get(key) != new_rows[key]
+        if is_due and _is_watchable(dict(new_rows[key])):
+            # A queue that is watched already keeps its action.
+            actions = {**actions_by_rows, **actions}
+        if actions != actions_by_rows:
+            self.watched[port] = actions
 
     def to_json(self) -> dict[str, Any]:
         """Return the state beside the rows. It is not a copy: write it at once."""
@@ -289,15 +302,17 @@ def orchagent_from_json(value: Mapping[str, Any], db: ConfigDb) -> Orchagent:
     return Orchagent(followed_rows(db), **value)
 
 
-def _taken(table: str, old: Hash, row: Hash) -> Hash:
-    """Return the fields of an object once a row was set."""
-    if not row.keys() <= _KNOWN_FIELDS.get(table, row.keys()) or _is_refused(table, {**old, **row}):
+def _object_after(table: str, old: Hash, row: Hash) -> Hash:
+    """Return the fields of an object once a row was set: the ``old`` ones if orchagent refuses the row."""
+    has_unknown_field = not row.keys() <= _KNOWN_FIELDS.get(table, row.keys())
+    if has_unknown_field or _is_refused(table, {**old, **row}):
         return old
     if table not in _KEEPS_FIELDS:
         return row
     # A field that the row lacks is not touched, one that SAI takes at creation only stays.
-    stays = {name: old[name] for name in _CREATE_ONLY.get(table, ()) if name in old}
-    return {**{name: value for name, value in old.items() if name != "NULL"}, **row, **stays}
+    fields = {name: value for name, value in old.items() if name != "NULL"}
+    create_only = {name: old[name] for name in _CREATE_ONLY.get(table, ()) if name in old}
+    return {**fields, **row, **create_only}
 
 
 def _is_refused(table: str, row: Hash) -> bool:
@@ -307,9 +322,9 @@ def _is_refused(table: str, row: Hash) -> bool:
     if table != "WRED_PROFILE":
         return False
     for color in _COLORS:
-        least = _number(row.get(f"{color}_min_threshold", "0"))
-        most = _number(row.get(f"{color}_max_threshold", "0"))
-        if least > most or row.get(f"wred_{color}_enable", "true") not in ("true", "false"):
+        minimum = _number(row.get(f"{color}_min_threshold", "0"))
+        maximum = _number(row.get(f"{color}_max_threshold", "0"))
+        if minimum > maximum or row.get(f"wred_{color}_enable", "true") not in ("true", "false"):
             return True
     return False
 
@@ -321,11 +336,12 @@ def _kills(key: str, row: Hash) -> bool:
         return not all(name.isdecimal() and value.isdecimal() for name, value in row.items())
     if table == "PORT_QOS_MAP":
         return not (_is_priority_list(row.get("pfc_enable", "")) and _is_priority_list(row.get("pfcwd_sw_enable", "")))
-    return (
-        (table == "WRED_PROFILE" and row.get("ecn", "ecn_none") not in _ECN)
-        or (table == "SCHEDULER" and row.get("meter_type", "bytes") not in ("bytes", "packets"))
-        or any(not _NUMBER.match(row[name]) for name in _NUMBERS.get(table, frozenset()) & row.keys())
-    )
+    if table == "WRED_PROFILE" and row.get("ecn", "ecn_none") not in _ECN:
+        return True
+    if table == "SCHEDULER" and row.get("meter_type", "bytes") not in ("bytes", "packets"):
+        return True
+    numeric_fields = _NUMBERS.get(table, frozenset()) & row.keys()
+    return any(not _NUMBER.match(row[name]) for name in numeric_fields)
 
 
 def _is_priority_list(text: str) -> bool:
@@ -353,14 +369,15 @@ def _numbers(key: str) -> Iterable[str]:
 def _is_named(key: str, rows: Rows) -> bool:
     """Tell whether a row names an object."""
     table, _, name = key.partition("|")
-    for user, reference in _NAMED_BY.get(table, ()):
-        for other, row in rows.items():
-            if other.startswith(f"{user}|") and name in dict(row).get(reference, "").split(","):
+    for naming_table, field_name in _NAMED_BY.get(table, ()):
+        for naming_key, row in rows.items():
+            if naming_key.startswith(f"{naming_table}|") and name in dict(row).get(field_name, "").split(","):
                 return True
     return False
 
 
 def _place(key: str) -> str:
+    """Return the table and port of a key, ``QUEUE|Ethernet0`` of ``QUEUE|Ethernet0|3-4``."""
     return "|".join(key.split("|")[:2])
 
 
@@ -382,27 +399,30 @@ def _by_place(rows: Rows) -> dict[str, dict[str, Row]]:
 
 
 def _bindings(key: str, old: Hash, row: Hash | None) -> dict[str, str]:
-    """Return the effect of a row that is set, or gone (None), on its groups or queues by number and field."""
-    names: Iterable[str] = _SPANNED[key.partition("|")[0]]
-    if row is not None:
-        # A field that the row never had does nothing.
-        names = [name for name in names if name in row or name in old]
+    """Return what the groups or queues of a row get by number and field, empty for nothing.
+
+    The row is set with ``row`` in place of ``old``, or removed (None).
+    """
+    names = _SPANNED[key.partition("|")[0]]
+    if row is None:
+        objects = dict.fromkeys(names, "")
     else:
-        row = {}
+        # A field that the row never had does nothing.
+        objects = {name: row.get(name, "") for name in names if name in row or name in old}
     bindings = {}
     for number in _numbers(key):
-        for name in names:
-            bindings[f"{number} {name}"] = row.get(name, "")
+        for name, object_name in objects.items():
+            bindings[f"{number} {name}"] = object_name
     return bindings
 
 
 def _resolves(key: str, row: Hash, rows: Rows) -> bool:
     """Tell whether all objects that a row of groups or queues names are there; True for a row of another table."""
-    return all(
-        f"{_NAMED_IN[name]}|{row[name]}" in rows or row[name] == _COMPUTED
-        for name in _SPANNED.get(key.partition("|")[0], ())
-        if name in row
-    )
+    for name in _SPANNED.get(key.partition("|")[0], ()):
+        object_name = row.get(name, _COMPUTED)
+        if object_name != _COMPUTED and f"{_NAMED_IN[name]}|{object_name}" not in rows:
+            return False
+    return True
 
 
 def _is_watchable(row: Hash) -> bool:
@@ -451,15 +471,15 @@ def crash_lines(hostname: str, now: float) -> str:
     )
 
 
-def _crashes(changed: Iterable[str], now: Rows) -> bool:
-    """Tell whether orchagent does not survive the changes of these rows."""
+def _crashes(changed: Iterable[str], rows: Rows) -> bool:
+    """Tell whether orchagent does not survive the changes that lead to ``rows``."""
     for key in changed:
-        if key in now:
-            if _kills(key, dict(now[key])):
+        if key in rows:
+            if _kills(key, dict(rows[key])):
                 return True
         elif key.startswith("PFC_WD|"):
-            # It looks for the port of a row that goes, and the general row has none (pfcwdorch.cpp).
+            # It looks for the port of a row that is removed, and the general row has none (pfcwdorch.cpp).
             port = key.removeprefix("PFC_WD|")
-            if key == _GLOBAL or f"PORT|{port}" not in now:
+            if key == _GLOBAL or f"PORT|{port}" not in rows:
                 return True
     return False

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from sonic_sim.configdb import Hash
 from sonic_sim.databases import CONFIG, rows_of_database
@@ -24,13 +25,14 @@ def execute(device: Device, number: int, words: list[str]) -> Answer:
     if name not in _COMMANDS:
         shown = "".join(f"'{word}' " for word in arguments)
         raise RedisError(f"ERR unknown command '{words[0]}', with args beginning with: {shown}")
-    function, least, kind = _COMMANDS[name]
-    odd = name in ("HSET", "HMSET") and len(arguments) % 2 == 0
-    if len(arguments) < least or odd or len(arguments) > _MOST.get(name, least):
+    command = _COMMANDS[name]
+    # They take a key, then fields and values in pairs.
+    lacks_value = name in ("HSET", "HMSET") and len(arguments) % 2 == 0
+    if lacks_value or not command.least <= len(arguments) <= _MOST.get(name, command.least):
         raise RedisError(f"ERR wrong number of arguments for '{words[0].lower()}' command")
-    if kind and _type(device, number, arguments[:1]) not in (kind, "none"):
+    if command.kind and _type(device, number, arguments[:1]) not in (command.kind, "none"):
         raise RedisError("WRONGTYPE Operation against a key holding the wrong kind of value")
-    return function(device, number, arguments)
+    return command.function(device, number, arguments)
 
 
 def rows_of(device: Device, number: int, pattern: str = "*") -> dict[str, Hash]:
@@ -120,15 +122,18 @@ def _rename(device: Device, number: int, arguments: list[str]) -> Answer:
     _del(device, number, [old, new])
     if value is not None:
         _set(device, number, [new, value])
-    else:
-        _hset(device, number, [new, *(text for pair in row.items() for text in pair)])
+        return True
+    words = [new]
+    for field, text in row.items():
+        words += (field, text)
+    _hset(device, number, words)
     return True
 
 
 def _increase_field(device: Device, number: int, arguments: list[str]) -> Answer:
-    key, name, step = arguments
-    added = _integer(step)
-    value = _integer(_row(device, number, key).get(name, "0"), "ERR hash value is not an integer") + added
+    key, name, step_text = arguments
+    step = _integer(step_text)
+    value = _integer(_row(device, number, key).get(name, "0"), "ERR hash value is not an integer") + step
     if not _fits(value):
         raise RedisError("ERR increment or decrement would overflow")
     _hset(device, number, [key, name, str(value)])
@@ -136,26 +141,32 @@ def _increase_field(device: Device, number: int, arguments: list[str]) -> Answer
 
 
 # What a pattern of Redis is made of: ``\x``, ``[^x-y]``, ``*`` and ``?``, any other character.
-_GLOB = re.compile(r"\\(.)|\[(\^?)((?:\\.|[^]\\])*)\]?|([*?])|(.)", re.DOTALL)
+_GLOB = re.compile(
+    r"\\(?P<escaped>.)|\[(?P<negation>\^?)(?P<characters>(?:\\.|[^]\\])*)\]?|(?P<wildcard>[*?])|(?P<plain>.)", re.DOTALL
+)
 
 
 def _as_expression(part: re.Match[str]) -> str:
-    escaped, negated, characters, wild, plain = part.groups()
-    if wild:
-        return ".*" if wild == "*" else "."
+    """Return a part of a pattern of Redis as a regular expression."""
+    if part["wildcard"]:
+        return ".*" if part["wildcard"] == "*" else "."
+    characters = part["characters"]
     if characters is None:
-        return re.escape(escaped or plain)
+        return re.escape(part["escaped"] or part["plain"])
     if not characters:
         # Redis takes ``[]`` for nothing and ``[^]`` for any character, where Python would look for a closing bracket.
-        return "." if negated else "(?!)"
+        return "." if part["negation"] else "(?!)"
     inside = re.sub(r"([\[&~|^])", r"\\\1", characters)
-    return f"[{negated}{inside}]"
+    return f"[{part['negation']}{inside}]"
 
 
 def _keys(device: Device, number: int, arguments: list[str]) -> list[str]:
-    names = [*rows_of(device, number, arguments[0].partition("\\")[0] + "*"), *_strings(device, number)]
-    wanted = re.compile(_GLOB.sub(_as_expression, arguments[0]), re.DOTALL)
-    return [key for key in names if wanted.fullmatch(key)]
+    pattern = arguments[0]
+    # Databases are computed for simple patterns, so what comes after an escape is left to the expression.
+    simple_pattern = pattern.partition("\\")[0] + "*"
+    keys = [*rows_of(device, number, simple_pattern), *_strings(device, number)]
+    expression = re.compile(_GLOB.sub(_as_expression, pattern), re.DOTALL)
+    return [key for key in keys if expression.fullmatch(key)]
 
 
 def _hset(device: Device, number: int, arguments: list[str]) -> int:
@@ -181,17 +192,19 @@ def _hdel(device: Device, number: int, arguments: list[str]) -> Answer:
 
 
 def _del(device: Device, number: int, arguments: list[str]) -> int:
-    gone = 0
+    """Delete keys; return how many there were."""
+    deleted = 0
     for key in arguments:
         if key in _strings(device, number):
+            # CONFIG_DB_INITIALIZED is not among the plain values.
             if device.plain.get(number, {}).pop(key, None) is None:
                 device.initialized = False
-            gone += 1
+            deleted += 1
         elif number == CONFIG:
-            gone += device.db.delete(key)
-        else:
-            gone += device.other.get(number, {}).pop(key, None) is not None
-    return gone
+            deleted += device.db.delete(key)
+        elif device.other.get(number, {}).pop(key, None) is not None:
+            deleted += 1
+    return deleted
 
 
 def _type(device: Device, number: int, arguments: list[str]) -> str:
@@ -210,47 +223,64 @@ _MANY = 1 << 20
 # The most words that a command takes, where it is more than the least.
 _MOST = dict.fromkeys(("MGET", "HMGET", "UNLINK", "EXISTS", "HSET", "HMSET", "HDEL", "DEL", "SET"), _MANY) | {"PING": 1}
 _Function = Callable[[Device, int, list[str]], Answer]
-_COMMANDS: dict[str, tuple[_Function, int, str]] = {
-    # what does it, the least number of words, the kind of value that the first of them must hold
-    "PING": (lambda device, number, words: words[0] if words else "PONG", 0, ""),
-    "ECHO": (lambda device, number, words: words[0], 1, ""),
-    "GET": (lambda device, number, words: _strings(device, number).get(words[0]), 1, "string"),
-    "MGET": (lambda device, number, words: [_strings(device, number).get(word, "") for word in words], 1, ""),
-    "SET": (_set, 2, ""),
-    "SETNX": (_set_new, 2, ""),
-    "INCR": (_add(1), 1, "string"),
-    "DECR": (_add(-1), 1, "string"),
-    "INCRBY": (_add(1), 2, "string"),
-    "DECRBY": (_add(-1), 2, "string"),
-    "APPEND": (_append, 2, "string"),
-    "STRLEN": (lambda device, number, words: len(_strings(device, number).get(words[0], "")), 1, "string"),
-    "RENAME": (_rename, 2, ""),
-    "FLUSHDB": (_flush, 0, ""),
-    "TTL": (lambda device, number, words: -2 if _type(device, number, words) == "none" else -1, 1, ""),
-    "PERSIST": (lambda device, number, words: 0, 1, ""),
-    "SELECT": (_select, 1, ""),
-    "HMGET": (
+
+
+class _RedisCommand(NamedTuple):
+    """A command: its function, its least number of arguments, and the type of the first one's value if it matters."""
+
+    function: _Function
+    least: int
+    kind: str
+
+
+_COMMANDS: dict[str, _RedisCommand] = {
+    "PING": _RedisCommand(lambda device, number, words: words[0] if words else "PONG", 0, ""),
+    "ECHO": _RedisCommand(lambda device, number, words: words[0], 1, ""),
+    "GET": _RedisCommand(lambda device, number, words: _strings(device, number).get(words[0]), 1, "string"),
+    "MGET": _RedisCommand(
+        lambda device, number, words: [_strings(device, number).get(word, "") for word in words], 1, ""
+    ),
+    "SET": _RedisCommand(_set, 2, ""),
+    "SETNX": _RedisCommand(_set_new, 2, ""),
+    "INCR": _RedisCommand(_add(1), 1, "string"),
+    "DECR": _RedisCommand(_add(-1), 1, "string"),
+    "INCRBY": _RedisCommand(_add(1), 2, "string"),
+    "DECRBY": _RedisCommand(_add(-1), 2, "string"),
+    "APPEND": _RedisCommand(_append, 2, "string"),
+    "STRLEN": _RedisCommand(lambda device, number, words: len(_strings(device, number).get(words[0], "")), 1, "string"),
+    "RENAME": _RedisCommand(_rename, 2, ""),
+    "FLUSHDB": _RedisCommand(_flush, 0, ""),
+    "TTL": _RedisCommand(lambda device, number, words: -2 if _type(device, number, words) == "none" else -1, 1, ""),
+    "PERSIST": _RedisCommand(lambda device, number, words: 0, 1, ""),
+    "SELECT": _RedisCommand(_select, 1, ""),
+    "HMGET": _RedisCommand(
         lambda device, number, words: [_row(device, number, words[0]).get(name, "") for name in words[1:]],
         2,
         "hash",
     ),
-    "HINCRBY": (_increase_field, 3, "hash"),
-    "HSETNX": (_hsetnx, 3, "hash"),
-    "HSTRLEN": (lambda device, number, words: len(_row(device, number, words[0]).get(words[1], "")), 2, "hash"),
-    "UNLINK": (_del, 1, ""),
-    "HGET": (lambda device, number, words: _row(device, number, words[0]).get(words[1]), 2, "hash"),
-    "HGETALL": (lambda device, number, words: dict(_row(device, number, words[0])), 1, "hash"),
-    "HKEYS": (lambda device, number, words: list(_row(device, number, words[0])), 1, "hash"),
-    "HVALS": (lambda device, number, words: list(_row(device, number, words[0]).values()), 1, "hash"),
-    "HEXISTS": (lambda device, number, words: int(words[1] in _row(device, number, words[0])), 2, "hash"),
-    "HLEN": (lambda device, number, words: len(_row(device, number, words[0])), 1, "hash"),
-    "EXISTS": (lambda device, number, words: sum(_type(device, number, [key]) != "none" for key in words), 1, ""),
-    "KEYS": (_keys, 1, ""),
-    "HSET": (_hset, 3, "hash"),
-    "HMSET": (_hmset, 3, "hash"),
-    "HDEL": (_hdel, 2, "hash"),
-    "DEL": (_del, 1, ""),
-    "TYPE": (_type, 1, ""),
-    "PUBLISH": (lambda device, number, words: 0, 2, ""),
-    "DBSIZE": (lambda device, number, words: len(rows_of(device, number)) + len(_strings(device, number)), 0, ""),
+    "HINCRBY": _RedisCommand(_increase_field, 3, "hash"),
+    "HSETNX": _RedisCommand(_hsetnx, 3, "hash"),
+    "HSTRLEN": _RedisCommand(
+        lambda device, number, words: len(_row(device, number, words[0]).get(words[1], "")), 2, "hash"
+    ),
+    "UNLINK": _RedisCommand(_del, 1, ""),
+    "HGET": _RedisCommand(lambda device, number, words: _row(device, number, words[0]).get(words[1]), 2, "hash"),
+    "HGETALL": _RedisCommand(lambda device, number, words: dict(_row(device, number, words[0])), 1, "hash"),
+    "HKEYS": _RedisCommand(lambda device, number, words: list(_row(device, number, words[0])), 1, "hash"),
+    "HVALS": _RedisCommand(lambda device, number, words: list(_row(device, number, words[0]).values()), 1, "hash"),
+    "HEXISTS": _RedisCommand(lambda device, number, words: int(words[1] in _row(device, number, words[0])), 2, "hash"),
+    "HLEN": _RedisCommand(lambda device, number, words: len(_row(device, number, words[0])), 1, "hash"),
+    "EXISTS": _RedisCommand(
+        lambda device, number, words: sum(_type(device, number, [key]) != "none" for key in words), 1, ""
+    ),
+    "KEYS": _RedisCommand(_keys, 1, ""),
+    "HSET": _RedisCommand(_hset, 3, "hash"),
+    "HMSET": _RedisCommand(_hmset, 3, "hash"),
+    "HDEL": _RedisCommand(_hdel, 2, "hash"),
+    "DEL": _RedisCommand(_del, 1, ""),
+    "TYPE": _RedisCommand(_type, 1, ""),
+    "PUBLISH": _RedisCommand(lambda device, number, words: 0, 2, ""),
+    "DBSIZE": _RedisCommand(
+        lambda device, number, words: len(rows_of(device, number)) + len(_strings(device, number)), 0, ""
+    ),
 }
