@@ -28,7 +28,10 @@ class LearnedNeighbor:
 
 
 def neighbors(device: Device, net: Fabric) -> Iterator[LearnedNeighbor]:
-    """Yield the far ends of the routed ports that are up: switches by their addresses, nodes by the free one."""
+    """Yield the IPv4 neighbors on the routed ports that are up.
+
+    Switches have their own addresses; a node has the other address of a point-to-point link.
+    """
     for own in net.addresses(device):
         subnet = network(f"{own.address}/{own.length}")
         far = net.far_end(device, own.interface)
@@ -41,9 +44,8 @@ def neighbors(device: Device, net: Fabric) -> Iterator[LearnedNeighbor]:
                 if address.interface == far.port and ipaddress.ip_address(address.address) in subnet:
                     yield LearnedNeighbor(own.interface, address.address, mac_of(remote))
         elif subnet.num_addresses == 2:
-            # A node takes the address beside the switch's on a point-to-point link.
-            other = next(str(address) for address in subnet if str(address) != own.address)
-            yield LearnedNeighbor(own.interface, other, host.mac)
+            node_address = next(str(address) for address in subnet if str(address) != own.address)
+            yield LearnedNeighbor(own.interface, node_address, host.mac)
 
 
 def mac_of(device: Device) -> str:
@@ -88,7 +90,6 @@ def hops_to(device: Device, net: Fabric, target: str, source: str = "") -> int |
 
 def _links_to(device: Device, net: Fabric, target: str) -> list[_Link] | None:
     """Return the links to an address, none for an own one; None where nobody has it."""
-    wanted = ipaddress.ip_address(target)
     links: list[_Link] = []
     switch = device
     # A loop ends where the time to live would.
@@ -100,7 +101,7 @@ def _links_to(device: Device, net: Fabric, target: str) -> list[_Link] | None:
         port = next((neighbor.interface for neighbor in neighbors(switch, net) if neighbor.address == target), "")
         if port:
             return [*links, _link(net, switch, port)]
-        port = _next_port(switch, net, wanted)
+        port = _next_port(switch, net, target)
         if not port:
             return None
         link = _link(net, switch, port)
@@ -140,17 +141,17 @@ def _is_dropped(links: list[_Link], source: str, target: str) -> bool:
     return False
 
 
-def _next_port(device: Device, net: Fabric, wanted: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
+def _next_port(device: Device, net: Fabric, target: str) -> str:
     """Return the port by which a packet leaves a switch, by the longest prefix; empty where it is dropped."""
     rib = ribs_of(net).get(device.name)
     if rib is None:
         return ""
-    routes = equal_paths(rib)
-    # A connected or static route to the same prefix wins by its distance.
-    leads_on = {**dict.fromkeys(routes, True), **dict.fromkeys(local_routes(device), False)}
-    fitting = [prefix for prefix in leads_on if wanted in network(prefix)]
-    best = max(fitting, key=lambda prefix: network(prefix).prefixlen, default="")
-    if not best or not leads_on[best]:
+    address = ipaddress.ip_address(target)
+    bgp_paths = equal_paths(rib)
+    own_routes = local_routes(device)
+    matching = [prefix for prefix in dict.fromkeys((*bgp_paths, *own_routes)) if address in network(prefix)]
+    longest = max(matching, key=lambda prefix: network(prefix).prefixlen, default="")
+    # A connected or static route wins over one of BGP by its distance, and leads to no further switch.
+    if not longest or longest in own_routes:
         return ""
-    _, port = routes[best][0]
-    return port
+    return bgp_paths[longest][0].port

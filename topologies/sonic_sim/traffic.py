@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp import routes
 from sonic_sim.bgp.policy import network
-from sonic_sim.bgp.rib import Rib, equal_paths
+from sonic_sim.bgp.rib import EqualPath, Rib, equal_paths
 from sonic_sim.bgp.routes import ribs_of
 from sonic_sim.device import Device, Fabric
 from sonic_sim.faults import FaultKind
@@ -36,12 +36,22 @@ class Counted:
 
 @dataclass(slots=True)
 class _Meter:
+    """The counts of the ports of a switch, and when they were last brought up to date (s, steady clock)."""
+
     at: float = 0.0
     ports: dict[str, Counted] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Traffic:
+    """The ports that carry traffic, and the routes from which they were calculated."""
+
+    ribs: dict[str, Rib]
+    ports: Used
+
+
 _meters: WeakKeyDictionary[Device, _Meter] = WeakKeyDictionary()
-_used: WeakKeyDictionary[Fabric, tuple[dict[str, Rib], Used]] = WeakKeyDictionary()
+_traffic: WeakKeyDictionary[Fabric, _Traffic] = WeakKeyDictionary()
 
 
 def counted(device: Device, net: Fabric) -> dict[str, Counted]:
@@ -80,33 +90,31 @@ def _errors_per_s(device: Device, port: str) -> float:
 def used_ports(net: Fabric) -> Used:
     """Return the ports that carry traffic, calculated again only when routes changed."""
     ribs = ribs_of(net)
-    if net in _used:
-        source, used = _used[net]
-        # Other routes are another mapping.
-        if source is ribs:
-            return used
-    used = _follow(net, ribs)
-    _used[net] = (ribs, used)
-    return used
+    traffic = _traffic.get(net)
+    # Changed routes are another mapping.
+    if traffic is None or traffic.ribs is not ribs:
+        traffic = _Traffic(ribs, _follow(net, ribs))
+        _traffic[net] = traffic
+    return traffic.ports
 
 
 def _follow(net: Fabric, ribs: dict[str, Rib]) -> Used:
-    """Follow the traffic to each switch with hosts from all others."""
-    targets: dict[str, str] = {}
+    """Return the ports that carry the traffic of every switch with hosts to all others."""
+    prefix_of: dict[str, str] = {}
     for name, rib in ribs.items():
         prefix = _host_network(rib)
         if prefix and _host_ports(net, name):
-            targets[name] = prefix
-    prefixes = frozenset(targets.values())
+            prefix_of[name] = prefix
+    prefixes = frozenset(prefix_of.values())
     paths = {name: _paths(net, rib, prefixes, ribs) for name, rib in ribs.items()}
-    taken: set[_Hops] = set()
-    for target, prefix in targets.items():
-        taken |= _hops_towards(prefix, targets.keys() - {target}, paths)
+    hops_taken: set[_Hops] = set()
+    for target, prefix in prefix_of.items():
+        hops_taken |= _hops_towards(prefix, prefix_of.keys() - {target}, paths)
     used: dict[str, set[str]] = {name: set() for name in ribs}
-    for hops in taken:
+    for hops in hops_taken:
         for name, port in hops.ends:
             used[name].add(port)
-    for name in targets:
+    for name in prefix_of:
         if used[name]:
             used[name] |= _host_ports(net, name)
     return {name: frozenset(ports) for name, ports in used.items()}
@@ -123,38 +131,39 @@ class _Hops:
 
 def _hops_towards(prefix: str, starts: Iterable[str], paths: Mapping[str, Mapping[str, _Hops]]) -> set[_Hops]:
     """Return the hops that traffic to a prefix takes from the switches where it starts."""
-    taken: set[_Hops] = set()
-    seen = set(starts)
-    ahead = list(seen)
-    while ahead:
-        hops = paths[ahead.pop()].get(prefix)
+    hops_taken: set[_Hops] = set()
+    reached = set(starts)
+    to_visit = list(reached)
+    while to_visit:
+        hops = paths[to_visit.pop()].get(prefix)
         if hops is not None:
-            taken.add(hops)
-            further = hops.remotes - seen
-            seen |= further
-            ahead += further
-    return taken
+            hops_taken.add(hops)
+            new_switches = hops.remotes - reached
+            reached |= new_switches
+            to_visit += new_switches
+    return hops_taken
 
 
 def _paths(net: Fabric, rib: Rib, prefixes: frozenset[str], ribs: dict[str, Rib]) -> dict[str, _Hops]:
     """Return the paths of a switch to prefixes."""
-    made: dict[tuple[tuple[str, str], ...], _Hops] = {}
-    paths = {}
-    for prefix, hops in equal_paths(rib, prefixes).items():
-        key = tuple(hops)
-        if key not in made:
-            made[key] = _hops(net, rib, key, ribs)
-        paths[prefix] = made[key]
-    return paths
+    hops_of: dict[tuple[EqualPath, ...], _Hops] = {}
+    hops_by_prefix = {}
+    for prefix, paths in equal_paths(rib, prefixes).items():
+        key = tuple(paths)
+        if key not in hops_of:
+            hops_of[key] = _hops(net, rib, key, ribs)
+        hops_by_prefix[prefix] = hops_of[key]
+    return hops_by_prefix
 
 
-def _hops(net: Fabric, rib: Rib, hops: tuple[tuple[str, str], ...], ribs: dict[str, Rib]) -> _Hops:
+def _hops(net: Fabric, rib: Rib, paths: Iterable[EqualPath], ribs: dict[str, Rib]) -> _Hops:
+    """Return the ports at both ends of equal paths, and the switches that they lead to; only those that run BGP."""
     ends: list[tuple[str, str]] = []
     remotes: set[str] = set()
-    for peer, port in hops:
-        session = rib.sessions[peer]
-        ends.append((session.device, port))
-        far = net.far_end(net.devices[session.device], port)
+    for path in paths:
+        session = rib.sessions[path.peer]
+        ends.append((session.device, path.port))
+        far = net.far_end(net.devices[session.device], path.port)
         if session.remote in ribs:
             remotes.add(session.remote)
             if far is not None:
@@ -163,9 +172,9 @@ def _hops(net: Fabric, rib: Rib, hops: tuple[tuple[str, str], ...], ribs: dict[s
 
 
 def _host_network(rib: Rib) -> str:
-    """Return the first network of hosts that a switch announces itself, in place of all of them."""
-    for prefix, (_, source) in rib.best.items():
-        if not source and network(prefix).num_addresses > 1:
+    """Return the first network of hosts that a switch announces itself, which stands for all of them."""
+    for prefix, best in rib.best.items():
+        if best.is_own and network(prefix).num_addresses > 1:
             return prefix
     return ""
 

@@ -1,7 +1,8 @@
 """Announcements from switch to switch: what a session's filters let out at one end, and in at the other."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
 
 from sonic_sim.bgp.instance import FAMILIES, Exchange, Neighbor
 from sonic_sim.bgp.policy import GRACEFUL_SHUTDOWN, PREFERENCE, Route
@@ -12,29 +13,29 @@ _UNSEEN = Route("")
 
 
 def announce(ribs: dict[str, Rib], name: str, prefixes: set[str], peers: Collection[str]) -> dict[str, set[str]]:
-    """Send changed prefixes over sessions of a switch; return which prefixes changed at whom."""
+    """Send changed prefixes to peers of a switch; return the prefixes whose best route changed by switch."""
     rib = ribs[name]
-    changed: dict[str, set[str]] = {}
+    changed: defaultdict[str, set[str]] = defaultdict(set)
     # Peers with the same export get the same routes, which are calculated once.
     outgoing: dict[Export, dict[str, Route]] = {}
-    families = _by_version(prefixes)
+    prefixes_by_version = _by_version(prefixes)
     for peer in peers:
         session = rib.sessions.get(peer)
-        # The far end may have stopped to speak since the session was established.
+        # The daemons of the far end may have ended since the session was established.
         if session is None or session.remote not in ribs:
             continue
         remote = ribs[session.remote]
-        back = remote.sessions.get(session.remote_peer)
-        if back is None:
+        remote_session = remote.sessions.get(session.remote_peer)
+        if remote_session is None:
             continue
-        for version, own in families.items():
+        for version, sent_prefixes in prefixes_by_version.items():
             export = _export(rib, session.neighbor, version)
             if export not in outgoing:
-                outgoing[export] = _outgoing(rib, export, own)
-            keep = _taking(remote, rib, back.neighbor.exchanges[version])
-            moved = _deliver(rib, peer, remote, session.remote_peer, own, outgoing[export], keep)
-            if moved:
-                changed.setdefault(session.remote, set()).update(moved)
+                outgoing[export] = _outgoing(rib, export, sent_prefixes)
+            keep = _import_filter(remote, rib, remote_session.neighbor.exchanges[version])
+            new_best = _deliver(rib, peer, remote, session.remote_peer, sent_prefixes, outgoing[export], keep)
+            if new_best:
+                changed[session.remote] |= new_best
     return changed
 
 
@@ -48,7 +49,7 @@ def _deliver(
     for prefix in prefixes:
         offer = offers.get(prefix)
         # A route is not sent back to where it came from.
-        if offer is None or rib.best[prefix][1] == peer:
+        if offer is None or rib.best[prefix].peer == peer:
             route = None
         else:
             route = keep(offer)
@@ -64,34 +65,35 @@ def _deliver(
 
 
 def _by_version(prefixes: Iterable[str]) -> dict[int, list[str]]:
-    families: dict[int, list[str]] = {}
+    """Return prefixes by IP version."""
+    versions: dict[int, list[str]] = {}
     for prefix in prefixes:
-        families.setdefault(version_of(prefix), []).append(prefix)
-    return families
+        versions.setdefault(version_of(prefix), []).append(prefix)
+    return versions
 
 
-def _taking(remote: Rib, sender: Rib, back: Exchange) -> Callable[[Route], Route | None]:
-    """Return a function that returns a route as the far end keeps it, None where it does not keep it."""
+def _import_filter(remote: Rib, sender: Rib, exchange: Exchange) -> Callable[[Route], Route | None]:
+    """Return the function by which the far end filters the routes of ``sender``: it returns None for one to drop."""
     instance = remote.instance
-    own = instance.asn
-    external = own != sender.instance.asn
+    own_as = instance.asn
+    is_external = own_as != sender.instance.asn
     # Without a policy FRR takes no routes of another AS (RFC 8212, ``bgp ebgp-requires-policy``).
-    lacks_policy = external and instance.policy_required and not (back.map_in or back.list_in)
-    if not back.active or lacks_policy:
+    lacks_policy = is_external and instance.policy_required and not (exchange.map_in or exchange.list_in)
+    if not exchange.active or lacks_policy:
         return lambda _: None
-    judged = remote.policies.judged(back.map_in, back.list_in)
-    allowed = back.allow_own_as
+    results = remote.policies.results(exchange.map_in, exchange.list_in)
+    most_times = exchange.allow_own_as
 
     def keep(route: Route) -> Route | None:
-        # A path with the own AS number is a loop, but for as often as ``allowas-in`` lets it pass.
-        if own in route.path and route.path.count(own) > allowed:
+        # A path with the own AS number is a loop; ``allowas-in`` lets it pass so many times.
+        if own_as in route.path and route.path.count(own_as) > most_times:
             return None
-        kept = judged.get(route, _UNSEEN)
-        if kept is _UNSEEN:
-            kept = remote.policies.through(back.map_in, back.list_in, route)
-        if kept is None or not external:
-            return kept
-        return _shut_down(remote, kept)
+        filtered = results.get(route, _UNSEEN)
+        if filtered is _UNSEEN:
+            filtered = remote.policies.through(exchange.map_in, exchange.list_in, route)
+        if filtered is None or not is_external:
+            return filtered
+        return _shut_down(remote, filtered)
 
     return keep
 
@@ -105,73 +107,88 @@ def _shut_down(remote: Rib, route: Route) -> Route:
     return route
 
 
-# What decides how routes leave: IP version, active, external, route-map, prefix list, the AS number put in front.
-Export = tuple[int, bool, bool, str, str, int]
+class Export(NamedTuple):
+    """What decides how routes of an IP version leave to a neighbor; ``own_as`` is put in front of their paths."""
+
+    version: int
+    is_active: bool
+    is_external: bool
+    route_map: str
+    prefix_list: str
+    own_as: int
 
 
 def _export(rib: Rib, neighbor: Neighbor, version: int) -> Export:
-    external = neighbor.remote_as != "internal" and neighbor.remote_as != str(rib.instance.asn)
-    own = neighbor.exchanges[version]
-    number = neighbor.local_as or rib.instance.asn
-    return (version, own.active, external, own.map_out, own.list_out, number)
+    exchange = neighbor.exchanges[version]
+    return Export(
+        version,
+        is_active=exchange.active,
+        is_external=neighbor.remote_as not in ("internal", str(rib.instance.asn)),
+        route_map=exchange.map_out,
+        prefix_list=exchange.list_out,
+        own_as=neighbor.local_as or rib.instance.asn,
+    )
 
 
 def _outgoing(rib: Rib, export: Export, prefixes: Iterable[str]) -> dict[str, Route]:
     """Return the best routes of these prefixes as they leave."""
-    _, active, external, map_out, list_out, number = export
-    if not active or _lacks_policy(rib, export):
+    if not export.is_active or _lacks_policy(rib, export):
         return {}
-    held_back = {"no-advertise"}
-    if external:
-        held_back.add("no-export")
-    sent = {}
+    # Well-known communities (RFC 1997).
+    communities_kept = {"no-advertise", "no-export"} if export.is_external else {"no-advertise"}
+    outgoing = {}
     for prefix in prefixes:
         best = rib.best.get(prefix)
-        if best is None or held_back & best[0].communities:
+        if best is None or communities_kept & best.route.communities:
             continue
-        route = rib.policies.through(map_out, list_out, best[0])
+        route = rib.policies.through(export.route_map, export.prefix_list, best.route)
         if route is None:
             continue
-        if external:
-            route = _sent(rib, route, number)
-        sent[prefix] = route
-    return sent
+        if export.is_external:
+            route = _to_other_as(rib, route, export.own_as)
+        outgoing[prefix] = route
+    return outgoing
 
 
 def _lacks_policy(rib: Rib, export: Export) -> bool:
     """Tell whether no route may leave: without a policy FRR sends none to another AS (RFC 8212)."""
-    _, _, external, map_out, list_out, _ = export
-    return external and rib.instance.policy_required and not (map_out or list_out)
+    has_policy = bool(export.route_map or export.prefix_list)
+    return export.is_external and rib.instance.policy_required and not has_policy
 
 
-def _sent(rib: Rib, route: Route, number: int) -> Route:
+def _to_other_as(rib: Rib, route: Route, own_as: int) -> Route:
     """Return a route as it leaves to another AS: our number in front, no preference, marked while we are drained."""
-    shut_down = {GRACEFUL_SHUTDOWN} if rib.instance.graceful_shutdown else frozenset()
-    return route._replace(
-        path=(number, *route.path), local_preference=PREFERENCE, communities=route.communities | shut_down
-    )
+    communities = route.communities
+    if rib.instance.graceful_shutdown:
+        communities |= {GRACEFUL_SHUTDOWN}
+    return route._replace(path=(own_as, *route.path), local_preference=PREFERENCE, communities=communities)
 
 
 def count_sent(rib: Rib) -> None:
-    """Count the routes sent to each peer."""
-    rib.sent = {}
-    leaving: dict[Export, dict[str, Route]] = {}
-    came_from: dict[str, list[str]] = {}
-    for prefix, (_, source) in rib.best.items():
-        came_from.setdefault(source, []).append(prefix)
-    best = _by_version(rib.best)
+    """Count the routes sent to each peer, by IP version."""
     exports: dict[tuple[str, int], Export] = {}
     for peer, session in rib.sessions.items():
         for version in FAMILIES:
             exports[peer, version] = _export(rib, session.neighbor, version)
-    members = Counter(exports.values())
+    group_sizes = Counter(exports.values())
+    prefixes = _by_version(rib.best)
+    outgoing = {export: _outgoing(rib, export, prefixes.get(export.version, ())) for export in group_sizes}
+    prefixes_from = _best_by_peer(rib)
+    rib.sent = {}
     for (peer, version), export in exports.items():
-        if export not in leaving:
-            leaving[export] = _outgoing(rib, export, best.get(version, ()))
-        count = len(leaving[export])
+        routes = outgoing[export]
+        count = len(routes)
         # FRR builds its updates for all peers of one outbound policy at once: it keeps a route from the peer that it
         # came from only where that peer is alone in its update group. Elsewhere the peer gets its own routes back, and
         # drops them by its AS number (seen on 8.4).
-        if members[export] == 1:
-            count -= sum(1 for prefix in came_from.get(peer, ()) if prefix in leaving[export])
+        if group_sizes[export] == 1:
+            count -= sum(1 for prefix in prefixes_from[peer] if prefix in routes)
         rib.sent[peer, version] = count
+
+
+def _best_by_peer(rib: Rib) -> defaultdict[str, list[str]]:
+    """Return the prefixes whose best route each peer sent."""
+    prefixes: defaultdict[str, list[str]] = defaultdict(list)
+    for prefix, best in rib.best.items():
+        prefixes[best.peer].append(prefix)
+    return prefixes

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sonic_sim.frr.grammar import BGP
 from sonic_sim.frr.tree import Context
@@ -83,11 +84,12 @@ def instance_of(root: Context) -> Instance | None:
 
 
 def _instance(context: Context, asn: int) -> Instance:
-    result = Instance(asn)
-    result.router_id = context.lines.get("bgp router-id", "").removeprefix("bgp router-id ")
-    result.policy_required = "no bgp ebgp-requires-policy" not in context.lines
-    result.import_check = "no bgp network import-check" not in context.lines
-    result.neighbors = _neighbors(context)
+    """Return the instance that the lines of a ``router bgp`` block configure."""
+    instance = Instance(asn)
+    instance.router_id = context.lines.get("bgp router-id", "").removeprefix("bgp router-id ")
+    instance.policy_required = "no bgp ebgp-requires-policy" not in context.lines
+    instance.import_check = "no bgp network import-check" not in context.lines
+    instance.neighbors = _neighbors(context)
     networks: list[str] = []
     redistribute: list[tuple[int, str]] = []
     for version, family in _families(context):
@@ -97,9 +99,9 @@ def _instance(context: Context, asn: int) -> Instance:
                 networks.append(words[1])
             elif words[0] == "redistribute":
                 redistribute.append((version, words[1]))
-    result.networks = tuple(networks)
-    result.redistribute = tuple(redistribute)
-    return result
+    instance.networks = tuple(networks)
+    instance.redistribute = tuple(redistribute)
+    return instance
 
 
 def _families(context: Context) -> list[tuple[int, Context]]:
@@ -112,10 +114,10 @@ def _families(context: Context) -> list[tuple[int, Context]]:
 def _neighbors(context: Context) -> dict[str, Neighbor]:
     """Return the neighbors of an instance, each with the lines of its peer group before its own."""
     timers = context.lines.get("timers bgp", "").split()[2:]
-    parts = _lines_by_peer(context)
-    groups = {peer for peer, lines in parts.items() if any(words == ["peer-group"] for _, words in lines)}
+    lines_by_peer = _lines_by_peer(context)
+    groups = {peer for peer, lines in lines_by_peer.items() if any(line.words == ["peer-group"] for line in lines)}
     neighbors = {}
-    for peer, own in parts.items():
+    for peer, lines in lines_by_peer.items():
         if peer in groups:
             continue
         neighbor = Neighbor(peer)
@@ -123,38 +125,47 @@ def _neighbors(context: Context) -> dict[str, Neighbor]:
         if timers:
             neighbor.keepalive_s = int(timers[0])
             neighbor.hold_s = int(timers[1])
-        for version, words in [*parts.get(_group_of(own, groups), []), *own]:
-            _take(neighbor, version, words)
+        lines_of_group = lines_by_peer.get(_group_of(lines, groups), [])
+        for line in [*lines_of_group, *lines]:
+            _take(neighbor, line.version, line.words)
         neighbors[peer] = neighbor
     return neighbors
 
 
-def _lines_by_peer(context: Context) -> dict[str, list[tuple[int, list[str]]]]:
-    """Return the words of the lines of each neighbor and group, with the IP version that they are about."""
-    parts: dict[str, list[tuple[int, list[str]]]] = {}
+class _NeighborLine(NamedTuple):
+    """A line of a neighbor: its words after the peer, after a ``no`` if it has one, and the IP version it is about."""
+
+    version: int
+    peer: str
+    words: list[str]
+
+
+def _lines_by_peer(context: Context) -> dict[str, list[_NeighborLine]]:
+    """Return the lines of each neighbor and peer group."""
+    lines_by_peer: dict[str, list[_NeighborLine]] = {}
     # Lines outside of any family are IPv4's.
-    for version, place in [(4, context), *_families(context)]:
-        for peer, words in _neighbor_lines(place):
-            parts.setdefault(peer, []).append((version, words))
-    return parts
+    for version, family in [(4, context), *_families(context)]:
+        for line in _neighbor_lines(version, family):
+            lines_by_peer.setdefault(line.peer, []).append(line)
+    return lines_by_peer
 
 
-def _group_of(lines: list[tuple[int, list[str]]], groups: set[str]) -> str:
+def _group_of(lines: list[_NeighborLine], groups: set[str]) -> str:
     """Return the peer group that the lines of a neighbor name, empty for none."""
     group = ""
-    for _, words in lines:
-        if "peer-group" in words and words[-1] in groups:
-            group = words[-1]
+    for line in lines:
+        if "peer-group" in line.words and line.words[-1] in groups:
+            group = line.words[-1]
     return group
 
 
-def _neighbor_lines(place: Context) -> Iterator[tuple[str, list[str]]]:
-    for line in place.lines.values():
+def _neighbor_lines(version: int, family: Context) -> Iterator[_NeighborLine]:
+    for line in family.lines.values():
         words = line.split()
         if words[0] == "neighbor":
-            yield words[1], words[2:]
+            yield _NeighborLine(version, words[1], words[2:])
         elif words[:2] == ["no", "neighbor"]:
-            yield words[2], ["no", *words[3:]]
+            yield _NeighborLine(version, words[2], ["no", *words[3:]])
 
 
 # Lines of a neighbor with whose change FRR resets its session by itself (run on 8.4).

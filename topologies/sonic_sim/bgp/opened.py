@@ -7,12 +7,17 @@ somebody looks, so `remember_timers` is called before lines change that a sessio
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from sonic_sim.device import Device, Fabric
 
-End = tuple[str, str]
-"""A switch and how it names the neighbor."""
+
+class SessionEnd(NamedTuple):
+    """A switch, and the name of the neighbor in its configuration."""
+
+    device: str
+    peer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ class Timers:
     hold_s: int
 
     def agreed_with(self, other: "Timers") -> "Timers":
-        """Return the timers in force at the end that offers these if the other end offers ``other``."""
+        """Return the timers in force at the end that offers ``self`` while the far end offers ``other``."""
         # RFC 4271 section 4.2; a keepalive interval of at most a third of it is section 4.4.
         hold_s = min(self.hold_s, other.hold_s)
         return Timers(min(self.keepalive_s, hold_s // 3), hold_s)
@@ -33,17 +38,17 @@ class Timers:
 class Offer:
     """The timers of an end, and ``resets``: values whose change opens the session again."""
 
-    end: End
+    end: SessionEnd
     timers: Timers
     resets: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class EstablishedSession:
     """An open session: the values that reset it, the timers in force at each end, and how often it has opened."""
 
-    resets: frozenset[tuple[End, tuple[object, ...]]]
-    timers: dict[End, Timers]
+    resets: frozenset[tuple[SessionEnd, tuple[object, ...]]]
+    timers: dict[SessionEnd, Timers]
     count: int
 
 
@@ -51,15 +56,15 @@ class Opened:
 class _OpenSessions:
     """The sessions that are open, by either end, and how often each has opened."""
 
-    open: dict[End, Opened] = field(default_factory=dict)
-    counts: dict[End, int] = field(default_factory=dict)
+    open: dict[SessionEnd, EstablishedSession] = field(default_factory=dict)
+    counts: dict[SessionEnd, int] = field(default_factory=dict)
 
 
 _memories: WeakKeyDictionary[Fabric, _OpenSessions] = WeakKeyDictionary()
 
 
-def opened(net: Fabric, here: Offer, there: Offer) -> Opened:
-    """Return an established session with the values agreed on as it opened."""
+def establish(net: Fabric, here: Offer, there: Offer) -> EstablishedSession:
+    """Return the open session of two ends, or open it where it is not open or one of its ``resets`` changed."""
     memory = _memories.setdefault(net, _OpenSessions())
     resets = frozenset({(here.end, here.resets), (there.end, there.resets)})
     session = memory.open.get(here.end)
@@ -69,33 +74,40 @@ def opened(net: Fabric, here: Offer, there: Offer) -> Opened:
         here.end: here.timers.agreed_with(there.timers),
         there.end: there.timers.agreed_with(here.timers),
     }
-    session = Opened(resets, timers, memory.counts.get(here.end, 0) + 1)
+    session = EstablishedSession(resets, timers, memory.counts.get(here.end, 0) + 1)
     for end in timers:
         memory.open[end] = session
         memory.counts[end] = session.count
     return session
 
 
-def forget(net: Fabric, end: End) -> None:
+def forget(net: Fabric, end: SessionEnd) -> None:
     """Note that a session is not established: it takes the configured values as it opens again."""
     memory = _memories.get(net)
-    session = memory.open.pop(end, None) if memory else None
-    if memory is not None and session is not None:
-        for other in session.timers:
-            memory.open.pop(other, None)
+    if memory is None:
+        return
+    session = memory.open.get(end)
+    if session is not None:
+        for either_end in session.timers:
+            memory.open.pop(either_end, None)
 
 
-def times_opened(net: Fabric, end: End) -> int:
+def times_opened(net: Fabric, end: SessionEnd) -> int:
     """Return how often a session has opened."""
     memory = _memories.get(net)
     return memory.counts.get(end, 0) if memory else 0
 
 
 def longest_hold_s(net: Fabric, device: Device, configured: Mapping[str, int]) -> int:
-    """Return the longest hold time of a switch that is in force, in seconds; ``configured`` are those by neighbor."""
+    """Return the longest hold time of a switch that is in force, in seconds.
+
+    ``configured`` are the hold times by neighbor, which hold for sessions that are not open.
+    """
     memory = _memories.setdefault(net, _OpenSessions())
-    longest = 0
-    for peer, own in configured.items():
-        session = memory.open.get((device.name, peer))
-        longest = max(longest, own if session is None else session.timers[device.name, peer].hold_s)
-    return longest
+    longest_s = 0
+    for peer, hold_s in configured.items():
+        end = SessionEnd(device.name, peer)
+        session = memory.open.get(end)
+        hold_in_force_s = hold_s if session is None else session.timers[end].hold_s
+        longest_s = max(longest_s, hold_in_force_s)
+    return longest_s

@@ -9,12 +9,14 @@ from sonic_sim.device import Device
 
 
 def originated(device: Device, instance: Instance) -> list[str]:
-    """Return the prefixes that a switch announces itself: ``network`` lines that are in its routing table."""
+    """Return the prefixes that a switch announces itself: those of ``network`` lines, and redistributed ones."""
     routes = local_routes(device)
-    own = [prefix for prefix in instance.networks if prefix in routes or not instance.import_check]
-    for version, kind in instance.redistribute:
-        own += [prefix for prefix, source in routes.items() if source == kind and version_of(prefix) == version]
-    return list(dict.fromkeys(own))
+    prefixes = [prefix for prefix in instance.networks if prefix in routes or not instance.import_check]
+    for version, protocol in instance.redistribute:
+        for prefix, protocol_of_route in routes.items():
+            if protocol_of_route == protocol and version_of(prefix) == version:
+                prefixes.append(prefix)
+    return list(dict.fromkeys(prefixes))
 
 
 def local_routes(device: Device) -> dict[str, str]:
@@ -31,7 +33,7 @@ def local_routes(device: Device) -> dict[str, str]:
 
 
 def static_is_active(device: Device, words: Sequence[str]) -> bool:
-    """Tell whether zebra uses a static route."""
+    """Tell whether zebra uses the static route of a line ``ip route PREFIX GATEWAY [INTERFACE]``."""
     if len(words) < 5 or words[4] not in device.network.ports(device):
         return True
     # While the link of the interface after the gateway is down, staticd takes the route away, and ``network``

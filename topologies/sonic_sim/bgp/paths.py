@@ -2,12 +2,12 @@
 
 from collections.abc import Container
 from ipaddress import IPv6Address
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.bgp.policy import GRACEFUL_SHUTDOWN, PREFERENCE, Route, network
-from sonic_sim.bgp.rib import Rib, equal_paths, version_of
+from sonic_sim.bgp.rib import EqualPath, Rib, equal_paths, version_of
 from sonic_sim.bgp.routes import ribs_of
-from sonic_sim.bgp.sessions import bgp_of
+from sonic_sim.bgp.sessions import Session, bgp_of
 from sonic_sim.device import Device
 
 
@@ -16,15 +16,20 @@ def rib_of(device: Device) -> Rib | None:
     return ribs_of(device.network).get(device.name)
 
 
-def next_hop(device: Device, prefix: str, peer: str, port: str) -> dict[str, Any]:
+def next_hop(device: Device, prefix: str, path: EqualPath) -> dict[str, Any]:
     """Return a next hop: the neighbor's link-local address for IPv6 and for a session over an interface (RFC 8950)."""
-    over_ipv4 = peer != port and version_of(prefix) == 4
-    address = peer if over_ipv4 else link_local(device, port)
-    return {"ip": address, "afi": "ipv4" if over_ipv4 else "ipv6", "interfaceName": port}
+    # The peer of a session over an interface is named by that.
+    is_over_interface = path.peer == path.port
+    if version_of(prefix) == 6 or is_over_interface:
+        return {"ip": link_local(device, path.port), "afi": "ipv6", "interfaceName": path.port}
+    return {"ip": path.peer, "afi": "ipv4", "interfaceName": path.port}
 
 
 def link_local(device: Device, port: str) -> str:
-    """Return the address that the far end of a cable makes of its switch's MAC address."""
+    """Return the link-local address of the switch at the far end of a cable, which comes from its MAC address.
+
+    ``fe80::`` where the far end is not a switch.
+    """
     far = device.network.far_end(device, port)
     remote = device.network.devices.get(far.node) if far is not None else None
     if remote is None:
@@ -44,33 +49,48 @@ def bgp_table(device: Device, version: int) -> dict[str, Any]:
     routes = {}
     for prefix in rib.best:
         if version_of(prefix) == version:
-            routes[prefix] = [path for path, _ in _paths(device, rib, prefix)]
+            routes[prefix] = [path.document for path in _paths(device, rib, prefix)]
     return {"vrfId": 0, "vrfName": "default", "routerId": instance.router_id, "defaultLocPrf": PREFERENCE,
             "localAS": instance.asn, "routes": routes}  # fmt: skip
 
 
-def _paths(device: Device, rib: Rib, prefix: str) -> list[tuple[dict[str, Any], Route]]:
-    """Return the paths to a prefix as FRR lists them."""
-    best, source = rib.best[prefix]
-    is_ipv4 = version_of(prefix) == 4
-    paths: list[tuple[dict[str, Any], Route]] = []
-    if not source:
-        nexthops = [{"ip": "0.0.0.0" if is_ipv4 else "::", "used": True}]
-        paths.append(({"valid": True, "bestpath": True, "path": "", "nexthops": nexthops}, best))
+class _ShownPath(NamedTuple):
+    """A path as ``show bgp json`` has it, and the route that it shows."""
+
+    document: dict[str, Any]
+    route: Route
+
+
+def _paths(device: Device, rib: Rib, prefix: str) -> list[_ShownPath]:
+    """Return the paths to a prefix as FRR lists them: its own, then those of peers as they are configured."""
+    best = rib.best[prefix]
+    paths: list[_ShownPath] = []
+    if best.is_own:
+        nexthops = [{"ip": "0.0.0.0" if version_of(prefix) == 4 else "::", "used": True}]
+        document = {"valid": True, "bestpath": True, "path": "", "nexthops": nexthops}
+        paths.append(_ShownPath(document, best.route))
     for peer, session in rib.sessions.items():
         route = rib.received.get(peer, {}).get(prefix)
-        if route is None:
-            continue
-        path: dict[str, Any] = {"valid": True}
-        if peer == source:
-            path["bestpath"] = True
-        # FRR shows a preference only where it is not the usual one (8.4).
-        if route.local_preference != PREFERENCE:
-            path["locPrf"] = route.local_preference
-        text = " ".join(str(number) for number in route.path)
-        hop = peer if is_ipv4 else link_local(device, session.port)
-        paths.append((path | {"peerId": peer, "path": text, "nexthops": [{"ip": hop, "used": True}]}, route))
+        if route is not None:
+            document = _path_of_peer(device, session, route, is_best=peer == best.peer)
+            paths.append(_ShownPath(document, route))
     return paths
+
+
+def _path_of_peer(device: Device, session: Session, route: Route, *, is_best: bool) -> dict[str, Any]:
+    """Return the path that a peer sent as ``show bgp json`` has it."""
+    path: dict[str, Any] = {"valid": True}
+    if is_best:
+        path["bestpath"] = True
+    # FRR shows a preference only where it is not the usual one (8.4).
+    if route.local_preference != PREFERENCE:
+        path["locPrf"] = route.local_preference
+    peer = session.neighbor.peer
+    path["peerId"] = peer
+    path["path"] = " ".join(str(number) for number in route.path)
+    next_hop_address = peer if version_of(route.prefix) == 4 else link_local(device, session.port)
+    path["nexthops"] = [{"ip": next_hop_address, "used": True}]
+    return path
 
 
 def bgp_prefix(device: Device, prefix: str) -> dict[str, Any]:
@@ -79,16 +99,16 @@ def bgp_prefix(device: Device, prefix: str) -> dict[str, Any]:
     if rib is None or prefix not in rib.best:
         return {}
     paths = []
-    for path, route in _paths(device, rib, prefix):
-        communities = sorted(route.communities)
+    for path in _paths(device, rib, prefix):
+        communities = sorted(path.route.communities)
         if communities:
-            # FRR spells the community as a word of its own in JSON.
             names = [_JSON_NAMES.get(community, community) for community in communities]
-            path["community"] = {"string": " ".join(communities), "list": names}
-        paths.append(path)
+            path.document["community"] = {"string": " ".join(communities), "list": names}
+        paths.append(path.document)
     return {"prefix": prefix, "paths": paths}
 
 
+# FRR spells the community in another way in JSON.
 _JSON_NAMES = {GRACEFUL_SHUTDOWN: "gracefulShutdown"}
 
 
@@ -116,16 +136,22 @@ def table_text(device: Device, version: int) -> str:
         "",
         "   Network          Next Hop            Metric LocPrf Weight Path",
     ]
-    equal = equal_paths(rib)
+    used_paths = equal_paths(rib)
     for prefix in prefixes:
+        used_peers = {path.peer for path in used_paths.get(prefix, ())}
+        # FRR prints the prefix before the first of its paths only.
         name = prefix
-        used_peers = {peer for peer, _ in equal.get(prefix, ())}
-        for path, _ in _paths(device, rib, prefix):
-            mark = _mark(path, used_peers)
-            # A route of the switch's own has FRR's weight of 32768.
-            weight = "0 " if path["path"] else "32768 "
-            preference = path.get("locPrf", "")
-            hop = path["nexthops"][0]["ip"]
-            lines.append(f"{mark:<3}{name:<17}{hop:<16}{'':>10}{preference:>7}{weight:>8}{path['path']} i")
+        for path in _paths(device, rib, prefix):
+            lines.append(_line_of_path(name, path.document, used_peers))
             name = ""
     return "\n".join([*lines, "", f"Displayed  {len(prefixes)} routes"]) + "\n"
+
+
+def _line_of_path(name: str, path: dict[str, Any], used_peers: Container[str]) -> str:
+    """Return the line of a path in FRR's table, with ``name`` in the column of the prefix."""
+    mark = _mark(path, used_peers)
+    # A route of the switch's own has FRR's weight of 32768.
+    weight = "0 " if path["path"] else "32768 "
+    preference = path.get("locPrf", "")
+    hop = path["nexthops"][0]["ip"]
+    return f"{mark:<3}{name:<17}{hop:<16}{'':>10}{preference:>7}{weight:>8}{path['path']} i"

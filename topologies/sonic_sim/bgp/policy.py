@@ -56,19 +56,33 @@ def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     return ipaddress.ip_network(text, strict=False)
 
 
-# Routes as filters left them; None where they were stopped.
-Judged = dict[Route, Route | None]
+Results = dict[Route, Route | None]
+"""The routes that filters were asked about, each as they leave it, None where they stop it."""
 
-_MOST_JUDGED = 1_000_000
-# Judgments by the text of the filters: most switches of a fabric have the same ones and are offered the same routes.
-_judged: dict[str, Judged] = {}
+_MOST_RESULTS = 1_000_000
+# By the text of the filters: most switches of a fabric have the same ones and are offered the same routes.
+_results: dict[str, Results] = {}
 
 
-def _judged_by(filters: str) -> Judged:
-    """Return the results of these filters so far."""
-    if sum(map(len, _judged.values())) > _MOST_JUDGED:
-        _judged.clear()
-    return _judged.setdefault(filters, {})
+def _results_of(filters: str) -> Results:
+    """Return the results so far of filters with this text."""
+    if sum(map(len, _results.values())) > _MOST_RESULTS:
+        _results.clear()
+    return _results.setdefault(filters, {})
+
+
+class PathListEntry(NamedTuple):
+    """An entry of an AS-path list: permits or denies routes in whose path the pattern is found."""
+
+    permit: bool
+    pattern: re.Pattern[str]
+
+
+class CommunityListEntry(NamedTuple):
+    """An entry of a community list: permits or denies routes that have all these communities."""
+
+    permit: bool
+    communities: frozenset[str]
 
 
 class Policies:
@@ -76,10 +90,11 @@ class Policies:
 
     def __init__(self, root: Context) -> None:
         """Read them from the running configuration."""
-        self._judged: dict[tuple[str, str], Judged] = {}
+        # By route-map and prefix list.
+        self._results: dict[tuple[str, str], Results] = {}
         self.prefix_lists: dict[str, list[Entry]] = {}
-        self.path_lists: dict[str, list[tuple[bool, re.Pattern[str]]]] = {}
-        self.community_lists: dict[str, list[tuple[bool, frozenset[str]]]] = {}
+        self.path_lists: dict[str, list[PathListEntry]] = {}
+        self.community_lists: dict[str, list[CommunityListEntry]] = {}
         self.maps: dict[str, list[Clause]] = {}
         for line in root.lines.values():
             self._list_line(line.split())
@@ -93,56 +108,55 @@ class Policies:
             clauses.sort(key=lambda clause: clause.sequence)
 
     def _list_line(self, words: list[str]) -> None:
+        """Add the entry of a list that a line of the configuration is, if it is one."""
         if words[1:2] == ["prefix-list"] and "seq" in words:
             self.prefix_lists.setdefault(words[2], []).append(_entry(words))
         elif words[:2] == ["bgp", "as-path"]:
-            action = 6 if words[4] == "seq" else 4
-            # In FRR's expressions ``_`` stands for any end of an AS number (lib/filter.c, bgpd/bgp_regex.c).
-            pattern = re.compile(" ".join(words[action + 1 :]).replace("_", r"(?:^|$|[ ,{}()])"))
-            self.path_lists.setdefault(words[3], []).append((words[action] == "permit", pattern))
+            self.path_lists.setdefault(words[3], []).append(_path_list_entry(words))
         elif words[:2] == ["bgp", "community-list"]:
-            place = next(place for place, word in enumerate(words) if word in ("permit", "deny"))
-            entry = (words[place] == "permit", frozenset(words[place + 1 :]))
-            self.community_lists.setdefault(words[3], []).append(entry)
+            self.community_lists.setdefault(words[3], []).append(_community_list_entry(words))
 
     def in_prefix_list(self, name: str, prefix: str) -> bool:
         """Tell whether a prefix list permits a prefix; a list that does not exist permits nothing in a route-map."""
         target = network(prefix)
         for entry in self.prefix_lists.get(name, ()):
-            same = entry.network.version == target.version
-            if same and entry.shortest <= target.prefixlen <= entry.longest and target.subnet_of(entry.network):  # type: ignore[arg-type]
+            if entry.network.version != target.version:
+                continue
+            has_length = entry.shortest <= target.prefixlen <= entry.longest
+            if has_length and target.subnet_of(entry.network):  # type: ignore[arg-type]
                 return entry.permit
         return False
 
     def through(self, route_map: str, prefix_list: str, route: Route) -> Route | None:
         """Return the route as a neighbor's filters leave it, or None where they stop it."""
-        judged = self.judged(route_map, prefix_list)
-        if route not in judged:
-            judged[route] = self._filtered(route_map, prefix_list, route)
-        return judged[route]
+        results = self.results(route_map, prefix_list)
+        if route not in results:
+            results[route] = self._filtered(route_map, prefix_list, route)
+        return results[route]
 
-    def judged(self, route_map: str, prefix_list: str) -> Judged:
-        """Return the results of a neighbor's filters so far, by route; ``through`` adds to them."""
-        judged = self._judged.get((route_map, prefix_list))
-        if judged is None:
-            judged = self._judged[route_map, prefix_list] = _judged_by(self._said(route_map, prefix_list))
-        return judged
+    def results(self, route_map: str, prefix_list: str) -> Results:
+        """Return the results of a neighbor's filters so far; ``through`` adds to them."""
+        results = self._results.get((route_map, prefix_list))
+        if results is None:
+            results = _results_of(self._definition(route_map, prefix_list))
+            self._results[route_map, prefix_list] = results
+        return results
 
-    def _said(self, route_map: str, prefix_list: str) -> str:
-        """Return all that decides about a route: the lists and maps themselves, whatever their names say."""
+    def _definition(self, route_map: str, prefix_list: str) -> str:
+        """Return a text with everything that decides about a route: the maps and lists with their contents."""
         parts = [repr((prefix_list, self.prefix_lists.get(prefix_list)))]
-        left = [route_map]
-        seen = set[str]()
-        while left:
-            name = left.pop()
-            if name in seen:
+        maps_to_add = [route_map]
+        maps_added = set[str]()
+        while maps_to_add:
+            name = maps_to_add.pop()
+            if name in maps_added:
                 continue
-            seen.add(name)
+            maps_added.add(name)
             clauses = self.maps.get(name)
             parts.append(repr((name, clauses)))
             for clause in clauses or ():
                 if clause.call:
-                    left.append(clause.call)
+                    maps_to_add.append(clause.call)
                 for words in clause.matches:
                     parts += self._lists_named(words)
         return "\n".join(parts)
@@ -155,10 +169,13 @@ class Policies:
                     yield repr((word, lists[word]))
 
     def _filtered(self, route_map: str, prefix_list: str, route: Route) -> Route | None:
+        """Return the route after a neighbor's filters, either of which may be empty for none; None if one stops it."""
         # A neighbor's prefix list that does not exist permits everything, a route-map that does not exist nothing.
-        if prefix_list and prefix_list in self.prefix_lists and not self.in_prefix_list(prefix_list, route.prefix):
+        if prefix_list in self.prefix_lists and not self.in_prefix_list(prefix_list, route.prefix):
             return None
-        return self.through_map(route_map, route) if route_map else route
+        if not route_map:
+            return route
+        return self.through_map(route_map, route)
 
     def through_map(self, name: str, route: Route) -> Route | None:
         """Return the route after a route-map, or None; a route-map that does not exist stops everything."""
@@ -199,16 +216,16 @@ class Policies:
     def _in_path_list(self, name: str, route: Route) -> bool:
         """Tell whether the first entry that fits a route's path permits it."""
         text = " ".join(map(str, route.path))
-        for permit, pattern in self.path_lists.get(name, ()):
-            if pattern.search(text):
-                return permit
+        for entry in self.path_lists.get(name, ()):
+            if entry.pattern.search(text):
+                return entry.permit
         return False
 
     def _in_community_list(self, name: str, route: Route) -> bool:
         """Tell whether the first entry of which a route has all communities permits it."""
-        for permit, members in self.community_lists.get(name, ()):
-            if members <= route.communities:
-                return permit
+        for entry in self.community_lists.get(name, ()):
+            if entry.communities <= route.communities:
+                return entry.permit
         return False
 
 
@@ -219,22 +236,37 @@ def _spelled(community: str) -> str:
 
 
 def _entry(words: list[str]) -> Entry:
-    place = words.index("seq")
-    text = words[place + 3]
+    """Return the entry of a line ``ip prefix-list NAME seq NUMBER permit|deny PREFIX|any [ge LENGTH] [le LENGTH]``."""
+    number, action, text, *options = words[words.index("seq") + 1 :]
+    limits = dict(zip(options[::2], options[1::2], strict=False))
     # ``any`` is every prefix of any length.
     target = network("0.0.0.0/0" if text == "any" else text)
-    options = dict(zip(words[place + 4 :: 2], words[place + 5 :: 2], strict=False))
     shortest = target.prefixlen
     longest = target.max_prefixlen if text == "any" else target.prefixlen
-    if "ge" in options:
-        shortest = int(options["ge"])
+    if "ge" in limits:
+        shortest = int(limits["ge"])
         longest = target.max_prefixlen
-    if "le" in options:
-        longest = int(options["le"])
-    return Entry(int(words[place + 1]), words[place + 2] == "permit", target, shortest, longest)
+    if "le" in limits:
+        longest = int(limits["le"])
+    return Entry(int(number), action == "permit", target, shortest, longest)
+
+
+def _path_list_entry(words: list[str]) -> PathListEntry:
+    """Return the entry of a line ``bgp as-path access-list NAME [seq NUMBER] permit|deny PATTERN``."""
+    action, *pattern = words[6:] if words[4] == "seq" else words[4:]
+    # In FRR's expressions ``_`` stands for any end of an AS number (lib/filter.c, bgpd/bgp_regex.c).
+    expression = " ".join(pattern).replace("_", r"(?:^|$|[ ,{}()])")
+    return PathListEntry(action == "permit", re.compile(expression))
+
+
+def _community_list_entry(words: list[str]) -> CommunityListEntry:
+    """Return the entry of a line ``bgp community-list KIND NAME [seq NUMBER] permit|deny COMMUNITIES``."""
+    place = next(place for place, word in enumerate(words) if word in ("permit", "deny"))
+    return CommunityListEntry(words[place] == "permit", frozenset(words[place + 1 :]))
 
 
 def _set(clause: Clause, route: Route) -> Route:
+    """Return a route as the ``set`` lines of a clause change it."""
     for words in clause.sets:
         if words[:2] == ["set", "community"]:
             route = route._replace(communities=_communities(words[2:], route))
@@ -257,7 +289,7 @@ def _communities(words: Sequence[str], route: Route) -> frozenset[str]:
 
 
 def _clause(context: Context) -> Clause:
-    """Return an entry of a route-map."""
+    """Return the entry of a route-map with the header ``route-map NAME permit|deny SEQUENCE``."""
     _, _, action, sequence = context.header.split()
     lines = [line.split() for line in context.lines.values()]
     matches = tuple(words for words in lines if words[0] == "match")

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sonic_sim.bgp.instance import Instance
 from sonic_sim.bgp.policy import Policies, Route
@@ -10,16 +11,37 @@ from sonic_sim.bgp.sessions import Session
 _NOTHING: Mapping[str, Route] = {}
 
 
+class BestRoute(NamedTuple):
+    """The route that a switch takes to a prefix, and the peer that sent it, empty for the switch's own route."""
+
+    route: Route
+    peer: str
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the switch announces the prefix itself."""
+        return not self.peer
+
+
+class EqualPath(NamedTuple):
+    """One of the equally good paths to a prefix: the peer that sent the route, and the port towards it."""
+
+    peer: str
+    port: str
+
+
 @dataclass(slots=True)
 class Rib:
-    """The routes of one switch: received ones by peer, the best by prefix with the peer (empty: own). ``sent`` counts
-    routes by peer and IP version, ``order`` is the place of each peer in the configuration."""
+    """The routes of one switch: those that it received by peer and prefix, and the best by prefix.
+
+    ``sent`` counts routes by peer and IP version, ``order`` is the place of each peer in the configuration.
+    """
 
     instance: Instance
     policies: Policies
     sessions: dict[str, Session]
     received: dict[str, dict[str, Route]] = field(default_factory=dict)
-    best: dict[str, tuple[Route, str]] = field(default_factory=dict)
+    best: dict[str, BestRoute] = field(default_factory=dict)
     sent: dict[tuple[str, int], int] = field(default_factory=dict)
     order: dict[str, int] = field(default_factory=dict)
 
@@ -29,71 +51,71 @@ def version_of(prefix: str) -> int:
     return 6 if ":" in prefix else 4
 
 
-def equal_paths(rib: Rib, prefixes: Collection[str] | None = None) -> dict[str, list[tuple[str, str]]]:
-    """Return the equally good peers of every received prefix, in the order of the configuration: (peer, port).
+def equal_paths(rib: Rib, prefixes: Collection[str] | None = None) -> dict[str, list[EqualPath]]:
+    """Return the equally good paths to every prefix that peers announce, in the order of the configuration.
 
     With ``prefixes`` only those are looked at.
     """
     ranks = _ranks_of_received(rib, prefixes)
-    hops: dict[str, list[tuple[str, str]]] = {}
+    paths: dict[str, list[EqualPath]] = {prefix: [] for prefix in ranks}
     for peer, session in rib.sessions.items():
+        path = EqualPath(peer, session.port)
         received = rib.received.get(peer, _NOTHING)
         for prefix, rank in ranks.items():
             route = received.get(prefix)
-            if route is not None and (route.local_preference, len(route.path)) == rank:
-                hops.setdefault(prefix, []).append((peer, session.port))
-    # In the order of the best routes, whatever session has a prefix first.
-    return {prefix: hops[prefix] for prefix in ranks if prefix in hops}
+            # `_rank` written out: in a large fabric this runs millions of times.
+            if route is not None and (-route.local_preference, len(route.path)) == rank:
+                paths[prefix].append(path)
+    return {prefix: members for prefix, members in paths.items() if members}
 
 
 def _ranks_of_received(rib: Rib, prefixes: Collection[str] | None) -> dict[str, tuple[int, int]]:
-    """Return preference and length of path of the best route to each prefix that is not the switch's own."""
+    """Return the rank of the best route to each prefix that is not the switch's own."""
     ranks = {}
-    for prefix, (best, source) in rib.best.items():
-        if source and (prefixes is None or prefix in prefixes):
-            ranks[prefix] = (best.local_preference, len(best.path))
+    for prefix, best in rib.best.items():
+        if not best.is_own and (prefixes is None or prefix in prefixes):
+            ranks[prefix] = _rank(best.route)
     return ranks
 
 
 def choose_again(rib: Rib, prefix: str, peer: str, route: Route | None) -> bool:
-    """Choose the best route again after ``route`` came from ``peer`` (None: it withdrew its own); return whether what
-    is announced changed."""
+    """Choose the best route to a prefix again after a peer sent another ``route``, or withdrew its route (None).
+
+    Returns whether what the switch announces changed.
+    """
     old = rib.best.get(prefix)
     if old is None:
         if route is not None:
-            rib.best[prefix] = (route, peer)
+            rib.best[prefix] = BestRoute(route, peer)
         return route is not None
-    best, source = old
-    if source == "":
+    if old.is_own:
         return False
-    if source == peer:
+    if old.peer == peer:
         # All others are looked at only where the best one became worse.
-        if route is None or _rank(route) > _rank(best):
+        if route is None or _rank(route) > _rank(old.route):
             return choose(rib, prefix)
-    elif route is None or (_rank(route), rib.order[peer]) > (_rank(best), rib.order[source]):
+    elif route is None or (_rank(route), rib.order[peer]) > (_rank(old.route), rib.order[old.peer]):
+        # Of routes with the same rank that of the first peer in the configuration is the best.
         return False
-    rib.best[prefix] = (route, peer)
-    return old != rib.best[prefix]
+    best = BestRoute(route, peer)
+    rib.best[prefix] = best
+    return best != old
 
 
 def _rank(route: Route) -> tuple[int, int]:
-    """Return what a route is chosen by, the best first."""
+    """Return what routes are compared by: of two routes to a prefix the one with the lower rank is better."""
     return -route.local_preference, len(route.path)
 
 
 def choose(rib: Rib, prefix: str) -> bool:
-    """Choose the best route again among all; return whether the announcement changed."""
+    """Choose the best of all received routes to a prefix; return whether what the switch announces changed.
+
+    The switch's own route stays the best.
+    """
     old = rib.best.get(prefix)
-    if old is not None and old[1] == "":
+    if old is not None and old.is_own:
         return False
-    best: tuple[Route, str] | None = None
-    # In the order of the configuration, so that the choice among equals does not depend on what came first.
-    for peer in rib.sessions:
-        route = rib.received.get(peer, _NOTHING).get(prefix)
-        if route is None:
-            continue
-        if best is None or _rank(route) < _rank(best[0]):
-            best = (route, peer)
+    best = _best_received(rib, prefix)
     if best == old:
         return False
     if best is None:
@@ -101,3 +123,14 @@ def choose(rib: Rib, prefix: str) -> bool:
     else:
         rib.best[prefix] = best
     return True
+
+
+def _best_received(rib: Rib, prefix: str) -> BestRoute | None:
+    """Return the best route that a peer sent; of equal ones that of the first peer in the configuration, whichever
+    came first."""
+    best: BestRoute | None = None
+    for peer in rib.sessions:
+        route = rib.received.get(peer, _NOTHING).get(prefix)
+        if route is not None and (best is None or _rank(route) < _rank(best.route)):
+            best = BestRoute(route, peer)
+    return best

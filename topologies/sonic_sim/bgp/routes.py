@@ -1,14 +1,16 @@
 """Routes of every switch: announcements travel session by session through the policies until nothing changes."""
 
+from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp.announcements import announce, count_sent
 from sonic_sim.bgp.opened import longest_hold_s
 from sonic_sim.bgp.origins import originated
 from sonic_sim.bgp.policy import Route
-from sonic_sim.bgp.rib import Rib, choose
+from sonic_sim.bgp.rib import BestRoute, Rib, choose
 from sonic_sim.bgp.sessions import Session, bgp_of, policies_of, sessions_of
 from sonic_sim.device import Device, Fabric
 from sonic_sim.faults import FaultKind
@@ -17,27 +19,34 @@ from sonic_sim.faults import FaultKind
 _REST = 4.0
 
 
+# Sessions are open so long after FRR started or somebody cleared them.
+_SETTLES_S = 6.0
+
+
 @dataclass(slots=True)
-class _Calculated:
+class _Calculation:
+    """The last calculation of routes, which ended ``at`` (s, steady clock); ``signature`` is of what it depends on."""
+
     signature: object = None
     ribs: dict[str, Rib] = field(default_factory=dict)
     took_s: float = 0.0
     at: float = 0.0
 
 
-_memories: WeakKeyDictionary[Fabric, _Calculated] = WeakKeyDictionary()
+_memories: WeakKeyDictionary[Fabric, _Calculation] = WeakKeyDictionary()
 
 
 def ribs_of(net: Fabric) -> dict[str, Rib]:
     """Return the routes of all switches, calculated again only when something changed."""
-    memory = _memories.setdefault(net, _Calculated())
+    memory = _memories.setdefault(net, _Calculation())
     signature = _signature(net)
     if not net.devices:
         return {}
     clock = next(iter(net.devices.values())).clock
     now = clock.monotonic()
-    if memory.signature != signature and now >= memory.at + _REST * memory.took_s:
-        # A new mapping: what others derive from routes is kept by it.
+    has_rested = now >= memory.at + _REST * memory.took_s
+    if memory.signature != signature and has_rested:
+        # A new mapping, by which others notice that they must derive their values again.
         memory.ribs = dict(memory.ribs)
         _converge(net, memory.ribs)
         memory.signature = signature
@@ -65,25 +74,26 @@ def _signature(net: Fabric) -> object:
     for device in devices:
         frr_is_up = device.times.frr_up <= device.clock.now()
         parts.append((_underlay(net, device), device.frr.version, device.frr.running, frr_is_up, device.faults.version))
-        # While sessions are still coming up every look differs from the one before.
-        settling_s = max(settling_s, _begun(device) + device.clock.real_s(6.0) - device.clock.now())
-    return (net.version, tuple(parts), settling_s, tuple(map(_unnoticed, devices)))
+        settled_at = _opening_since(device) + device.clock.real_s(_SETTLES_S)
+        # While sessions are still coming up, this differs at every call.
+        settling_s = max(settling_s, settled_at - device.clock.now())
+    return (net.version, tuple(parts), settling_s, tuple(map(_unnoticed_s, devices)))
 
 
-def _begun(device: Device) -> float:
+def _opening_since(device: Device) -> float:
     """Return when sessions of a switch last began to open: FRR started, or they were cleared."""
     return max(device.times.frr_up, *device.frr.cleared.values(), 0.0)
 
 
-def _unnoticed(device: Device) -> float:
-    """Return for how long a switch that is silent may have neighbors that did not notice it yet."""
+def _unnoticed_s(device: Device) -> float:
+    """Return for how many seconds neighbors may still not notice that a switch is silent; -1 where it is not."""
     since = device.faults.since(FaultKind.SILENT)
     instance = bgp_of(device)
     if since is None or instance is None:
         return -1.0
-    hold_times = {peer: neighbor.hold_s for peer, neighbor in instance.neighbors.items()}
-    longest = longest_hold_s(device.network, device, hold_times)
-    return max(0.0, since + device.clock.real_s(longest) - device.clock.now())
+    hold_times_s = {peer: neighbor.hold_s for peer, neighbor in instance.neighbors.items()}
+    hold_s = longest_hold_s(device.network, device, hold_times_s)
+    return max(0.0, since + device.clock.real_s(hold_s) - device.clock.now())
 
 
 def _underlay(net: Fabric, device: Device) -> int:
@@ -105,106 +115,120 @@ def _converge(net: Fabric, ribs: dict[str, Rib]) -> None:
     speaking = {name: device for name, device in net.devices.items() if _speaks(device)}
     for name in ribs.keys() - speaking.keys():
         del ribs[name]
-    waiting, opened = _adapt_all(ribs, speaking)
-    touched = waiting.keys() | opened.keys()
-    for name in opened.keys() & ribs.keys():
-        _spread(waiting, announce(ribs, name, _all_prefixes(ribs, name, opened[name]), opened[name]))
+    waiting, new_peers = _update_all(ribs, speaking)
+    touched = waiting.keys() | new_peers.keys()
+    for name in new_peers.keys() & ribs.keys():
+        prefixes = _all_prefixes(ribs, name, new_peers[name])
+        _add_waiting(waiting, announce(ribs, name, prefixes, new_peers[name]))
     while waiting:
         name = next(iter(waiting))
         touched.add(name)
-        _spread(waiting, announce(ribs, name, waiting.pop(name), ribs[name].sessions.keys()))
+        _add_waiting(waiting, announce(ribs, name, waiting.pop(name), ribs[name].sessions.keys()))
     _count_all_sent(ribs, touched)
 
 
 def _count_all_sent(ribs: Mapping[str, Rib], touched: Container[str]) -> None:
     """Count the routes sent by switches that were ``touched``, and by those of which a session went."""
     for name, rib in ribs.items():
-        if name in touched or {peer for peer, _ in rib.sent} != rib.sessions.keys():
+        counted_peers = {peer for peer, _ in rib.sent}
+        if name in touched or counted_peers != rib.sessions.keys():
             count_sent(rib)
 
 
-def _adapt_all(ribs: dict[str, Rib], speaking: Mapping[str, Device]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Adapt every switch; return the prefixes to announce and the peers of new sessions, both by switch.
+def _update_all(
+    ribs: dict[str, Rib], speaking: Mapping[str, Device]
+) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Update every switch; return the prefixes to announce and the peers to send all routes to, both by switch.
 
-    A spine announces the prefixes of all its leaves at once: what changed at a switch since it last announced is kept.
+    A spine announces the prefixes of all its leaves at once: those that changed since it last announced are gathered.
     """
     waiting: dict[str, set[str]] = {}
-    opened: dict[str, set[str]] = {}
+    new_peers: defaultdict[str, set[str]] = defaultdict(set)
     for name, device in speaking.items():
-        changed, peers = _adapt(ribs, device)
-        if changed:
-            waiting[name] = changed
-        for peer in peers:
+        update = _update(ribs, device)
+        if update.prefixes:
+            waiting[name] = update.prefixes
+        for peer in update.peers:
             session = ribs[name].sessions[peer]
-            opened.setdefault(name, set()).add(peer)
+            new_peers[name].add(peer)
             # A session that is new at one end is new at the other one too.
-            opened.setdefault(session.remote, set()).add(session.remote_peer)
-    return waiting, opened
+            new_peers[session.remote].add(session.remote_peer)
+    return waiting, new_peers
 
 
 def _speaks(device: Device) -> bool:
     return bgp_of(device) is not None and device.frr.running
 
 
-def _spread(waiting: dict[str, set[str]], changed: dict[str, set[str]]) -> None:
+def _add_waiting(waiting: dict[str, set[str]], changed: dict[str, set[str]]) -> None:
+    """Add prefixes that changed to those which switches have to announce."""
     for name, prefixes in changed.items():
         waiting.setdefault(name, set()).update(prefixes)
 
 
-def _adapt(ribs: dict[str, Rib], device: Device) -> tuple[set[str], set[str]]:
-    """Give a switch its instance, filters, sessions and own prefixes of now; return the prefixes that changed by that,
-    and the peers whose sessions are new or exchange all routes once more."""
+class _RouteUpdate(NamedTuple):
+    """What a switch has to announce after an update: the prefixes that changed, and the peers that get all routes."""
+
+    prefixes: set[str]
+    peers: set[str]
+
+
+def _update(ribs: dict[str, Rib], device: Device) -> _RouteUpdate:
+    """Bring the instance, filters, sessions and own prefixes of a switch up to date.
+
+    All routes go to peers with a new session, and to every peer where the configuration changed.
+    """
     instance = bgp_of(device)
     policies = policies_of(device)
     assert instance is not None, device.name  # noqa: S101
-    sessions = _established(device)
+    sessions = {peer: session for peer, session in sessions_of(device).items() if session.established}
     rib = ribs.setdefault(device.name, Rib(instance, policies, {}))
-    # With another configuration every route may pass the filters in another way.
-    is_reconfigured = rib.instance is not instance or rib.policies is not policies
-    peers = set(sessions)
-    if not is_reconfigured:
+    if rib.instance is instance and rib.policies is policies:
         peers = {peer for peer in sessions if rib.sessions.get(peer) != sessions[peer]}
-    is_reordered = _common(rib.sessions, sessions) != _common(sessions, rib.sessions)
+    else:
+        # With another configuration every route may pass the filters in another way.
+        peers = set(sessions)
     rib.instance = instance
     rib.policies = policies
+    changed = _replace_sessions(rib, sessions) | _update_own(rib, originated(device, instance))
+    return _RouteUpdate(changed, peers)
+
+
+def _replace_sessions(rib: Rib, sessions: dict[str, Session]) -> set[str]:
+    """Replace the sessions of a switch, and drop the routes of those that went; return the prefixes that changed."""
+    is_reordered = _common(rib.sessions, sessions) != _common(sessions, rib.sessions)
     rib.sessions = sessions
     rib.order = {peer: place for place, peer in enumerate(sessions)}
     changed: set[str] = set()
     for peer in rib.received.keys() - sessions.keys():
-        changed |= _chosen_anew(rib, rib.received.pop(peer))
+        changed |= _choose_all(rib, rib.received.pop(peer))
     if is_reordered:
         # Among equal routes the first peer of the configuration wins.
-        changed |= _chosen_anew(rib, tuple(rib.best))
-    return changed | _adapt_own(rib, originated(device, instance)), peers
+        changed |= _choose_all(rib, tuple(rib.best))
+    return changed
 
 
-def _established(device: Device) -> dict[str, Session]:
-    return {peer: session for peer, session in sessions_of(device).items() if session.established}
-
-
-def _chosen_anew(rib: Rib, prefixes: Iterable[str]) -> set[str]:
+def _choose_all(rib: Rib, prefixes: Iterable[str]) -> set[str]:
     """Choose the best routes again; return the prefixes whose announcement changed."""
     return {prefix for prefix in prefixes if choose(rib, prefix)}
 
 
-# The order of peers decides among equal routes, so only those that both have are compared.
-def _common(peers: Iterable[str], others: Container[str]) -> list[str]:
-    return [peer for peer in peers if peer in others]
+def _common(peers: Iterable[str], other_peers: Container[str]) -> list[str]:
+    """Return the peers that are also in ``other_peers``, in their order, which decides among equal routes."""
+    return [peer for peer in peers if peer in other_peers]
 
 
-def _adapt_own(rib: Rib, prefixes: Iterable[str]) -> set[str]:
+def _update_own(rib: Rib, prefixes: Iterable[str]) -> set[str]:
     """Announce exactly these prefixes as the switch's own; return those that changed."""
-    changed: set[str] = set()
     own = dict.fromkeys(prefixes)
-    for prefix in [prefix for prefix, (_, source) in rib.best.items() if not source and prefix not in own]:
+    removed = [prefix for prefix, best in rib.best.items() if best.is_own and prefix not in own]
+    for prefix in removed:
         del rib.best[prefix]
         choose(rib, prefix)
-        changed.add(prefix)
-    for prefix in own:
-        if rib.best.get(prefix, (None, None))[1] != "":
-            rib.best[prefix] = (Route(prefix), "")
-            changed.add(prefix)
-    return changed
+    added = [prefix for prefix in own if prefix not in rib.best or not rib.best[prefix].is_own]
+    for prefix in added:
+        rib.best[prefix] = BestRoute(Route(prefix), "")
+    return {*removed, *added}
 
 
 def _all_prefixes(ribs: dict[str, Rib], name: str, peers: set[str]) -> set[str]:

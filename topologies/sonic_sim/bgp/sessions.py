@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from sonic_sim.bgp.instance import Instance, Neighbor, instance_of
-from sonic_sim.bgp.opened import Offer, Timers, forget, opened
+from sonic_sim.bgp.opened import Offer, SessionEnd, Timers, establish, forget
 from sonic_sim.bgp.policy import Policies, network
 from sonic_sim.device import Device
 from sonic_sim.faults import FaultKind
@@ -72,17 +72,17 @@ _FAMILY_WORDS = frozenset(("ipv4", "ipv6", "unicast"))
 def clear_sessions(device: Device, words: list[str]) -> str:
     """Carry out ``clear bgp WORDS``; return FRR's output. Soft forms send routes again, which changes nothing here."""
     instance = bgp_of(device)
-    plain = [word for word in words if word not in _FAMILY_WORDS]
-    if plain[:1] == ["vrf"]:
-        vrf = "".join(plain[1:2])
-        plain = plain[2:]
+    arguments = [word for word in words if word not in _FAMILY_WORDS]
+    if arguments[:1] == ["vrf"]:
+        vrf = "".join(arguments[1:2])
+        arguments = arguments[2:]
         # Only the default VRF has an instance.
         if vrf != "default" or instance is None:
             return f"Can't find BGP instance {vrf}\n"
-    is_soft = plain[-1:] in (["in"], ["out"], ["soft"])
-    if instance is None or not plain or is_soft:
+    is_soft = arguments[-1:] in (["in"], ["out"], ["soft"])
+    if instance is None or not arguments or is_soft:
         return ""
-    return _clear(device, instance, plain[0])
+    return _clear(device, instance, arguments[0])
 
 
 def _clear(device: Device, instance: Instance, peer: str) -> str:
@@ -107,13 +107,13 @@ def session_with(device: Device, instance: Instance, neighbor: Neighbor) -> Sess
     """Return the state of the session with one neighbor."""
     session = _session(device, instance, neighbor)
     if not session.established:
-        forget(device.network, (device.name, neighbor.peer))
+        forget(device.network, SessionEnd(device.name, neighbor.peer))
     return session
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """Where a neighbor is: our port, the switch and port at the other end of its cable."""
+class _FarEnd:
+    """Where a neighbor is: our port, and the switch and port at the other end of its cable."""
 
     port: str
     remote: Device
@@ -125,30 +125,34 @@ def _session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
         return Session(device.name, neighbor, "Idle")
     if device.faults.has(FaultKind.BGP_DOWN):
         return Session(device.name, neighbor, "Active")
-    way = _way(device, neighbor)
-    if isinstance(way, Session):
-        return way
-    remote_instance = bgp_of(way.remote)
-    back = _entry_for(device, way, remote_instance, neighbor)
-    here = _Side(device, instance, neighbor)
-    if remote_instance is None or back is None or not _meet(here, _Side(way.remote, remote_instance, back)):
-        return Session(device.name, neighbor, "Active", way.port, way.remote.name)
-    return _met(way, here, _Side(way.remote, remote_instance, back))
+    far = _far_end(device, neighbor)
+    if isinstance(far, Session):
+        return far
+    remote_instance = bgp_of(far.remote)
+    remote_neighbor = _entry_for(device, far, remote_instance, neighbor)
+    if remote_instance is not None and remote_neighbor is not None:
+        here = _Side(device, instance, neighbor)
+        there = _Side(far.remote, remote_instance, remote_neighbor)
+        if _can_connect(here, there):
+            return _connected_session(far, here, there)
+    return Session(device.name, neighbor, "Active", far.port, far.remote.name)
 
 
-def _met(way: _Way, here: "_Side", there: "_Side") -> Session:
-    """Return the session of two ends that come together: it opens, is open, or an end that is silent lost it."""
+def _connected_session(far: _FarEnd, here: "_Side", there: "_Side") -> Session:
+    """Return the session of two ends that can connect: it opens, is open, or was lost because an end is silent."""
     device = here.device
+    remote = there.device
     neighbor = here.neighbor
-    back = there.neighbor
-    active = (neighbor.active_versions, back.active_versions)
+    remote_peer = there.neighbor.peer
+    active = (neighbor.active_versions, there.neighbor.active_versions)
     if device.clock.now() < _ready_at(here, there):
-        return Session(device.name, neighbor, "Connect", way.port, way.remote.name, back.peer, active=active)
-    timers = opened(device.network, _offer(here), _offer(there)).timers[device.name, neighbor.peer]
-    watched = neighbor.bfd and back.bfd and device.bfdd and way.remote.bfdd
-    if _lost(device, way.remote, BFD_DETECTS_S if watched else timers.hold_s):
-        return Session(device.name, neighbor, "Active", way.port, way.remote.name)
-    return Session(device.name, neighbor, "Established", way.port, way.remote.name, back.peer, watched, active, timers)
+        return Session(device.name, neighbor, "Connect", far.port, remote.name, remote_peer, active=active)
+    offer = _offer(here)
+    timers = establish(device.network, offer, _offer(there)).timers[offer.end]
+    bfd_up = neighbor.bfd and there.neighbor.bfd and device.bfdd and remote.bfdd
+    if _lost(device, remote, BFD_DETECTS_S if bfd_up else timers.hold_s):
+        return Session(device.name, neighbor, "Active", far.port, remote.name)
+    return Session(device.name, neighbor, "Established", far.port, remote.name, remote_peer, bfd_up, active, timers)
 
 
 def _ready_at(here: "_Side", there: "_Side") -> float:
@@ -171,7 +175,8 @@ def _offer(side: "_Side") -> Offer:
         neighbor.active_versions,
         tuple(neighbor.resets),
     )
-    return Offer((side.device.name, neighbor.peer), Timers(neighbor.keepalive_s, neighbor.hold_s), resets)
+    end = SessionEnd(side.device.name, neighbor.peer)
+    return Offer(end, Timers(neighbor.keepalive_s, neighbor.hold_s), resets)
 
 
 def _lost(device: Device, remote: Device, detected_after_s: float) -> bool:
@@ -183,8 +188,8 @@ def _lost(device: Device, remote: Device, detected_after_s: float) -> bool:
     return False
 
 
-def _way(device: Device, neighbor: Neighbor) -> _Way | Session:
-    """Return the way to a neighbor, or the session that has none."""
+def _far_end(device: Device, neighbor: Neighbor) -> _FarEnd | Session:
+    """Return where a neighbor is, or the session as it is shown where no switch can be reached."""
     net = device.network
     port = _port_towards(device, neighbor)
     if not port:
@@ -196,7 +201,7 @@ def _way(device: Device, neighbor: Neighbor) -> _Way | Session:
     if remote is None or far is None:
         # Nobody refuses the connection, so it is still being tried.
         return Session(device.name, neighbor, "Connect", port)
-    return _Way(port, remote, far.port)
+    return _FarEnd(port, remote, far.port)
 
 
 def _port_towards(device: Device, neighbor: Neighbor) -> str:
@@ -218,28 +223,29 @@ def _far_addresses(device: Device) -> dict[str, str]:
         subnet = network(f"{own.address}/{own.length}")
         # Larger networks are those of nodes, which speak no BGP.
         if subnet.num_addresses <= 256:
-            interfaces.update({str(address): own.interface for address in subnet if str(address) != own.address})
+            far_addresses = [str(address) for address in subnet if str(address) != own.address]
+            interfaces.update(dict.fromkeys(far_addresses, own.interface))
     return interfaces
 
 
 def _own_address(device: Device, port: str, peer: str) -> str:
+    """Return the address of a port in the network of a peer, empty for none."""
     for own in device.addresses():
         if own.interface == port and network(f"{peer}/{own.length}") == network(f"{own.address}/{own.length}"):
             return own.address
     return ""
 
 
-def _entry_for(device: Device, way: _Way, instance: Instance | None, neighbor: Neighbor) -> Neighbor | None:
-    """Return the remote end's entry for us, where it has our address and the one that we expect."""
-    remote = way.remote
+def _entry_for(device: Device, far: _FarEnd, instance: Instance | None, neighbor: Neighbor) -> Neighbor | None:
+    """Return the entry for us in the far end's ``instance``; None if it has none, or not the address that we expect."""
     if instance is None:
         return None
     if neighbor.interface:
-        routed = f"INTERFACE|{way.remote_port}" in remote.db.rows
-        return instance.neighbors.get(way.remote_port) if routed else None
-    for address in device.network.addresses(remote):
-        if address.interface == way.remote_port and address.address == neighbor.peer:
-            return instance.neighbors.get(_own_address(device, way.port, neighbor.peer))
+        is_routed = f"INTERFACE|{far.remote_port}" in far.remote.db.rows
+        return instance.neighbors.get(far.remote_port) if is_routed else None
+    for address in device.network.addresses(far.remote):
+        if address.interface == far.remote_port and address.address == neighbor.peer:
+            return instance.neighbors.get(_own_address(device, far.port, neighbor.peer))
     return None
 
 
@@ -252,8 +258,8 @@ class _Side:
     neighbor: Neighbor
 
 
-def _meet(here: _Side, there: _Side) -> bool:
-    """Tell whether two ends that know each other come together."""
+def _can_connect(here: _Side, there: _Side) -> bool:
+    """Tell whether two ends that have each other as a neighbor accept the session."""
     if not there.device.frr.running or there.neighbor.shutdown or there.device.faults.has(FaultKind.BGP_DOWN):
         return False
     # bgpd refuses an OPEN with its own router id (RFC 4271 section 6.2).
@@ -261,12 +267,12 @@ def _meet(here: _Side, there: _Side) -> bool:
     return _accepts(here, there) and _accepts(there, here) and not same_router_id
 
 
-def _accepts(side: _Side, other: _Side) -> bool:
-    """Tell whether one end takes the AS number that the other shows it."""
-    own = side.instance.asn
-    shown = other.neighbor.local_as or other.instance.asn
+def _accepts(side: _Side, far_side: _Side) -> bool:
+    """Tell whether an end accepts the AS number that the far one sends."""
+    own_as = side.instance.asn
+    sent_as = far_side.neighbor.local_as or far_side.instance.asn
     if side.neighbor.remote_as == "external":
-        return shown != own
+        return sent_as != own_as
     if side.neighbor.remote_as == "internal":
-        return shown == own
-    return side.neighbor.remote_as == str(shown)
+        return sent_as == own_as
+    return side.neighbor.remote_as == str(sent_as)

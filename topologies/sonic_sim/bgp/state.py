@@ -1,10 +1,10 @@
 """The state that bgpd shows of its sessions, as JSON and as text."""
 
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp.instance import Instance, Neighbor
-from sonic_sim.bgp.opened import Timers, times_opened
+from sonic_sim.bgp.opened import SessionEnd, Timers, times_opened
 from sonic_sim.bgp.paths import link_local, rib_of
 from sonic_sim.bgp.rib import Rib, version_of
 from sonic_sim.bgp.sessions import Session, bgp_of, sessions_of
@@ -12,26 +12,35 @@ from sonic_sim.configdb import to_json
 from sonic_sim.device import Device
 from sonic_sim.faults import FaultKind
 
-_established_since: WeakKeyDictionary[Device, dict[str, tuple[tuple[tuple[int, ...], ...], float]]] = (
-    WeakKeyDictionary()
-)
+
+class _SeenUp(NamedTuple):
+    """A session when it was first seen up (s since 1970), with the IP versions that are active at its ends."""
+
+    at: float
+    active: tuple[tuple[int, ...], ...]
 
 
-def _since(device: Device, session: Session) -> float:
-    """Return since when a session is up, remembered from the first time it was seen up."""
-    since = _established_since.setdefault(device, {})
+_seen_up: WeakKeyDictionary[Device, dict[str, _SeenUp]] = WeakKeyDictionary()
+
+
+def _up_since(device: Device, session: Session) -> float:
+    """Return since when a session is up (s since 1970), remembered from the first time it was seen up; else 0."""
+    sessions = _seen_up.setdefault(device, {})
     peer = session.neighbor.peer
     if not session.established:
-        since.pop(peer, None)
+        sessions.pop(peer, None)
         return 0.0
+    seen = sessions.get(peer)
     # It starts again where either end activates another address family: ends agree on these as a session opens
     # (run on 8.4 and 10.3).
-    if since.get(peer, ((), 0.0))[0] != session.active:
-        since[peer] = (session.active, device.clock.now())
-    return since[peer][1]
+    if seen is None or seen.active != session.active:
+        seen = _SeenUp(device.clock.now(), session.active)
+        sessions[peer] = seen
+    return seen.at
 
 
 def _remote_as(device: Device, session: Session) -> int:
+    """Return the AS number of a neighbor, 0 while it is not known."""
     number = session.neighbor.remote_as
     if number.isdigit():
         return int(number)
@@ -43,15 +52,23 @@ def _remote_as(device: Device, session: Session) -> int:
     return instance.asn if instance is not None else 0
 
 
-def _counts(rib: Rib | None, neighbor: Neighbor, version: int) -> tuple[int, int]:
-    """Return how many routes of a family were received from a neighbor, and sent to it."""
+class _RouteCounts(NamedTuple):
+    """How many routes of a family a neighbor sent to the switch and got from it."""
+
+    received: int
+    sent: int
+
+
+def _route_counts(rib: Rib | None, neighbor: Neighbor, version: int) -> _RouteCounts:
     if rib is None:
-        return 0, 0
+        return _RouteCounts(0, 0)
     received = rib.received.get(neighbor.peer, {})
-    count = len(received)
-    if neighbor.active_versions != (version,):
-        count = sum(1 for prefix in received if version_of(prefix) == version)
-    return count, rib.sent.get((neighbor.peer, version), 0)
+    if neighbor.active_versions == (version,):
+        # All are of this version: they need not be looked at.
+        received_count = len(received)
+    else:
+        received_count = sum(1 for prefix in received if version_of(prefix) == version)
+    return _RouteCounts(received_count, rib.sent.get((neighbor.peer, version), 0))
 
 
 def family_name(version: int) -> str:
@@ -71,6 +88,7 @@ def bgp_summary(device: Device, every_vrf: bool) -> dict[str, Any]:
 
 
 def _summary(device: Device, instance: Instance, version: int) -> dict[str, Any]:
+    """Return the summary of an address family."""
     rib = rib_of(device)
     peers: dict[str, Any] = {}
     failed = 0
@@ -79,7 +97,8 @@ def _summary(device: Device, instance: Instance, version: int) -> dict[str, Any]
             continue
         if not session.established:
             failed += 1
-        peers[peer] = _peer_summary(device, instance, session, _counts(rib, session.neighbor, version), version)
+        counts = _route_counts(rib, session.neighbor, version)
+        peers[peer] = _peer_summary(device, instance, session, counts, version)
     routes = 0
     if rib is not None:
         routes = sum(1 for prefix in rib.best if version_of(prefix) == version)
@@ -92,22 +111,20 @@ def _summary(device: Device, instance: Instance, version: int) -> dict[str, Any]
 
 
 def _peer_summary(
-    device: Device, instance: Instance, session: Session, counts: tuple[int, int], version: int
+    device: Device, instance: Instance, session: Session, counts: _RouteCounts, version: int
 ) -> dict[str, Any]:
-    """Return a peer of ``show bgp summary json``; ``counts`` are the routes received and sent."""
-    received, sent = counts
+    """Return a peer of ``show bgp summary json``."""
     up_ms = 0
-    messages_received = 0
     if session.established:
-        up_ms = int((device.clock.now() - _since(device, session)) * 1000)
-        # An OPEN and an UPDATE, then a keepalive every 3 s.
-        messages_received = up_ms // 3000 + 2
+        up_ms = int((device.clock.now() - _up_since(device, session)) * 1000)
+    # An OPEN and an UPDATE, then a keepalive every 3 s.
+    messages = up_ms // 3000 + 2
     is_shut = session.neighbor.shutdown
     return {
         "hostname": session.remote, "remoteAs": _remote_as(device, session), "localAs": instance.asn, "version": 4,
-        "msgRcvd": messages_received, "msgSent": up_ms // 3000 + 2, "tableVersion": 0,
+        "msgRcvd": messages if session.established else 0, "msgSent": messages, "tableVersion": 0,
         "outq": 0, "inq": 0, "peerUptime": uptime_text(up_ms) if up_ms else "never", "peerUptimeMsec": up_ms,
-        "pfxRcd": received, "pfxSnt": sent if session.agrees_on(version) else 0,
+        "pfxRcd": counts.received, "pfxSnt": counts.sent if session.agrees_on(version) else 0,
         "state": "Idle (Admin)" if is_shut else session.state, "peerState": "Admin" if is_shut else "OK",
         "connectionsEstablished": int(session.established),
         "connectionsDropped": 0, "desc": session.neighbor.description,
@@ -117,15 +134,14 @@ def _peer_summary(
 
 def uptime_text(milliseconds: int) -> str:
     """Return a time as FRR prints it: hours, then days, then weeks."""
-    seconds = milliseconds // 1000
-    days = seconds // 86400
-    hours = seconds // 3600 % 24
-    minutes = seconds // 60 % 60
+    minutes, seconds = divmod(milliseconds // 1000, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
     if days >= 7:
         return f"{days // 7:02d}w{days % 7}d{hours:02d}h"
     if days:
         return f"{days}d{hours:02d}h{minutes:02d}m"
-    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    return f"{hours:02d}:{minutes:02d}:{seconds:02d}"
 
 
 def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
@@ -159,13 +175,14 @@ def _neighbor(device: Device, instance: Instance, session: Session) -> dict[str,
     }  # fmt: skip
     entry |= _timers(session)
     if session.established:
-        entry["bgpTimerUpMsec"] = int((device.clock.now() - _since(device, session)) * 1000)
-        entry["bgpTimerUpEstablishedEpoch"] = int(_since(device, session))
+        since = _up_since(device, session)
+        entry["bgpTimerUpMsec"] = int((device.clock.now() - since) * 1000)
+        entry["bgpTimerUpEstablishedEpoch"] = int(since)
     if neighbor.bfd:
         entry["peerBfdInfo"] = _bfd_info(device, session)
     if neighbor.active_versions:
         entry["addressFamilyInfo"] = _families(device, session)
-    entry["connectionsEstablished"] = times_opened(device.network, (device.name, neighbor.peer))
+    entry["connectionsEstablished"] = times_opened(device.network, SessionEnd(device.name, neighbor.peer))
     return entry
 
 
@@ -196,14 +213,14 @@ def _families(device: Device, session: Session) -> dict[str, Any]:
     rib = rib_of(device)
     families = {}
     for version in session.neighbor.active_versions:
-        received, sent = _counts(rib, session.neighbor, version)
+        counts = _route_counts(rib, session.neighbor, version)
         family = {}
-        # FRR leaves the count out where the other end has not agreed to the family (8.4).
+        # FRR leaves the count out where the far end has not agreed to the family (8.4).
         if not session.established:
             family["sentPrefixCounter"] = 0
         elif session.agrees_on(version):
-            family["sentPrefixCounter"] = sent
-        families[family_name(version)] = family | {"acceptedPrefixCounter": received}
+            family["sentPrefixCounter"] = counts.sent
+        families[family_name(version)] = family | {"acceptedPrefixCounter": counts.received}
     return families
 
 
@@ -212,18 +229,19 @@ def _timers(session: Session) -> dict[str, int]:
     neighbor = session.neighbor
     # A keepalive interval is at most a third of the hold time (RFC 4271 section 4.4).
     keepalive_s = min(neighbor.keepalive_s, neighbor.hold_s // 3)
-    used = session.timers or Timers(keepalive_s, neighbor.hold_s)
+    in_force = session.timers or Timers(keepalive_s, neighbor.hold_s)
     return {
         "bgpTimerConfiguredHoldTimeMsecs": neighbor.hold_s * 1000,
         "bgpTimerConfiguredKeepAliveIntervalMsecs": keepalive_s * 1000,
-        "bgpTimerHoldTimeMsecs": used.hold_s * 1000,
-        "bgpTimerKeepAliveIntervalMsecs": used.keepalive_s * 1000,
+        "bgpTimerHoldTimeMsecs": in_force.hold_s * 1000,
+        "bgpTimerKeepAliveIntervalMsecs": in_force.keepalive_s * 1000,
     }
 
 
 def _bfd_times(device: Device, prefix: str = "") -> dict[str, int]:
-    """Return the timers of a switch's bfdd, which the other end shows as those of its ``remote-`` end."""
+    """Return the timers of a switch's bfdd in milliseconds; the far end shows them with the ``prefix`` ``remote-``."""
     interval_ms = 300
+    # Reversed, so that the fault that was armed first counts.
     for fault in reversed(device.faults.armed):
         if fault.kind is FaultKind.IN_FORCE and fault.interval_ms:
             interval_ms = fault.interval_ms
@@ -254,10 +272,12 @@ def summary_text(device: Device) -> str:
     families = bgp_summary(device, False)
     if not families:
         return "% BGP instance not found\n"
+    # Families are named ``ipv4Unicast`` and ``ipv6Unicast``.
     return "".join(_family_text(device, int(name[3]), document) for name, document in families.items())
 
 
 def _family_text(device: Device, version: int, document: dict[str, Any]) -> str:
+    """Return the summary of an address family for a person."""
     identity = f"BGP router identifier {document['routerId']}, local AS number {document['as']} VRF default vrf-id 0"
     head = f"\nIPv{version} Unicast Summary:\n{identity}\n"
     lines = [f"{'Neighbor':<16}V{'AS':>11}{'Up/Down':>10}{'State/PfxRcd':>15}{'PfxSnt':>9} Desc"]

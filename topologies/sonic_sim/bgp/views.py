@@ -14,66 +14,71 @@ from sonic_sim.frr.filters import filters_shown
 
 def view(device: Device, command: str) -> str | None:
     """Return the text of a show command, or None where FRR does not know it."""
-    running = _RUNNING.match(command)
-    if running:
-        return _running_config(device, running)
     frr = device.frr
+    if running_config := _RUNNING.match(command):
+        return _running_config(device, running_config)
     if command == "show version":
         return f"FRRouting {frr.build.version} ({device.hostname}) on Linux({device.image().kernel}).\n"
     if command == "show daemons":
         return f" {' '.join((*frr.up(), *device.more_daemons()))}\n"
-    # Each daemon answers for itself: zebra and bgpd are those that have filters.
-    names = [name.removesuffix("d").upper() for name in frr.daemons if name in ("zebra", "bgpd")]
-    filters = filters_shown(frr.root, frr.build, names, command)
+    headings = [_FILTER_HEADINGS[name] for name in frr.daemons if name in _FILTER_HEADINGS]
+    filters = filters_shown(frr.root, frr.build, headings, command)
     if filters is not None:
         return filters
-    plain = _plain(command)
-    if plain in TEXT_VIEWS:
-        return TEXT_VIEWS[plain](device)
-    return _json_text(device, command, plain)
+    short = _shortest_form(command)
+    if short in TEXT_VIEWS:
+        return TEXT_VIEWS[short](device)
+    return _json_text(device, command, short)
 
 
-_RUNNING = re.compile(r"show run(?:ning-config)?(?: (?!no-header)(\w+))?( no-header)?$")
+_RUNNING = re.compile(r"show run(?:ning-config)?(?: (?!no-header)(?P<daemon>\w+))?(?P<no_header> no-header)?$")
+# The daemons that have filters, each with the heading under which it shows them.
+_FILTER_HEADINGS = {"zebra": "ZEBRA", "bgpd": "BGP"}
 
 
-def _running_config(device: Device, asked: re.Match[str]) -> str:
-    if asked[2]:
+def _running_config(device: Device, command: re.Match[str]) -> str:
+    if command["no_header"]:
         return device.frr.text()
-    return device.frr.show(asked[1] or "")
+    return device.frr.show(command["daemon"] or "")
 
 
-def _plain(command: str) -> str:
+def _shortest_form(command: str) -> str:
     """Return a command in its shortest form: without the default VRF, ``ip`` and IPv4's own family."""
-    plain = re.sub(r"^show ip bgp", "show bgp", re.sub(r" vrf (all|default)", "", command))
-    plain = plain.replace(" unicast", "").replace("show bgp ipv4", "show bgp")
-    return re.sub(r"^show bgp ipv6 (?=summary|neighbor)", "show bgp ", plain)
+    short = re.sub(r" vrf (all|default)", "", command)
+    short = re.sub(r"^show ip bgp", "show bgp", short)
+    short = short.replace(" unicast", "").replace("show bgp ipv4", "show bgp")
+    return re.sub(r"^show bgp ipv6 (?=summary|neighbor)", "show bgp ", short)
 
 
-def _json_text(device: Device, command: str, plain: str) -> str | None:
-    if not plain.endswith(" json"):
+def _json_text(device: Device, command: str, short: str) -> str | None:
+    """Return the JSON that a command prints, None where FRR does not know it; ``short`` is its shortest form."""
+    if not short.endswith(" json"):
         return None
     every_vrf = " vrf all" in command
-    document = _json_view(device, plain.removesuffix(" json"), every_vrf)
+    document = _json_view(device, short.removesuffix(" json"), every_vrf)
     if document is None:
         return None
     family = re.search(r" (ipv[46])", command)
-    if plain == "show bgp summary json" and family and not every_vrf:
+    if short == "show bgp summary json" and family and not every_vrf:
         # Asked for one address family, FRR leaves out the level of families (seen on 8.4).
         document = document.get(f"{family[1]}Unicast", {})
     return to_json(document, step="  ") + "\n"
 
 
 def _json_view(device: Device, command: str, every_vrf: bool) -> dict[str, Any] | None:
+    """Return the document of a command without its ``json``, None where FRR does not know it."""
     if command in JSON_VIEWS:
         return JSON_VIEWS[command](device, every_vrf)
     if neighbor := re.match(r"show bgp neighbors? (\S+)$", command):
+        peer = neighbor[1]
         peers = bgp_neighbors(device, False)
-        return {neighbor[1]: peers[neighbor[1]]} if neighbor[1] in peers else {"bgpNoSuchNeighbor": True}
-    if route := re.match(r"show ip(v6)? route ([0-9a-f.:]+/\d+)$", command):
-        routes = routes_shown(device, 6 if route[1] else 4)
-        return {route[2]: routes[route[2]]} if route[2] in routes else {}
-    if prefix := re.match(r"show bgp (?:ipv6 )?([0-9a-f.:]+/\d+)$", command):
-        return bgp_prefix(device, prefix[1])
+        return {peer: peers[peer]} if peer in peers else {"bgpNoSuchNeighbor": True}
+    if route := re.match(r"show ip(?P<ipv6>v6)? route (?P<prefix>[0-9a-f.:]+/\d+)$", command):
+        prefix = route["prefix"]
+        routes = routes_shown(device, 6 if route["ipv6"] else 4)
+        return {prefix: routes[prefix]} if prefix in routes else {}
+    if bgp_route := re.match(r"show bgp (?:ipv6 )?([0-9a-f.:]+/\d+)$", command):
+        return bgp_prefix(device, bgp_route[1])
     return None
 
 

@@ -1,7 +1,7 @@
 """The routes that zebra shows, as JSON and as text."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.bgp.origins import local_routes, static_is_active
 from sonic_sim.bgp.paths import next_hop, rib_of
@@ -18,45 +18,57 @@ _DISTANCES = {"connected": 0, "static": 1, "bgp": 20}
 def routes_shown(device: Device, version: int) -> dict[str, Any]:
     """Return ``show ip route json``, or that of IPv6: connected, static and BGP routes with all equal next hops, and
     the kernel's."""
-    hops = _hops(device)
     uptime = uptime_text(int((device.clock.now() - device.times.frr_up) * 1000))
     routes: dict[str, list[dict[str, Any]]] = {}
-    for prefix, (kind, nexthops) in hops.items():
+    for prefix, route in _selected_routes(device).items():
         if version_of(prefix) == version:
-            routes[prefix] = [_route(prefix, kind, nexthops, uptime)]
+            routes[prefix] = [_route(prefix, route.protocol, route.next_hops, uptime)]
     for address in device.addresses():
         if version_of(address.address) == version and device.link_up(address.interface):
-            _add_of_address(device, address, routes, uptime)
-    return dict(sorted(routes.items(), key=lambda item: network(item[0]).network_address))
+            _add_routes_of_address(device, address, routes, uptime)
+    prefixes = sorted(routes, key=lambda prefix: network(prefix).network_address)
+    return {prefix: routes[prefix] for prefix in prefixes}
 
 
-def _hops(device: Device) -> dict[str, tuple[str, list[dict[str, Any]]]]:
-    """Return the kind and the next hops of the route to each prefix."""
-    hops: dict[str, tuple[str, list[dict[str, Any]]]] = {}
-    for prefix, kind in local_routes(device).items():
-        hops[prefix] = (kind, _local_hops(device, prefix, kind))
+class _SelectedRoute(NamedTuple):
+    """The route that zebra selected: ``connected``, ``static`` or ``bgp``, and its next hops as in FRR's JSON."""
+
+    protocol: str
+    next_hops: list[dict[str, Any]]
+
+
+def _selected_routes(device: Device) -> dict[str, _SelectedRoute]:
+    """Return the selected route to each prefix."""
+    routes: dict[str, _SelectedRoute] = {}
+    for prefix, protocol in local_routes(device).items():
+        routes[prefix] = _SelectedRoute(protocol, _local_hops(device, prefix, protocol))
     rib = rib_of(device)
-    if rib is not None:
+    if rib is None:
+        return routes
+    for prefix, paths in equal_paths(rib).items():
         # Connected and static routes win by their distance.
-        for prefix, paths in equal_paths(rib).items():
-            hops.setdefault(prefix, ("bgp", [next_hop(device, prefix, peer, port) for peer, port in paths]))
-    return hops
+        if prefix not in routes:
+            next_hops = [next_hop(device, prefix, path) for path in paths]
+            routes[prefix] = _SelectedRoute("bgp", next_hops)
+    return routes
 
 
-def _add_of_address(device: Device, address: Address, routes: dict[str, list[dict[str, Any]]], uptime: str) -> None:
+def _add_routes_of_address(
+    device: Device, address: Address, routes: dict[str, list[dict[str, Any]]], uptime: str
+) -> None:
     """Add the kernel's own route of an address, and the local one that zebra keeps of it."""
     hop: list[dict[str, Any]] = [{"directlyConnected": True, "interfaceName": address.interface}]
     prefix = _prefix(address)
-    if _kept_of_kernel(device, address):
+    if _shows_kernel_route(device, address):
         routes[prefix].append(_route(prefix, "kernel", hop, uptime, selected=False))
     # FRR has local routes from 10.0 on; SONiC's build leaves them out.
     if device.frr.build.since(10, 0) and not device.frr.build.patched:
-        own = str(network(address.address))
-        others = routes.get(own, [])
-        for route in others:
+        host_prefix = str(network(address.address))
+        other_routes = routes.get(host_prefix, [])
+        for route in other_routes:
             del route["selected"]
             del route["destSelected"]
-        routes[own] = [_route(own, "local", hop, uptime), *others]
+        routes[host_prefix] = [_route(host_prefix, "local", hop, uptime), *other_routes]
 
 
 def _route(prefix: str, kind: str, hops: list[dict[str, Any]], uptime: str, *, selected: bool = True) -> dict[str, Any]:
@@ -67,7 +79,7 @@ def _route(prefix: str, kind: str, hops: list[dict[str, Any]], uptime: str, *, s
             "uptime": uptime, "nexthops": nexthops}  # fmt: skip
 
 
-def _kept_of_kernel(device: Device, address: Address) -> bool:
+def _shows_kernel_route(device: Device, address: Address) -> bool:
     """Tell whether zebra shows the kernel's own route of an address beside the connected one."""
     # It does from 10.2 on where the address came while it ran: the route is read before the address (10.3, measured).
     link = device.links.get(address.interface)
@@ -160,15 +172,17 @@ _BY_TYPE = ("kernel", "connected", "local", "static", "bgp")
 
 def summary_of_routes(device: Device, version: int) -> str:
     """Return ``show ip route summary``, or that of IPv6."""
-    counts = Counter(route["protocol"] for routes in routes_shown(device, version).values() for route in routes)
+    counts: Counter[str] = Counter()
+    for routes in routes_shown(device, version).values():
+        counts.update(route["protocol"] for route in routes)
     text = f"{'Route Source':<20} {'Routes':<20} FIB  (vrf default)\n"
-    for kind in _BY_TYPE:
-        if not counts[kind]:
+    for protocol in _BY_TYPE:
+        if not counts[protocol]:
             continue
-        sources = {kind: counts[kind]}
-        if kind == "bgp":
-            # zebra tells BGP's routes apart, and there is no iBGP in a rail fabric.
-            sources = {"ebgp": counts[kind], "ibgp": 0}
+        sources = {protocol: counts[protocol]}
+        if protocol == "bgp":
+            # zebra counts eBGP and iBGP apart, and there is no iBGP in a rail fabric.
+            sources = {"ebgp": counts[protocol], "ibgp": 0}
         for name, count in sources.items():
             text += f"{name:<20} {count:<20} {count:<20} \n"
     total = counts.total()
