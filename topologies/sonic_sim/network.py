@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Generic, NamedTuple, Protocol, TypeVar, cast
 
 from sonic_sim.configdb import ConfigDb, Hash
 from sonic_sim.faults import Faults
@@ -65,6 +65,13 @@ class Address:
     length: int
 
 
+class _Derived(NamedTuple):
+    """A value, and the version of the sources that it was made from."""
+
+    version: object
+    value: object
+
+
 class Network(Generic[AnySwitch]):
     """All devices and hosts with the cables between them. Derived values are kept until their sources change."""
 
@@ -78,11 +85,12 @@ class Network(Generic[AnySwitch]):
         # Whether nodes are only the far ends of cables, which all talk to each other; machines send by themselves.
         self.invents_traffic = True
         self.version = 0
-        self._kept: dict[tuple[str, str], tuple[object, object]] = {}
+        # By switch, and by what the value is.
+        self._derived: dict[str, dict[str, _Derived]] = {}
 
     def add_device(self, device: AnySwitch) -> None:
         """Take a switch into the fabric, in the place of one with its name; cables stay in their ports."""
-        self._kept = {place: held for place, held in self._kept.items() if place[0] != device.name}
+        self._derived.pop(device.name, None)
         self.devices[device.name] = device
         self.version += 1
 
@@ -113,15 +121,17 @@ class Network(Generic[AnySwitch]):
         return [SimCable(":".join(first), ":".join(second)) for first, second in sorted(cables)]
 
     def kept(self, device: Switch, what: str, version: object, make: Callable[[], Value]) -> Value:
-        """Return a value computed for this version of its sources."""
-        place = (device.name, what)
-        if place in self._kept:
-            kept_version, value = self._kept[place]
-            if kept_version == version:
-                return cast("Value", value)
-        made = make()
-        self._kept[place] = (version, made)
-        return made
+        """Return a value of a switch, made again only if ``version``, that of its sources, is another than last time.
+
+        ``what`` tells the values of one switch apart.
+        """
+        values = self._derived.setdefault(device.name, {})
+        last = values.get(what)
+        if last is not None and last.version == version:
+            return cast("Value", last.value)
+        value = make()
+        values[what] = _Derived(version, value)
+        return value
 
     def ports(self, device: Switch) -> dict[str, Port]:
         """Return the ports of a switch by name."""
@@ -137,18 +147,29 @@ class Network(Generic[AnySwitch]):
 
     def link_up(self, device: Switch, port: str) -> bool:
         """Tell whether a port is operationally up: cable, both ends up, and alike in speed, FEC and negotiation."""
-        here = self.ports(device).get(port)
         far = self.far_end(device, port)
-        # The virtual ports of a switch without orchagent have no carrier.
-        if here is None or far is None or not here.admin_up or device.orchagent.crashed or device.faults.cuts(port):
+        if far is None:
+            return False
+        here = self._enabled_port(device, port)
+        if here is None:
             return False
         if far.node in self.hosts:
             return self.hosts[far.node].powered
-        other = self.devices.get(far.node)
-        if other is None or other.orchagent.crashed or other.faults.cuts(far.port):
+        remote = self.devices.get(far.node)
+        if remote is None:
             return False
-        there = self.ports(other).get(far.port)
-        return there is not None and there.admin_up and compatible(here, there)
+        there = self._enabled_port(remote, far.port)
+        return there is not None and compatible(here, there)
+
+    def _enabled_port(self, device: Switch, name: str) -> Port | None:
+        """Return a port if nothing at its own switch keeps it down, else None."""
+        port = self.ports(device).get(name)
+        if port is None or not port.admin_up:
+            return None
+        # The virtual ports of a switch without orchagent have no carrier.
+        if device.orchagent.crashed or device.faults.cuts(name):
+            return None
+        return port
 
 
 def compatible(a: Port, b: Port) -> bool:

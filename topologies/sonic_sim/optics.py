@@ -43,13 +43,12 @@ _DARK = "-inf"
 def transceiver_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
     """Yield the rows of the modules of a switch."""
     ports = [port for port in net.ports(device) if port in device.spec.modules]
-    for port, together in cages(device, ports).items():
+    for port, ports_of_cage in cages(device, ports).items():
         module = device.spec.modules[port]
         yield f"TRANSCEIVER_INFO|{port}", _info(module)
-        if together[0] != port:
-            continue
-        yield f"TRANSCEIVER_DOM_SENSOR|{port}", _readings(device, net, module, together)
-        yield f"TRANSCEIVER_DOM_THRESHOLD|{port}", _thresholds(module)
+        if port == ports_of_cage[0]:
+            yield f"TRANSCEIVER_DOM_SENSOR|{port}", _readings(device, net, module, ports_of_cage)
+            yield f"TRANSCEIVER_DOM_THRESHOLD|{port}", _thresholds(module)
 
 
 def _info(module: SimModule) -> Hash:
@@ -79,6 +78,7 @@ def _info(module: SimModule) -> Hash:
 
 
 def _readings(device: Device, net: Fabric, module: SimModule, ports: list[str]) -> Hash:
+    """Return the temperature, voltage and lanes that the module in the cage of ``ports`` reports."""
     end = End(device.name, ports[0])
     heat = hot_cage(net, end)
     celsius = _about(end, "temperature", 45.0, 4.0)
@@ -90,17 +90,17 @@ def _readings(device: Device, net: Fabric, module: SimModule, ports: list[str]) 
         "laser_temperature": _NOT_AVAILABLE,
         "last_update_time": strftime("%a %b %d %H:%M:%S %Y", gmtime(device.clock.now())),
     }
-    fields = _WIDE_LANES if module.form_factor.startswith(("QSFP-DD", "OSFP")) else _QSFP_LANES
-    for lane in range(1, max(fields, module.lanes) + 1):
-        row |= {f"rx{lane}power": _NOT_AVAILABLE, f"tx{lane}power": _NOT_AVAILABLE, f"tx{lane}bias": _NOT_AVAILABLE}
+    # A cage has fields for all its lanes, also for those that the module does not use.
+    cage_lanes = _WIDE_LANES if module.form_factor.startswith(("QSFP-DD", "OSFP")) else _QSFP_LANES
+    for number in range(1, max(cage_lanes, module.lanes) + 1):
+        row |= dict.fromkeys((f"rx{number}power", f"tx{number}power", f"tx{number}bias"), _NOT_AVAILABLE)
     if module.copper:
-        row |= {"temperature": _NOT_AVAILABLE, "voltage": _NOT_AVAILABLE}
-        return row
-    each = max(1, module.lanes // len(ports))
+        return {**row, "temperature": _NOT_AVAILABLE, "voltage": _NOT_AVAILABLE}
+    lanes_of_port = max(1, module.lanes // len(ports))
     for place, port in enumerate(ports):
-        for lane in range(each):
-            number = place * each + lane + 1
-            row |= _lane(device, net, End(device.name, port), lane, each, number)
+        for lane in range(lanes_of_port):
+            number = place * lanes_of_port + lane + 1
+            row |= _lane(device, net, End(device.name, port), lane, lanes_of_port, number)
     return row
 
 

@@ -24,7 +24,7 @@ from sonic_sim.nodes.cluster import Cluster
 from sonic_sim.nodes.login import NodeListener
 from sonic_sim.server import DeviceListener
 from sonic_sim.sftp import USER
-from sonic_sim.spec import ConfigDbDocument, SimCable, SimDevice, SimSpec, SimState
+from sonic_sim.spec import ConfigDbDocument, SimCable, SimDevice, SimHost, SimSpec, SimState
 from sonic_sim.ssh import asyncssh
 from sonic_sim.switch_host import take_over_transactions
 from sonic_sim.watching import Watch
@@ -114,39 +114,42 @@ class Simulation:
         """
         self._refuse_other_models(spec)
         self.fabric = self.fabric or spec.fabric
-        added = [device for device in spec.devices if device.name not in self.network.devices]
+        new_specs = [device for device in spec.devices if device.name not in self.network.devices]
         self._insert_modules(spec)
-        new = [self._new_device(device, spec.states.get(device.name)) for device in added]
+        new_devices = [self._new_device(device, spec.states.get(device.name)) for device in new_specs]
         for host in spec.hosts:
-            before = self.network.hosts.get(host.name, host)
-            # A node that was switched off stays off.
-            self.network.hosts[host.name] = replace(host, powered=before.powered)
-            if host.nics:
-                self._give_address(host.name)
+            self._add_host(host)
         unplugged = self._plug_new(spec.cables)
         if not self.port:
             self.port = self._choose_port()
         self.save_fabric()
-        for device in new:
+        for device in new_devices:
             self.keeper.save_device(device)
-        await self._listen(new)
+        await self._listen(new_devices)
         await self._start_nodes()
         self._write_endpoints()
-        names = [device.name for device in new]
+        names = [device.name for device in new_devices]
         return {"added": names, "unplugged": unplugged, "without_nodes": self.cluster.problem}
 
+    def _add_host(self, host: SimHost) -> None:
+        """Add a node, or describe one anew; one that was switched off stays off."""
+        last = self.network.hosts.get(host.name, host)
+        self.network.hosts[host.name] = replace(host, powered=last.powered)
+        if host.nics:
+            self._give_address(host.name)
+
     def _insert_modules(self, spec: SimSpec) -> None:
-        """Insert modules into cages of the switches that are there already, where they are empty."""
-        for wanted in spec.devices:
-            device = self.network.devices.get(wanted.name)
-            if device is not None and wanted.modules.keys() - device.spec.modules.keys():
-                modules = {**wanted.modules, **device.spec.modules}
+        """Insert modules into the empty cages of switches that are there already."""
+        for new_spec in spec.devices:
+            device = self.network.devices.get(new_spec.name)
+            if device is not None and new_spec.modules.keys() - device.spec.modules.keys():
+                modules = {**new_spec.modules, **device.spec.modules}
                 device.spec = replace(device.spec, modules=modules)
                 device.db.version += 1
                 self.keeper.save_device(device)
 
     def _plug_new(self, cables: Sequence[SimCable]) -> list[list[str]]:
-        """Plug cables whose ports are free; return the ends of the others, but of those that are plugged already."""
+        """Plug the cables that are not plugged and whose ports are free; return the ends of those with a taken port."""
         unplugged = []
         for cable in cables:
             a = end_of(cable.a)
@@ -160,13 +163,14 @@ class Simulation:
         return unplugged
 
     def _refuse_other_models(self, spec: SimSpec) -> None:
-        for wanted in spec.devices:
-            device = self.network.devices.get(wanted.name)
+        """Raise SimulatorError if a device that is there has other hardware in ``spec``."""
+        for new_spec in spec.devices:
+            device = self.network.devices.get(new_spec.name)
             if device is None:
                 continue
-            if (device.spec.hwsku, device.spec.lanes()) != (wanted.hwsku, wanted.lanes()):
+            if (device.spec.hwsku, device.spec.lanes()) != (new_spec.hwsku, new_spec.lanes()):
                 raise SimulatorError(
-                    f"{wanted.name} is simulated as {device.spec.hwsku} and cannot become {wanted.hwsku} while it "
+                    f"{new_spec.name} is simulated as {device.spec.hwsku} and cannot become {new_spec.hwsku} while it "
                     "runs; `sim down` removes the simulated fabric, then it can be brought up anew"
                 )
 
@@ -210,16 +214,17 @@ class Simulation:
         raise SimulatorError("no TCP port is free on all loopback addresses of the fabric")
 
     async def _listen(self, devices: list[Device]) -> None:
+        """Make the listeners of switches and open them, some at a time."""
         client_key = self._key(self.paths.client_key)
         for start in range(0, len(devices), _LISTENS_AT_ONCE):
-            opened = []
+            batch = []
             for device in devices[start : start + _LISTENS_AT_ONCE]:
                 key = self._key(self.paths.host_key(device.name))
                 address = self.addresses[device.name]
                 listener = DeviceListener(device, address, self.port, key, client_key, self._changed)
                 self.listeners[device.name] = listener
-                opened.append(listener.open())
-            await asyncio.gather(*opened)
+                batch.append(listener)
+            await asyncio.gather(*(listener.open() for listener in batch))
 
     async def _start_nodes(self) -> None:
         """Start the nodes that have NICs and do not run."""
@@ -245,19 +250,23 @@ class Simulation:
         return key
 
     def _write_endpoints(self) -> None:
+        self._add_known_hosts()
+        write_whole(self.paths.endpoints, json.dumps(self.endpoints(), indent=1).encode())
+
+    def _add_known_hosts(self) -> None:
+        """Add the host keys of new switches and nodes; a key that changed is for `railweave trust` to find."""
         path = self.paths.known_hosts
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        # Only new switches are added: a key that changed is for `railweave trust` to find.
         places = {line.split(maxsplit=1)[0] for line in text.splitlines() if line.strip()}
-        keys = {name: listener.key for name, listener in self.listeners.items()}
-        keys |= {name: node.listener.key for name, node in self.cluster.nodes.items()}
-        for name, host_key in keys.items():
+        host_keys = {name: listener.key for name, listener in self.listeners.items()}
+        host_keys |= {name: node.listener.key for name, node in self.cluster.nodes.items()}
+        for name, host_key in host_keys.items():
             place = f"[{self.addresses[name]}]:{self.port}"
             if place not in places:
-                kind, key, *_ = host_key.export_public_key().decode().split()
-                text += f"{place} {kind} {key}\n"
+                # The third word is a comment.
+                algorithm, key = host_key.export_public_key().decode().split()[:2]
+                text += f"{place} {algorithm} {key}\n"
         write_whole(path, text.encode())
-        write_whole(self.paths.endpoints, json.dumps(self.endpoints(), indent=1).encode())
 
     def endpoints(self) -> dict[str, Any]:
         """Return the content of ``endpoints.json``."""
@@ -290,18 +299,7 @@ class Simulation:
         if name in self.network.hosts:
             return await self._fault_node(name, kind, details)
         device = self.device(name)
-        if kind in OF_A_NODE and kind not in OF_A_PORT:
-            raise SimulatorError(f"{kind} is a fault of a node; {name} is a switch")
-        if details.get("nic") is not None:
-            raise SimulatorError(f"{name} is a switch: name a port in place of a NIC")
-        if details.get("port"):
-            if kind in OF_A_SWITCH:
-                raise SimulatorError(f"{kind} is a fault of the whole switch: omit the port")
-            self._check_port(device, str(details["port"]))
-            _check_medium(device, kind, str(details["port"]))
-        if details.get("daemon") and details["daemon"] not in device.frr.daemons:
-            names = ", ".join(device.frr.daemons)
-            raise SimulatorError(f"{name} has no daemon {details['daemon']}; there are: {names}")
+        self._check_switch_fault(device, kind, details)
         if kind == FaultKind.DAEMON_DIES:
             device.start_frr(_CONTAINER_RESTARTS_S)
         elif kind in AT_ONCE:
@@ -314,6 +312,23 @@ class Simulation:
             await self.listeners[name].open()
         self._changed(device)
         return device.faults.to_json()
+
+    def _check_switch_fault(self, device: Device, kind: str, details: Mapping[str, Any]) -> None:
+        """Raise SimulatorError for a fault that a switch cannot have, or not at this port."""
+        if kind in OF_A_NODE and kind not in OF_A_PORT:
+            raise SimulatorError(f"{kind} is a fault of a node; {device.name} is a switch")
+        if details.get("nic") is not None:
+            raise SimulatorError(f"{device.name} is a switch: name a port in place of a NIC")
+        port = details.get("port")
+        if port:
+            if kind in OF_A_SWITCH:
+                raise SimulatorError(f"{kind} is a fault of the whole switch: omit the port")
+            self._check_port(device, str(port))
+            _check_medium(device, kind, str(port))
+        daemon = details.get("daemon")
+        if daemon and daemon not in device.frr.daemons:
+            names = ", ".join(device.frr.daemons)
+            raise SimulatorError(f"{device.name} has no daemon {daemon}; there are: {names}")
 
     async def _fault_node(self, name: str, kind: str, details: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Let a node have a fault; return all that it has. Raises SimulatorError."""
@@ -340,7 +355,7 @@ class Simulation:
         if kind is not None and kind not in list(FaultKind):
             raise SimulatorError(f"no fault '{kind}'; there are: {', '.join(FaultKind)}")
         if name in self.network.hosts:
-            # What grows because of the fault grows until now; from now on its end counts.
+            # Counters grow with the fault until now, and without it from now on.
             self.flows.model.advance()
             count = self.network.host_faults.setdefault(name, Faults()).clear(kind)
             self.flows.model.advance()
@@ -378,22 +393,22 @@ class Simulation:
         for cable in moved:
             self._check_end(cable.a)
             self._check_end(cable.b)
-        count = 0
+        moved_count = 0
         # A cable leaves its ports before another one comes.
         for cable in out:
             end = end_of(cable.a)
             if self.network.cables.get(end) == end_of(cable.b):
                 self.network.unplug(end)
-                count += 1
+                moved_count += 1
         for cable in moved:
             if self.network.cables.get(end_of(cable.a)) != end_of(cable.b):
                 self.network.plug(cable)
-                count += 1
-        before = len(self.network.cables)
+                moved_count += 1
+        ends_before = len(self.network.cables)
         self._plug_new(new)
         self.save_fabric()
         # The network holds each cable by both of its ends.
-        return {"moved": count, "added": (len(self.network.cables) - before) // 2}
+        return {"moved": moved_count, "added": (len(self.network.cables) - ends_before) // 2}
 
     def _check_end(self, text: str) -> None:
         """Raise SimulatorError for the end of a cable that does not exist."""
@@ -414,11 +429,14 @@ class Simulation:
             raise SimulatorError(f"{device.name} has no port {port}; it has {', '.join(ports)}")
 
     def _check_nic(self, name: str, number: int) -> None:
-        """Raise SimulatorError for a NIC that a node does not have: its ports are named by its number."""
-        ports = {end.port for end in self.network.cables if end.node == name}
-        numbers = sorted({int(digits[0]) for port in ports if (digits := re.findall(r"\d+", port))})
+        """Raise SimulatorError for a NIC that a node does not have."""
+        numbers = set()
+        for end in self.network.cables:
+            # The ports of a NIC are named by its number.
+            if end.node == name and (digits := re.search(r"\d+", end.port)):
+                numbers.add(int(digits[0]))
         if number not in numbers:
-            raise SimulatorError(f"{name} has no NIC {number}; it has {', '.join(map(str, numbers))}")
+            raise SimulatorError(f"{name} has no NIC {number}; it has {', '.join(map(str, sorted(numbers)))}")
 
     async def power(self, names: Sequence[str], *, powered: bool) -> None:
         """Switch GPU nodes on or off; the links of one that is off are down. Raises SimulatorError, with none done."""
@@ -489,7 +507,7 @@ def _another_mac(mac: str) -> str:
 
 
 def _with_mac(factory: ConfigDbDocument, mac: str) -> ConfigDbDocument:
-    """Return a factory configuration as another switch of the model has it."""
+    """Return the factory configuration of another switch of the model, which has its own MAC address."""
     metadata = factory.get("DEVICE_METADATA", {})
     localhost = {**metadata.get("localhost", {}), "mac": mac}
     return {**factory, "DEVICE_METADATA": {**metadata, "localhost": localhost}}
@@ -514,8 +532,8 @@ def remove_state(folder: Path) -> None:
 def _raise_file_limit() -> None:
     """Allow as many sockets as the system permits: a listener a switch and some sessions."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 65536
+    limit = 65536
     if hard != resource.RLIM_INFINITY:
-        wanted = min(hard, wanted)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        limit = min(hard, limit)
+    if soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

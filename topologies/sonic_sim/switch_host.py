@@ -135,7 +135,9 @@ class SimulatedHost(SwitchHost):
         slow = device.faults.strike(FaultKind.SLOW, line)
         if slow is not None:
             self._slept_s += slow.seconds
-            self.switch_s += slow.seconds / device.clock.scale if device.clock.scale else 0.0
+            # The seconds of the fault are real ones.
+            if device.clock.scale:
+                self.switch_s += slow.seconds / device.clock.scale
         drop = device.faults.strike(FaultKind.DROP_SESSION, line)
         device.faults.halfway = drop is not None and drop.moment == "during"
         try:

@@ -6,13 +6,23 @@ A switch is looked at after every command that it ran. What happens and ends wit
 import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.bgp.sessions import sessions_of
 from sonic_sim.device import Device, Fabric
 from sonic_sim.traffic import used_ports
 
 _AGAIN_S = 0.02
+
+
+class _LastLook(NamedTuple):
+    """What decides which cables of a switch carry BGP, by versions, and how busy it was, when it was looked at."""
+
+    rows: int
+    frr: int
+    faults: int
+    network: int
+    busy_s: float
 
 
 @dataclass(slots=True)
@@ -28,7 +38,8 @@ class Watch:
     active: bool = False
     _carrying: dict[tuple[str, str], bool] = field(default_factory=dict)
     _cables_of: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
-    _seen: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    _last_looks: dict[str, _LastLook] = field(default_factory=dict)
+    # Switches that are looked at again without a command.
     _waiting: set[str] = field(default_factory=set)
 
     def begin(self) -> list[tuple[str, str]]:
@@ -39,7 +50,7 @@ class Watch:
         self.moments.clear()
         self._carrying.clear()
         self._cables_of.clear()
-        self._seen.clear()
+        self._last_looks.clear()
         for device in self.network.devices.values():
             self.look(device)
         self.moments.clear()
@@ -49,19 +60,33 @@ class Watch:
         """Record the changes at a switch since the last look."""
         if not self.active:
             return
-        version = (device.db.version, device.frr.version, device.faults.version, self.network.version, device.busy_s)
-        if self._seen.get(device.name) == version and device.name not in self._waiting:
+        look = _LastLook(
+            device.db.version, device.frr.version, device.faults.version, self.network.version, device.busy_s
+        )
+        last = self._last_looks.get(device.name)
+        if look == last and device.name not in self._waiting:
             return
-        before = self._seen.get(device.name)
-        self._seen[device.name] = version
+        self._last_looks[device.name] = look
         self._waiting.discard(device.name)
-        changed = self._changed(device)
-        if any(changed.values()) or before is None or before[-1] != device.busy_s:
+        changed = self._changed_cables(device)
+        was_busy = last is None or last.busy_s != look.busy_s
+        if was_busy or any(changed.values()):
             moment = {"at": time.monotonic(), "device": device.name, "busy_s": round(device.busy_s, 3)}
             self.moments.append({**moment, **changed})
 
-    def _changed(self, device: Device) -> dict[str, list[tuple[str, str]]]:
+    def _changed_cables(self, device: Device) -> dict[str, list[tuple[str, str]]]:
+        """Return the cables of a switch that began to carry BGP (``up``) and that ceased to (``down``)."""
+        carrying = self._cables_now(device)
+        self._cables_of[device.name] = set(carrying)
         changed: dict[str, list[tuple[str, str]]] = {"up": [], "down": []}
+        for cable, up in carrying.items():
+            if self._carrying.get(cable, False) != up:
+                changed["up" if up else "down"].append(cable)
+            self._carrying[cable] = up
+        return changed
+
+    def _cables_now(self, device: Device) -> dict[tuple[str, str], bool]:
+        """Return for each cable of a switch to another whether it carries BGP, also for those that once did."""
         # A switch that lost a neighbor's configuration has no session there any more.
         carrying = dict.fromkeys(self._cables_of.get(device.name, ()), False)
         for session in sessions_of(device).values():
@@ -70,16 +95,12 @@ class Watch:
                 continue
             first, second = sorted((f"{device.name}:{session.port}", f"{far.node}:{far.port}"))
             # A cable carries BGP while any of its sessions is up.
-            carrying[first, second] = carrying.get((first, second), False) or session.established
+            is_carrying = carrying.get((first, second), False)
+            carrying[first, second] = is_carrying or session.established
             if session.state == "Connect":
                 # It comes up without a further command.
                 self._look_again(device)
-        self._cables_of[device.name] = set(carrying)
-        for cable, up in carrying.items():
-            if self._carrying.get(cable, False) != up:
-                changed["up" if up else "down"].append(cable)
-            self._carrying[cable] = up
-        return changed
+        return carrying
 
     def _look_again(self, device: Device) -> None:
         if device.name not in self._waiting:
