@@ -6,13 +6,15 @@ names its far port, DEVICE_NEIGHBOR that port's label.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from railweave.fabric.devices import TIER_NAMES
 from railweave.fabric.moves import End, Ends, moves
 from railweave.plan.model import DevicePlan, Plan
-from railweave.sonic.delta.change import Delta, Op
+from railweave.sonic.delta.change import Change, Delta, Op
 from railweave.sonic.delta.subject import SubjectKind, is_port
 from railweave.sonic.render.metadata import SONIC_TYPE
+from railweave.sonic.rows import Fields, Value
 from railweave.wording import natural_key
 
 _LEVELS = {name: level for level, name in enumerate(TIER_NAMES)}
@@ -66,7 +68,7 @@ class CableChange:
 
 @dataclass(slots=True)
 class _Ports:
-    """What the changed rows of a plan say about ports. A far port without a name is identified by its label."""
+    """The cables and labels of ports in the changed rows of a plan. A far port without a name has its label instead."""
 
     # Own end of a cable → far end.
     before: dict[End, End] = field(default_factory=dict)
@@ -82,17 +84,21 @@ def changed_cables(plan: Plan) -> tuple[CableChange, ...]:
     before = _by_lower_end(plan, ports.before, ports.nodes)
     after = _by_lower_end(plan, ports.after, ports.nodes)
     leaving = _levels_of_neighbors(plan).keys() - plan.devices.keys()
-    # A switch that comes or goes does so with its cables; no row shows whether a node stays.
+    # A switch that is added or removed takes all its cables with it; no row shows whether a node stays.
     moved = moves(
         (ends for ends in before if ends.lower.device not in leaving),
         (ends for ends in after if ends.lower.device not in plan.unprovisioned),
     )
-    pairs: dict[Ends, tuple[Ends | None, Ends | None]] = {}
-    for ends in before.keys() - after.keys():
-        pairs[ends] = ends, moved.get(ends)
-    for ends in after.keys() - before.keys() - set(moved.values()):
-        pairs[ends] = None, ends
-    changes = [_change(ports.labels, *pairs[ends]) for ends in sorted(pairs, key=_place)]
+    removed_or_moved = before.keys() - after.keys()
+    added = after.keys() - before.keys() - set(moved.values())
+    changes = []
+    for ends in sorted(removed_or_moved | added, key=_sort_key):
+        if ends in added:
+            changes.append(_added_cable(ports.labels, ends))
+        elif ends in moved:
+            changes.append(_moved_cable(ports.labels, ends, moved[ends]))
+        else:
+            changes.append(_removed_cable(ports.labels, ends))
     # Sorting is stable, so cables of one kind stay in the order of their lower ends.
     return tuple(sorted(changes, key=lambda cable: _ORDER.index(cable.op)))
 
@@ -106,10 +112,10 @@ def fabric_cables(plan: Plan) -> tuple[set[Ends], set[Ends]]:
 
 
 def node_cables(plan: Plan) -> tuple[set[Ends], set[Ends]]:
-    """Return the cables to nodes that ``plan`` changes, as `fabric_cables` does."""
+    """Return the cables to nodes that ``plan`` changes, as they are and as they will be, by SONiC's names."""
     ports = _ports(plan)
-    before = {*_by_lower_end(plan, ports.before, ports.nodes)}
-    after = {*_by_lower_end(plan, ports.after, ports.nodes)}
+    before = set(_by_lower_end(plan, ports.before, ports.nodes))
+    after = set(_by_lower_end(plan, ports.after, ports.nodes))
     return before - _between_switches(before, ports.nodes), after - _between_switches(after, ports.nodes)
 
 
@@ -117,7 +123,7 @@ def _between_switches(cables: Collection[Ends], nodes: Collection[str]) -> set[E
     return {ends for ends in cables if ends.lower.device not in nodes}
 
 
-def _place(ends: Ends) -> tuple[object, object]:
+def _sort_key(ends: Ends) -> tuple[object, object]:
     return natural_key(str(ends.lower.device)), natural_key(str(ends.lower.port))
 
 
@@ -131,41 +137,54 @@ def _ports(plan: Plan) -> _Ports:
 
 def _add_device(ports: _Ports, name: str, device: DevicePlan, delta: Delta) -> None:
     """Add the cables that the rows of one switch name, and the labels of its ports."""
-    for key, label in (device.labels or {}).items():
-        ports.labels[End(name, key)] = label
-    for (key, _), label in _field_values(delta, SubjectKind.PORT, "alias").items():
-        ports.labels[End(name, key)] = label
+    for port, label in (device.labels or {}).items():
+        ports.labels[End(name, port)] = label
+    for port_state, label in _field_values(delta, SubjectKind.PORT, "alias").items():
+        ports.labels[End(name, port_state.port)] = label
     far_devices = _field_values(delta, SubjectKind.LINK, "name")
     far_labels = _field_values(delta, SubjectKind.LINK, "port")
     descriptions = _field_values(delta, SubjectKind.PORT, "description")
-    for place in _recabled(far_devices, far_labels, descriptions):
-        key, is_after = place
+    for port_state in _recabled(far_devices, far_labels, descriptions):
         # Before its first configuration a switch has a factory's sample neighbors: no real cables.
-        if not is_after and device.difference.unprovisioned:
+        if not port_state.is_after and device.difference.unprovisioned:
             continue
-        far = _far_end(ports, far_devices.get(place), far_labels.get(place), descriptions.get(place, ""))
-        cables = ports.after if is_after else ports.before
-        cables[End(name, key)] = far
-        if place in far_labels:
-            ports.labels[far] = far_labels[place]
+        label = far_labels.get(port_state)
+        far = _far_end(ports, far_devices.get(port_state), label, descriptions.get(port_state, ""))
+        cables = ports.after if port_state.is_after else ports.before
+        cables[End(name, port_state.port)] = far
+        if label is not None:
+            ports.labels[far] = label
 
 
-_Values = Mapping[tuple[str, bool], str]
-"""A field's values by the keys of rows, before (False) and after (True)."""
+class _PortBeforeOrAfter(NamedTuple):
+    """A port of one switch, either before or after the changes of a plan."""
+
+    port: str
+    is_after: bool
 
 
-def _recabled(far_devices: _Values, far_labels: _Values, descriptions: _Values) -> list[tuple[str, bool]]:
+_FieldValues = Mapping[_PortBeforeOrAfter, str]
+"""The values of one field in the rows of ports."""
+
+
+def _recabled(
+    far_devices: _FieldValues, far_labels: _FieldValues, descriptions: _FieldValues
+) -> list[_PortBeforeOrAfter]:
     """Return the ports, before and after, whose cables change."""
     # A cable whose far port only gets another label stays where it is.
-    keys = {key for key, _ in (*far_devices, *descriptions)}
-    return [place for place in dict.fromkeys((*far_devices, *far_labels)) if place[0] in keys]
+    recabled_ports = {port_state.port for port_state in (*far_devices, *descriptions)}
+    candidates = dict.fromkeys((*far_devices, *far_labels))
+    return [port_state for port_state in candidates if port_state.port in recabled_ports]
 
 
 def _far_end(ports: _Ports, device: str | None, label: str | None, description: str) -> End:
-    """Return the far end of a cable: by the port's description if that fits DEVICE_NEIGHBOR, else by the label."""
-    described = _described(description)
+    """Return the far end of a cable: by the port's description if that fits DEVICE_NEIGHBOR, else by the label.
+
+    ``device`` and ``label`` are None if no change has them. A far end that is a GPU node is added to ``ports.nodes``.
+    """
+    described = _described_end(description)
     if device is None:
-        # A field that stays is in no change: only the label of the far port changes.
+        # Fields that do not change are in no row of the plan: here only the label of the far port changes.
         device = str(described.device) if described else "the same device"
     if described is None or described.device != device:
         return End(device, "the same port" if label is None else label)
@@ -174,23 +193,33 @@ def _far_end(ports: _Ports, device: str | None, label: str | None, description: 
     return described
 
 
-def _field_values(delta: Delta, kind: SubjectKind, field: str) -> dict[tuple[str, bool], str]:
-    """Return what a field of the rows of a kind is before (False) and after (True) by their keys, where it changes."""
+def _field_values(delta: Delta, kind: SubjectKind, field: str) -> dict[_PortBeforeOrAfter, str]:
+    """Return the texts that a field of the changed rows of a kind has before and after."""
     values = {}
     for change in delta.about(kind):
-        for is_after, side in ((False, change.before), (True, change.after)):
-            value = side
-            if change.field is None:
-                value = side.get(field) if isinstance(side, Mapping) else None
-            elif change.field != field:
-                continue
-            if isinstance(value, str):
-                values[change.key, is_after] = value
+        before = _field_value(change, change.before, field)
+        if before is not None:
+            values[_PortBeforeOrAfter(change.key, is_after=False)] = before
+        after = _field_value(change, change.after, field)
+        if after is not None:
+            values[_PortBeforeOrAfter(change.key, is_after=True)] = after
     return values
 
 
-def _described(description: str) -> End | None:
-    """Return the far port that the description of a port names."""
+def _field_value(change: Change, content: Value | Fields | None, field: str) -> str | None:
+    """Return the text of a field in ``content``, which is a whole row or one field of it; None if it is not there."""
+    value = content
+    if change.field is None:
+        value = content.get(field) if isinstance(content, Mapping) else None
+    elif change.field != field:
+        return None
+    if isinstance(value, str):
+        return value
+    return None
+
+
+def _described_end(description: str) -> End | None:
+    """Return the far port that the description of a port names; None if it names none."""
     device, _, port = description.removeprefix(_FAR).rpartition(":")
     if not device or not description.startswith(_FAR):
         return None
@@ -198,47 +227,60 @@ def _described(description: str) -> End | None:
 
 
 def _by_lower_end(plan: Plan, cables: dict[End, End], nodes: set[str]) -> dict[Ends, None]:
-    """Return the cables with their lower end first; both ends may name a cable, which then counts once."""
+    """Return the cables, lower end first, as an ordered set: a cable that both ends name counts once."""
     levels = _levels_of_neighbors(plan) | {name: _LEVELS.get(device.role, 0) for name, device in plan.devices.items()}
-    upper_of: dict[End, End] = {}
+    upper_of_lower: dict[End, End] = {}
     for own, far in cables.items():
-        level = levels[str(own.device)]
+        own_level = levels[str(own.device)]
         far_level = levels.get(str(far.device))
-        if far_level is None and (level or far.device in nodes):
+        if far_level is None and (own_level or far.device in nodes):
             # Neither a switch of the plan nor a neighbor with a type: a GPU node, below every leaf.
             far_level = -1
         elif far_level is None:
             # Unknown to a leaf's plan, so a switch that leaves the fabric, above every tier of it.
             far_level = len(_LEVELS)
-        (_, lower), (_, upper) = sorted(((level, own), (far_level, far)))
-        upper_of[lower] = upper
-    return {Ends(lower, upper): None for lower, upper in upper_of.items()}
+        # Two switches of one tier are ordered by name, so that both ends give the same order.
+        if (own_level, own) <= (far_level, far):
+            upper_of_lower[own] = far
+        else:
+            upper_of_lower[far] = own
+    return {Ends(lower, upper): None for lower, upper in upper_of_lower.items()}
 
 
 def _levels_of_neighbors(plan: Plan) -> dict[str, int]:
-    """Return the levels of the switches that come or go as somebody's neighbors."""
+    """Return the tier levels of the switches that are added or removed as neighbors of others."""
     levels = {}
     for delta in plan.deltas.values():
         for change in delta.about(SubjectKind.NEIGHBOR):
             row = change.before if change.after is None else change.after
-            kind = row.get("type") if isinstance(row, Mapping) else None
-            if kind in _LEVEL_OF_TYPE:
-                levels[change.key] = _LEVEL_OF_TYPE[kind]
+            neighbor_type = row.get("type") if isinstance(row, Mapping) else None
+            if neighbor_type in _LEVEL_OF_TYPE:
+                levels[change.key] = _LEVEL_OF_TYPE[neighbor_type]
     return levels
 
 
-def _change(labels: dict[End, str], before: Ends | None, after: Ends | None) -> CableChange:
-    shown = _texts(labels, (*(before or ()), *(after or ())))
-    if before is None:
-        if after is None:
-            raise ValueError("a cable change has an end before or after")
-        return CableChange(shown[after.lower], "", shown[after.upper])
-    if after is None:
-        return CableChange(shown[before.lower], shown[before.upper], "")
+def _added_cable(labels: Mapping[End, str], ends: Ends) -> CableChange:
+    shown = _texts(labels, ends)
+    return CableChange(lower=shown[ends.lower], before="", after=shown[ends.upper])
+
+
+def _removed_cable(labels: Mapping[End, str], ends: Ends) -> CableChange:
+    shown = _texts(labels, ends)
+    return CableChange(lower=shown[ends.lower], before=shown[ends.upper], after="")
+
+
+def _moved_cable(labels: Mapping[End, str], before: Ends, after: Ends) -> CableChange:
+    shown = _texts(labels, (*before, *after))
     lower_after = ""
     if after.lower != before.lower:
         lower_after = shown[after.lower]
-    return CableChange(shown[before.lower], shown[before.upper], shown[after.upper], lower_after, (before, after))
+    return CableChange(
+        lower=shown[before.lower],
+        before=shown[before.upper],
+        after=shown[after.upper],
+        lower_after=lower_after,
+        moves=(before, after),
+    )
 
 
 def _texts(labels: Mapping[End, str], ends: Collection[End]) -> dict[End, str]:

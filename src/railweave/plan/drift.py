@@ -48,9 +48,11 @@ class IgnoreRule:
 
     def matches_row(self, device: str, row: str, field: str) -> bool:
         """Tell whether the rule matches a field of a row, ``TABLE|KEY``; an empty field is the row as a whole."""
-        table, _, key = row.partition("|")
-        if self.field != "*" and not (field and fnmatchcase(field, self.field)):
+        # A rule about a field does not match a row as a whole.
+        matches_field = self.field == "*" or (field != "" and fnmatchcase(field, self.field))
+        if not matches_field:
             return False
+        table, _, key = row.partition("|")
         return fnmatchcase(device, self.device) and fnmatchcase(table, self.table) and fnmatchcase(key, self.key)
 
     def __str__(self) -> str:
@@ -93,7 +95,7 @@ class Drift:
 
 
 def judge(plan: Plan, rules: Sequence[IgnoreRule], today: date) -> Drift:
-    """Return the drift that ``plan`` shows, without what rules that hold ``today`` ignore.
+    """Return the drift that ``plan`` shows, without the differences that rules valid ``today`` ignore.
 
     A difference that several rules match counts for the first of them. A rule is idle if it matches no difference.
     """
@@ -102,7 +104,7 @@ def judge(plan: Plan, rules: Sequence[IgnoreRule], today: date) -> Drift:
     deltas = _remaining_changes(plan, valid, matches)
     devices = _remaining_values(plan, valid, matches)
     return Drift(
-        plan=_only(replace(plan, devices=devices), deltas),
+        plan=_with_deltas_alone(replace(plan, devices=devices), deltas),
         ignored=tuple(Ignored(rule, matches[rule]) for rule in valid if rule in matches),
         expired=tuple(rule for rule in rules if rule.until < today),
         idle=_idle(plan, [rule for rule in valid if rule not in matches]),
@@ -113,7 +115,7 @@ def _remaining_values(plan: Plan, rules: Sequence[IgnoreRule], matches: Counter[
     """Return the devices without the values of daemons that a rule ignores; these are counted in ``matches``."""
     devices = {}
     for name, device in plan.devices.items():
-        unapplied = _remaining(rules, matches, name, device.reading.unapplied)
+        unapplied = _remaining_unapplied(rules, matches, name, device.reading.unapplied)
         devices[name] = replace(device, reading=replace(device.reading, unapplied=unapplied))
     return devices
 
@@ -135,7 +137,7 @@ def _remaining_changes(plan: Plan, rules: Sequence[IgnoreRule], matches: Counter
     """Return the changes that no rule ignores; the others are counted in ``matches``."""
     remaining: dict[str, list[Change]] = {}
     for name, change in plan.changes():
-        rule = _first(rules, name, change)
+        rule = next((rule for rule in rules if rule.matches(name, change)), None)
         if rule is None:
             remaining.setdefault(name, []).append(change)
         else:
@@ -143,7 +145,7 @@ def _remaining_changes(plan: Plan, rules: Sequence[IgnoreRule], matches: Counter
     return {name: Delta(tuple(changes)) for name, changes in remaining.items()}
 
 
-def _remaining(
+def _remaining_unapplied(
     rules: Iterable[IgnoreRule], matches: Counter[IgnoreRule], device: str, unapplied: Iterable[Unapplied]
 ) -> tuple[Unapplied, ...]:
     """Return the values that no rule ignores; the others are counted in ``matches``."""
@@ -157,21 +159,21 @@ def _remaining(
     return tuple(remaining)
 
 
-def _first(rules: Iterable[IgnoreRule], device: str, change: Change) -> IgnoreRule | None:
-    return next((rule for rule in rules if rule.matches(device, change)), None)
-
-
-def _only(plan: Plan, deltas: Mapping[str, Delta]) -> Plan:
-    """Return ``plan`` with these deltas alone; a device whose every difference is ignored counts as unchanged."""
+def _with_deltas_alone(plan: Plan, deltas: Mapping[str, Delta]) -> Plan:
+    """Return ``plan`` with these deltas alone; a device whose differences are all ignored counts as unchanged."""
     remaining = plan.with_deltas(deltas)
     devices = dict(remaining.devices)
     for name in devices.keys() - deltas.keys():
-        devices[name] = _without_changes(devices[name])
-    waves = (tuple(name for name in wave if name in deltas) for wave in plan.waves)
-    return replace(remaining, devices=devices, waves=tuple(wave for wave in waves if wave))
+        devices[name] = _as_unchanged(devices[name])
+    waves = []
+    for wave in plan.waves:
+        remaining_wave = tuple(name for name in wave if name in deltas)
+        if remaining_wave:
+            waves.append(remaining_wave)
+    return replace(remaining, devices=devices, waves=tuple(waves))
 
 
-def _without_changes(device: DevicePlan) -> DevicePlan:
+def _as_unchanged(device: DevicePlan) -> DevicePlan:
     if device.state is not DeviceState.CHANGED:
         return device
     state = DeviceState.WAITING if device.reading.pending else DeviceState.UNCHANGED
@@ -179,8 +181,7 @@ def _without_changes(device: DevicePlan) -> DevicePlan:
 
 
 def remarks(drift: Drift) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics for rules, an error for each expired one and a warning for each idle one, and those of
-    paths between tenants."""
+    """Return the errors of paths between tenants and of expired rules, and a warning for each idle rule."""
     expired = (
         error(
             "RW511",
@@ -272,19 +273,28 @@ def _place(document: Document, file: str, index: int) -> Where:
 
 
 def _diagnostic(document: Document, file: str, detail: Any) -> Diagnostic:
-    parts = tuple(detail["loc"])
+    """Return an error of pydantic as a diagnostic, at its place in the document."""
+    key_path = tuple(detail["loc"])
+    key = key_path[-1] if key_path else "the file"
     # An unknown key is shown at the key itself, any other error at the value.
-    places = document.keys if detail["type"] == "extra_forbidden" else document.places
-    paths = (path_text(parts[:end]) for end in range(len(parts), 0, -1))
-    where = next((places[path] for path in paths if path in places), Where(file, 1, 1))
-    key = parts[-1] if parts else "the file"
+    places = document.places
     if detail["type"] == "missing":
         message = f"`{key}` is missing in a rule"
         fix = f"add `{key}:`; every rule has a reason and an end"
     elif detail["type"] == "extra_forbidden":
+        places = document.keys
         message = f"unknown key `{key}`"
         fix = f"known here: {', '.join(_RuleDocument.model_fields)}, in a list `ignore:`"
     else:
         message = f"{key}: {str(detail['msg']).removeprefix('Value error, ')}"
         fix = "see docs/how-to/drift.md"
-    return error("RW510", message, where, fix=fix)
+    return error("RW510", message, _nearest_place(places, key_path, file), fix=fix)
+
+
+def _nearest_place(places: Mapping[str, Where], key_path: Sequence[str | int], file: str) -> Where:
+    """Return the place of a key, else of the nearest value around it: a missing key has no place of its own."""
+    for end in range(len(key_path), 0, -1):
+        path = path_text(tuple(key_path[:end]))
+        if path in places:
+            return places[path]
+    return Where(file, 1, 1)

@@ -10,6 +10,7 @@ readings make a rate, and the rate before the change is compared with the rate a
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation
@@ -55,13 +56,13 @@ class LossWatch:
 
 
 def loss_checks(device: str, before: Rates, now: Rates) -> tuple[VerifyCheck, ...]:
-    """Return a check for every counter of ``now``; a port that was not watched before is held against none lost."""
-    return tuple(_check(device, kind, port, before.get((kind, port), 0.0), rate) for (kind, port), rate in now.items())
-
-
-def _check(device: str, kind: CheckKind, port: str, before: float, now: float) -> VerifyCheck:
-    allowed = max(UNCHANGED_PER_S, before * FACTOR)
-    return VerifyCheck(device, kind, port, f"at most {allowed:.1f}/s", f"{now:.1f}/s", now <= allowed)
+    """Return a check for every counter of ``now``; a port without a rate before counts as one without losses."""
+    checks = []
+    for (kind, port), rate in now.items():
+        rate_before = before.get((kind, port), 0.0)
+        allowed = max(UNCHANGED_PER_S, rate_before * FACTOR)
+        checks.append(VerifyCheck(device, kind, port, f"at most {allowed:.1f}/s", f"{rate:.1f}/s", ok=rate <= allowed))
+    return tuple(checks)
 
 
 Health = frozenset[tuple[CheckKind, str]]
@@ -94,44 +95,64 @@ def health(expectation: Expectation, seen: Observation) -> Health:
 def gate(
     expectation: Expectation, seen: Observation, settled: Container[str], before: Health
 ) -> tuple[VerifyCheck, ...]:
-    """Return the checks that a device must pass now: all over links to ``settled`` devices, else what held before."""
+    """Return the checks that a device must pass now: those over links to ``settled`` devices, and all passed before."""
     required = {(check.kind, check.subject): check for check in check_device(expectation, seen, settled)}
     for check in check_device(expectation, seen):
-        # The ends of a session agree on timers, so a far end that has its earlier ones decides, too.
-        if (check.kind, check.subject) in before and check.kind is not CheckKind.TIMERS:
+        passed_before = (check.kind, check.subject) in before
+        # The ends of a session agree on timers, so they also depend on a far end that is not settled.
+        if passed_before and check.kind is not CheckKind.TIMERS:
             required[check.kind, check.subject] = check
-    # A value that daemons and sessions had not taken before a change is not its fault; `verify` and `drift` report it.
-    return tuple(check for key, check in required.items() if check.kind not in _TAKEN_LATER or key in before)
+    checks = []
+    for key, check in required.items():
+        # A change is not blamed for values that daemons did not apply before it; `verify` and `drift` report them.
+        if key in before or check.kind not in _MAY_LAG:
+            checks.append(check)
+    return tuple(checks)
 
 
-_TAKEN_LATER = frozenset({CheckKind.APPLIED, CheckKind.TIMERS})
+_MAY_LAG = frozenset({CheckKind.APPLIED, CheckKind.TIMERS})
+"""Checks of values that daemons and sessions may apply long after they were configured."""
 
 
 def accepted_prefixes(held: Health, seen: Observation, *, to_nodes: bool = True) -> dict[str, int]:
-    """Return the prefixes accepted over each session that held, if the device counts them; IPv6 prefixes separately,
-    for a session that is to carry them."""
+    """Return the prefixes accepted over each session whose checks ``held``, by subject of ``prefix_checks``.
+
+    Sessions that do not count their prefixes are left out. ``to_nodes`` tells whether IPv4 still leads to nodes.
+    """
     accepted = {}
     for peer, session in seen.bgp.items():
-        for kind, subject, count in _counted_prefixes(peer, session):
-            if (kind, peer) not in held or count < 0:
+        for family in _prefixes_by_family(peer, session):
+            if (family.kind, peer) not in held or family.count < 0:
                 continue
-            accepted[subject] = count
-            if kind is CheckKind.BGP and not to_nodes:
-                # If IPv4 does not lead to nodes, host blocks are refused from now on and loopbacks stay: half, rounded
-                # up.
-                accepted[subject] = -(-count // PREFIXES_OF_A_DEVICE)
+            accepted[family.subject] = family.count
+            if family.kind is CheckKind.BGP and not to_nodes:
+                # Of a leaf's prefixes the loopback stays and the host block is refused from now on: half, rounded up.
+                accepted[family.subject] = -(-family.count // PREFIXES_OF_A_DEVICE)
     return accepted
 
 
-def _counted_prefixes(peer: str, session: ObservedSession) -> tuple[tuple[CheckKind, str, int], ...]:
-    """Return the prefixes of each family, with the check that tells whether the session carries them."""
-    ipv6 = f"{peer} IPv6"
-    return (CheckKind.BGP, peer, session.prefixes), (CheckKind.IPV6, ipv6, session.ipv6_prefixes)
+class _FamilyPrefixes(NamedTuple):
+    """The accepted prefixes of one address family of a session."""
+
+    # The check that tells whether the session carries this family.
+    kind: CheckKind
+    subject: str
+    # -1 if unknown.
+    count: int
+
+
+def _prefixes_by_family(peer: str, session: ObservedSession) -> tuple[_FamilyPrefixes, ...]:
+    return (
+        _FamilyPrefixes(CheckKind.BGP, peer, session.prefixes),
+        _FamilyPrefixes(CheckKind.IPV6, f"{peer} IPv6", session.ipv6_prefixes),
+    )
 
 
 def prefixes_behind(fabric: Fabric, device: str) -> int:
-    """Return the most prefixes that others may miss while a switch changes: its own, and those that it alone passes on
-    to its group of super-spines."""
+    """Return the most prefixes that other switches may miss while this one changes.
+
+    These are its own, and those of the switches below that only it passes on to its group of super-spines.
+    """
     switches = 1
     # A leaf has no switches below, and a spine of two tiers passes on what other spines announce as well.
     if fabric.uplinks_of.get(device):
@@ -152,7 +173,7 @@ def prefix_checks(
         # A lost session fails its own check.
         if session is None:
             continue
-        for _, subject, count in _counted_prefixes(peer, session):
+        for _, subject, count in _prefixes_by_family(peer, session):
             least = max(0, before.get(subject, 0) - missing)
             # A session that does not count its prefixes (-1) proves nothing.
             if least and count >= 0:

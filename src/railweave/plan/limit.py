@@ -49,7 +49,7 @@ def limited(fabric: Fabric, plan: Plan, names: Collection[str]) -> Plan:
     unread = _unread_neighbors(fabric, plan, names)
     devices = {}
     for name, device in plan.devices.items():
-        # A change that a switch shares with one that was not read: --skip-unreachable is to agree to that.
+        # An unread neighbor stays in the plan, so that only --skip-unreachable allows a change that is shared with it.
         if name in names or name in unread:
             devices[name] = device
         else:
@@ -59,29 +59,30 @@ def limited(fabric: Fabric, plan: Plan, names: Collection[str]) -> Plan:
 
 
 def to_read_as_well(fabric: Fabric, plan: Plan, names: Collection[str]) -> frozenset[str]:
-    """Return the switches that a plan of ``names``, which alone were read, depends on besides.
+    """Return the further switches that a plan depends on if only ``names`` were read for it.
 
-    Those with which its changes share a link; all where it takes a switch out of service, provisions one, or could not
-    read one: then paths and neighbors elsewhere count.
+    These are the neighbors that its changes concern. They are all other switches if the plan takes a switch out of
+    service, provisions one, or could not read one, because paths and neighbors elsewhere count then.
     """
-    others = plan.devices.keys() - set(names)
-    silent = any(plan.devices[name].reading.difference is None for name in names)
-    if silent or plan.disruptive or plan.unprovisioned or any(device.drain for device in plan.devices.values()):
-        return frozenset(others)
+    some_unread = any(plan.devices[name].reading.difference is None for name in names)
+    drains_any = any(device.drain for device in plan.devices.values())
+    if some_unread or drains_any or plan.disruptive or plan.unprovisioned:
+        return frozenset(plan.devices.keys() - set(names))
     return _unread_neighbors(fabric, plan, names)
 
 
 def _keeps_links(fabric: Fabric, plan: Plan, name: str) -> bool:
-    """Tell whether the changes of a switch concern none of its links, so that these are as intended without them."""
+    """Tell whether the links of a switch are as intended without its changes, because these concern no link."""
     device = plan.devices[name]
-    if device.reading.difference is None or device.difference.unprovisioned or device.state not in _READ_STATES:
+    is_read = device.reading.difference is not None and device.state in _READ_STATES
+    if not is_read or device.difference.unprovisioned:
         return False
     shared_with = _shared_with(fabric, name, device.difference.delta)
     return all(shared <= {Shared.ROUTES} for shared in shared_with.values())
 
 
 def _left_out(device: DevicePlan, *, links_as_intended: bool) -> DevicePlan:
-    """Return a device that the limit leaves out: with what it carries today, and with nothing that would change."""
+    """Return a device that the limit leaves out: with its reading, and without its changes."""
     reading = replace(device.reading, live_ports=())
     if reading.difference is not None:
         difference = replace(reading.difference, delta=Delta(), blockers=(), conflicts=(), lossless_removed=(), kept=())
@@ -150,8 +151,9 @@ def _fix(fabric: Fabric, plan: Plan, names: Collection[str]) -> str:
 
 
 def widened(fabric: Fabric, plan: Plan, names: Collection[str]) -> frozenset[str]:
-    """Return ``names`` with the fewest switches beside them that make a limit which separates nothing."""
+    """Return ``names`` and the fewest further switches with which a limit separates nothing."""
     wider = frozenset(names)
+    # A switch that is added may itself depend on one outside.
     while missing := {separation.outer for separation in separated(fabric, plan, wider)}:
         wider |= missing
     return wider
@@ -170,11 +172,11 @@ def separated(fabric: Fabric, plan: Plan, names: Collection[str]) -> Iterator[Se
 
 
 def _separation(fabric: Fabric, plan: Plan, inner: str, outer: str, common: frozenset[Shared]) -> Separation | None:
-    """Return why two neighbors that both change what is ``common`` must not be separated; None where they may be."""
-    together = common - {Shared.ROUTES}
-    fresh = any(plan.devices[name].difference.unprovisioned for name in (inner, outer))
-    if together and not fresh:
-        return Separation(inner, outer, together, ordered=False)
+    """Return the separation of two neighbors that both change what is ``common``; None if they may be separated."""
+    changes_of_link = common - {Shared.ROUTES}
+    carries_traffic = not any(plan.devices[name].difference.unprovisioned for name in (inner, outer))
+    if changes_of_link and carries_traffic:
+        return Separation(inner, outer, changes_of_link, ordered=False)
     # Of two neighbors the one in the upper tier is changed first (`plan.waves`).
     outer_first = fabric.switch_of[outer].tier.level > fabric.switch_of[inner].tier.level
     if common and outer_first:
@@ -204,18 +206,18 @@ def _unread_neighbors(fabric: Fabric, plan: Plan, names: Collection[str]) -> fro
 
 
 def _shared_with(fabric: Fabric, name: str, delta: Delta) -> SharedWith:
-    """Return the switches with which ``delta`` of a switch changes something in common."""
+    """Return the switches that the changes ``delta`` of a switch concern, with what they share with it."""
     switch = fabric.switch_of[name]
     far_ends = _far_ends(fabric, switch)
-    everyone = frozenset(far_ends.values())
+    all_neighbors = frozenset(far_ends.values())
     shared_with: dict[str, frozenset[Shared]] = {}
     for change in delta:
         shared = shared_by(change)
         if shared is None:
             continue
-        for far in _concerned(change, shared, far_ends, everyone):
-            if far in fabric.switch_of:
-                shared_with[far] = shared_with.get(far, frozenset()) | {shared}
+        for neighbor in _concerned_neighbors(change, shared, far_ends, all_neighbors):
+            if neighbor in fabric.switch_of:
+                shared_with[neighbor] = shared_with.get(neighbor, frozenset()) | {shared}
     return shared_with
 
 
@@ -230,23 +232,20 @@ def _far_ends(fabric: Fabric, switch: Switch) -> dict[str, str]:
     return far_ends
 
 
-def _concerned(
-    change: Change, shared: Shared, far_ends: Mapping[str, str], everyone: Collection[str]
+def _concerned_neighbors(
+    change: Change, shared: Shared, far_ends: Mapping[str, str], all_neighbors: Collection[str]
 ) -> Collection[str]:
     """Return the neighbors that a change concerns: one if it names a port or a peer, else all of them."""
     subject = change.subject
-    place = subject.port
+    port_or_peer = subject.port
     if shared is Shared.SESSIONS and subject.name:
-        place = subject.name
+        port_or_peer = subject.name
+    if not port_or_peer and shared is not Shared.CABLES:
+        return all_neighbors
+    neighbors: set[str] = set()
+    if port_or_peer in far_ends:
+        neighbors.add(far_ends[port_or_peer])
     if shared is Shared.CABLES:
-        # Where a cable moves, the far end of before has to follow as well.
-        return {*far_devices(change), *_at(place, far_ends)}
-    if not place:
-        return everyone
-    return _at(place, far_ends)
-
-
-def _at(place: str, far_ends: Mapping[str, str]) -> Collection[str]:
-    if place not in far_ends:
-        return ()
-    return (far_ends[place],)
+        # Where a cable moves, the earlier far end is concerned as well.
+        neighbors.update(far_devices(change))
+    return neighbors

@@ -1,7 +1,7 @@
-"""What a drain by hand may take: which peers of which switches, and that all traffic keeps another way.
+"""What an operator may drain: which peers of which switches, and that all traffic keeps another path.
 
-A drained switch or link stays the last choice of its neighbors, so a drain without another way moves nothing, and
-what is done next would cut what still flows. These rules refuse that before anything is done.
+Neighbors still use a drained switch or link if they have no other path. Such a drain moves no traffic, and the work
+that follows would interrupt it. These rules refuse the drain before anything is done.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -94,22 +94,28 @@ def _target(fabric: Fabric, switch: Switch, words: Collection[str]) -> DrainTarg
     sessions: Sequence[ExpectedSession] = expect(fabric, switch).sessions
     peers: tuple[str, ...] = WHOLE
     if words:
-        sessions = _named(switch, sessions, words)
+        sessions = _sessions_named(switch, sessions, words)
         peers = tuple(session.peer for session in sessions)
-    uplinks = {switch.panel.ports[link.port_of(switch.name)].name: link for link in fabric.fabric_links_of(switch.name)}
+    link_of_port = {
+        switch.panel.ports[link.port_of(switch.name)].name: link for link in fabric.fabric_links_of(switch.name)
+    }
     ports = tuple(session.port for session in sessions)
-    return DrainTarget(switch.name, peers, ports, tuple(uplinks[port] for port in ports if port in uplinks))
+    links = tuple(link_of_port[port] for port in ports if port in link_of_port)
+    return DrainTarget(switch.name, peers, ports, links)
 
 
-def _named(switch: Switch, sessions: Iterable[ExpectedSession], words: Collection[str]) -> list[ExpectedSession]:
+def _sessions_named(
+    switch: Switch, sessions: Iterable[ExpectedSession], words: Collection[str]
+) -> list[ExpectedSession]:
+    """Return the sessions that ``words`` name by peer, own port or far switch. Raises UsageError for unknown words."""
     chosen: list[ExpectedSession] = []
-    names: set[str] = set()
+    known_words: set[str] = set()
     for session in sessions:
-        own_names = {session.peer, session.port, session.device}
-        if not own_names.isdisjoint(words):
+        names = {session.peer, session.port, session.device}
+        if not names.isdisjoint(words):
             chosen.append(session)
-            names |= own_names
-    unknown = [word for word in words if word not in names]
+            known_words |= names
+    unknown = [word for word in words if word not in known_words]
     if unknown:
         raise UsageError(
             f"{switch.name} has no fabric link {', '.join(unknown)}; name a BGP peer, a port of it, or the switch at "
@@ -180,24 +186,26 @@ def check_drain(
     fabric: Fabric, targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]], silent: Collection[str],
     *, several: bool = False, soon: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Diagnostic, ...]:  # fmt: skip
-    """Return why these drains must not be, given what is ``drained`` already and which switches do not answer.
+    """Return why these drains are refused, given what is ``drained`` already and which switches are ``silent``.
 
-    ``several`` is the consent to more than one switch of a plane; another path for all traffic is still required.
-    ``soon`` are those of the ``drained`` that another session is only about to drain, with its name.
+    ``silent`` switches do not answer. ``several`` is the consent to more than one switch of a plane; another path for
+    all traffic is still required. ``soon`` are switches of ``drained`` that another session is only about to drain,
+    with the name of that session.
     """
     names = {target.device for target in targets}
-    # A leaf that is gone takes no path from others; a spine that is gone does.
-    gone = {name for name in silent if not fabric.switch_of[name].tier.attaches_nodes}
-    touched = {name for name, peers in drained.items() if peers and name not in names} | (gone - names)
+    drained_names = {name for name, peers in drained.items() if peers}
+    # Only a spine takes paths from others while it does not answer, a leaf does not.
+    silent_spines = {name for name in silent if not fabric.switch_of[name].tier.attaches_nodes}
+    others_out = (drained_names | silent_spines) - names
     diagnostics: list[Diagnostic] = []
     if not several:
-        diagnostics += _second_of_a_plane(fabric, names, touched, silent, soon)
-    if _left(fabric, targets, drained, silent).least_paths == 0:
+        diagnostics += _one_per_plane(fabric, names, others_out, silent, soon)
+    if _capacity_left(fabric, targets, drained, silent).least_paths == 0:
         diagnostics.append(
             error(
                 "RW522",
                 f"draining {first_few(sorted(names))} would leave some leaves without another path to each other"
-                f"{_beside(touched, silent, soon)}",
+                f"{_why_out(others_out, silent, soon)}",
                 fix=f"drain fewer at once, or undrain others first (`{command_line('undrain', 'DEVICE')}`)",
                 devices=tuple(sorted(names)),
             )
@@ -205,50 +213,62 @@ def check_drain(
     return tuple(diagnostics)
 
 
-def _left(
+def _capacity_left(
     fabric: Fabric,
     targets: Sequence[DrainTarget],
     drained: Mapping[str, tuple[str, ...]],
     silent: Collection[str] = (),
 ) -> Capacity:
-    """Return what is left while the targets are drained beside what is ``drained`` already and the ``silent``."""
-    elsewhere = away_of(fabric, drained)
-    out = {target.device for target in targets if target.whole} | elsewhere.out | set(silent)
-    down = [link for target in targets if not target.whole for link in target.links]
-    return capacity(fabric, out, down=[*down, *elsewhere.down])
+    """Return the capacity while the targets, what is ``drained`` already and the ``silent`` switches carry nothing."""
+    already_away = away_of(fabric, drained)
+    out = {*already_away.out, *silent}
+    down = [*already_away.down]
+    for target in targets:
+        if target.whole:
+            out.add(target.device)
+        else:
+            down += target.links
+    return capacity(fabric, out, down=down)
 
 
-def _second_of_a_plane(
-    fabric: Fabric, names: Collection[str], touched: Collection[str], silent: Collection[str], soon: Mapping[str, str]
+def _one_per_plane(
+    fabric: Fabric,
+    names: Collection[str],
+    others_out: Collection[str],
+    silent: Collection[str],
+    soon: Mapping[str, str],
 ) -> Iterator[Diagnostic]:
+    """Yield an error for each plane in which more than one switch would be out of service."""
     for plane in sorted({fabric.switch_of[name].plane for name in names}):
-        ours = sorted(name for name in names if fabric.switch_of[name].plane == plane)
-        others = {name for name in touched if fabric.switch_of[name].plane == plane}
-        if len(ours) + len(others) > 1:
+        drained_now = sorted(name for name in names if fabric.switch_of[name].plane == plane)
+        others = {name for name in others_out if fabric.switch_of[name].plane == plane}
+        count = len(drained_now) + len(others)
+        if count > 1:
             yield error(
                 "RW521",
-                f"draining {first_few(ours)} would take {len(ours) + len(others)} switches of plane {plane} out of "
-                f"service; the limit is 1{_beside(others, silent, soon)}",
+                f"draining {first_few(drained_now)} would take {count} switches of plane {plane} out of "
+                f"service; the limit is 1{_why_out(others, silent, soon)}",
                 fix="drain them one by one, or allow more at once with `--several`",
-                devices=tuple(ours),
+                devices=tuple(drained_now),
             )
 
 
-def _beside(others: Collection[str], silent: Collection[str], soon: Mapping[str, str]) -> str:
-    parts = []
-    drained = sorted(set(others) - set(silent) - set(soon))
-    if drained:
-        parts.append(f"drained already: {first_few(drained)}")
-    about_to_be = sorted(set(others) & set(soon))
-    if about_to_be:
+def _why_out(others: Collection[str], silent: Collection[str], soon: Mapping[str, str]) -> str:
+    """Return in parentheses why other switches count as out of service; empty if there are none."""
+    reasons = []
+    drained_already = sorted(set(others) - set(silent) - set(soon))
+    if drained_already:
+        reasons.append(f"drained already: {first_few(drained_already)}")
+    drained_soon = sorted(set(others) & set(soon))
+    if drained_soon:
         # One name is enough: all drains of that session end together.
-        parts.append(f"{about_to_be[0]}: {soon[about_to_be[0]]}")
-    away = sorted(set(others) & set(silent))
-    if away:
-        parts.append(f"without an answer: {first_few(away)}")
-    if not parts:
+        reasons.append(f"{drained_soon[0]}: {soon[drained_soon[0]]}")
+    unanswered = sorted(set(others) & set(silent))
+    if unanswered:
+        reasons.append(f"without an answer: {first_few(unanswered)}")
+    if not reasons:
         return ""
-    return f" ({'; '.join(parts)})"
+    return f" ({'; '.join(reasons)})"
 
 
 def neighborhood(fabric: Fabric, targets: Sequence[DrainTarget]) -> tuple[str, ...]:
@@ -260,5 +280,5 @@ def neighborhood(fabric: Fabric, targets: Sequence[DrainTarget]) -> tuple[str, .
 def uplinks_left_percent(
     fabric: Fabric, targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]]
 ) -> float:
-    """Return the part of its uplinks that the worst switch keeps while all these are drained."""
-    return _left(fabric, targets, drained).least_uplink_percent
+    """Return the percentage of its uplinks that the worst switch keeps while all these are drained."""
+    return _capacity_left(fabric, targets, drained).least_uplink_percent

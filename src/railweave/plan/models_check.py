@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
@@ -28,38 +29,42 @@ _WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
 def to_be_asked(fabric: Fabric, readings: Mapping[str, Reading]) -> dict[str, Delta]:
     """Return the changes to check with the YANG models of switches, by switch: one switch of each kind is asked.
 
-    Switches of a model and a release that are changed alike, but for names, addresses and ports, are of a kind: their
+    Switches of one model and release whose changes differ only in names, addresses and ports are of one kind: their
     models give the same answer. Each asks its own models again before it writes.
     """
-    kinds: dict[object, tuple[str, Delta]] = {}
+    to_ask: dict[str, Delta] = {}
+    kinds: set[object] = set()
     for switch in fabric.switches:
         reading = readings.get(switch.name, NOT_READ)
         if reading.difference is None or reading.error:
             continue
         delta = reading.difference.delta
+        # FRR's lines have no models, and switches that reload are asked one by one.
         changes = [change for change in delta if change.table != FRR_TABLE]
-        # FRR's lines have no models, and reloads are asked about one by one.
-        if changes and not delta.reloads:
-            kind = (switch.panel.hwsku, reading.release, frozenset(map(_form, changes)))
-            kinds.setdefault(kind, (switch.name, delta))
-    return dict(kinds.values())
+        if not changes or delta.reloads:
+            continue
+        kind = (switch.panel.hwsku, reading.release, frozenset(map(_without_names, changes)))
+        if kind not in kinds:
+            kinds.add(kind)
+            to_ask[switch.name] = delta
+    return to_ask
 
 
-def _form(change: Change) -> tuple[object, ...]:
-    """Return a change without what tells one switch or port from another."""
+def _without_names(change: Change) -> tuple[object, ...]:
+    """Return a change without the numbers in names, addresses and ports, which differ between switches of a kind."""
     key = change.key.translate(_WITHOUT_DIGITS)
-    return change.table, key, change.op, change.field, _form_of_value(change.after)
+    return change.table, key, change.op, change.field, _value_without_names(change.after)
 
 
-def _form_of_value(value: Value | Fields | None) -> object:
+def _value_without_names(value: Value | Fields | None) -> object:
     if value is None:
         return None
     if isinstance(value, str):
         # A number alone may be out of a range of the models; digits in a name or address never are.
         return value if value.isdecimal() else value.translate(_WITHOUT_DIGITS)
     if isinstance(value, tuple):
-        return tuple(map(_form_of_value, value))
-    return frozenset((name, _form_of_value(inner)) for name, inner in value.items())
+        return tuple(map(_value_without_names, value))
+    return frozenset((name, _value_without_names(inner)) for name, inner in value.items())
 
 
 def invalid_blockers(
@@ -73,36 +78,46 @@ def invalid_blockers(
         fault = shown_text(printable(verdict.fault), secret_values(candidate))
         yield Blocker(unasked(fault), REMEDY, RELOAD if delta.reloads else WRITTEN)
         return
-    for place, reason, remedy in _refused(verdict, candidate, intended):
+    for refusal in _refusals(verdict, candidate, intended):
         if delta.reloads:
             # One change that needs the reload takes all others of the delta with it.
             causes = _names([change for change in delta if change.method is Method.RELOAD])
             yield Blocker(
-                f"`config reload` would refuse {place}: {reason}",
-                f"{remedy}; or leave out the changes that need the reload ({causes})",
+                f"`config reload` would refuse {refusal.place}: {refusal.reason}",
+                f"{refusal.remedy}; or leave out the changes that need the reload ({causes})",
                 RELOAD,
             )
         else:
             yield Blocker(
-                f"the switch's YANG models refuse {place} as it would be written: {reason}",
-                remedy,
+                f"the switch's YANG models refuse {refusal.place} as it would be written: {refusal.reason}",
+                refusal.remedy,
                 WRITTEN,
             )
 
 
-def _refused(verdict: ModelsVerdict, candidate: ConfigDb, intended: ConfigDb) -> Iterator[tuple[str, str, str]]:
-    """Yield place, reason and remedy of each rejection; old references are summed up in one."""
-    rejected = verdict.rejected
-    if not rejected:
+class _Refusal(NamedTuple):
+    """What the models refuse, in words and without secrets."""
+
+    place: str
+    reason: str
+    remedy: str
+
+
+def _refusals(verdict: ModelsVerdict, candidate: ConfigDb, intended: ConfigDb) -> Iterator[_Refusal]:
+    """Yield a refusal for each rejection, and a single one for all references of an old form."""
+    if not verdict.rejected:
         return
     secrets = secret_values(candidate)
-    old_forms = [rejection for rejection in rejected if _is_old_reference(rejection, candidate)]
-    for rejection in rejected:
-        if rejection not in old_forms:
-            reason = shown_text(rejection[3], secrets)
-            yield rejected_place(rejection), reason, _remedy(rejection, candidate, intended)
-    if old_forms:
-        yield _old_references(candidate, shown_text(old_forms[0][3], secrets))
+    old_reference_reasons = []
+    for rejection in verdict.rejected:
+        *_, words = rejection
+        reason = shown_text(words, secrets)
+        if _is_old_reference(rejection, candidate):
+            old_reference_reasons.append(reason)
+        else:
+            yield _Refusal(rejected_place(rejection), reason, _remedy(rejection, candidate, intended))
+    if old_reference_reasons:
+        yield _old_references(candidate, old_reference_reasons[0])
 
 
 def _is_old_reference(rejection: Rejected, candidate: ConfigDb) -> bool:
@@ -111,40 +126,48 @@ def _is_old_reference(rejection: Rejected, candidate: ConfigDb) -> bool:
     return value is not None and plain_references(value) != value
 
 
-def _old_references(candidate: ConfigDb, reason: str) -> tuple[str, str, str]:
-    """Return place, reason and remedy of all references of the form ``[TABLE|key]``.
+def _old_references(candidate: ConfigDb, reason: str) -> _Refusal:
+    """Return the refusal of all references of the form ``[TABLE|key]``.
 
     SONiC names only the first few that fail, and their fields are required: all of them are rewritten.
     """
-    commands = list(_rewritten_references(candidate))
-    places = first_few((place for place, _ in commands), most=_LISTED)
-    written = " && ".join(command for _, command in commands[:_MOST_COMMANDS])
-    remedy = f"write the keys alone, on the switch: `{written}`"
-    left = len(commands) - _MOST_COMMANDS
-    if left > 0:
-        remedy += f", then plan again for the other {left}"
-    return f"references of the form `[TABLE|key]` ({places})", reason, remedy
+    rewrites = list(_rewritten_references(candidate))
+    places = first_few((rewrite.place for rewrite in rewrites), most=_LISTED)
+    commands = " && ".join(rewrite.command for rewrite in rewrites[:_MOST_COMMANDS])
+    remedy = f"write the keys alone, on the switch: `{commands}`"
+    remaining = len(rewrites) - _MOST_COMMANDS
+    if remaining > 0:
+        remedy += f", then plan again for the other {remaining}"
+    return _Refusal(f"references of the form `[TABLE|key]` ({places})", reason, remedy)
 
 
-def _rewritten_references(candidate: ConfigDb) -> Iterator[tuple[str, str]]:
-    """Yield place and command for each field whose references have the form of SONiC before 202106."""
+class _Rewrite(NamedTuple):
+    """A field whose references have an old form, and the command that rewrites them."""
+
+    place: str
+    command: str
+
+
+def _rewritten_references(candidate: ConfigDb) -> Iterator[_Rewrite]:
+    """Yield each field whose references have the form of SONiC before 202106."""
     for table, rows in candidate.items():
         # A command with a secret would end up in a shell's history.
         if is_secret_key(table):
             continue
         for key, fields in rows.items():
             for field, value in fields.items():
-                if plain_references(value) != value and not is_secret(table, field):
-                    command = _setting(table, key, field, plain_references(value))
-                    yield f"{table}|{shown_key(table, key)} {field}", command
+                new_value = plain_references(value)
+                if new_value != value and not is_secret(table, field):
+                    command = _set_command(table, key, field, new_value)
+                    yield _Rewrite(f"{table}|{shown_key(table, key)} {field}", command)
 
 
-def _setting(table: str, key: str, field: str, value: Value) -> str:
+def _set_command(table: str, key: str, field: str, value: Value) -> str:
     """Return the command on the switch that sets a field."""
     if isinstance(value, str):
-        return _command("HSET", f"{table}|{key}", field, value)
+        return _db_command("HSET", f"{table}|{key}", field, value)
     # CONFIG_DB marks a list by an `@` after the field's name (ConfigDBConnector of sonic-py-swsssdk).
-    return _command("HSET", f"{table}|{key}", f"{field}@", ",".join(value))
+    return _db_command("HSET", f"{table}|{key}", f"{field}@", ",".join(value))
 
 
 def _names(changes: Sequence[Change]) -> str:
@@ -153,6 +176,7 @@ def _names(changes: Sequence[Change]) -> str:
 
 
 def _remedy(rejection: Rejected, candidate: ConfigDb, intended: ConfigDb) -> str:
+    """Return what corrects a rejected row or field: a change of the intent, or a command on the switch."""
     table, key, field, reason = rejection
     if not table:
         return "read the words of SONiC"
@@ -160,15 +184,18 @@ def _remedy(rejection: Rejected, candidate: ConfigDb, intended: ConfigDb) -> str
         explain = command_line("explain", "DEVICE", f"{table}|{shown_key(table, key)}")
         return f"correct it in the intent (`{explain}` shows what it follows from)"
     if key and is_secret_key(table):
-        return f"remove it on the switch, where `{_command('KEYS', f'{table}|*')}` shows its key"
-    missing = _missing_field(field, reason)
-    if missing is not None:
-        right = _command("HSET", f"{table}|{key}", missing, "VALUE")
-        return f"set it to a valid value on the switch: `{right}`"
-    if key and not field and _is_referred_to(candidate, table, key):
-        shows = _command("HGETALL", f"{table}|{key}")
-        return f"correct it on the switch, where other rows refer to it (`{shows}` shows it)"
-    return f"remove it on the switch: `{_removal(table, key, field, candidate.get(table, {}))}`"
+        show_keys = _db_command("KEYS", f"{table}|*")
+        return f"remove it on the switch, where `{show_keys}` shows its key"
+    missing_field = _missing_field(field, reason)
+    if missing_field is not None:
+        set_field = _db_command("HSET", f"{table}|{key}", missing_field, "VALUE")
+        return f"set it to a valid value on the switch: `{set_field}`"
+    is_whole_row = bool(key) and not field
+    if is_whole_row and _is_referred_to(candidate, table, key):
+        show_row = _db_command("HGETALL", f"{table}|{key}")
+        return f"correct it on the switch, where other rows refer to it (`{show_row}` shows it)"
+    remove = _remove_command(table, key, field, candidate.get(table, {}))
+    return f"remove it on the switch: `{remove}`"
 
 
 def _is_intended(rejection: Rejected, intended: ConfigDb) -> bool:
@@ -179,12 +206,13 @@ def _is_intended(rejection: Rejected, intended: ConfigDb) -> bool:
 
 
 def _missing_field(field: str, reason: str) -> str | None:
-    """Return the field that a row lacks or may not lack, "" if the words do not name it; None for another reason."""
-    lacks = _LACKS.search(reason)
+    """Return the required field that a row lacks; empty if SONiC does not name it, None if no field is missing."""
+    match = _LACKS.search(reason)
+    named_field = match[1] if match else ""
     if reason.endswith(NEEDED):
-        return field or (lacks[1] if lacks else "")
-    if lacks and not field:
-        return lacks[1]
+        return field or named_field
+    if match and not field:
+        return named_field
     return None
 
 
@@ -193,23 +221,25 @@ def _is_referred_to(candidate: ConfigDb, table: str, key: str) -> bool:
     # A bare number is a priority or a code point, and no name of a row.
     if key.isdecimal():
         return False
-    for name, rows in candidate.items():
-        for other, fields in rows.items():
-            if (name, other) != (table, key) and (key in other.split("|") or key in fields.values()):
+    for other_table, rows in candidate.items():
+        for other_key, fields in rows.items():
+            if (other_table, other_key) == (table, key):
+                continue
+            if key in other_key.split("|") or key in fields.values():
                 return True
     return False
 
 
-def _removal(table: str, key: str, field: str, rows: Mapping[str, Fields]) -> str:
+def _remove_command(table: str, key: str, field: str, rows: Mapping[str, Fields]) -> str:
     """Return the command on the switch that removes a table, a row or a field."""
     if field:
         is_list = not isinstance(rows[key].get(field), str)
-        return _command("HDEL", f"{table}|{key}", f"{field}@" if is_list else field)
+        return _db_command("HDEL", f"{table}|{key}", f"{field}@" if is_list else field)
     keys = [key] if key else list(rows)
     if len(keys) <= _LISTED and not is_secret_key(table):
-        return _command("DEL", *(f"{table}|{key}" for key in keys))
-    return f"{_command('KEYS', f'{table}|*')} | xargs -d '\\n' {_command('DEL')}"
+        return _db_command("DEL", *(f"{table}|{key}" for key in keys))
+    return f"{_db_command('KEYS', f'{table}|*')} | xargs -d '\\n' {_db_command('DEL')}"
 
 
-def _command(*words: str) -> str:
+def _db_command(*words: str) -> str:
     return shlex.join(["sonic-db-cli", "CONFIG_DB", *words])

@@ -29,11 +29,11 @@ class RolloutMoment(NamedTuple):
 
 
 class LinkMoment(NamedTuple):
-    """Cables of the simulated fabric that began or ceased to carry BGP, on the same clock, and the seconds of its own
-    clock that ``device`` has been busy."""
+    """Cables of the simulated fabric that began or ceased to carry BGP, on the same clock."""
 
     at_s: float
     device: str
+    # How long the device has been busy so far, in seconds of its own clock.
     busy_s: float
     up: tuple[CableEnds, ...] = ()
     down: tuple[CableEnds, ...] = ()
@@ -54,8 +54,15 @@ class _Wave:
     busy_s: dict[str, float] = field(default_factory=dict)
 
 
+class _StateJudgment(NamedTuple):
+    """What is left in one state of the fabric, and the rule of the policy that it breaks, empty if it breaks none."""
+
+    left: CapacityLeft
+    violation: str
+
+
 class Judge:
-    """Follows both records of a rehearsal, and says what was left and what was broken in each wave."""
+    """Follows both records of a rehearsal, and reports the capacity left and the rules broken in each wave."""
 
     def __init__(self, fabric: Fabric, plan: Plan, carrying: Iterable[CableEnds]) -> None:
         """``carrying`` are the cables that carried BGP when the rollout began: others cannot be lost."""
@@ -68,32 +75,33 @@ class Judge:
         links = {cable_of(fabric, link): link for link in fabric.fabric_links}
         self._links = {cable: link for cable, link in links.items() if cable in carried}
         in_service = [link for link in links.values() if not {link.lower, link.upper} & plan.unprovisioned]
-        self._without = frozenset(in_service) - frozenset(self._links.values())
+        self._down_before = frozenset(in_service) - frozenset(self._links.values())
         self._out: set[str] = set(plan.out_of_service)
         self._down: set[Link] = set()
-        self._judgments: dict[tuple[frozenset[str], frozenset[Link]], tuple[CapacityLeft, str]] = {}
-        self.before, broken = self._judged()
-        self._broken_before = {broken}
+        self._judgments: dict[tuple[frozenset[str], frozenset[Link]], _StateJudgment] = {}
+        judgment = self._judge_state()
+        self.before = judgment.left
+        self._violation_before = judgment.violation
 
     def waves(
         self, rollout: Sequence[RolloutMoment], links: Sequence[LinkMoment], workers: int
     ) -> tuple[RehearsedWave, ...]:
         """Return the waves that were begun; ``workers`` is how many switches are worked on at once."""
         begun: list[_Wave] = []
-        busy_s: dict[str, float] = {}
+        total_busy_s: dict[str, float] = {}
         moments: list[RolloutMoment | LinkMoment] = sorted((*rollout, *links), key=lambda moment: moment.at_s)
         for moment in moments:
             if isinstance(moment, LinkMoment):
-                changed = self._follow_links(moment)
-                grown = moment.busy_s - busy_s.get(moment.device, 0.0)
-                busy_s[moment.device] = moment.busy_s
+                may_have_less = self._follow_links(moment)
+                newly_busy_s = moment.busy_s - total_busy_s.get(moment.device, 0.0)
+                total_busy_s[moment.device] = moment.busy_s
                 if begun:
                     wave_busy_s = begun[-1].busy_s
-                    wave_busy_s[moment.device] = wave_busy_s.get(moment.device, 0.0) + grown
+                    wave_busy_s[moment.device] = wave_busy_s.get(moment.device, 0.0) + newly_busy_s
             else:
-                changed = self._follow_rollout(moment, begun)
-            if begun and changed:
-                self._note(begun[-1])
+                may_have_less = self._follow_rollout(moment, begun)
+            if begun and may_have_less:
+                self._judge_wave(begun[-1])
         pairs = zip(self._plan.waves, begun, strict=False)
         return tuple(self._rehearsed(devices, wave, workers) for devices, wave in pairs)
 
@@ -101,13 +109,13 @@ class Judge:
         return RehearsedWave(
             devices,
             wave.ended_s - wave.began_s,
-            _together(wave.busy_s, workers),
+            _duration_s(wave.busy_s, workers),
             wave.left or self.before,
             tuple(wave.violations),
         )
 
     def _follow_rollout(self, moment: RolloutMoment, begun: list[_Wave]) -> bool:
-        """Follow a step of the rollout; tell whether less may be in service from now on."""
+        """Apply a step of the rollout; tell whether less may be in service from now on."""
         if moment.step is Step.WAVE:
             begun.append(_Wave(moment.at_s, moment.at_s))
             self._follow_step(moment)
@@ -118,14 +126,15 @@ class Judge:
         return self._follow_step(moment)
 
     def _follow_links(self, moment: LinkMoment) -> bool:
-        """Follow links that go down and come up; tell whether more were down for a while."""
-        before = len(self._down)
+        """Apply links that go down and then those that come up; tell whether more were down for a moment."""
+        count_before = len(self._down)
         self._down |= {self._links[cable] for cable in moment.down if cable in self._links}
-        grown = len(self._down) != before
+        more_are_down = len(self._down) > count_before
         self._down -= {self._links[cable] for cable in moment.up if cable in self._links}
-        return grown
+        return more_are_down
 
     def _follow_step(self, moment: RolloutMoment) -> bool:
+        """Apply a step of one device; tell whether it goes out of service."""
         if moment.device not in self._disruptive:
             return False
         if moment.step in _BEGINS and moment.device not in self._out:
@@ -135,38 +144,38 @@ class Judge:
             self._out.discard(moment.device)
         return False
 
-    def _note(self, wave: _Wave) -> None:
-        left, broken = self._judged()
-        wave.left = left if wave.left is None else wave.left.worst(left)
-        # What was broken before the rollout is not its fault.
-        if broken not in self._broken_before:
-            wave.violations[broken] = None
+    def _judge_wave(self, wave: _Wave) -> None:
+        """Add the present state to what a wave left and broke."""
+        judgment = self._judge_state()
+        wave.left = judgment.left if wave.left is None else wave.left.worst(judgment.left)
+        # A rule that was broken before the rollout does not count against it.
+        if judgment.violation != self._violation_before:
+            wave.violations[judgment.violation] = None
 
-    def _judged(self) -> tuple[CapacityLeft, str]:
-        """Return what is left now, and the rule that is broken, empty if none is."""
+    def _judge_state(self) -> _StateJudgment:
         out = frozenset(self._out)
-        down = frozenset(self._down) | self._without
+        down = frozenset(self._down) | self._down_before
         # A rollout comes back to the same state after each device, and judging a large fabric takes long.
         if (out, down) not in self._judgments:
             violation = self._limits.violation(out, down)
+            uplink_percent, _ = self._service.least_uplinks(out, down)
             left = CapacityLeft(
-                round(self._service.least_uplinks(out, down)[0], 3),
+                round(uplink_percent, 3),
                 self._service.least_paths(out, down),
                 rails_out(self._fabric, out, unprovisioned=self._plan.unprovisioned, down=down),
             )
-            message = "" if violation is None else violation.message
-            self._judgments[out, down] = left, message
+            self._judgments[out, down] = _StateJudgment(left, "" if violation is None else violation.message)
         return self._judgments[out, down]
 
 
-def _together(busy_s: Mapping[str, float], workers: int) -> float:
-    """Return how long switches take that are busy for so long each, with so many workers."""
-    ends = [0.0] * max(1, min(workers, len(busy_s)))
+def _duration_s(busy_s: Mapping[str, float], workers: int) -> float:
+    """Return how many seconds so many workers take for switches that are busy for so long each."""
+    worker_ends_s = [0.0] * max(1, min(workers, len(busy_s)))
     # The longest first to the worker that is free first: at most 4/3 of the best schedule (Graham 1969).
     for seconds in sorted(busy_s.values(), reverse=True):
-        first = min(range(len(ends)), key=ends.__getitem__)
-        ends[first] += seconds
-    return max(ends)
+        first_free = min(range(len(worker_ends_s)), key=worker_ends_s.__getitem__)
+        worker_ends_s[first_free] += seconds
+    return max(worker_ends_s)
 
 
 def cable_of(fabric: Fabric, link: Link) -> CableEnds:

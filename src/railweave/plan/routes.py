@@ -8,6 +8,7 @@ missing, though all sessions are up.
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.plan.expectation import Expectation, ExpectedSession
 from railweave.plan.observation import Observation, ObservedSession
@@ -63,25 +64,25 @@ class SessionRoutes:
 def session_routes(
     expectation: Expectation, seen: Observation, settled: Container[str] = EVERYONE
 ) -> tuple[SessionRoutes, ...]:
-    """Return for each established session to a ``settled`` switch what it carries either way, and must at least.
+    """Return the prefixes that each established session to a ``settled`` switch carries, in each direction.
 
     A session must accept at least what the far end announces as its own. It must announce at least its own prefixes and
-    those that it accepted from other switches: to a switch above those from below, to one below those from above as
-    well. Both are lower bounds: what several neighbors bring, which may be the same, counts once.
+    those accepted from other switches: to a switch above, those from below; to a switch below, those from above as
+    well. Both are lower bounds: prefixes that several neighbors may announce alike count once.
     """
     established = []
     for session in expectation.sessions:
         state = seen.bgp.get(session.peer)
         if state is not None and state.established and session.device in settled:
             established.append((session, state))
-    below, above = _accepted(established)
-    from_below = sum(below.values())
+    accepted = _accepted_prefixes(established)
+    all_from_below = sum(accepted.from_below.values())
     routes: list[SessionRoutes] = []
     for session, state in established:
-        passed_on = from_below
+        passed_on = all_from_below
         if session.below:
             # The neighbor has the prefixes of its own origin itself, so the lower bound leaves them out.
-            passed_on = from_below - below[session.origin] + above
+            passed_on += accepted.from_above - accepted.from_below[session.origin]
         for announced, least, actual in (
             (False, session.own_prefixes, state.ipv4_accepted),
             (True, expectation.own_prefixes + passed_on, state.ipv4_announced),
@@ -92,29 +93,36 @@ def session_routes(
     return tuple(routes)
 
 
-def _accepted(established: Iterable[tuple[ExpectedSession, ObservedSession]]) -> tuple[dict[str, int], int]:
-    """Return the prefixes accepted from below by origin, and those from above."""
-    below: dict[str, int] = {}
-    above = 0
+class _AcceptedPrefixes(NamedTuple):
+    """How many IPv4 prefixes a switch accepted from its neighbors."""
+
+    # By the origin of the neighbor (``ExpectedSession.origin``).
+    from_below: dict[str, int]
+    from_above: int
+
+
+def _accepted_prefixes(established: Iterable[tuple[ExpectedSession, ObservedSession]]) -> _AcceptedPrefixes:
+    from_below: dict[str, int] = {}
+    from_above = 0
     for session, state in established:
         if session.below:
-            below[session.origin] = max(below.get(session.origin, 0), state.ipv4_accepted)
+            from_below[session.origin] = max(from_below.get(session.origin, 0), state.ipv4_accepted)
         else:
-            # Switches above bring much the same routes, so they do not add up.
-            above = max(above, state.ipv4_accepted)
-    return below, above
+            # Switches above announce much the same routes, so their counts are not added.
+            from_above = max(from_above, state.ipv4_accepted)
+    return _AcceptedPrefixes(from_below, from_above)
 
 
 def missing_routes(routes: Iterable[SessionRoutes]) -> tuple[str, ...]:
     """Return a sentence for each switch that withholds routes, and for each that does not accept announced ones."""
     lacking = [session for session in routes if not session.ok]
-    first: dict[str, SessionRoutes] = {}
+    first_of_device: dict[str, SessionRoutes] = {}
     for session in lacking:
         if session.announced:
-            first.setdefault(session.device, session)
+            first_of_device.setdefault(session.device, session)
     # The neighbors of a switch that announces too little lack routes because of it: the switch itself is reported.
-    withholding = set(first)
+    withholding = set(first_of_device)
     for session in lacking:
         if not session.announced and session.neighbor not in withholding:
-            first.setdefault(session.device, session)
-    return tuple(map(str, first.values()))
+            first_of_device.setdefault(session.device, session)
+    return tuple(map(str, first_of_device.values()))

@@ -5,6 +5,7 @@ The leaves that run are no longer in the intent then, and others are provisioned
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric
@@ -14,13 +15,13 @@ from railweave.sonic.delta.subject import SubjectKind
 
 
 def find_moved_stripes(fabric: Fabric, plan: Plan) -> tuple[MovedStripes, ...]:
-    """Return the entries of nodes that ``plan`` moves to leaves which do not run yet, from others that do."""
+    """Return the entries of nodes that ``plan`` moves to new leaves, while the leaves that they run on leave."""
     if not fabric.automatic_stripes:
         return ()
-    runs = _runs(_stripes_of(fabric, _removed_switches(plan)))
-    return tuple(
-        MovedStripes(kind, before, after) for (kind, after), before in zip(_new_kinds(fabric, plan), runs, strict=False)
-    )
+    stripes_before = _first_of_runs(_stripes_of(fabric, _removed_switches(plan)))
+    # No row names an entry, so the runs of removed stripes are matched with the entries in their order.
+    pairs = zip(_entries_on_new_leaves(fabric, plan), stripes_before, strict=False)
+    return tuple(MovedStripes(entry.kind, before, entry.first_stripe) for entry, before in pairs)
 
 
 def moved_between(base: Fabric, head: Fabric) -> Iterator[MovedStripes]:
@@ -59,26 +60,39 @@ def _removed_switches(plan: Plan) -> Iterator[str]:
 
 
 def _stripes_of(fabric: Fabric, names: Iterable[str]) -> set[int]:
-    """Return the stripes of leaves by their names, whose numbers follow from their places."""
-    leaf = re.compile(re.escape(f"{fabric.name}-{fabric.lowest.name}") + r"(\d+)")
-    of_stripe = sum(switch.stripe == fabric.tier_switches[0][0].stripe for switch in fabric.tier_switches[0])
-    numbers = (int(match[1]) - 1 for match in map(leaf.fullmatch, names) if match)
-    return {number // of_stripe for number in numbers}
+    """Return the stripes of the leaves among ``names``: leaves are numbered stripe by stripe, from 1."""
+    leaf_name = re.compile(re.escape(f"{fabric.name}-{fabric.lowest.name}") + r"(\d+)")
+    leaves = fabric.tier_switches[0]
+    leaves_per_stripe = sum(leaf.stripe == leaves[0].stripe for leaf in leaves)
+    stripes = set()
+    for name in names:
+        match = leaf_name.fullmatch(name)
+        if match:
+            index = int(match[1]) - 1
+            stripes.add(index // leaves_per_stripe)
+    return stripes
 
 
-def _runs(stripes: Iterable[int]) -> Iterator[int]:
-    """Yield the first of each run of adjacent stripes."""
-    end = None
+def _first_of_runs(stripes: Iterable[int]) -> Iterator[int]:
+    """Yield the first of each run of adjacent stripes, in ascending order."""
+    next_of_run = None
     for stripe in sorted(stripes):
-        if stripe != end:
+        if stripe != next_of_run:
             yield stripe
-        end = stripe + 1
+        next_of_run = stripe + 1
 
 
-def _new_kinds(fabric: Fabric, plan: Plan) -> Iterator[tuple[str, int]]:
-    """Yield the entries with an automatic first stripe of whose leaves none runs, each with that stripe."""
+class _NodeEntry(NamedTuple):
+    """An entry of nodes of the intent."""
+
+    kind: str
+    first_stripe: int
+
+
+def _entries_on_new_leaves(fabric: Fabric, plan: Plan) -> Iterator[_NodeEntry]:
+    """Yield the entries with an automatic first stripe whose leaves are all provisioned by the plan."""
     for kind in fabric.automatic_stripes:
         stripes = {host.stripe for host in fabric.hosts if host.kind == kind and host.stripe is not None}
         leaves = [leaf.name for leaf in fabric.tier_switches[0] if leaf.stripe in stripes]
         if plan.unprovisioned.issuperset(leaves):
-            yield kind, min(stripes)
+            yield _NodeEntry(kind, min(stripes))

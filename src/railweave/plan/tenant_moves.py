@@ -23,21 +23,22 @@ Pair = tuple[str, str]
 
 def tenant_blockers(fabric: Fabric, differences: Mapping[str, DeviceDiff]) -> dict[str, tuple[Blocker, ...]]:
     """Return what prevents changes of tenants, by switch; ``differences`` are of all switches that were read."""
-    pairs = {
-        name: frozenset(_pairs(difference.delta))
-        for name, difference in differences.items()
+    changed_pairs: dict[str, frozenset[Pair]] = {}
+    for name, difference in differences.items():
         # A switch that is provisioned gets the rules of all its tenants.
-        if not difference.unprovisioned
-    }
-    if not any(pairs.values()):
+        if not difference.unprovisioned:
+            changed_pairs[name] = frozenset(_pairs(difference.delta))
+    if not any(changed_pairs.values()):
         return {}
     tenancy = Tenancy(fabric)
+    moving_tenants = _moving_tenants(fabric, tenancy, changed_pairs)
     blockers: dict[str, tuple[Blocker, ...]] = {}
-    moved = _moved(fabric, tenancy, pairs)
-    for name, changed in pairs.items():
-        found = (*_foreign(changed, moved), *_removed(fabric, tenancy, name, differences[name].delta))
-        if found:
-            blockers[name] = found
+    for name, pairs in changed_pairs.items():
+        unrelated = _unrelated_rules(pairs, moving_tenants)
+        removed = _removed_tenants(fabric, tenancy, name, differences[name].delta)
+        blockers_of_switch = (*unrelated, *removed)
+        if blockers_of_switch:
+            blockers[name] = blockers_of_switch
     return blockers
 
 
@@ -53,55 +54,62 @@ def _pairs(delta: Delta) -> Iterator[Pair]:
             yield pair
 
 
-def _moved(fabric: Fabric, tenancy: Tenancy, pairs: Mapping[str, frozenset[Pair]]) -> frozenset[str]:
-    """Return the tenants that get or lose nodes: the rules within them change on every switch that has some."""
-    moved = {source for changed in pairs.values() for source, reached in changed if source == reached}
-    for name, changed in pairs.items():
-        present = {tenancy.tenant_of.get(node, "") for node in fabric.nodes_on(name)}
-        moved -= {tenant for tenant in present if (tenant, tenant) not in changed}
-    return frozenset(moved)
+def _moving_tenants(fabric: Fabric, tenancy: Tenancy, changed_pairs: Mapping[str, frozenset[Pair]]) -> frozenset[str]:
+    """Return the tenants that get or lose nodes: the rules within them change on every switch with nodes of theirs."""
+    moving: set[str] = set()
+    for pairs in changed_pairs.values():
+        moving.update(source for source, reached in pairs if source == reached)
+    for name, pairs in changed_pairs.items():
+        tenants_on_switch = {tenancy.tenant_of.get(node, "") for node in fabric.nodes_on(name)}
+        moving -= {tenant for tenant in tenants_on_switch if (tenant, tenant) not in pairs}
+    return frozenset(moving)
 
 
-def _foreign(changed: frozenset[Pair], moved: frozenset[str]) -> Iterator[Blocker]:
-    """Yield that rules change that have nothing to do with the tenants that get or lose nodes."""
-    foreign = sorted({pair for pair in changed if moved.isdisjoint(pair)})
-    if moved and foreign:
-        names = sorted({name for pair in foreign for name in pair})
+def _unrelated_rules(changed_pairs: frozenset[Pair], moving_tenants: frozenset[str]) -> Iterator[Blocker]:
+    """Yield a blocker if nodes move and rules change that concern none of the tenants that get or lose nodes."""
+    unrelated = {pair for pair in changed_pairs if moving_tenants.isdisjoint(pair)}
+    if moving_tenants and unrelated:
+        names = sorted({name for pair in unrelated for name in pair})
         yield Blocker(
-            f"nodes of {listed(sorted(moved))} move, and rules of {listed(names)} would change too",
+            f"nodes of {listed(sorted(moving_tenants))} move, and rules of {listed(names)} would change too",
             "deploy the intent without the move first, so that the plan of the move has its own rules alone",
             FOREIGN,
         )
 
 
-def _removed(fabric: Fabric, tenancy: Tenancy, name: str, delta: Delta) -> Iterator[Blocker]:
-    """Yield the tenants that the intent no longer has while their nodes stay, in no tenant and cut off."""
+def _removed_tenants(fabric: Fabric, tenancy: Tenancy, name: str, delta: Delta) -> Iterator[Blocker]:
+    """Yield a blocker for each tenant that leaves the intent while nodes of it stay: these would be cut off."""
     if not tenancy:
         return
-    nodes: dict[str, set[str]] = {}
+    nodes_of_removed: dict[str, set[str]] = {}
     for change in delta:
         pair = rule_tenants(change.table, change.key)
-        if change.op is Op.REMOVE and pair is not None and pair[0] not in tenancy.reach:
-            nodes.setdefault(pair[0], set()).update(_alone(fabric, tenancy, name, _ports(change.before)))
-    for tenant, alone in nodes.items():
-        if alone:
+        if change.op is not Op.REMOVE or pair is None:
+            continue
+        source, _ = pair
+        if source not in tenancy.reach:
+            nodes = _nodes_without_tenant(fabric, tenancy, name, _ports_of_rule(change.before))
+            nodes_of_removed.setdefault(source, set()).update(nodes)
+    for tenant, nodes_left in nodes_of_removed.items():
+        if nodes_left:
             yield Blocker(
-                f"tenant `{tenant}` is removed while {compact(sorted(alone))} stay, which would be cut off",
+                f"tenant `{tenant}` is removed while {compact(sorted(nodes_left))} stay, which would be cut off",
                 f"add its nodes to other tenants first, or to one that reaches nobody, and remove `{tenant}` with them",
                 REMOVED,
             )
 
 
-def _alone(fabric: Fabric, tenancy: Tenancy, name: str, ports: Collection[str]) -> Iterator[str]:
-    """Yield the nodes in no tenant at some ports of a switch."""
+def _nodes_without_tenant(fabric: Fabric, tenancy: Tenancy, name: str, ports: Collection[str]) -> Iterator[str]:
+    """Yield the nodes at these ports of a switch that are in no tenant."""
     panel = fabric.switch_of[name].panel
     for link in fabric.downlinks_of[name]:
-        is_there = link.is_access and panel.ports[link.upper_port].name in ports
-        if is_there and link.lower not in tenancy.tenant_of:
+        is_at_port = link.is_access and panel.ports[link.upper_port].name in ports
+        if is_at_port and link.lower not in tenancy.tenant_of:
             yield link.lower
 
 
-def _ports(row: object) -> tuple[str, ...]:
+def _ports_of_rule(row: object) -> tuple[str, ...]:
+    """Return the ports that an ACL rule is for; empty if there is no row."""
     if not isinstance(row, Mapping):
         return ()
     return tuple(str(row.get("IN_PORTS", "")).split(","))

@@ -58,63 +58,67 @@ class WaveGate:
         return tuple(name for name in wave if name in self.disruptive)
 
     def neighborhood(self, wave: Iterable[str]) -> tuple[str, ...]:
-        """Return the switches beside those of ``wave`` whose traffic counts with theirs: all others of their planes."""
-        moving = [self.fabric.switch_of[name] for name in self.takes_away(wave)]
+        """Return the other switches in the planes of the wave's disruptive spines: their drains count with the wave."""
+        disrupted = [self.fabric.switch_of[name] for name in self.takes_away(wave)]
         # A leaf is on no path between others, so leaves alone have no neighborhood.
-        planes = {switch.plane for switch in moving if not switch.tier.attaches_nodes}
-        beside = (switch for switch in self.fabric.switches if switch.plane in planes and switch not in moving)
-        return tuple(switch.name for switch in beside)
+        planes = {switch.plane for switch in disrupted if not switch.tier.attaches_nodes}
+        others = (switch for switch in self.fabric.switches if switch.plane in planes and switch not in disrupted)
+        return tuple(switch.name for switch in others)
 
     def witnesses(
         self, wave: Collection[str], failed: Collection[str], unread: Collection[str], turn: int
     ) -> tuple[Witness, ...]:
-        """Return who shows whether the switches above the leaves beside ``wave`` carry traffic.
+        """Return the switches to ask whether the spines beside ``wave`` carry traffic.
 
-        Nobody where a floor could be crossed by single links that are drained: the switches themselves know these.
-        ``unread`` are switches that do not answer.
+        Empty if drained single links could cross a floor: only the spines themselves report these. ``unread`` are
+        switches that do not answer.
         """
         out = {*self._out, *failed, *wave}
         if not self._limits.bears_lost_links(out, self._down):
             return ()
         planes = {self.fabric.switch_of[name].plane for name in wave}
-        above = []
+        spines = []
         answering = set()
         for switch in self.fabric.switches:
-            if switch.name in out or not self._limits.runs(switch.name):
+            in_service = switch.name not in out and self._limits.runs(switch.name)
+            if not in_service:
                 continue
             if switch.plane in planes and not switch.tier.attaches_nodes:
-                above.append(switch.name)
+                spines.append(switch.name)
             if switch.name not in unread:
                 answering.add(switch.name)
-        return witnesses(self.fabric, above, answering, down=self._down, turn=turn)
+        return witnesses(self.fabric, spines, answering, down=self._down, turn=turn)
 
     def violation(
         self, wave: Collection[str], failed: Collection[str] = (), away: Away = NOTHING_AWAY
     ) -> PolicyViolation | None:
-        """Return the rule that ``wave`` breaks beside what is out of service, ``failed`` or ``away``; else None.
+        """Return the rule that ``wave`` breaks together with what is out of service, ``failed`` or ``away``; else None.
 
-        A wave without a disruptive device breaks none. What is out of service counts if it shares paths, or nodes, with
-        the wave: planes are fabrics of their own, and only the rollout itself keeps to one after the other.
+        A wave without a disruptive device breaks none. What is out of service counts only if it shares paths or nodes
+        with the wave, since each plane is a fabric of its own.
         """
-        moving = self.takes_away(wave)
-        if not moving:
+        disrupted = self.takes_away(wave)
+        if not disrupted:
             return None
-        candidates = (*self._out, *sorted(away.out - set(moving), key=natural_key))
-        beside = tuple(dict.fromkeys(name for name in candidates if self._counts(name, moving)))
-        down = [link for link in (*self._down, *away.down) if self._counts(link.upper, moving)]
-        violation = self._limits.violation(dict.fromkeys((*beside, *failed, *moving)), down)
+        out_of_service = (*self._out, *sorted(away.out - set(disrupted), key=natural_key))
+        beside = tuple(dict.fromkeys(name for name in out_of_service if self._affects(name, disrupted)))
+        down = [link for link in (*self._down, *away.down) if self._affects(link.upper, disrupted)]
+        violation = self._limits.violation(dict.fromkeys((*beside, *failed, *disrupted)), down)
         if violation is None:
             return None
         return replace(violation, beside=beside)
 
-    def _counts(self, name: str, moving: Collection[str]) -> bool:
-        """Tell whether what is out of service shares paths with ``moving``: it is of a plane of theirs, or attaches the
-        same nodes in another one, which would lose both."""
+    def _affects(self, name: str, disrupted: Collection[str]) -> bool:
+        """Tell whether a switch out of service adds to the loss of the ``disrupted`` ones.
+
+        It does if it is in the plane of one of them, or attaches the same nodes in another plane.
+        """
         switch = self.fabric.switch_of.get(name)
-        if switch is None or switch.plane in {self.fabric.switch_of[device].plane for device in moving}:
+        planes = {self.fabric.switch_of[device].plane for device in disrupted}
+        if switch is None or switch.plane in planes:
             return True
         nodes = set(self.fabric.nodes_on(name))
-        return any(not nodes.isdisjoint(self.fabric.nodes_on(device)) for device in moving)
+        return any(not nodes.isdisjoint(self.fabric.nodes_on(device)) for device in disrupted)
 
     def floor_crossed(self, wave: Iterable[str], down: Collection[Link]) -> PolicyViolation | None:
         """Return the floor that is crossed while ``wave`` is changed and the links ``down`` are down; else None."""
@@ -161,9 +165,9 @@ def _path(key: str) -> str:
 
 
 def split_by_limits(waves: Iterable[Iterable[str]], gate: WaveGate) -> Order:
-    """Return ``waves`` in their order, each split where its disruptive devices would together take too much.
+    """Return ``waves`` in their order, each split where its disruptive devices together would break the policy.
 
-    For waves that were made for another change: what is hitless in one direction may be disruptive in the other.
+    For waves that were laid out for another change: what is hitless in one direction may be disruptive in the other.
     """
     parts = tuple(part for wave in waves for part in _parts(wave, gate))
     violations = []
@@ -194,14 +198,14 @@ def lay_out(
     two_sided: Collection[Link] = (),
     at_once: bool = False,
 ) -> Order:
-    """Return waves of the ``changed`` devices that pass ``gate``, and beside them what no order of them can keep.
+    """Return waves of the ``changed`` devices that pass ``gate``, and the violations that no order can avoid.
 
-    ``at_once`` puts hitless changes into one wave without a canary, or into the fewest of ``wave_size``.
+    ``at_once`` puts hitless changes into the fewest waves of ``wave_size``, without a canary.
     """
     if at_once and gate.disruptive.isdisjoint(changed):
         return Order(_fewest_waves(fabric, changed, wave_size), ())
-    ends = {name for link in two_sided for name in (link.upper, link.lower)}
-    builder = _WaveBuilder(gate, wave_size, ends)
+    ends_of_two_sided = {name for link in two_sided for name in (link.upper, link.lower)}
+    builder = _WaveBuilder(gate, wave_size, ends_of_two_sided)
     switches = [switch for switch in fabric.switches if switch.name in changed]
     for _, group in groupby(sorted(switches, key=_rollout_order), key=_rollout_order):
         builder.add(list(group))
@@ -215,13 +219,15 @@ def _fewest_waves(fabric: Fabric, changed: Collection[str], wave_size: int) -> t
 
 
 def _rollout_order(switch: Switch) -> tuple[int, int]:
-    """Return the plane and then the tier, the top first, which go one after the other; the order within them is the
-    fabric's."""
+    """Return the sort key of a rollout: planes one after the other, and in a plane the tiers from the top.
+
+    Switches of one tier keep the order of the fabric.
+    """
     return (switch.plane, -switch.tier.level)
 
 
 def _column(switch: Switch) -> int:
-    """Return what switches of a tier have in common that go together: the rail, or the group of super-spines."""
+    """Return the number that switches of a tier which change together share: the rail, or the group of super-spines."""
     if switch.rail is not None:
         return switch.rail
     if switch.group is not None:
@@ -230,7 +236,7 @@ def _column(switch: Switch) -> int:
 
 
 class _WaveBuilder:
-    """Waves in the making, group by group; ``two_sided`` are the ends of links that both have to change."""
+    """Builds waves, one tier of a plane after the other; ``two_sided`` are switches with links of two-sided changes."""
 
     def __init__(self, gate: WaveGate, wave_size: int, two_sided: Collection[str]) -> None:
         self.waves: list[Wave] = []
@@ -238,7 +244,9 @@ class _WaveBuilder:
         self._size = wave_size
         self._two_sided = two_sided
         self._canaried: set[tuple[int, bool]] = set()
+        """Tier levels, with whether the changes are disruptive, that have had a canary."""
         self._violations: dict[PolicyViolation, list[str]] = {}
+        """Violations with the devices of which each causes it even alone."""
 
     def add(self, switches: Sequence[Switch]) -> None:
         """Add the waves of one tier of one plane: hitless changes, then disruptive ones."""
@@ -263,27 +271,36 @@ class _WaveBuilder:
             yield replace(violation, message=message, fix=f"{violation.fix}, or add spines", devices=devices)
 
     def _after_canary(self, switches: Sequence[Switch], *, disruptive: bool) -> Sequence[Switch]:
-        """Send the first device of its kind alone, ahead of all others; return those that follow."""
-        if not switches or (switches[0].tier.level, disruptive) in self._canaried:
+        """Add a wave of the first device of a tier and kind of change, the canary; return the devices that follow."""
+        if not switches:
             return switches
-        self._canaried.add((switches[0].tier.level, disruptive))
+        kind = (switches[0].tier.level, disruptive)
+        if kind in self._canaried:
+            return switches
+        self._canaried.add(kind)
         self._add(switches[:1], disruptive=disruptive)
         return switches[1:]
 
     def _add(self, switches: Iterable[Switch], *, disruptive: bool) -> None:
+        """Add the fewest waves of ``switches`` in this order that the wave size and the policy allow."""
         wave: list[str] = []
         for switch in switches:
             if disruptive:
-                self._try_alone(switch.name)
-            if wave and (len(wave) == self._size or (disruptive and self._gate.violation([*wave, switch.name]))):
+                self._check_alone(switch.name)
+            if wave and not self._fits(wave, switch.name, disruptive=disruptive):
                 self.waves.append(tuple(wave))
                 wave = []
             wave.append(switch.name)
         if wave:
             self.waves.append(tuple(wave))
 
-    def _try_alone(self, name: str) -> None:
-        """Record a device that may not even go alone: then no order keeps the policy."""
+    def _fits(self, wave: Sequence[str], name: str, *, disruptive: bool) -> bool:
+        if len(wave) == self._size:
+            return False
+        return not disruptive or self._gate.violation([*wave, name]) is None
+
+    def _check_alone(self, name: str) -> None:
+        """Record the violation of a device that breaks the policy even alone: no order avoids it."""
         violation = self._gate.violation([name])
         if violation is not None:
             self._violations.setdefault(violation, []).append(name)
