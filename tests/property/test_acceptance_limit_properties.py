@@ -3,6 +3,7 @@
 import random
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
+from itertools import pairwise, permutations
 from math import ceil
 from statistics import mean
 
@@ -233,4 +234,36 @@ def test_limits_of_latency_and_collectives_follow_from_cables_and_speeds(designe
                 ranks = gpus * len({port.node for port in test.group})
                 expect *= (ranks - 1) / (ranks - gpus) / gpus
             assert limit.expect == pytest.approx(expect, rel=1e-4)
-            assert (limit.fail, limit.warn) == pytest.approx((policy.fail * limit.expect, policy.warn * limit.expect))
+            part = limit.fail / (policy.fail * limit.expect)
+            assert limit.warn == pytest.approx(policy.warn * part * limit.expect)
+            assert part == pytest.approx(float(limit.inputs.get("sure_share", 1)))
+
+
+@pytest.mark.slow
+@given(designs(mixed=True), st.integers(0, 1000))
+@few
+def test_no_flow_of_a_collective_is_slower_than_its_limit(designed: Designed, seed: int) -> None:
+    """Throw the flows of each collective onto the links of the graph; each waits for the slowest of them."""
+    plan = planned(designed, Level.QUICK)
+    policy = designed.fabric.policies.acceptance
+    model = GraphModel(designed.fabric)
+    graph = Graph(designed.fabric)
+    chance = random.Random(seed)
+    for test in plan.tests:
+        if not test.group:
+            continue
+        limit = limit_of(test.limits, Metric.BUS_BANDWIDTH)
+        part = limit.fail / (policy.fail * limit.expect)
+        # What is expected is the rate of the NICs divided by the ratio of the tiers already.
+        least_share = part / float(limit.inputs.get("ratio", 1))
+        lanes: defaultdict[tuple[int, int], list[NicPort]] = defaultdict(list)
+        for port in test.group:
+            lanes[port.nic, port.port].append(port)
+        flows_of_port = 1
+        pairs = [NicPair(*ends, 1) for lane in lanes.values() for ends in pairwise([*lane, lane[0]])]
+        if any("alltoall_perf" in words for words in test.argv.values()):
+            flows_of_port = max(map(len, lanes.values())) - 1
+            pairs = [NicPair(*ends, 1) for lane in lanes.values() for ends in permutations(lane, 2)]
+        line_gbps = max(graph.gbps[port] for port in test.group)
+        slowest_gbps = flows_of_port * min(model.draw(pairs, chance))
+        assert slowest_gbps / line_gbps >= least_share - 1e-4

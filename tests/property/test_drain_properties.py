@@ -20,7 +20,7 @@ from railweave.catalog.load import load_catalog
 from railweave.errors import RefusedError
 from railweave.fabric.links import Link
 from railweave.fabric.model import Fabric
-from railweave.plan.manual_drain import DrainLimits, DrainResult, DrainTarget, check_around, choose, neighborhood
+from railweave.plan.manual_drain import WHOLE, DrainLimits, DrainResult, DrainTarget, check_around, choose, neighborhood
 
 PODS = fabric_of((ROOT / "intent" / "lab-pods.yml").read_text(encoding="utf-8"))
 
@@ -65,9 +65,12 @@ class Drains:
 
     def drain(self, target: DrainTarget) -> None:
         self.targets.setdefault(target.device, []).append(target)
-        self.peers[target.device] = tuple(dict.fromkeys((*self.peers.get(target.device, ()), *target.peers)))
+        drained = self.peers.get(target.device, ())
         if target.whole:
-            self.peers[target.device] = target.peers
+            self.peers[target.device] = WHOLE
+        # All sessions of a switch that is drained as a whole are drained already: it still reports ("*",).
+        elif drained != WHOLE:
+            self.peers[target.device] = tuple(dict.fromkeys((*drained, *target.peers)))
 
     def undrain(self, device: str) -> None:
         self.targets.pop(device, None)
