@@ -88,17 +88,18 @@ PLAN_ALONE = DeployOptions()
 
 
 def check_consent(plan: Plan, consent: DeployOptions) -> tuple[Diagnostic, ...]:
-    """Return why ``plan`` must not be carried out under ``consent``; nothing where it may.
-
-    Unless they are skipped, a plan with an unreachable device stops before its first wave, so no wave is judged.
-    """
-    if not consent.skip_unreachable and plan.names(DeviceState.UNREACHABLE):
+    """Return why ``plan`` must not be carried out under ``consent``; nothing if it may."""
+    stops_before_first_wave = bool(plan.names(DeviceState.UNREACHABLE)) and not consent.skip_unreachable
+    if stops_before_first_wave:
         plan = replace(plan, violations=())
-    diagnostics = [*conflicts(plan), *_renumberings(plan, consent), *_partings(plan, consent)]
-    diagnostics += [*_reloads(plan, consent), *_markings(plan, consent)]
+    diagnostics = [*conflicts(plan)]
+    diagnostics += _renumberings(plan, consent)
+    diagnostics += _two_sided_violations(plan, consent)
+    diagnostics += _reloads(plan, consent)
+    diagnostics += _markings(plan, consent)
     if not consent.may_drop_old_values:
         diagnostics += lowered_mtu(plan)
-    diagnostics += _moves(plan, consent)
+    diagnostics += _cable_moves(plan, consent)
     if not consent.remove_live:
         diagnostics += live_port_diagnostics(plan)
     if not consent.allow_lockout:
@@ -152,11 +153,12 @@ def _renumberings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
     yield from moved_stripe_diagnostics(plan.moved_stripes)
 
 
-def _partings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
-    """Return the floors that are crossed while links wait for their second end; --renumber consents to both."""
+def _two_sided_violations(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+    """Return the floors that are crossed while links wait for their second end, unless --renumber consents."""
     if consent.renumber:
         return ()
-    return violation_diagnostics((violation for violation in plan.violations if violation.two_sided), plan.policy)
+    two_sided = (violation for violation in plan.violations if violation.two_sided)
+    return violation_diagnostics(two_sided, plan.policy)
 
 
 def _reloads(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
@@ -196,16 +198,17 @@ def _markings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
 
 
 def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
-    """Yield that running switches would take smaller packets, whatever the GPU nodes still send."""
-    lowered: dict[str, int] = {}
+    """Yield an error if running switches would accept only smaller packets than before."""
+    smallest_mtu_of: dict[str, int] = {}
     for name, delta in plan.deltas.items():
-        if not plan.devices[name].difference.unprovisioned:
-            sizes = [mtu_bytes_after(change) for change in delta.about(SubjectKind.PORT) if lowers_mtu(change)]
-            if sizes:
-                lowered[name] = min(sizes)
-    if lowered:
-        devices = tuple(lowered)
-        smallest = min(lowered.values())
+        if plan.devices[name].difference.unprovisioned:
+            continue
+        sizes = [mtu_bytes_after(change) for change in delta.about(SubjectKind.PORT) if lowers_mtu(change)]
+        if sizes:
+            smallest_mtu_of[name] = min(sizes)
+    if smallest_mtu_of:
+        devices = tuple(smallest_mtu_of)
+        smallest = min(smallest_mtu_of.values())
         yield error(
             "RW524",
             f"the MTU goes down, to {smallest} bytes on {first_few(devices, 1)}: larger packets that GPU nodes still"
@@ -217,7 +220,7 @@ def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
 
 
 def access_changes(plan: Plan) -> Iterable[Diagnostic]:
-    """Yield that the plan changes who can log in to switches; railweave's own data-plane ACLs do not count."""
+    """Yield an error if the plan changes who can log in to switches; railweave's own data-plane ACLs do not count."""
     tables_of: dict[str, Iterable[str]] = {}
     for name, delta in plan.deltas.items():
         tables = access_tables(delta)
@@ -236,18 +239,18 @@ def access_changes(plan: Plan) -> Iterable[Diagnostic]:
         )
 
 
-def _moves(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+def _cable_moves(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
     if consent.single_step:
         return
     cables = moved_cables(plan)
     if cables:
-        per_leaf = Counter(cable.device for cable in cables)
-        leaf, most = per_leaf.most_common(1)[0]
+        cables_per_leaf = Counter(cable.device for cable in cables)
+        [(leaf, most)] = cables_per_leaf.most_common(1)
         yield error(
             "RW515",
             f"{len(cables)} cables of leaves that run have to move, {most} of them at {leaf}, and their links would be"
             " down until all are in place",
-            devices=tuple(per_leaf),
+            devices=tuple(cables_per_leaf),
             fix=f"move them in steps that keep every leaf's other links with {_in_phases()};"
             " or, where they are moved already or nothing uses the fabric, deploy with --single-step",
         )

@@ -7,6 +7,7 @@ is counted from the changes of the plan itself.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from railweave.fabric.devices import TIER_NAMES
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
@@ -68,21 +69,26 @@ _NODE = "Server"
 
 def headline(plan: Plan) -> str:
     """Return one sentence that says what will happen."""
-    clauses = list(_first(_taken_out(plan)))
+    clauses = []
     if plan.deltas:
-        clauses = [*_first(_added(plan)), *clauses]
+        clauses.append(_added(plan))
+    clauses.append(_removed(plan))
+    if plan.deltas:
         running = [name for name in plan.names(DeviceState.CHANGED) if not plan.devices[name].difference.unprovisioned]
         if running:
-            clauses += _of_running(plan, running)
+            clauses += _changes_of_running(plan, running)
     else:
-        clauses += _unchanged(plan)
-    return f"{plan.fabric}: {'; '.join([*clauses, *_of_nodes(plan), *_unread(plan)])}."
+        clauses.append(_unchanged(plan))
+    clauses += [_node_files(plan), *_unread(plan)]
+    return f"{plan.fabric}: {'; '.join(clause for clause in clauses if clause)}."
 
 
-def _of_nodes(plan: Plan) -> Iterable[str]:
+def _node_files(plan: Plan) -> str:
+    """Return the clause of files of nodes that change, empty if there are none."""
     nodes = {node for file in plan.node_files for node in file.nodes}
-    if nodes:
-        yield f"templates change {counted(len(plan.node_files), 'file')} of {counted(len(nodes), 'node')}"
+    if not nodes:
+        return ""
+    return f"templates change {counted(len(plan.node_files), 'file')} of {counted(len(nodes), 'node')}"
 
 
 def _unread(plan: Plan) -> Iterable[str]:
@@ -104,55 +110,46 @@ def _unread(plan: Plan) -> Iterable[str]:
         yield f"daemons of {compact(plan.broken)} do not run"
 
 
-def _of_running(plan: Plan, running: Collection[str]) -> Iterable[str]:
+def _changes_of_running(plan: Plan, running: Collection[str]) -> Iterable[str]:
     yield _touched(plan, running)
     yield from _moved(plan)
     yield from _speeds(plan, running)
     yield _qos(plan, running)
 
 
-def _first(clause: str) -> Sequence[str]:
-    if not clause:
-        return ()
-    return (clause,)
-
-
-def _unchanged(plan: Plan) -> Iterable[str]:
-    """Yield that nothing changes; says nothing about devices that were not read."""
+def _unchanged(plan: Plan) -> str:
+    """Return the clause that nothing changes on the devices that were read."""
     count = sum(map(plan.includes, plan.names(DeviceState.UNCHANGED)))
     if plan.is_offline:
-        yield f"no changes: both intents configure {counted(count, 'device')} alike"
-    elif count:
-        verb = "is" if count == 1 else "are"
-        yield f"no changes, {counted(count, 'device')} {verb} as intended"
-    else:
-        yield "nothing is known of what runs"
+        return f"no changes: both intents configure {counted(count, 'device')} alike"
+    if not count:
+        return "nothing is known of what runs"
+    verb = "is" if count == 1 else "are"
+    return f"no changes, {counted(count, 'device')} {verb} as intended"
 
 
 def _added(plan: Plan) -> str:
     """Return the clause of switches and links that are added, empty if there are none."""
-    fresh = [name for name in plan.deltas if plan.devices[name].difference.unprovisioned]
-    links, nodes = _links(plan, Op.ADD)
-    parts = [*_roles(plan.devices[name].role for name in fresh), *_link_words(links, nodes)]
+    new_switches = [name for name in plan.deltas if plan.devices[name].difference.unprovisioned]
+    parts = [*_roles(plan.devices[name].role for name in new_switches), *_changed_links(plan, Op.ADD).words()]
     if not parts:
         return ""
     return f"adds {listed(parts)}"
 
 
-def _taken_out(plan: Plan) -> str:
+def _removed(plan: Plan) -> str:
     """Return the clause of switches and links that the intent no longer has, empty if there are none."""
-    types = _types_of_removed(plan)
-    left = [name for name, kind in types.items() if kind != _NODE and name not in plan.devices]
-    gone = dict.fromkeys((*plan.gone, *left))
-    links, nodes = _links(plan, Op.REMOVE)
-    roles = (_ROLE_OF_TYPE.get(types.get(name, ""), "switch") for name in gone)
-    parts = [*_roles(roles), *_link_words(links, nodes)]
+    types = _types_of_removed_neighbors(plan)
+    neighbors = [name for name, sonic_type in types.items() if sonic_type != _NODE and name not in plan.devices]
+    removed_switches = dict.fromkeys((*plan.gone, *neighbors))
+    roles = (_ROLE_OF_TYPE.get(types.get(name, ""), "switch") for name in removed_switches)
+    parts = [*_roles(roles), *_changed_links(plan, Op.REMOVE).words()]
     if not parts:
         return ""
     return f"removes {listed(parts)}"
 
 
-def _types_of_removed(plan: Plan) -> dict[str, str]:
+def _types_of_removed_neighbors(plan: Plan) -> dict[str, str]:
     """Return the neighbors whose rows are removed, with their types in DEVICE_NEIGHBOR_METADATA."""
     types = {}
     for name, delta in plan.deltas.items():
@@ -165,26 +162,40 @@ def _types_of_removed(plan: Plan) -> dict[str, str]:
     return types
 
 
-def _links(plan: Plan, op: Op) -> tuple[int, int]:
-    """Return the links between switches, and those to GPU nodes, of which rows come or go.
+class _LinkNumbers(NamedTuple):
+    """Numbers of links between switches, and of ports to GPU nodes."""
 
-    A link between switches is counted at one end or at both; several between the same two are as many as an end has.
+    between_switches: int
+    to_nodes: int
+
+    def words(self) -> Iterable[str]:
+        """Yield each number with its noun, unless it is 0."""
+        if self.between_switches:
+            yield counted(self.between_switches, "link")
+        if self.to_nodes:
+            yield counted(self.to_nodes, "node port")
+
+
+def _changed_links(plan: Plan, op: Op) -> _LinkNumbers:
+    """Return how many links are added or removed, as ``op`` says.
+
+    The rows of a link are at one end of it or at both, so a pair of devices has as many links as the end with more.
     """
-    ends: Counter[tuple[str, str]] = Counter()
+    rows_at_end: Counter[tuple[str, str]] = Counter()
     for name, delta in plan.deltas.items():
         far_of = _far_of_unprovisioned if plan.devices[name].difference.unprovisioned else _far
-        ends.update((name, far_of(change, op)) for change in delta.about(SubjectKind.LINK))
-    pairs: Counter[frozenset[str]] = Counter()
-    for (device, far), count in ends.items():
+        rows_at_end.update((name, far_of(change, op)) for change in delta.about(SubjectKind.LINK))
+    links_of_pair: Counter[frozenset[str]] = Counter()
+    for (device, far), count in rows_at_end.items():
         if far:
             pair = frozenset((device, far))
-            pairs[pair] = max(pairs[pair], count)
-    for pair in _moved_pairs(plan, op):
-        # A cable that moves goes from one place and comes to another; it is neither removed nor added.
-        pairs[pair] = max(pairs[pair] - 1, 0)
+            links_of_pair[pair] = max(links_of_pair[pair], count)
+    # A cable that moves has rows removed at one place and added at another, but is neither removed nor added itself.
+    for pair in _pairs_of_moved_cables(plan, op):
+        links_of_pair[pair] = max(links_of_pair[pair] - 1, 0)
     switches = {*plan.devices, *plan.gone, *_switches_among_neighbors(plan)}
-    links = sum(count for pair, count in pairs.items() if pair <= switches)
-    return links, pairs.total() - links
+    between_switches = sum(count for pair, count in links_of_pair.items() if pair <= switches)
+    return _LinkNumbers(between_switches, links_of_pair.total() - between_switches)
 
 
 def _switches_among_neighbors(plan: Plan) -> Iterable[str]:
@@ -195,8 +206,8 @@ def _switches_among_neighbors(plan: Plan) -> Iterable[str]:
                 yield change.subject.name
 
 
-def _moved_pairs(plan: Plan, op: Op) -> Iterable[frozenset[str]]:
-    """Yield the two devices of each cable that moves: for an addition those afterwards, for a removal those before."""
+def _pairs_of_moved_cables(plan: Plan, op: Op) -> Iterable[frozenset[str]]:
+    """Yield the two devices of each cable that moves: after the move if ``op`` adds, before it if ``op`` removes."""
     for cable in moved_cables(plan):
         device = cable.device
         far = cable.before
@@ -215,7 +226,7 @@ def _type(change: Change) -> str:
 
 
 def _far(change: Change, op: Op) -> str:
-    """Return the far end of a link whose row comes or goes as ``op`` says; else empty."""
+    """Return the far end of a link whose row is added or removed as ``op`` says; else empty."""
     if change.op is not op or change.field is not None:
         return ""
     return change.subject.name
@@ -223,19 +234,12 @@ def _far(change: Change, op: Op) -> str:
 
 def _far_of_unprovisioned(change: Change, op: Op) -> str:
     """Return the far end of a link that a switch gets with its first configuration; else empty."""
-    # A factory's sample configuration names neighbors too: its rows are no links, and are changed in place.
+    # The rows of a factory's sample neighbors are no links. They may be changed in place, field by field.
     if op is Op.REMOVE or change.op is Op.REMOVE:
         return ""
     if change.field is not None:
         return change.subject.name
     return _far(change, op)
-
-
-def _link_words(links: int, nodes: int) -> Iterable[str]:
-    if links:
-        yield counted(links, "link")
-    if nodes:
-        yield counted(nodes, "node port")
 
 
 def unprotected(plan: Plan, names: Iterable[str]) -> str:
@@ -248,51 +252,54 @@ def unprotected(plan: Plan, names: Iterable[str]) -> str:
 
 
 def _touched(plan: Plan, running: Collection[str]) -> str:
-    what = f"touches {listed(_roles(plan.devices[name].role for name in running))}"
-    worst = _worst(plan, running)
+    """Return the clause of running switches that change, with the effect on traffic."""
+    clause = f"touches {listed(_roles(plan.devices[name].role for name in running))}"
     effects = []
+    worst = _worst_disruption(plan, running)
     if worst is not Disruption.NONE:
         disruptive = [name for name in running if plan.devices[name].disruptive]
         if not disruptive:
-            return f"{what}, disrupting only links that are {_what_goes(plan)}"
+            return f"{clause}, disrupting only links that are {_removed_or_moved(plan)}"
         effect = impact(worst, chain.from_iterable(plan.deltas[name] for name in running))
         if len(disruptive) < len(running):
             effect += f" on {len(disruptive)}"
         effects.append(effect)
     # Removed lossless markings drop packets without disrupting a switch.
-    effects += _first(unprotected(plan, running))
+    dropped_packets = unprotected(plan, running)
+    if dropped_packets:
+        effects.append(dropped_packets)
     if not effects:
-        return f"{what} without disruption"
-    return f"{what} ({', '.join(effects)})"
+        return f"{clause} without disruption"
+    return f"{clause} ({', '.join(effects)})"
 
 
-def _worst(plan: Plan, names: Iterable[str]) -> Disruption:
-    """Return the worst disruption on switches."""
+def _worst_disruption(plan: Plan, names: Iterable[str]) -> Disruption:
     disruptions = chain.from_iterable(plan.deltas[name].disruptions for name in names)
     return max(disruptions, key=DISRUPTION_RANK.__getitem__)
 
 
-def _what_goes(plan: Plan) -> str:
+def _removed_or_moved(plan: Plan) -> str:
     """Return what happens to links whose ports change or close."""
     if not moved_cables(plan):
         return "removed"
-    if any(_links(plan, Op.REMOVE)):
+    if any(_changed_links(plan, Op.REMOVE)):
         return "removed or moved"
     return "moved"
 
 
 def _moved(plan: Plan) -> Iterable[str]:
-    """Yield which cables move and which identities change; a reviewer wants to read that none does."""
+    """Yield how many cables move and identities change, also if none does, since reviewers look for that."""
     cables = moved_cables(plan)
     if cables:
         yield f"moves {counted(len(cables), 'cable')}"
     renumbered = find_renumbering(plan)
-    addresses = [identity for identity in renumbered if identity.what != "AS number"]
-    if len(addresses) < len(renumbered):
-        yield f"changes {counted(len(renumbered) - len(addresses), 'AS number')}"
+    as_numbers = sum(identity.what == "AS number" for identity in renumbered)
+    addresses = len(renumbered) - as_numbers
+    if as_numbers:
+        yield f"changes {counted(as_numbers, 'AS number')}"
     if addresses:
-        yield f"changes {counted(len(addresses), 'address')}"
-    elif renumbered:
+        yield f"changes {counted(addresses, 'address')}"
+    elif as_numbers:
         yield "no new address"
     else:
         yield "no renumbering"
@@ -311,16 +318,16 @@ def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:
 
 
 def _qos(plan: Plan, running: Collection[str]) -> str:
-    touched = {name for name in running if _changes_qos(plan.deltas[name])}
-    if not touched:
+    changed = {name for name in running if _changes_qos(plan.deltas[name])}
+    if not changed:
         return "no QoS change"
-    return f"changes QoS on {listed(_roles(plan.devices[name].role for name in plan.devices if name in touched))}"
+    return f"changes QoS on {listed(_roles(plan.devices[name].role for name in plan.devices if name in changed))}"
 
 
 def _changes_qos(delta: Delta) -> bool:
-    """Tell whether classes are treated otherwise; those of a port come and go with its link, which is no change."""
-    linked = {change.subject.port for change in delta.about(SubjectKind.LINK) if change.field is None}
-    return any(change.subject.port not in linked for change in delta.about(SubjectKind.CLASS))
+    """Tell whether the treatment of classes changes anywhere but on ports whose link is added or removed."""
+    ports_of_links = {change.subject.port for change in delta.about(SubjectKind.LINK) if change.field is None}
+    return any(change.subject.port not in ports_of_links for change in delta.about(SubjectKind.CLASS))
 
 
 def _roles(roles: Iterable[str]) -> list[str]:

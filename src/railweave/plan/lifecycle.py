@@ -40,7 +40,7 @@ class WorkStep:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The state of the device at one place of the fabric; None is a value that could not be read."""
+    """What is seen of the switch at one place of the fabric; None is a value that could not be read."""
 
     # Something answers at its management address.
     answers: bool
@@ -55,6 +55,8 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
+    """A ``WorkStep`` before it is known which step is next."""
+
     title: str
     command: str
     details: tuple[str, ...]
@@ -73,15 +75,15 @@ def replacement_steps(
 
 def _with_progress(drafts: tuple[_Draft, ...]) -> Iterator[WorkStep]:
     """Yield the steps: the first that is not done is next, and nothing after it counts as done."""
-    open_before = False
+    has_next = False
     for draft in drafts:
-        if open_before:
+        if has_next:
             progress = WorkProgress.LATER
         elif draft.done:
             progress = WorkProgress.DONE
         else:
             progress = WorkProgress.NEXT
-            open_before = True
+            has_next = True
         yield WorkStep(draft.title, draft.command, draft.details, progress)
 
 
@@ -94,7 +96,7 @@ def _drafts(fabric: Fabric, switch: Switch, seen: Condition, target: str, new_se
         _Draft(
             "put the new switch in its place, every cable into the same port",
             "",
-            (*_which_box(seen, new_serial), *_cables(fabric, name)),
+            (*_hint_of_old_switch(seen, new_serial), *_cables(fabric, name)),
             swapped,
         ),
         _Draft(
@@ -119,7 +121,7 @@ def _drafts(fabric: Fabric, switch: Switch, seen: Condition, target: str, new_se
 
 
 def is_swapped(seen: Condition, new_serial: str) -> bool:
-    """Tell whether the new switch is in place, by its serial number where both are known, else by what it knows."""
+    """Tell whether the new switch is in place: by serial number if possible, else by host key and configuration."""
     if not seen.answers:
         return False
     if new_serial and seen.serial:
@@ -127,7 +129,7 @@ def is_swapped(seen: Condition, new_serial: str) -> bool:
     return not seen.key_known or seen.provisioned is False
 
 
-def _which_box(seen: Condition, new_serial: str) -> tuple[str, ...]:
+def _hint_of_old_switch(seen: Condition, new_serial: str) -> tuple[str, ...]:
     """Return a hint if the switch in place is, or may be, the old one."""
     if new_serial and seen.serial and seen.serial != new_serial:
         return (f"the installed switch has serial number {seen.serial}, not {new_serial}",)
@@ -215,22 +217,26 @@ class Proof:
 
 
 def leaving(base: Fabric, head: Fabric) -> Leaving:
-    """Return what leaves on the way from ``base`` to ``head``; identities are compared, not names alone."""
-    kept = {(switch.tier, switch.number) for switch in head.switches}
+    """Return what leaves on the way from ``base`` to ``head``; a switch that only gets another name does not leave."""
+    head_switches = {(switch.tier, switch.number) for switch in head.switches}
     return Leaving(
-        switches=tuple(switch for switch in base.switches if (switch.tier, switch.number) not in kept),
+        switches=tuple(switch for switch in base.switches if (switch.tier, switch.number) not in head_switches),
         hosts=tuple(host.name for host in base.hosts if host.name not in head.host_of),
         moved=moved_cables(base, head),
     )
 
 
 def proofs(base: Fabric, gone: Leaving, seen: Mapping[str, Use]) -> tuple[Proof, ...]:
-    """Return for each leaving switch what proves that nothing uses it; ``seen`` has each of them."""
-    return tuple(proof for switch in gone.switches for proof in _of_switch(base, gone, switch, seen[switch.name]))
+    """Return the conditions for the removal of each leaving switch, and what was seen; ``seen`` has all of them."""
+    all_proofs: list[Proof] = []
+    for switch in gone.switches:
+        all_proofs += _proofs_of_switch(base, gone, switch, seen[switch.name])
+    return tuple(all_proofs)
 
 
-def _of_switch(base: Fabric, gone: Leaving, switch: Switch, use: Use) -> Iterator[Proof]:
+def _proofs_of_switch(base: Fabric, gone: Leaving, switch: Switch, use: Use) -> Iterator[Proof]:
     if use.error:
+        # A switch that does not answer is judged by its neighbors alone.
         yield Proof(switch.name, "links to it at the far ends", "down", first_few(use.far_ends_up) or "down")
         return
     if switch.tier.attaches_nodes:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 from railweave.design.renumbering import renumbered
 from railweave.diagnostics import error
@@ -27,8 +28,19 @@ from railweave.sonic.rows import DeviceConfig, Row
 from railweave.templates import Templates
 from railweave.wording import first_few
 
-_Rows = tuple[tuple[Row, ...], tuple[Row, ...]]
-_Texts = tuple[str, str]
+
+class _RowsOfBoth(NamedTuple):
+    """Rows of a switch in both designs."""
+
+    before: tuple[Row, ...]
+    after: tuple[Row, ...]
+
+
+class _FrrOfBoth(NamedTuple):
+    """FRR's lines of a switch in both designs."""
+
+    before: str
+    after: str
 
 
 def plan_offline(
@@ -71,11 +83,17 @@ def changed_switches(
 
     The arguments are as in ``plan_offline``.
     """
-    configurators = Configurator(base, before or templates), Configurator(head, templates)
-    differences = _Differences(*configurators, same_own=have_the_same_own(base, head))
-    return frozenset(
-        switch.name for switch in head.switches if differences.of(base.switch_of.get(switch.name), switch).delta
+    differences = _Differences(
+        Configurator(base, before or templates),
+        Configurator(head, templates),
+        same_own=have_the_same_own(base, head),
     )
+    changed = set()
+    for switch in head.switches:
+        old = base.switch_of.get(switch.name)
+        if differences.of(old, switch).delta:
+            changed.add(switch.name)
+    return frozenset(changed)
 
 
 def _node_files(fabric: Fabric, before: Templates, after: Templates) -> tuple[NodeFile, ...]:
@@ -89,8 +107,8 @@ def _node_files(fabric: Fabric, before: Templates, after: Templates) -> tuple[No
 class _Differences:
     """The differences of switches between two designs of a fabric.
 
-    The values that rendering makes rows and FRR lines of are compared before these are written: most of them are the
-    same, and the effect of shared values and overrides is the same for many switches, so that it is computed once.
+    For speed, the values that rows and FRR lines are rendered from are compared first, since most of them are equal.
+    The effect of shared values and overrides is the same for many switches and is computed once.
     """
 
     def __init__(self, before: Configurator, after: Configurator, *, same_own: bool) -> None:
@@ -111,19 +129,20 @@ class _Differences:
         after = self._after
         if old is None:
             return self._diff(RunningConfig({}, ""), after.device(switch))
-        frr = self._frr(old, switch)
+        frr = self._changed_frr(old, switch)
         if self._own_differs(old, switch):
             return self._compared(old, switch, frr)
         shared_before = before.shared(old)
         shared_after = after.shared(switch)
         overrides_before = before.overrides(old)
         overrides_after = after.overrides(switch)
-        if self._is_equal(shared_before, shared_after) and overrides_before == overrides_after:
-            if frr is None:
-                return NO_DIFFERENCE
-            # Of all rows that stay, only the switch's identity decides what its FRR lines mean.
+        has_same_rows = self._is_equal(shared_before, shared_after) and overrides_before == overrides_after
+        if has_same_rows and frr is None:
+            return NO_DIFFERENCE
+        if has_same_rows:
+            # Of all unchanged rows, only the switch's identity decides what its FRR lines mean.
             identity = (metadata_row(switch.name, switch.asn, shared_after.settings),)
-            return self._compared(old, switch, frr, (identity, identity))
+            return self._compared(old, switch, frr, _RowsOfBoth(identity, identity))
         if frr is not None:
             return self._compared(old, switch, frr)
         # Switches that share all of this get equal changes. Configurators keep their panel rows, so an identity cannot
@@ -151,18 +170,21 @@ class _Differences:
         filter_after = after.node_filter(switch, after.shared(switch), after.own(switch))
         return filter_before != filter_after
 
-    def _frr(self, old: Switch, switch: Switch) -> _Texts | None:
-        """Return the FRR files, None where they are the same; without sessions that both have, where the lines of these
-        are the same in both."""
+    def _changed_frr(self, old: Switch, switch: Switch) -> _FrrOfBoth | None:
+        """Return FRR's lines, None if they are the same in both designs.
+
+        The lines of sessions that both designs have are left out if they are known to be the same.
+        """
         before, after = self._speakers(old, switch, has_all=not self._shipped_template)
-        if before == after and (self._same_templates or self._shipped_template):
+        has_same_template = self._same_templates or self._shipped_template
+        if before == after and has_same_template:
             return None
         if self._shipped_template and self._changes_all_sessions(old, switch):
             before, after = self._speakers(old, switch, has_all=True)
-        text_before, text_after = self._texts(before, after)
-        if text_before == text_after:
+        frr = self._frr_text(before, after)
+        if frr.before == frr.after:
             return None
-        return text_before, text_after
+        return frr
 
     def _speakers(self, old: Switch, switch: Switch, *, has_all: bool) -> tuple[BgpSpeaker, BgpSpeaker]:
         """Return the BGP speakers of a switch, with all sessions or without those that both have."""
@@ -173,21 +195,23 @@ class _Differences:
             return before, after
         return _of_differing_sessions(before, after)
 
-    def _texts(self, before: BgpSpeaker, after: BgpSpeaker) -> _Texts:
-        return frr_text(before, self._before.templates), frr_text(after, self._after.templates)
+    def _frr_text(self, before: BgpSpeaker, after: BgpSpeaker) -> _FrrOfBoth:
+        return _FrrOfBoth(frr_text(before, self._before.templates), frr_text(after, self._after.templates))
 
     def _changes_all_sessions(self, old: Switch, switch: Switch) -> bool:
-        """Tell whether lines of sessions that both have differ too, as a template may give them a value of the intent.
+        """Tell whether the lines of sessions that both designs have differ, as a template may use values of the intent.
 
-        It is the same for all switches of a tier."""
+        The answer is the same for all switches of a tier.
+        """
         tiers = (old.tier.level, old.tier.entry, switch.tier.level, switch.tier.entry)
         if tiers not in self._changes_sessions:
-            whole = self._speakers(old, switch, has_all=True)
-            part = self._speakers(old, switch, has_all=False)
-            if whole == part:
+            all_sessions = self._speakers(old, switch, has_all=True)
+            differing_sessions = self._speakers(old, switch, has_all=False)
+            if all_sessions == differing_sessions:
+                # No session was left out for this switch, so it does not answer for its tier.
                 return False
-            lines = _changed_lines(*self._texts(*whole))
-            self._changes_sessions[tiers] = lines != _changed_lines(*self._texts(*part))
+            all_changes = _changed_lines(self._frr_text(*all_sessions))
+            self._changes_sessions[tiers] = all_changes != _changed_lines(self._frr_text(*differing_sessions))
         return self._changes_sessions[tiers]
 
     def _is_equal(self, before: PanelRows, after: PanelRows) -> bool:
@@ -196,32 +220,36 @@ class _Differences:
             self._stays[pair] = before == after
         return self._stays[pair]
 
-    def _compared(self, old: Switch, switch: Switch, frr: _Texts | None, rows: _Rows | None = None) -> DeviceDiff:
-        """Return the difference of two devices by the given FRR files and rows, by default no lines and all rows."""
-        rows_before, rows_after = rows or (self._before.rows(old), self._after.rows(switch))
-        text_before, text_after = frr or ("", "")
-        config_db = with_daemon_rows(DeviceConfig(old.name, rows_before, "").config_db())
-        return self._diff(RunningConfig(config_db, text_before), DeviceConfig(switch.name, rows_after, text_after))
+    def _compared(
+        self, old: Switch, switch: Switch, frr: _FrrOfBoth | None, rows: _RowsOfBoth | None = None
+    ) -> DeviceDiff:
+        """Return the difference of two devices, by all rows and no FRR lines unless they are given."""
+        if rows is None:
+            rows = _RowsOfBoth(self._before.rows(old), self._after.rows(switch))
+        if frr is None:
+            frr = _FrrOfBoth("", "")
+        config_db = with_daemon_rows(DeviceConfig(old.name, rows.before, "").config_db())
+        return self._diff(RunningConfig(config_db, frr.before), DeviceConfig(switch.name, rows.after, frr.after))
 
     def _diff(self, running: RunningConfig, intended: DeviceConfig) -> DeviceDiff:
         difference = diff(intended.device, running, intended)
         return replace(difference, delta=self._share(difference.delta))
 
 
-def _changed_lines(before: str, after: str) -> tuple[Counter[str], Counter[str]]:
+def _changed_lines(frr: _FrrOfBoth) -> tuple[Counter[str], Counter[str]]:
     """Return how often each line is removed and added."""
-    lines_before = Counter(before.splitlines())
-    lines_after = Counter(after.splitlines())
+    lines_before = Counter(frr.before.splitlines())
+    lines_after = Counter(frr.after.splitlines())
     return lines_before - lines_after, lines_after - lines_before
 
 
 def _of_differing_sessions(before: BgpSpeaker, after: BgpSpeaker) -> tuple[BgpSpeaker, BgpSpeaker]:
-    """Return two speakers without the sessions that are the same in both, as most are."""
-    # A session's lines come and go with its router and peer group, so all stay if one of these differs.
+    """Return two speakers without the sessions that are equal in both, as most are."""
+    # FRR removes the lines of a session with its router or peer group, so no session is left out if these differ.
     if _router_and_groups(before) != _router_and_groups(after):
         return before, after
-    alike = {*before.sessions} & {*after.sessions}
-    return _without_sessions(before, alike), _without_sessions(after, alike)
+    equal = {*before.sessions} & {*after.sessions}
+    return _without_sessions(before, equal), _without_sessions(after, equal)
 
 
 def _router_and_groups(speaker: BgpSpeaker) -> list[object]:

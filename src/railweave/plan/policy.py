@@ -123,8 +123,8 @@ class PolicyLimits:
         self._service = Service(fabric, self._unprovisioned)
         running = [switch for switch in fabric.switches if switch.name not in self._unprovisioned]
         self._sizes = Counter(map(_limit_group, running))
-        columns = {_column(switch) for switch in running if not switch.tier.attaches_nodes}
-        self._columns = Counter(plane for plane, _ in columns)
+        path_groups = {_path_group(switch) for switch in running if not switch.tier.attaches_nodes}
+        self._path_groups_per_plane = Counter(group.plane for group in path_groups)
 
     def runs(self, name: str) -> bool:
         """Tell whether a device carries traffic unless it is out of service."""
@@ -156,7 +156,7 @@ class PolicyLimits:
         for group, count in counts.items():
             allowed = self._allowed(group)
             if count > allowed:
-                return _over(group, count, allowed, self._sizes[group], self._policy.share(group.tier))
+                return _over_limit(group, count, allowed, self._sizes[group], self._policy.share(group.tier))
         return None
 
     def _allowed(self, group: "_LimitGroup") -> int:
@@ -176,7 +176,7 @@ class PolicyLimits:
                 groups_of.setdefault(switch.plane, {})[switch.group] = switch.tier
         for plane, groups in groups_of.items():
             tier = next(iter(groups.values()))
-            total = self._columns[plane]
+            total = self._path_groups_per_plane[plane]
             allowed = self._policy.share(tier).of(total)
             if len(groups) > allowed:
                 key = RolloutPolicy.share_key(tier)
@@ -206,7 +206,7 @@ class PolicyLimits:
         return None
 
     def bears_lost_links(self, out: Collection[str], down: Collection[Link] = ()) -> bool:
-        """Tell whether no floor is crossed though `SPARE_LINKS` further links of a switch below carry nothing."""
+        """Tell whether no floor is crossed even if `SPARE_LINKS` further uplinks of one switch carry nothing."""
         # A floor of bandwidth may be crossed by a single link.
         if self._policy.uplink_floor_percent is not None:
             return False
@@ -246,8 +246,11 @@ class PolicyLimits:
 
 
 class _LimitGroup(NamedTuple):
-    """Devices that share a limit: those of a tier and plane, or ``of`` one stripe of leaves with rails, one pod of
-    spines or one group of super-spines there."""
+    """Devices of one tier and plane that share a limit.
+
+    If ``of`` is ``stripe`` (leaves with rails), ``pod`` (spines) or ``group`` (super-spines), they are only those of
+    the one with this ``number``.
+    """
 
     tier: Tier
     plane: int
@@ -265,14 +268,20 @@ def _limit_group(switch: Switch) -> _LimitGroup:
     return _LimitGroup(switch.tier, switch.plane, "pod", switch.pod)
 
 
-def _column(switch: Switch) -> tuple[int, int]:
-    """Return the plane of a switch above the leaves and what it shares its paths with: its group of super-spines."""
-    if switch.group is None:
-        return switch.plane, switch.place
-    return switch.plane, switch.group
+class _PathGroup(NamedTuple):
+    """Switches above the leaves that the same paths lead over: those of one group of super-spines."""
+
+    plane: int
+    number: int
 
 
-def _over(group: _LimitGroup, count: int, allowed: int, total: int, share: Share) -> PolicyViolation:
+def _path_group(switch: Switch) -> _PathGroup:
+    # In two tiers every spine has paths of its own.
+    return _PathGroup(switch.plane, switch.place if switch.group is None else switch.group)
+
+
+def _over_limit(group: _LimitGroup, count: int, allowed: int, total: int, share: Share) -> PolicyViolation:
+    """Return the violation of ``count`` devices of a group of ``total`` out of service, of which ``allowed`` may be."""
     key = RolloutPolicy.share_key(group.tier)
     devices = group.tier.counted(total)
     where = f"plane {group.plane}"

@@ -45,9 +45,9 @@ class InjectedFault(NamedTuple):
 
 
 def parse_fault(text: str, fabric: Fabric, kinds: Mapping[str, bool]) -> InjectedFault:
-    """Return the fault ``DEVICE[:PORT]=KIND[@WAVE]``; its wave is 0 where none is named. Raises UsageError.
+    """Return the fault ``DEVICE[:PORT]=KIND[@WAVE]``; its wave is 0 if the text has none. Raises UsageError.
 
-    ``kinds`` are those that there are, and whether each can be of one port.
+    ``kinds`` tells for each kind of fault whether it can be of one port.
     """
     match = _FAULT.fullmatch(text)
     if match is None:
@@ -190,15 +190,17 @@ class Rehearsal:
 def unlike(plan: Plan, twin: Plan) -> Iterator[str]:
     """Yield the devices for which the plan made on simulated switches differs from ``plan``."""
     for name, device in plan.devices.items():
-        other = twin.devices[name]
+        twin_device = twin.devices[name]
         # A switch that does not answer has no state to compare.
-        if device.error and other.error and not device.reading.running_sha256:
+        if device.error and twin_device.error and not device.reading.running_sha256:
             continue
-        if _compared(device) != _compared(other) or plan.deltas.get(name) != twin.deltas.get(name):
+        has_same_state = _state_of(device) == _state_of(twin_device)
+        if not has_same_state or plan.deltas.get(name) != twin.deltas.get(name):
             yield name
 
 
-def _compared(device: DevicePlan) -> tuple[object, ...]:
+def _state_of(device: DevicePlan) -> tuple[object, ...]:
+    """Return what a switch and its simulated twin must have in common."""
     reading = device.reading
     return reading.running_sha256, device.state, device.difference.conflicts, reading.generation
 

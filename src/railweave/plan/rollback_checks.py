@@ -64,13 +64,17 @@ def changed_nothing(rollout: Rollout) -> Diagnostic:
 
 
 def config_state(record: DeviceRecord, reading: DeviceReading) -> ConfigState:
-    """Return which configuration of the rollout a device holds; one that cannot be worked on is partial."""
+    """Return which configuration of the rollout a device holds.
+
+    It is partial for a device that was not read or on which a commit is pending.
+    """
     if reading.running is None or reading.pending:
         return ConfigState.PARTIAL
     if reading.sha256 == record.before_sha256:
         return ConfigState.BEFORE
-    holds_after = reading.sha256 == record.after_sha256
-    if not record.after_sha256:
+    if record.after_sha256:
+        holds_after = reading.sha256 == record.after_sha256
+    else:
         # The journal was cut off before the digest was known: use the switch's record of its last commit.
         holds_after = bool(reading.commit_id)
     return ConfigState.AFTER if holds_after else ConfigState.PARTIAL
@@ -79,7 +83,7 @@ def config_state(record: DeviceRecord, reading: DeviceReading) -> ConfigState:
 def rollback_refusals(
     rollout: Rollout, readings: Mapping[str, DeviceReading], newer: Iterable[Rollout]
 ) -> tuple[Diagnostic, ...]:
-    """Return why ``rollout`` cannot be rolled back, by device; nothing where it can.
+    """Return why ``rollout`` cannot be rolled back, by device; nothing if it can.
 
     ``newer`` are the rollouts of the same fabric and target that came after it, newest first.
     """
@@ -97,18 +101,18 @@ def rollback_refusals(
 
 
 def _changed_since(rollout: Rollout, names: Iterable[str], newer: Sequence[Rollout]) -> Iterator[Diagnostic]:
-    """Yield that devices changed since the rollout: by newer rollouts, each with its devices, or otherwise."""
+    """Yield an error for each newer rollout that changed some of the devices, and one for those that drifted."""
     changed_by: dict[str, list[str]] = {}
     drifted = []
     for name in names:
-        by = _touched_by(name, newer)
-        if by:
-            changed_by.setdefault(by, []).append(name)
+        newer_rollout = _newest_rollout_of(name, newer)
+        if newer_rollout:
+            changed_by.setdefault(newer_rollout, []).append(name)
         else:
             drifted.append(name)
-    for by, changed in changed_by.items():
-        fix = f"roll that back first: `{command_line('rollback', by)}`"
-        yield _refused(rollout, "RW535", changed, f"changed by a newer rollout, {by}", fix)
+    for newer_rollout, changed in changed_by.items():
+        fix = f"roll that back first: `{command_line('rollback', newer_rollout)}`"
+        yield _refused(rollout, "RW535", changed, f"changed by a newer rollout, {newer_rollout}", fix)
     if drifted:
         yield _refused(rollout, "RW537", drifted, f"changed since rollout {rollout.name}", deploy_earlier())
 
@@ -133,8 +137,8 @@ def _no_snapshot(rollout: Rollout, reading: DeviceReading) -> str:
     return ""
 
 
-def _touched_by(name: str, newer: Iterable[Rollout]) -> str:
-    """Return the newest rollout that changed a device, empty where none did."""
+def _newest_rollout_of(name: str, newer: Iterable[Rollout]) -> str:
+    """Return the newest rollout that changed a device, empty if none did; ``newer`` are newest first."""
     for rollout in newer:
         record = rollout.devices.get(name)
         if record is not None and record.outcome in ("new", "unreachable", ""):

@@ -16,47 +16,58 @@ _UP = "up"
 
 
 def sharing(fabric: Fabric, leaf: Switch) -> tuple[str, ...]:
-    """Return the other leaves that the NICs of ``leaf`` are attached to, in the same plane; none of other switches."""
+    """Return the other leaves that share NICs with ``leaf``; empty if it is a switch without shared NICs."""
     if leaf.name not in fabric.nic_blocks:
         return ()
-    place = (leaf.plane, leaf.stripe, leaf.rail)
     leaves = fabric.tier_switches[0]
-    return tuple(other.name for other in leaves if other != leaf and (other.plane, other.stripe, other.rail) == place)
+    return tuple(other.name for other in leaves if other != leaf and _nic_group(other) == _nic_group(leaf))
+
+
+def _nic_group(leaf: Switch) -> tuple[int, int | None, int | None]:
+    """Return what leaves that share NICs have in common."""
+    return (leaf.plane, leaf.stripe, leaf.rail)
 
 
 def half_linked(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[str, ...]:
-    """Return a sentence for every port of a shared NIC without a link while another port of the NIC has one, in the
-    order of nodes and ports; a port without a check is not judged."""
+    """Return a sentence for every port of a shared NIC that has no link while another port of the NIC has one.
+
+    They are in the order of nodes and ports; a port without a check is not judged.
+    """
     if not fabric.nic_blocks:
         return ()
     states = {(check.device, check.subject): check.actual for check in checks if check.kind is CheckKind.LINK}
-    return tuple(sentence for host in fabric.hosts for sentence in _of_node(fabric, host, states))
+    sentences: list[str] = []
+    for host in fabric.hosts:
+        sentences += _half_linked_ports(fabric, host, states)
+    return tuple(sentences)
 
 
-def _of_node(fabric: Fabric, host: Host, states: Mapping[tuple[str, str], str]) -> Iterable[str]:
+def _half_linked_ports(fabric: Fabric, host: Host, states: Mapping[tuple[str, str], str]) -> Iterable[str]:
     """Yield the sentences of one node; ``states`` are the link states by leaf and port."""
-    state_of = {link: states.get((link.upper, _port(fabric, link))) for link in fabric.uplinks_of[host.name]}
+    state_of = {link: states.get((link.upper, _leaf_port(fabric, link))) for link in fabric.uplinks_of[host.name]}
+    links_up = [link for link, state in state_of.items() if state == _UP]
     for link, state in state_of.items():
         if state is None or state == _UP:
             continue
         # The ports of a shared NIC have one address.
         address = fabric.nic_address(link)
-        alive = [other for other in state_of if state_of[other] == _UP and fabric.nic_address(other) == address]
-        if alive:
-            yield _half_linked(fabric, host, link, alive)
+        links_of_same_nic = [link_up for link_up in links_up if fabric.nic_address(link_up) == address]
+        if links_of_same_nic:
+            yield _half_linked_sentence(fabric, host, link, links_of_same_nic)
 
 
-def _half_linked(fabric: Fabric, host: Host, link: Link, alive: Sequence[Link]) -> str:
-    lost = f"{host.name} {host.ports[link.lower_port].name} has no link to {link.upper} {_port(fabric, link)}"
-    if all(other.upper != link.upper for other in alive):
+def _half_linked_sentence(fabric: Fabric, host: Host, link: Link, links_up: Sequence[Link]) -> str:
+    """Return that ``link`` is down while other links of the same NIC are up."""
+    lost = f"{host.name} {host.ports[link.lower_port].name} has no link to {link.upper} {_leaf_port(fabric, link)}"
+    if all(link_up.upper != link.upper for link_up in links_up):
         # No other port of the NIC is on this leaf, so the leaf has no route to the NIC.
         lost += f", which does not announce the NIC ({ipv4_text(fabric.nic_address(link) or 0)})"
-    other_port = host.ports[alive[0].lower_port].name
+    other_port = host.ports[links_up[0].lower_port].name
     return (
         f"{lost}, while {other_port} of the same"
-        f" NIC has one to {alive[0].upper}: look at the cable and the port of the NIC"
+        f" NIC has one to {links_up[0].upper}: look at the cable and the port of the NIC"
     )
 
 
-def _port(fabric: Fabric, link: Link) -> str:
+def _leaf_port(fabric: Fabric, link: Link) -> str:
     return fabric.switch_of[link.upper].panel.ports[link.upper_port].name

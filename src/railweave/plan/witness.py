@@ -1,7 +1,7 @@
-"""Who shows that switches carry traffic: a neighbor below them that sends its own over all of them.
+"""Which switches to ask whether the switches above them carry traffic.
 
 A drain, SONiC's maintenance mode and a switch that is down have the same effect: the switches below use other uplinks.
-So one switch below shows the state of all switches above it with one command. Where an uplink is not used, each switch
+So one switch below shows the state of all switches above it with one command. If an uplink is not used, each switch
 above is asked for the reason.
 """
 
@@ -15,10 +15,13 @@ from railweave.units import ipv4_text
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A switch to ask: ``device`` sends what goes to ``prefix``, the loopback of a leaf, over all of its ``ports``,
-    unless somebody led traffic away from a switch that they lead to."""
+    """A switch to ask which ports it uses for traffic to a prefix.
+
+    It uses all of ``ports`` unless a switch at the far end of one is drained or down.
+    """
 
     device: str
+    # The loopback of a leaf.
     prefix: str
     ports: frozenset[str]
 
@@ -26,31 +29,28 @@ class Witness:
 def witnesses(
     fabric: Fabric, above: Sequence[str], able: Collection[str], *, down: Collection[Link] = (), turn: int = 0
 ) -> tuple[Witness, ...]:
-    """Return switches that together show whether all the switches ``above`` the leaves carry traffic; none if one of
-    these has no neighbor below that can show it.
+    """Return switches that together show whether all the switches ``above`` the leaves carry traffic.
 
-    ``able`` are the switches that answer and take part in the fabric, ``down`` the links that carry nothing as it is.
-    Among equal ones the ``turn`` decides, so that no switch is asked each time.
+    Empty if one of these has no neighbor below that can show it. ``able`` are the switches that answer and take part in
+    the fabric, ``down`` the links that carry nothing already. ``turn`` selects among the neighbors below, so that not
+    always the same switch is asked.
     """
     chosen: list[Witness] = []
-    left = [*above]
-    while left:
-        below = _able_below(fabric, left[0], able)
-        if not below:
+    uncovered = [*above]
+    while uncovered:
+        upper = uncovered[0]
+        candidates = [name for name in fabric.below(upper) if name in able]
+        if not candidates:
             return ()
-        device = below[turn % len(below)]
+        device = candidates[turn % len(candidates)]
         links = _links_up(fabric, device, above, down)
         witness = _witness(fabric, device, links, able)
-        shown = {link.upper for link in links}
-        if witness is None or left[0] not in shown:
+        covered = {link.upper for link in links}
+        if witness is None or upper not in covered:
             return ()
         chosen.append(witness)
-        left = [name for name in left if name not in shown]
+        uncovered = [name for name in uncovered if name not in covered]
     return tuple(chosen)
-
-
-def _able_below(fabric: Fabric, upper: str, able: Collection[str]) -> list[str]:
-    return [name for name in fabric.below(upper) if name in able]
 
 
 def _links_up(fabric: Fabric, device: str, above: Collection[str], down: Collection[Link]) -> list[Link]:
@@ -68,13 +68,16 @@ def _witness(fabric: Fabric, device: str, links: Iterable[Link], able: Collectio
 
 
 def _target(fabric: Fabric, device: str, able: Collection[str]) -> str | None:
-    """Return a leaf that ``device`` reaches over all switches above it: another one of its pod, or of another pod."""
+    """Return a leaf that ``device`` reaches over all switches above it; None if there is none."""
     own = fabric.switch_of[device]
     for leaf in fabric.tier_switches[0]:
-        # A spine reaches the leaves of its own pod over its downlinks.
-        is_beyond = leaf.pod != own.pod
+        if leaf.name not in able or fabric.network_of(leaf) != fabric.network_of(own):
+            continue
         if own.tier.attaches_nodes:
-            is_beyond = leaf.pod == own.pod and leaf.name != device
-        if is_beyond and leaf.name in able and fabric.network_of(leaf) == fabric.network_of(own):
+            is_above_all_uplinks = leaf.pod == own.pod and leaf.name != device
+        else:
+            # A spine reaches the leaves of its own pod over its downlinks.
+            is_above_all_uplinks = leaf.pod != own.pod
+        if is_above_all_uplinks:
             return leaf.name
     return None
