@@ -94,34 +94,50 @@ class Rewritten(NamedTuple):
 def dropping(read: ResolvedTables, packet: Packet) -> Iterator[Dropped]:
     """Yield the rules of data-plane ACLs that drop ``packet`` or redirect it."""
     for table, rules in _tables(read):
-        key, row = _deciding(rules, packet)
-        action = text(row.get("PACKET_ACTION")) or ""
-        elsewhere = _redirected(action, row)
-        if action.upper() == "DROP" or elsewhere:
+        rule = _deciding_rule(rules, packet)
+        if rule is None:
+            continue
+        action = text(rule.fields.get("PACKET_ACTION")) or ""
+        redirect_target = _redirect_target(action, rule.fields)
+        if action.upper() == "DROP" or redirect_target:
             ports = table.get("ports", ())
             if isinstance(ports, str):
                 ports = tuple(ports.split(","))
-            yield Dropped(key, frozenset(ports), elsewhere)
+            yield Dropped(rule.key, frozenset(ports), redirect_target)
 
 
-def _deciding(rules: Iterable[tuple[str, Fields]], packet: Packet) -> tuple[str, Fields]:
-    """Return the key and the fields of the first rule that matches every packet of the kind, empty ones without it.
+class _AclRule(NamedTuple):
+    """A row of ACL_RULE; the key is ``TABLE|rule``."""
+
+    key: str
+    fields: Fields
+
+    @property
+    def priority(self) -> int:
+        """Return the priority, 0 if it cannot be read."""
+        return number(self.fields.get("PRIORITY")) or 0
+
+
+def _deciding_rule(rules: Iterable[_AclRule], packet: Packet) -> _AclRule | None:
+    """Return the first rule that matches every packet of the kind; None if no rule decides over all of them.
 
     The last rule of the tenants' filter does not decide over packets that rules before it may let pass.
     """
-    may_pass = False
-    for key, row in rules:
-        table, _, name = key.partition("|")
-        if _matches(row, packet):
-            if may_pass and table in TENANT_FILTERS and name == TENANT_DENY:
-                return "", {}
-            return key, row
-        may_pass |= row.get("PACKET_ACTION") == "FORWARD" and _may_match(row, packet)
-    return "", {}
+    some_may_pass = False
+    for rule in rules:
+        if _matches(rule.fields, packet):
+            table, _, name = rule.key.partition("|")
+            is_tenant_deny = table in TENANT_FILTERS and name == TENANT_DENY
+            if is_tenant_deny and some_may_pass:
+                return None
+            return rule
+        if rule.fields.get("PACKET_ACTION") == "FORWARD" and _may_match(rule.fields, packet):
+            some_may_pass = True
+    return None
 
 
-def _redirected(action: str, rule: Fields) -> str:
-    """Return where a rule redirects packets to, empty if it does not: by ``PACKET_ACTION``, or an action of its own."""
+def _redirect_target(action: str, rule: Fields) -> str:
+    """Return where a rule redirects packets to, by ``PACKET_ACTION`` or ``REDIRECT_ACTION``; empty if it does not."""
     verb, _, target = action.partition(":")
     if verb.upper() == "REDIRECT":
         return target
@@ -131,24 +147,27 @@ def _redirected(action: str, rule: Fields) -> str:
 def rewriting(read: ResolvedTables, packet: Packet) -> Iterator[Rewritten]:
     """Yield the rules that may send ``packet`` on with another code point, up to the first that certainly decides."""
     for _, rules in _tables(read):
-        for key, row in rules:
-            if not _may_match(row, packet):
+        for rule in rules:
+            if not _may_match(rule.fields, packet):
                 continue
-            is_certain = _matches(row, packet)
-            dscp = number(row.get(REWRITE))
+            is_certain = _matches(rule.fields, packet)
+            dscp = number(rule.fields.get(REWRITE))
             if dscp is not None and dscp != packet.get("DSCP"):
-                yield Rewritten(key, dscp, is_certain)
+                yield Rewritten(rule.key, dscp, is_certain)
             if is_certain:
                 break
 
 
-def _tables(read: ResolvedTables) -> Iterator[tuple[Fields, list[tuple[str, Fields]]]]:
+def _tables(read: ResolvedTables) -> Iterator[tuple[Fields, list[_AclRule]]]:
     """Yield the row and the rules of each table of the data plane, the highest priority first."""
     for name, table in read.table("ACL_TABLE").items():
         if table.get("type") == _CONTROL_PLANE:
             continue
-        rules = [(key, row) for key, row in read.table("ACL_RULE").items() if key.partition("|")[0] == name]
-        rules.sort(key=lambda keyed: number(keyed[1].get("PRIORITY")) or 0, reverse=True)
+        rules = []
+        for key, fields in read.table("ACL_RULE").items():
+            if key.partition("|")[0] == name:
+                rules.append(_AclRule(key, fields))
+        rules.sort(key=lambda rule: rule.priority, reverse=True)
         yield table, rules
 
 
@@ -156,46 +175,48 @@ def _matches(rule: Fields, packet: Packet) -> bool:
     """Tell whether a rule matches every packet of the kind."""
     if not _is_of_type(rule, packet):
         return False
-    return all(_takes(name, value, packet) is True for name, value in _matches_of(rule).items())
+    return all(_match_accepts(name, value, packet) is True for name, value in _matches_of(rule).items())
 
 
 def _may_match(rule: Fields, packet: Packet) -> bool:
     """Tell whether a rule matches some packet of the kind."""
     if not _is_of_type(rule, packet):
         return False
-    return all(_takes(name, value, packet) is not False for name, value in _matches_of(rule).items())
+    return all(_match_accepts(name, value, packet) is not False for name, value in _matches_of(rule).items())
 
 
-def _takes(name: str, value: Value, packet: Packet) -> bool | None:
-    """Tell whether a match takes a packet; None if the packet may have any value, or the match cannot be read.
+def _match_accepts(name: str, value: Value, packet: Packet) -> bool | None:
+    """Tell whether one match of a rule accepts a packet.
 
-    SONiC takes decimal and hexadecimal numbers, with a mask behind a slash, and ranges (aclorch.cpp
-    validateAddMatch).
+    None if the packet may have any value in this field, or if the match cannot be read. SONiC reads decimal and
+    hexadecimal numbers, with a mask behind a slash, and ranges (aclorch.cpp validateAddMatch).
     """
     field = name.removesuffix(_RANGE)
     if field not in packet:
         return None
     actual = packet[field]
-    if field != name:
-        return _is_within((text(value) or "").partition("-"), actual)
-    stated, _, mask = (text(value) or "").partition("/")
-    expected = _whole(stated)
-    bits = _whole(mask or "0xffffffff")
-    if expected is None or bits is None:
+    is_range = field != name
+    if is_range:
+        return _is_within_range(text(value) or "", actual)
+    expected_text, _, mask_text = (text(value) or "").partition("/")
+    expected = _integer(expected_text)
+    mask = _integer(mask_text or "0xffffffff")
+    if expected is None or mask is None:
         return None
-    return expected & bits == actual & bits
+    return expected & mask == actual & mask
 
 
-def _is_within(bounds: tuple[str, str, str], actual: int) -> bool | None:
-    """Tell whether a number is within bounds with a hyphen between them; None if they are not numbers."""
-    least = number(bounds[0])
-    most = number(bounds[2])
+def _is_within_range(range_text: str, actual: int) -> bool | None:
+    """Tell whether a number is within a range such as ``100-200``; None if it is not a range of numbers."""
+    first, _, last = range_text.partition("-")
+    least = number(first)
+    most = number(last)
     if least is None or most is None:
         return None
     return least <= actual <= most
 
 
-def _whole(word: str) -> int | None:
+def _integer(word: str) -> int | None:
     """Return a number, decimal or hexadecimal with 0x; None for another word."""
     if re.fullmatch(r"0[xX][0-9a-fA-F]+", word):
         return int(word, 16)

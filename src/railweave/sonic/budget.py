@@ -13,19 +13,20 @@ from railweave.sonic.resolved import BufferUse, ResolvedTables
 
 
 class Overrun(NamedTuple):
-    """Lossless groups whose headroom does not fit: their number, the bytes that they need and that there are, and
-    the name of what these are taken from."""
+    """Lossless groups whose headroom does not fit."""
 
+    # Their number.
     groups: int
     needed_bytes: int
     budget_bytes: int
+    # What the budget is of, in words.
     of: str
 
 
 def overrun(switch: Switch, sonic: SonicPolicy, plan: BufferPlan, read: ResolvedTables) -> Overrun | None:
-    """Return the lossless groups that do not fit on a switch without a headroom pool; None where all fit.
+    """Return the lossless groups that do not fit on a switch without a headroom pool.
 
-    None too where the tables do not say. Headroom that ports share is judged in ``buffer_faults``.
+    None if all fit, or if the tables do not tell. Headroom that ports share is judged in ``buffer_faults``.
     """
     if not _has_own_headroom(plan, read):
         return None
@@ -53,22 +54,27 @@ def _has_own_headroom(plan: BufferPlan, read: ResolvedTables) -> bool:
 
 
 def _port_uses(switch: Switch, sonic: SonicPolicy, plan: BufferPlan, read: ResolvedTables) -> list[PortUse]:
-    """Return what the ports take of the buffer, equal ports together."""
+    """Return the use of the buffer by ports with lossless groups, one value for all ports with equal use."""
     counts: Counter[PortUse] = Counter()
     for port in switch.panel.ports:
         settings = switch_port(switch.name, read, port.name, lane_count(port))
-        if settings.group_buffers:
-            rooms = [_room(use, settings, plan, sonic) for use in settings.group_buffers.values()]
-            headrooms = [room for room in rooms if isinstance(room, Headroom)]
-            largest = max(headrooms, default=NoHeadroom("", ""), key=lambda room: room.size_bytes)
-            counts[PortUse(1, settings.lanes or lane_count(port), largest, len(headrooms))] += 1
-    return [use._replace(ports=count) for use, count in counts.items()]
+        if not settings.group_buffers:
+            continue
+        headrooms = []
+        for use in settings.group_buffers.values():
+            group_headroom = _group_headroom(use, settings, plan, sonic)
+            if isinstance(group_headroom, Headroom):
+                headrooms.append(group_headroom)
+        largest = max(headrooms, default=NoHeadroom("", ""), key=lambda room: room.size_bytes)
+        use_of_port = PortUse(1, settings.lanes or lane_count(port), largest, len(headrooms))
+        counts[use_of_port] += 1
+    return [use_of_port._replace(ports=count) for use_of_port, count in counts.items()]
 
 
-def _room(
+def _group_headroom(
     use: BufferUse | None, port: PortSettings, plan: BufferPlan, sonic: SonicPolicy
 ) -> Headroom | NoHeadroom | None:
-    """Return the headroom of a group: that of its profile, or that which the switch computes for its cable."""
+    """Return the headroom of a group, by its profile or as the switch computes it for the cable; None without one."""
     if use is None:
         return None
     if use.is_computed:

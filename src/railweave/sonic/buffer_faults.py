@@ -51,23 +51,26 @@ def buffer_differences(read: "ResolvedTables", design: "ResolvedTables") -> Iter
 
 
 def _row_differences(table: str, key: str, read: "ResolvedTables", design: "ResolvedTables") -> Iterator[BufferFault]:
-    has = _without_zeros(read.row(table, key))
-    wants = _without_zeros(design.row(table, key))
-    differing = [name for name in {**wants, **has} if has.get(name) != wants.get(name)]
-    if not differing:
+    actual = _without_zeros(read.row(table, key))
+    designed = _without_zeros(design.row(table, key))
+    differences = [
+        f"{name} {actual.get(name, 'not set')}, by design {designed.get(name, 'not set')}"
+        for name in {**designed, **actual}
+        if actual.get(name) != designed.get(name)
+    ]
+    if not differences:
         return
     if key not in design.table(table):
         what = "is not a row of the design"
     elif key not in read.table(table):
         what = "is not there"
     else:
-        values = (f"{name} {has.get(name, 'not set')}, by design {wants.get(name, 'not set')}" for name in differing)
-        what = f"has {'; '.join(values)}"
+        what = f"has {'; '.join(differences)}"
     yield BufferFault(f"{table}|{key}", what, "write it as rendered, and reload,")
 
 
 def _without_zeros(row: "Fields") -> "Fields":
-    # A field of 0 is as good as none: the neutral value of xoff is written where the field is to go.
+    # A field of 0 means the same as none: xoff, for instance, is set to 0 where it should be removed.
     return {name: value for name, value in row.items() if value != "0"}
 
 
@@ -129,21 +132,21 @@ def _profile_headroom(
 
 
 def _users(tables: "ConfigDb") -> Iterator[BufferFault]:
-    """Yield profiles that are named and missing, each once with the number of rows that name it."""
+    """Yield a fault for each profile that rows of one table use and that does not exist."""
     profiles = _table(tables, "BUFFER_PROFILE")
-    computes = _table(tables, "DEVICE_METADATA").get("localhost", {}).get("buffer_model") == "dynamic"
-    missing: dict[tuple[str, str], list[str]] = {}
+    is_dynamic = _table(tables, "DEVICE_METADATA").get("localhost", {}).get("buffer_model") == "dynamic"
     for table in _USERS:
+        users_of_missing: dict[str, list[str]] = {}
         for key, row in _table(tables, table).items():
-            name = str(row.get("profile"))
-            is_computed = computes and name == _COMPUTED and table == "BUFFER_PG"
-            if name not in profiles and not is_computed:
-                missing.setdefault((table, name), []).append(key)
-    for (table, name), keys in missing.items():
-        row_name = f"{table}|{keys[0]}"
-        if len(keys) > 1:
-            row_name += f" and {len(keys) - 1} more"
-        yield BufferFault(row_name, f"uses profile {name}, which is not there", f"add BUFFER_PROFILE|{name}")
+            profile = str(row.get("profile"))
+            is_computed = is_dynamic and profile == _COMPUTED and table == "BUFFER_PG"
+            if profile not in profiles and not is_computed:
+                users_of_missing.setdefault(profile, []).append(key)
+        for profile, keys in users_of_missing.items():
+            users = f"{table}|{keys[0]}"
+            if len(keys) > 1:
+                users += f" and {len(keys) - 1} more"
+            yield BufferFault(users, f"uses profile {profile}, which is not there", f"add BUFFER_PROFILE|{profile}")
 
 
 def _headroom(tables: "ConfigDb") -> Iterator[BufferFault]:

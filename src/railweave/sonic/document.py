@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, repeat
 from operator import contains, methodcaller
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from railweave.secrets import shown_text
 from railweave.sonic.rows import ConfigDb, Fields, Value
@@ -29,6 +29,14 @@ PLACEHOLDER = "NULL"
 
 class DocumentError(ValueError):
     """The text is not a configuration document; the message says where."""
+
+
+class _KeptComparison(NamedTuple):
+    """The result of comparing a configuration with ``other``, see ``RunningConfig.keep_comparison``."""
+
+    other: object
+    options: tuple[object, ...]
+    result: object
 
 
 @dataclass(frozen=True)
@@ -85,16 +93,16 @@ class RunningConfig:
         return parsed
 
     def last_comparison(self, other: object, options: tuple[object, ...]) -> Any:
-        """Return the result that was kept for this very ``other`` and these options, None where another was."""
-        last = self.__dict__.get("_last_comparison")
-        if last is None or last[0] is not other or last[1] != options:
+        """Return the result kept by ``keep_comparison`` for the same object and options; None if there is none."""
+        last: _KeptComparison | None = self.__dict__.get("_last_comparison")
+        if last is None or last.other is not other or last.options != options:
             return None
-        return last[2]
+        return last.result
 
     def keep_comparison(self, other: object, options: tuple[object, ...], result: object) -> None:
         """Keep the result of a comparison with ``other``; ``options`` are all other values that it depends on."""
         # A deployment reads a switch that did not change again and again, as the same value.
-        self.__dict__["_last_comparison"] = (other, options, result)
+        self.__dict__["_last_comparison"] = _KeptComparison(other, options, result)
 
     def known_frr(self, purpose: str) -> "FrrDocument":
         """Return FRR's configuration; raises DocumentError with ``purpose`` where it is unknown."""
@@ -196,8 +204,10 @@ def _scalar(value: object, where: str) -> str:
 
 
 def canonical(value: Value) -> Value:
-    """Return the same form for values that mean the same: lists have no order, and Redis reads an empty one as
-    ``[""]``."""
+    """Return a value in a form that is equal for all values with the same meaning.
+
+    Lists have no order, and Redis reads an empty one as ``[""]``.
+    """
     if isinstance(value, str):
         return value
     return tuple(sorted(member for member in value if member))

@@ -9,7 +9,6 @@ ports, such as the DSCP, it is taken to match what it forwards and to miss what 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from itertools import chain
 from typing import NamedTuple
 
 from railweave.fabric.devices import Switch
@@ -50,14 +49,16 @@ PortFilter = tuple[FilterRule, ...]
 
 
 class Leak(NamedTuple):
-    """A path that must not be: ``port`` lets nodes of ``tenant`` reach what ``owner`` has, or with ``spoofs`` send in
-    its name; an empty tenant is none. ``rule`` is empty if nothing filters the port."""
+    """A path between tenants that must not exist: ``port`` lets nodes of ``tenant`` reach addresses of ``owner``."""
 
     device: str
     port: str
+    # Empty for nodes of no tenant.
     tenant: str
     owner: str
+    # Empty if nothing filters the port.
     rule: str
+    # The nodes can send with source addresses of ``owner`` instead.
     spoofs: bool = False
 
     @property
@@ -94,10 +95,11 @@ class LeafFilters:
 
     def at(self, port: str, bits: int) -> tuple[PortFilter, ...]:
         """Return the filters of a port in one family; several while one replaces another, none without one."""
-        return tuple(
-            tuple(rule for rule in self._rules.get((table, bits), ()) if not rule.ports or port in rule.ports)
-            for table in self._bound.get(port, ())
-        )
+        filters = []
+        for table in self._bound.get(port, ()):
+            rules = self._rules.get((table, bits), ())
+            filters.append(tuple(rule for rule in rules if not rule.ports or port in rule.ports))
+        return tuple(filters)
 
     def passes(self, port: str, source: Pool, destination: Pool) -> bool:
         """Tell whether an ordinary packet between two addresses passes at a port: one without a special DSCP."""
@@ -116,16 +118,17 @@ def _bound(tables: ConfigDb) -> dict[str, list[str]]:
 
 def _rules(tables: ConfigDb) -> dict[tuple[str, int], list[FilterRule]]:
     """Return the rules of these filters by filter and family, the highest priority first."""
-    rows = [(key, row) for key, row in tables.get("ACL_RULE", {}).items() if key.partition("|")[0] in TENANT_FILTERS]
-    rows.sort(key=lambda keyed: number(keyed[1].get("PRIORITY")) or 0, reverse=True)
+    rows = {key: row for key, row in tables.get("ACL_RULE", {}).items() if key.partition("|")[0] in TENANT_FILTERS}
     rules: dict[tuple[str, int], list[FilterRule]] = {}
-    for key, row in rows:
-        for bits, rule in _by_family(key, row):
-            rules.setdefault((key.partition("|")[0], bits), []).append(rule)
+    for key in sorted(rows, key=lambda key: number(rows[key].get("PRIORITY")) or 0, reverse=True):
+        table, _, _ = key.partition("|")
+        for bits, rule in _by_family(key, rows[key]):
+            rules.setdefault((table, bits), []).append(rule)
     return rules
 
 
 def _passes(rules: PortFilter, source: Pool, destination: Pool) -> bool:
+    """Tell whether the first rule that certainly matches forwards the packet, as it is if no rule matches."""
     for rule in rules:
         if rule.is_plain and rule.source.holds(source) and rule.destination.holds(destination):
             return rule.forwards
@@ -154,18 +157,37 @@ def _by_family(key: str, row: Fields) -> Iterator[tuple[int, FilterRule]]:
 
 
 def _prefix(row: Fields, names: tuple[str, str], bits: int) -> Pool | None:
-    """Return the prefix that a rule compares in one family, everything without one; None if it is of the other."""
+    """Return the prefix that a rule compares in one family: all addresses if it compares none.
+
+    None if the prefix is of the other family.
+    """
     text = row.get(names[0], row.get(names[1]))
     if not isinstance(text, str):
         return _EVERYTHING[bits]
     try:
         pool = parse_pool(text)
     except ValueError:
-        # Whatever it matches, it may match.
+        # A prefix that cannot be read may match any address.
         return _EVERYTHING[bits]
     if pool.bits != bits:
         return None
     return pool
+
+
+class _RoutedRange(NamedTuple):
+    """Addresses with a route, from ``first`` up to but not including ``end``, and their owner."""
+
+    first: int
+    end: int
+    owner: str
+
+
+class _OpenRange(NamedTuple):
+    """Destinations that a rule lets packets from ``source`` pass to; the rule is empty if nothing filters the port."""
+
+    rule: str
+    source: Pool
+    destinations: Interval
 
 
 class Isolation:
@@ -183,50 +205,53 @@ class Isolation:
         return tuple(leaf.panel.ports[link.upper_port].name for link in links if link.is_access)
 
     def leaks(self, leaf: Switch, tables: ConfigDb) -> tuple[Leak, ...]:
-        """Return the paths that must not be from the node ports of a leaf with these tables."""
+        """Return the paths from the node ports of a leaf with these tables that must not exist."""
         filters = LeafFilters(tables)
         leaks: list[Leak] = []
         for link in self.fabric.downlinks_of[leaf.name]:
-            if link.is_access:
-                port = leaf.panel.ports[link.upper_port].name
-                tenant = self._tenancy.tenant_of.get(link.lower, NO_TENANT)
-                for bits in _BOTH:
-                    for key, source, interval in _open(filters.at(port, bits), bits):
-                        leaks += self._of_rule(
-                            Leak(leaf.name, port, tenant, "", key), source, self._met(leaf, interval, bits)
-                        )
+            if not link.is_access:
+                continue
+            port = leaf.panel.ports[link.upper_port].name
+            tenant = self._tenancy.tenant_of.get(link.lower, NO_TENANT)
+            for bits in _BOTH:
+                for open_range in _open_ranges(filters.at(port, bits), bits):
+                    leak = Leak(leaf.name, port, tenant, owner="", rule=open_range.rule)
+                    owners = self._owners_reached(leaf, open_range.destinations, bits)
+                    leaks += self._leaks_of_rule(leak, open_range.source, owners)
         return tuple(dict.fromkeys(leaks))
 
-    def _of_rule(self, leak: Leak, source: Pool, owners: frozenset[str]) -> Iterator[Leak]:
-        """Yield the leaks of what lets packets from ``source`` pass to these owners."""
-        reach = self._tenancy.reach.get(leak.tenant, ())
-        # What people look for first: which nodes are reached.
+    def _leaks_of_rule(self, leak: Leak, source: Pool, owners: frozenset[str]) -> Iterator[Leak]:
+        """Yield ``leak`` for each owner that its rule must not let packets from ``source`` pass to, then spoofing."""
+        allowed = self._tenancy.reach.get(leak.tenant, ())
+        # Nodes before switches: people look first for the nodes that are reached.
         for owner in sorted(owners, key=lambda name: (name == SWITCHES, name)):
-            if owner not in reach:
+            if owner not in allowed:
                 yield leak._replace(owner=owner)
         if owners and leak.rule:
             yield from self._spoofed(leak, source)
 
     def _spoofed(self, leak: Leak, source: Pool) -> Iterator[Leak]:
-        """Yield the tenants in whose name a rule lets nodes send."""
+        """Yield the tenants with whose source addresses a rule lets nodes send."""
         prefixes = self._tenancy.prefixes
-        if any(pool.holds(source) for pool in prefixes.get(leak.tenant, ())):
+        has_own_source = any(pool.holds(source) for pool in prefixes.get(leak.tenant, ()))
+        if has_own_source:
             return
-        for other, pools in prefixes.items():
-            if other != leak.tenant and any(pool.meets(source) for pool in pools):
-                yield leak._replace(owner=other, spoofs=True)
+        for tenant, pools in prefixes.items():
+            if tenant != leak.tenant and any(pool.meets(source) for pool in pools):
+                yield leak._replace(owner=tenant, spoofs=True)
 
-    def _met(self, leaf: Switch, interval: Interval, bits: int) -> frozenset[str]:
-        """Return the owners of the addresses in an interval that a leaf has routes to."""
-        first, end = interval
-        starts, routed = self._routed(self.fabric.network_of(leaf), bits)
+    def _owners_reached(self, leaf: Switch, destinations: Interval, bits: int) -> frozenset[str]:
+        """Return the owners of those ``destinations`` that a leaf has routes to."""
+        first, end = destinations
+        firsts, routed = self._routed(self.fabric.network_of(leaf), bits)
         owners = set()
-        index = max(bisect_right(starts, first) - 1, 0)
-        for start, behind, owner in routed[index:]:
-            if start >= end:
+        # Ranges do not overlap, so only the last one that begins before ``first`` may reach into the destinations.
+        index = max(bisect_right(firsts, first) - 1, 0)
+        for routed_range in routed[index:]:
+            if routed_range.first >= end:
                 break
-            if behind > first:
-                owners.add(owner)
+            if routed_range.end > first:
+                owners.add(routed_range.owner)
         if bits == IPV4_BITS and any(first <= address < end for address in self._own_ends(leaf)):
             owners.add(SWITCHES)
         return frozenset(owners)
@@ -237,32 +262,32 @@ class Isolation:
             if self.fabric.is_numbered(link):
                 yield link.network + 1
 
-    def _routed_in(self, network: tuple[int, int | None], bits: int) -> tuple[list[int], list[tuple[int, int, str]]]:
-        """Return the addresses that leaves of a network have routes to, ascending: first, behind the last, owner."""
-        routed = list(
-            chain.from_iterable(
-                self._of_switch(switch, bits)
-                for switch in self.fabric.switches
-                if self.fabric.network_of(switch) == network
-            )
-        )
-        joined = list(_joined(sorted(routed)))
-        return [first for first, _, _ in joined], joined
+    def _routed_in(self, network: tuple[int, int | None], bits: int) -> tuple[list[int], list[_RoutedRange]]:
+        """Return the addresses that leaves of a network have routes to, in ascending order.
 
-    def _of_switch(self, switch: Switch, bits: int) -> Iterator[tuple[int, int, str]]:
+        The list of first addresses is for binary search.
+        """
+        ranges: list[_RoutedRange] = []
+        for switch in self.fabric.switches:
+            if self.fabric.network_of(switch) == network:
+                ranges += self._ranges_of_switch(switch, bits)
+        joined = list(_joined(sorted(ranges)))
+        return [routed_range.first for routed_range in joined], joined
+
+    def _ranges_of_switch(self, switch: Switch, bits: int) -> Iterator[_RoutedRange]:
         """Yield the addresses of a switch and of its nodes."""
         if bits == IPV4_BITS:
-            yield switch.loopback, switch.loopback + 1, SWITCHES
+            yield _RoutedRange(switch.loopback, switch.loopback + 1, SWITCHES)
         for link in self.fabric.downlinks_of[switch.name]:
             if link.is_access:
                 owner = self._tenancy.tenant_of.get(link.lower, NO_TENANT)
                 for pool in link_prefixes(self.fabric, link):
                     if pool.bits == bits:
-                        yield pool.first, pool.first + pool.size, owner
+                        yield _RoutedRange(pool.first, pool.first + pool.size, owner)
 
 
 _latest: Isolation | None = None
-"""That of the last fabric, kept for its cache: callers go through the switches of one fabric."""
+"""The model of the last fabric, kept for its cache: callers ask for one switch of a fabric after the other."""
 
 
 def isolation_of(fabric: Fabric) -> Isolation | None:
@@ -278,46 +303,50 @@ def isolation_of(fabric: Fabric) -> Isolation | None:
     return _latest
 
 
-def _joined(routed: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Yield intervals with those of one owner that touch joined."""
-    last: tuple[int, int, str] | None = None
-    for first, end, owner in routed:
-        if last is not None and last[2] == owner and first <= last[1]:
-            last = (last[0], max(end, last[1]), owner)
-            continue
-        if last is not None:
+def _joined(ranges: Iterable[_RoutedRange]) -> Iterator[_RoutedRange]:
+    """Yield ascending ranges, those of one owner that touch each other as one."""
+    last: _RoutedRange | None = None
+    for routed_range in ranges:
+        if last is None:
+            last = routed_range
+        elif routed_range.owner == last.owner and routed_range.first <= last.end:
+            last = last._replace(end=max(last.end, routed_range.end))
+        else:
             yield last
-        last = (first, end, owner)
+            last = routed_range
     if last is not None:
         yield last
 
 
-def _open(filters: Iterable[PortFilter], bits: int) -> Iterator[tuple[str, Pool, Interval]]:
-    """Yield the destinations that a port lets packets pass to: the rule, their source, and the addresses."""
+def _open_ranges(filters: Iterable[PortFilter], bits: int) -> Iterator[_OpenRange]:
+    """Yield the destinations that a port lets packets pass to."""
     everything = _EVERYTHING[bits]
+    # SONiC forwards packets that no rule matches.
+    no_rule_matches = FilterRule("", True, everything, everything, True, frozenset())
     is_filtered = False
     for rules in filters:
         is_filtered = True
-        closed: list[Pool] = []
-        for rule in (*rules, FilterRule("", True, everything, everything, True, frozenset())):
+        dropped: list[Pool] = []
+        for rule in (*rules, no_rule_matches):
             if rule.forwards:
-                for interval in _without(_interval(rule.destination), closed):
-                    yield rule.key, rule.source, interval
+                for destinations in _without(_interval(rule.destination), dropped):
+                    yield _OpenRange(rule.key, rule.source, destinations)
             elif rule.is_plain and rule.source == everything:
-                closed.append(rule.destination)
+                # Only such a rule certainly drops all packets to its destination.
+                dropped.append(rule.destination)
     if not is_filtered:
-        yield "", everything, _interval(everything)
+        yield _OpenRange("", everything, _interval(everything))
 
 
-def _without(interval: Interval, closed: Iterable[Pool]) -> Iterator[Interval]:
-    """Yield what is left of an interval without some prefixes."""
+def _without(interval: Interval, prefixes: Iterable[Pool]) -> Iterator[Interval]:
+    """Yield the parts of an interval that none of the prefixes covers."""
     first, end = interval
-    for start, behind in sorted(map(_interval, closed)):
-        if behind <= first or start >= end:
+    for prefix_first, prefix_end in sorted(map(_interval, prefixes)):
+        if prefix_end <= first or prefix_first >= end:
             continue
-        if start > first:
-            yield first, start
-        first = max(first, behind)
+        if prefix_first > first:
+            yield first, prefix_first
+        first = max(first, prefix_end)
     if first < end:
         yield first, end
 

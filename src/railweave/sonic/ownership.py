@@ -129,12 +129,14 @@ _REFERRING_FIELDS = ("scheduler", "wred_profile", "profile", "profile_list")
 
 @dataclass(frozen=True)
 class Scope:
-    """What is ours on one device: the ports of the intent, the ports that its breakout replaces, and the buffer where
-    the engine computes it."""
+    """What is ours on one device."""
 
     running: ConfigDb = field(repr=False)
+    # The ports of the intent.
     intended_ports: frozenset[str]
+    # Running ports that the intent's breakout replaces.
     removed_ports: frozenset[str]
+    # The engine computes the buffers, so their tables are ours.
     buffers: bool = False
 
     @cached_property
@@ -181,11 +183,16 @@ def _names_of_foreign_rows(running: ConfigDb, ports: frozenset[str]) -> Iterator
     """Yield the maps, schedulers and profiles that rows of other ports and of other tables use."""
     for table, rows in running.items():
         owned = OWNED.get(table)
-        if owned and not owned.by_port:
+        if owned is None:
+            foreign_rows = list(rows.values())
+        elif owned.by_port:
+            foreign_rows = [
+                fields for key, fields in rows.items() if key not in owned.shared_keys and port_of(key) not in ports
+            ]
+        else:
             continue
-        for key, fields in rows.items():
-            if not owned or (key not in owned.shared_keys and port_of(key) not in ports):
-                yield from _referred_names(fields)
+        for fields in foreign_rows:
+            yield from _referred_names(fields)
 
 
 def _referred_names(fields: Fields) -> Iterator[str]:
@@ -235,7 +242,13 @@ def stands_over_others(key: str, rows: Mapping[str, Fields]) -> bool:
     buffermgrd writes such rows over ours (sonic-swss cfgmgr/buffermgr.cpp).
     """
     numbers = set(numbers_of(key))
-    return len(numbers) > 1 and any(set() < set(numbers_of(other)) < numbers for other in rows)
+    if len(numbers) < 2:
+        return False
+    for other_key in rows:
+        other_numbers = set(numbers_of(other_key))
+        if other_numbers and other_numbers < numbers:
+            return True
+    return False
 
 
 def is_ours(scope: Scope, table: str, key: str) -> bool:
@@ -245,8 +258,10 @@ def is_ours(scope: Scope, table: str, key: str) -> bool:
     owned = owned_table(scope, table)
     if owned is None or _is_kept(table, key):
         return False
-    if not owned.by_port or key in owned.shared_keys:
-        return not (owned.definition and key in scope.named_elsewhere)
+    is_of_port = owned.by_port and key not in owned.shared_keys
+    if not is_of_port:
+        is_used_by_others = owned.definition and key in scope.named_elsewhere
+        return not is_used_by_others
     # A row of PORT is removed only together with its port, by breakout.
     ports = scope.removed_ports if owned.by_field else scope.ports
     return port_of(key) in ports

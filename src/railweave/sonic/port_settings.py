@@ -225,16 +225,15 @@ def _lanes(value: object) -> int | None:
 
 def _domains(tables: ConfigDb, port: str) -> Iterable[str]:
     """Yield the VLANs that flood to a port; a sub-interface is routed and floods nothing."""
-    for key in tables.get("VLAN_MEMBER", {}):
-        domain, _, member = key.partition("|")
-        if member == port:
-            yield domain
+    members = {port}
     for key in tables.get("PORTCHANNEL_MEMBER", {}):
-        channel, _, member = key.partition("|")
-        if member == port:
-            for key_of_channel in tables.get("VLAN_MEMBER", {}):
-                if key_of_channel.endswith(f"|{channel}"):
-                    yield key_of_channel.partition("|")[0]
+        channel, _, member_port = key.partition("|")
+        if member_port == port:
+            members.add(channel)
+    for key in tables.get("VLAN_MEMBER", {}):
+        vlan, _, member = key.partition("|")
+        if member in members:
+            yield vlan
 
 
 def _watch_times(read: ResolvedTables, port: str) -> WatchTimes | None:

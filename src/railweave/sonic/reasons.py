@@ -167,14 +167,14 @@ def frr_reason(line: str, context: str = "") -> str:
 
 def frr_lines(text: str) -> Iterator[FrrLine]:
     """Yield the lines of an FRR file in their contexts, without those that only close a context."""
-    open_lines: list[tuple[int, str]] = []
-    for raw in text.splitlines():
-        line = raw.strip()
+    # Lines that may be contexts of the next one, by their indents: the outermost first.
+    enclosing: dict[int, str] = {}
+    for raw_line in text.splitlines():
+        line = raw_line.strip()
         if line in _CLOSING:
             continue
-        indent = len(raw) - len(raw.lstrip())
-        while open_lines and open_lines[-1][0] >= indent:
-            open_lines.pop()
-        context = " / ".join(each for _, each in open_lines)
+        indent = len(raw_line) - len(raw_line.lstrip())
+        enclosing = {outer_indent: outer for outer_indent, outer in enclosing.items() if outer_indent < indent}
+        context = " / ".join(enclosing.values())
         yield FrrLine(context, line, frr_reason(line, context))
-        open_lines.append((indent, line))
+        enclosing[indent] = line

@@ -40,28 +40,27 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Mutation:
-    """Another value of a field: how it follows from the present one, and the objects that it changes in the ASIC.
-
-    ``start`` is the value for a field that does not exist, None where only existing fields are changed.
-    """
+    """How a field gets another value: the first of ``values`` that it does not have, or its number plus ``step``."""
 
     name: str
     table: str
     field: str
     values: tuple[str, ...] = ()
     step: int = 0
+    # Types of the objects that the change changes in the ASIC.
     objects: tuple[str, ...] = ()
+    # The value for a field that does not exist; None if only existing fields are changed.
     start: str | None = None
 
-    def other(self, value: Value | None) -> Value | None:
-        """Return another value than ``value``, None where there is none to try."""
+    def value_after(self, value: Value | None) -> Value | None:
+        """Return another value than ``value``, None if there is none to try."""
         if value is None:
             return self.start
         if not isinstance(value, str):
             # A list is tried without its last member.
             return value[:-1] or None
         if not self.step:
-            return next((other for other in self.values if other != value), None)
+            return next((candidate for candidate in self.values if candidate != value), None)
         if not value.lstrip("-").isdecimal():
             return None
         return str(int(value) + self.step)
@@ -167,33 +166,38 @@ def _lower_speed(config_db: ConfigDb, port: str, speed: Value | None) -> str | N
     whole_cage = _WHOLE_CAGE.fullmatch(mode)
     if whole_cage is None:
         return None
-    others = [int(other.strip(" G")) * _MBPS_PER_GBPS for other in whole_cage["others"].split(",")]
-    lower = [other for other in others if other < present]
-    if not lower:
+    speeds = [int(word.strip(" G")) * _MBPS_PER_GBPS for word in whole_cage["others"].split(",")]
+    lower_speeds = [speed_mbps for speed_mbps in speeds if speed_mbps < present]
+    if not lower_speeds:
         return None
-    return str(max(lower))
+    return str(max(lower_speeds))
 
 
 def _left_behind(delta: Delta, config_db: ConfigDb) -> set[tuple[str, str]]:
-    """Return the rows that differ from before once ``delta`` is applied and reverted.
+    """Return the rows (table, key) that differ from before once ``delta`` is applied and reverted.
 
     Fields whose removal SONiC's daemons ignore or crash on keep a neutral value (``sonic.neutral``).
     """
     before = RunningConfig(config_db, None)
-    rows = Delta(tuple(change for change in delta if change.table != FRR_TABLE))
-    after = applied(inverse(rows), applied(rows, before)).config_db
-    places = {(change.table, change.key) for change in rows}
-    return {(table, key) for table, key in places if after.get(table, {}).get(key) != config_db.get(table, {}).get(key)}
+    row_changes = Delta(tuple(change for change in delta if change.table != FRR_TABLE))
+    after = applied(inverse(row_changes), applied(row_changes, before)).config_db
+    differing = set()
+    for change in row_changes:
+        table, key = change.table, change.key
+        if after.get(table, {}).get(key) != config_db.get(table, {}).get(key):
+            differing.add((table, key))
+    return differing
 
 
 def _mutated(mutation: _Mutation, config_db: ConfigDb, port: str) -> Iterator[Trial]:
+    """Yield the trial of a mutation on the first row that allows it; nothing if none does."""
     for key, row in _rows_of(config_db.get(mutation.table, {}), port):
         before = row.get(mutation.field)
-        other = mutation.other(before)
-        if other is None:
+        after = mutation.value_after(before)
+        if after is None:
             continue
         op = Op.ADD if before is None else Op.UPDATE
-        edit = Edit(op, mutation.table, key, mutation.field, before, other)
+        edit = Edit(op, mutation.table, key, mutation.field, before, after)
         if not leaves_rows(edit, config_db):
             yield _trial(mutation.name, edit, config_db, mutation.objects)
         return
@@ -215,14 +219,18 @@ def _trial(name: str, edit: Edit, config_db: ConfigDb, objects: tuple[str, ...] 
 
 
 def class_trial(running: ConfigDb, intended: Sequence[Row], port: str) -> Trial | None:
-    """Return the rows of the intent's traffic classes that ``port`` lacks as one change; None where it has them all."""
+    """Return a trial that adds the rows of the intent's traffic classes that ``port`` lacks.
+
+    Without edits that need a reload or would leave something behind; None if there are no others.
+    """
     edits = _class_edits(running, intended, port)
     without_reload = [edit for edit in edits if classify(edit).disruption is not Disruption.RELOAD]
-    if len(without_reload) < len(edits):
+    some_need_reload = len(without_reload) < len(edits)
+    if some_need_reload:
         # Rows of buffers refer to pools and profiles that the switch would have only after the reload.
         without_reload = [edit for edit in without_reload if not edit.table.startswith("BUFFER_")]
-    remaining = _left_behind(judged(without_reload, running), running)
-    revertible = [edit for edit in without_reload if (edit.table, edit.key) not in remaining]
+    left_behind = _left_behind(judged(without_reload, running), running)
+    revertible = [edit for edit in without_reload if (edit.table, edit.key) not in left_behind]
     if not revertible:
         return None
     return Trial("traffic classes", judged(revertible, running), None, ("QOS_MAP", "SCHEDULER"))
