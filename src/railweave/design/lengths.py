@@ -1,9 +1,10 @@
-"""Every cable's own length and medium, from where its ends stand in the racks.
+"""The length and medium of every cable, from the places of its ends in the racks.
 
-A cable is as long as the next length that is sold. Links that share a cage share its medium, which the longest of them
-decides, and links of one breakout cable share its length.
+A cable has the next length that is sold. Links that share a cage share its medium, which follows from the longest of
+them. Links of one breakout cable share its length.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -27,7 +28,7 @@ _Ends = frozenset[tuple[LaneEnd, LaneEnd]]
 
 
 class _TrayRun(NamedTuple):
-    """A link on its way through the trays: its ends and how long it has to be."""
+    """A link with its ends and the length of its way through the trays."""
 
     link: Link
     lower: DevicePort
@@ -36,108 +37,131 @@ class _TrayRun(NamedTuple):
 
 
 def with_racks(intent: Intent, racks: Racks, fabric: Fabric, catalog: Catalog) -> tuple[Fabric, tuple[Diagnostic, ...]]:
-    """Return the fabric with every device in its rack and every link at its own length, or why that cannot be."""
+    """Return the fabric with every device in its rack, and every link with its own medium and length.
+
+    If a device has no place, or a link no medium, the fabric is returned as it is, with the errors.
+    """
     housings = {switch.name: catalog.switch(switch.panel.model).housing for switch in fabric.switches}
-    placed, diagnostics = place_devices(
-        racks, dict.fromkeys(fabric.host_of) | housings, intent.where, lambda name: _is_beside(intent, name)
+    rack_layout, diagnostics = place_devices(
+        racks, dict.fromkeys(fabric.host_of) | housings, intent.where, lambda name: _is_of_other_fabric(intent, name)
     )
-    if placed is None:
+    if rack_layout is None:
         return fabric, diagnostics
     ports = device_ports(fabric, catalog)
     runs = []
     for link in fabric.links:
         lower = ports[link.lower][link.lower_port]
         upper = ports[link.upper][link.upper_port]
-        runs.append(_TrayRun(link, lower, upper, placed.run_mm(link.lower, link.upper)))
-    choice = _Choice(intent, racks, catalog)
+        runs.append(_TrayRun(link, lower, upper, rack_layout.run_mm(link.lower, link.upper)))
+    choice = _MediaChoice(intent, racks, catalog)
     media = choice.of_all(runs)
     if len(media) < len(runs):
-        return fabric, tuple(choice.blockers(placed))
-    links = tuple(run.link._replace(media=media[number].id) for number, run in enumerate(runs))
-    chosen = replace(fabric, links=links, racks=placed)
-    lengths_m = _lengths(cables_of(chosen, catalog), [run.length_mm for run in runs], racks)
-    measured = (link._replace(length_m=length_m) for link, length_m in zip(links, lengths_m, strict=True))
-    return replace(chosen, links=tuple(measured)), ()
+        return fabric, tuple(choice.errors(rack_layout))
+    links = [run.link._replace(media=media[number].id) for number, run in enumerate(runs)]
+    with_media = replace(fabric, links=tuple(links), racks=rack_layout)
+    # Which links share a breakout cable depends on their media.
+    lengths_m = _lengths_m(cables_of(with_media, catalog), [run.length_mm for run in runs], racks)
+    for number, length_m in enumerate(lengths_m):
+        links[number] = links[number]._replace(length_m=length_m)
+    return replace(with_media, links=tuple(links)), ()
 
 
-def _is_beside(intent: Intent, name: str) -> bool:
-    """Tell whether a name, or a stem with ``*``, is of a device of another fabric of the file."""
+def _is_of_other_fabric(intent: Intent, name: str) -> bool:
+    """Tell whether a name, or a stem with ``*``, is that of devices of another fabric of the intent."""
     kind = name.rstrip("*0123456789")
     for other in intent.others:
-        if name.startswith(f"{other.fabric}-") or kind in {entry.name for entry in other.nodes}:
+        is_switch = name.startswith(f"{other.fabric}-")
+        if is_switch or kind in {entry.name for entry in other.nodes}:
             return True
     return False
 
 
-def _lengths(cables: Sequence[CabledLink], runs_mm: Sequence[int], racks: Racks) -> list[int]:
-    """Return the length of each link's cable in meters: of an assembly the longest of its links'."""
+def _lengths_m(cables: Sequence[CabledLink], runs_mm: Sequence[int], racks: Racks) -> list[int]:
+    """Return the length of each link's cable in meters; a breakout cable is as long as the longest of its links needs.
+
+    ``runs_mm`` are the lengths that the links need.
+    """
     lengths_m = [0] * len(cables)
     for numbers in sharing_plugs(cables):
         medium = cables[numbers[0]].medium
-        sold = medium.sold_m(max(runs_mm[number] for number in numbers), racks.lengths_m.get(medium.id, ()))
-        assert sold is not None  # noqa: S101  the medium was chosen because it has one
+        longest_mm = max(runs_mm[number] for number in numbers)
+        sold_m = medium.sold_m(longest_mm, racks.lengths_m.get(medium.id, ()))
+        assert sold_m is not None  # noqa: S101  the medium was chosen because it has one
         for number in numbers:
-            lengths_m[number] = sold
+            lengths_m[number] = sold_m
     return lengths_m
 
 
-class _Group(NamedTuple):
-    """What decides on the medium of links that share cages: whether cages at both ends are shared crosswise, which no
-    cable with fixed ends joins, and the longest of their ways."""
+class _CageGroup(NamedTuple):
+    """What the medium of links that share cages depends on."""
 
     ends: _Ends
+    # The level of the links.
     level: int
+    # Several cages at both ends: no cable with fixed ends joins them.
     crosswise: bool
+    # The longest of their ways.
     length_mm: int
 
 
-def _group(runs: Sequence[_TrayRun], longest: _TrayRun) -> _Group:
+def _cage_group(runs: Sequence[_TrayRun], longest: _TrayRun) -> _CageGroup:
     ends = frozenset((run.lower.end, run.upper.end) for run in runs)
     lower_cages = {run.lower.cage for run in runs}
     upper_cages = {run.upper.cage for run in runs}
     crosswise = len(lower_cages) > 1 and len(upper_cages) > 1
-    return _Group(ends, longest.link.level, crosswise, longest.length_mm)
+    return _CageGroup(ends, longest.link.level, crosswise, longest.length_mm)
 
 
-class _Choice:
-    """The media of links: the cheapest that links all ends that share cages at the longest of their lengths."""
+class _UnlinkedGroup(NamedTuple):
+    """Links that share cages and for which there is no medium, with the longest of them."""
+
+    group: _CageGroup
+    longest: _TrayRun
+
+
+class _MediaChoice:
+    """The media of links: for links that share cages the cheapest one that joins all their ends and is long enough."""
 
     def __init__(self, intent: Intent, racks: Racks, catalog: Catalog) -> None:
         self._intent = intent
         self._sold = racks.lengths_m
+        # The keys of cabling with their values, by the level of links.
         self._layers = [*intent.cabling.by_level.items()]
         self._media = catalog.media()
-        # Many groups are alike, and a choice compares all media.
-        self._medium_of: dict[_Group, Medium | None] = {}
-        self._failed: dict[int, list[tuple[_Group, _TrayRun]]] = {}
+        # Many groups are equal, and a choice compares all media.
+        self._medium_of: dict[_CageGroup, Medium | None] = {}
+        self._unlinked: defaultdict[int, list[_UnlinkedGroup]] = defaultdict(list)
 
     def of_all(self, runs: Sequence[_TrayRun]) -> Mapping[int, Medium]:
-        """Return the medium of each link by its number, without those that no medium spans."""
+        """Return the medium of each link by its number, without the links for which there is none."""
         media: dict[int, Medium] = {}
         for numbers in joined([(run.lower.cage, run.upper.cage) for run in runs]):
-            together = [runs[number] for number in numbers]
-            longest = max(together, key=lambda run: run.length_mm)
-            group = _group(together, longest)
+            sharing_runs = [runs[number] for number in numbers]
+            longest = max(sharing_runs, key=lambda run: run.length_mm)
+            group = _cage_group(sharing_runs, longest)
             if group not in self._medium_of:
                 self._medium_of[group] = self._choose(group)
             medium = self._medium_of[group]
             if medium is None:
-                self._failed.setdefault(group.level, []).append((group, longest))
+                self._unlinked[group.level].append(_UnlinkedGroup(group, longest))
             else:
                 media.update(dict.fromkeys(numbers, medium))
         return media
 
     def _candidates(self, level: int) -> list[Medium]:
-        wish = self._layers[level][1].media
-        return [medium for medium in self._media if wish in (None, medium.id)]
+        """Return the media that the intent allows for links of a level, the cheapest first."""
+        _, cabling = self._layers[level]
+        return [medium for medium in self._media if cabling.media in (None, medium.id)]
 
-    def _choose(self, group: _Group) -> Medium | None:
+    def _choose(self, group: _CageGroup) -> Medium | None:
         candidates = self._candidates(group.level)
         for medium in candidates:
             sold_m = medium.sold_m(group.length_mm, self._sold.get(medium.id, ()))
             if sold_m is None or self._reach_m(medium, group.ends) < sold_m:
                 continue
-            if medium.fiber or not group.crosswise or len(candidates) == 1:
+            # A medium that the intent names is used whether or not its ends are fixed.
+            is_only_candidate = len(candidates) == 1
+            if medium.fiber or not group.crosswise or is_only_candidate:
                 return medium
         return None
 
@@ -145,41 +169,47 @@ class _Choice:
     def _reach_m(medium: Medium, ends: _Ends) -> int:
         return min(reach_m(medium, lower, upper) for lower, upper in ends)
 
-    def blockers(self, placed: RackLayout) -> list[Diagnostic]:
-        """Return an error for each layer of links of which some have no medium, about the longest of them."""
-        return [self._blocker(level, failed, placed) for level, failed in sorted(self._failed.items())]
+    def errors(self, rack_layout: RackLayout) -> list[Diagnostic]:
+        """Return an error for each level that has links without a medium, about the longest of these."""
+        return [self._error(level, unlinked, rack_layout) for level, unlinked in sorted(self._unlinked.items())]
 
-    def _blocker(self, level: int, failed: Sequence[tuple[_Group, _TrayRun]], placed: RackLayout) -> Diagnostic:
-        group, run = max(failed, key=lambda failure: failure[1].length_mm)
+    def _error(self, level: int, unlinked: Sequence[_UnlinkedGroup], rack_layout: RackLayout) -> Diagnostic:
+        group, run = max(unlinked, key=lambda links: links.longest.length_mm)
         link = run.link
-        layer, cable = self._layers[level]
-        racks = [placed.places[name].rack for name in (link.lower, link.upper)]
-        message = f"no medium spans the {run.length_mm / 1000:.1f} m from {link.lower} in rack {racks[0]} to"
-        message = f"{message} {link.upper} in rack {racks[1]}: {self._farthest(group)}"
-        others = len(failed) - 1
+        layer, cabling = self._layers[level]
+        lower_rack = rack_layout.places[link.lower].rack
+        upper_rack = rack_layout.places[link.upper].rack
+        message = (
+            f"no medium spans the {run.length_mm / 1000:.1f} m from {link.lower} in rack {lower_rack} to {link.upper}"
+            f" in rack {upper_rack}: {self._farthest(group)}"
+        )
+        others = len(unlinked) - 1
         if others:
-            message = f"{message}; {counted(others, 'other link')} of cabling.{layer} cannot be made either"
+            message += f"; {counted(others, 'other link')} of cabling.{layer} cannot be made either"
         fix = "place them nearer to each other"
         path = "racks"
-        if cable.media is not None:
+        if cabling.media is not None:
             fix += ", or write media: auto"
             path = f"cabling.{layer}.media"
         if any(medium.id in self._sold for medium in self._candidates(level)):
-            fix = f"{fix}, or list longer cables in racks.lengths_m"
+            fix += ", or list longer cables in racks.lengths_m"
         return error("P-4", message, self._intent.where(path), fix=fix, devices=(link.lower, link.upper))
 
-    def _farthest(self, group: _Group) -> str:
-        """Return in words how far the media go that may link the ends of a group."""
-        reaches: dict[Medium, int] = {}
-        for medium in self._candidates(group.level):
-            reaches[medium] = self._reach_m(medium, group.ends)
-            # Without a list of its lengths, a medium with a step is made as long as it is needed.
-            if medium.id in self._sold or not medium.length_step_m:
-                lengths_m = self._sold.get(medium.id) or medium.lengths_m
-                reaches[medium] = min(reaches[medium], max(lengths_m))
-        medium, farthest_m = max(reaches.items(), key=itemgetter(1))
-        if farthest_m < 0 and len(reaches) == 1:
+    def _farthest(self, group: _CageGroup) -> str:
+        """Return the medium that reaches farthest between the ends of a group, as a clause."""
+        reaches_m = {medium: self._limit_m(medium, group.ends) for medium in self._candidates(group.level)}
+        medium, farthest_m = max(reaches_m.items(), key=itemgetter(1))
+        if farthest_m >= 0:
+            return f"{medium.id} is sold and reaches up to {farthest_m} m between them"
+        if len(reaches_m) == 1:
             return f"{medium.id} does not link their lanes"
-        if farthest_m < 0:
-            return "none links their lanes"
-        return f"{medium.id} is sold and reaches up to {farthest_m} m between them"
+        return "none links their lanes"
+
+    def _limit_m(self, medium: Medium, ends: _Ends) -> int:
+        """Return how long a medium may be between all ends and is sold, negative if it does not join them."""
+        limit_m = self._reach_m(medium, ends)
+        # A medium with a step is made in any length, unless the intent lists the lengths that are sold.
+        if medium.id in self._sold or not medium.length_step_m:
+            lengths_m = self._sold.get(medium.id) or medium.lengths_m
+            limit_m = min(limit_m, max(lengths_m))
+        return limit_m

@@ -16,15 +16,16 @@ from railweave.intent.model import Intent, Nodes
 
 
 class Media(NamedTuple):
-    """Media ids: ``access`` by the name of an entry of nodes, ``uplinks`` of each tier to the one above: of leaves by
-    their class, of spines one."""
+    """The ids of the media of all links."""
 
+    # Of links to nodes, by the name of their entry.
     access: Mapping[str, str]
+    # Of the uplinks of each tier: of leaves by the number of their class, of spines one.
     uplinks: tuple[tuple[str, ...], ...]
 
 
 _Choice = str | Diagnostic | None
-"""The id of a medium, or why there is none; None where check_intent reports it."""
+"""The id of a medium, or why there is none; None if check_intent reports why."""
 
 
 def choose_media(
@@ -35,45 +36,53 @@ def choose_media(
     catalog: Catalog,
     shared: Crosswise,
 ) -> tuple[Media | None, tuple[Diagnostic, ...]]:
-    """Return the media of all links, or why some link cannot be made; ``shared`` are those that share cages crosswise.
+    """Return the media of all links, None if a link has none; ``shared`` are the links that share cages crosswise.
 
-    None without an error where the catalog does not have a NIC, its ports or a medium: these are reported by
-    check_intent. Where an end is no model, a medium is of the catalog but no promise, and None if there is none.
+    None without an error if the catalog does not have a NIC, its ports or a stated medium, which check_intent reports,
+    and if it has no medium for a device that is not a model. A medium of such a device is only an assumption.
     """
-    tiers = [[leaf.hardware for leaf in classes], *([tier] for tier in hardware[1:])]
-    host, *between = intent.cabling.by_level
+    host_layer, *fabric_layers = intent.cabling.by_level
     access: dict[str, _Choice] = {}
     for ports in node_ports:
         leaf = classes[ports.leaf]
         name = ports.entry.name
-        ends = _nic_end(ports.entry, catalog), _end(leaf.hardware, leaf.breakout_of(name), catalog)
-        access[name] = _choose(intent, *ends, host, catalog, crosswise=name in shared.access)
+        nic_end = _nic_end(ports.entry, catalog)
+        leaf_end = _end(leaf.hardware, leaf.breakout_of(name), catalog)
+        access[name] = _choose(intent, nic_end, leaf_end, host_layer, catalog, crosswise=name in shared.access)
     uplinks: list[list[_Choice]] = []
-    for level, (layer, lower, (upper, *_)) in enumerate(zip(between, tiers, tiers[1:], strict=False)):
-        media = []
-        for number, switch in enumerate(lower):
+    lower_switches = [leaf.hardware for leaf in classes]
+    for level, (layer, upper) in enumerate(zip(fabric_layers, hardware[1:], strict=False)):
+        choices = []
+        for number, lower in enumerate(lower_switches):
             # Both ends of an uplink run at its speed.
-            ends = _end(switch, switch.up, catalog), _end(upper, switch.up, catalog)
-            media.append(_choose(intent, *ends, layer, catalog, crosswise=(level, number) in shared.uplinks))
-        uplinks.append(media)
+            lower_end = _end(lower, lower.up, catalog)
+            upper_end = _end(upper, lower.up, catalog)
+            crosswise = (level, number) in shared.uplinks
+            choices.append(_choose(intent, lower_end, upper_end, layer, catalog, crosswise=crosswise))
+        uplinks.append(choices)
+        lower_switches = [upper]
     return _media(access, uplinks)
 
 
 def _media(
     access: Mapping[str, _Choice], uplinks: Sequence[Sequence[_Choice]]
 ) -> tuple[Media | None, tuple[Diagnostic, ...]]:
-    """Return what was chosen, or all reasons why something was not; links of one kind have the same reason."""
-    chosen = (*access.values(), *chain.from_iterable(uplinks))
-    if not all(isinstance(medium, str) for medium in chosen):
-        return None, tuple(dict.fromkeys(medium for medium in chosen if isinstance(medium, Diagnostic)))
-    by_entry = {name: str(medium) for name, medium in access.items()}
-    return Media(by_entry, tuple(tuple(map(str, tier)) for tier in uplinks)), ()
+    """Return the chosen media, or each different error once if a choice failed."""
+    choices = (*access.values(), *chain.from_iterable(uplinks))
+    if not all(isinstance(choice, str) for choice in choices):
+        errors = (choice for choice in choices if isinstance(choice, Diagnostic))
+        return None, tuple(dict.fromkeys(errors))
+    medium_of_entry = {name: str(medium) for name, medium in access.items()}
+    media_of_tiers = tuple(tuple(map(str, choices_of_tier)) for choices_of_tier in uplinks)
+    return Media(medium_of_entry, media_of_tiers), ()
 
 
 class _End(NamedTuple):
-    """An end of a link; of a device without a model it is ``open``: what can be plugged there is not known."""
+    """An end of a link."""
 
+    # None if the catalog does not have the NIC, a `Blocker` if it cannot have the ports that are asked for.
     lanes: LaneEnd | Blocker | None
+    # The device is not a model of the catalog: what can be plugged in there is not known.
     is_open: bool = False
 
 
@@ -96,28 +105,30 @@ def _end(switch: TierHardware, breakout: Breakout, catalog: Catalog) -> _End:
 def _choose(
     intent: Intent, lower_end: _End, upper_end: _End, layer: str, catalog: Catalog, *, crosswise: bool
 ) -> _Choice:
-    cable = intent.cabling.by_level[layer]
+    """Return the medium of links between two ends; ``layer`` is the key of ``cabling`` for them."""
+    cabling = intent.cabling.by_level[layer]
     lower = lower_end.lanes
     upper = upper_end.lanes
     if not isinstance(lower, LaneEnd) or not isinstance(upper, LaneEnd):
         return None
     candidates: Sequence[Medium] = catalog.media()
     key = "length_m"
-    if cable.media:
-        intended = catalog.find_medium(cable.media)
-        if intended is None:
+    if cabling.media:
+        stated_medium = catalog.find_medium(cabling.media)
+        if stated_medium is None:
             return None
-        candidates = (intended,)
+        candidates = (stated_medium,)
         key = "media"
-    length_m = cable.length_m
+    length_m = cabling.length_m
     if intent.racks is not None:
-        # Racks give each link its own length, and a medium by it: here it is only asked whether there is one at all.
+        # Racks later give each link its own length and medium. Here it only matters whether any medium joins the ends.
         length_m = 1
-    medium = choose_medium(lower, upper, length_m, cable.media, catalog, crosswise=crosswise)
+    medium = choose_medium(lower, upper, length_m, cabling.media, catalog, crosswise=crosswise)
     if not isinstance(medium, Blocker):
         return medium.id
     if lower_end.is_open or upper_end.is_open:
         return None
+    # P-4: a medium joins the ends but does not reach; P-3: none joins them.
     code = "P-3"
     if any(linking_pmds(candidate, lower, upper) for candidate in candidates):
         code = "P-4"
