@@ -1,9 +1,9 @@
 """The out-of-band management network: an address and a cable for every switch and node.
 
-An address is a position in the pool that no count moves: leaves follow the first 16 addresses by their numbers, spines
-begin at the pool's second quarter, super-spines end at its middle, and nodes begin there by their places in the
-stripes. Cables end in the rack, each at the port of its device's rack unit; without racks at management switches of
-the stripe, of the pod's spines, and of the super-spines.
+Growth moves no address in the pool: leaves have those after the first 16 by their numbers, spines those from the second
+quarter, super-spines those below the middle downwards, and nodes those from the middle by their places in the stripes.
+A cable ends at a switch in its device's rack, at the port of its rack unit; without racks at management switches of the
+stripe, of the pod's spines, or of the super-spines.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,33 +29,60 @@ FREE = 16
 def with_management(
     intent: Intent, keys: ManagementKeys, fabric: Fabric, slots: int
 ) -> tuple[Fabric, tuple[Diagnostic, ...]]:
-    """Return the fabric with its management network, or why it has none; ``slots`` are the places for nodes of a
-    stripe: the links to nodes that the host block of a leaf would have addresses for."""
+    """Return the fabric with its management network; if it has errors, as it is, with these.
+
+    ``slots`` are the places for nodes in a stripe: as many as links to nodes that a leaf's host block has addresses
+    for.
+    """
     names = keys.node_ports
-    twice = [f"management.node_ports[{index}]" for index, name in enumerate(names) if name in names[:index]]
-    if twice:
-        message = f"{twice[0]}: a port before is named like this one"
-        return fabric, (error("RW016", message, intent.where(twice[0]), fix="name each port of a node once"),)
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            path = f"management.node_ports[{index}]"
+            message = f"{path}: a port before is named like this one"
+            return fabric, (error("RW016", message, intent.where(path), fix="name each port of a node once"),)
     need = _need(fabric, len(names), slots)
     if need.pool_size > keys.pool.size:
         return fabric, (_too_small(intent, keys, need),)
-    return replace(fabric, management=_planned(fabric, keys, tuple(_devices(fabric, keys, slots)))), ()
+    devices = list(_managed_devices(fabric, keys, slots))
+    return replace(fabric, management=_management(fabric, keys, devices)), ()
 
 
-def _planned(fabric: Fabric, keys: ManagementKeys, devices: "Sequence[_Device]") -> Management:
+class _ManagedDevice(NamedTuple):
+    """A device with its management ports."""
+
+    device: Switch | Host
+    # Of its ports.
+    names: tuple[str, ...]
+    # Of the first port's address in the pool.
+    position: int
+
+
+def _managed_devices(fabric: Fabric, keys: ManagementKeys, slots: int) -> Iterator[_ManagedDevice]:
+    """Yield all switches and the nodes that this fabric plans for, with their positions in the pool."""
+    size = keys.pool.size
+    names = keys.node_ports
+    for switch in fabric.switches:
+        yield _ManagedDevice(switch, (SWITCH_PORT,), _position(switch, size))
+    for host in _own_nodes(fabric):
+        slot = host.stripe * slots + host.place
+        yield _ManagedDevice(host, names, size // 2 + slot * len(names))
+
+
+def _management(fabric: Fabric, keys: ManagementKeys, devices: Sequence[_ManagedDevice]) -> Management:
+    """Return the management network: the address and the switch port of every port of ``devices``."""
     if fabric.racks:
         places = _in_racks(fabric.racks, devices)
     else:
         places = _in_groups(fabric, devices)
     ports: list[ManagementPort] = []
     serves: dict[str, str] = {}
-    for device, place in zip(devices, places, strict=True):
-        for index, name in enumerate(device.names):
-            number, port = divmod(place.first + index, keys.switch.ports)
+    for managed, place in zip(devices, places, strict=True):
+        for index, name in enumerate(managed.names):
+            number, port = divmod(place.first_port + index, keys.switch.ports)
             switch = f"{fabric.name}-mgmt-{place.group}-{number + 1}"
             serves[switch] = place.serves
-            address = keys.pool.first + device.position + index
-            ports.append(ManagementPort(device.device.name, name, address, switch, port + 1))
+            address = keys.pool.first + managed.position + index
+            ports.append(ManagementPort(managed.device.name, name, address, switch, port + 1))
     return Management(
         keys.pool,
         keys.switch.model,
@@ -66,25 +93,8 @@ def _planned(fabric: Fabric, keys: ManagementKeys, devices: "Sequence[_Device]")
     )
 
 
-class _Device(NamedTuple):
-    """A device with management ports of these ``names``; its addresses begin at ``position`` of the pool."""
-
-    device: Switch | Host
-    names: tuple[str, ...]
-    position: int
-
-
-def _devices(fabric: Fabric, keys: ManagementKeys, slots: int) -> Iterator[_Device]:
-    size = keys.pool.size
-    names = keys.node_ports
-    for switch in fabric.switches:
-        yield _Device(switch, (SWITCH_PORT,), _position(switch, size))
-    for host in _own_nodes(fabric):
-        yield _Device(host, names, size // 2 + (host.stripe * slots + host.place) * len(names))
-
-
 def _position(switch: Switch, pool_size: int) -> int:
-    """Return a switch's address as a position in the pool: no count moves it."""
+    """Return the position of a switch's address in the pool, which growth does not move."""
     if switch.tier.level > 1:
         return pool_size // 2 - 1 - switch.number
     if switch.tier.level == 1:
@@ -93,12 +103,12 @@ def _position(switch: Switch, pool_size: int) -> int:
 
 
 def _own_nodes(fabric: Fabric) -> list[Host]:
-    """Return the nodes that this fabric plans for: of several fabrics the one of a node's first NICs."""
+    """Return the nodes that this fabric plans for; if nodes are in several fabrics, that of their first NICs does."""
     return [host for host in fabric.hosts if host.port_number(0) == 0]
 
 
 class _Need(NamedTuple):
-    """How many addresses each part of the pool has to hold, with the reserve, and how large the pool is then."""
+    """How many addresses each part of the pool needs with the reserve."""
 
     leaves: int
     spines: int
@@ -106,27 +116,30 @@ class _Need(NamedTuple):
 
     @property
     def pool_size(self) -> int:
+        """Return the size of the pool: a quarter for leaves, a quarter for spines and super-spines, half for nodes."""
         # The last address of the network is its broadcast address.
-        most = max(4 * (self.leaves + FREE), 4 * self.spines, 2 * (self.nodes + 1))
-        return 1 << (most - 1).bit_length()
+        size = max(4 * (self.leaves + FREE), 4 * self.spines, 2 * (self.nodes + 1))
+        return 1 << (size - 1).bit_length()
 
 
 def _need(fabric: Fabric, ports: int, slots: int) -> _Need:
-    numbers = []
+    """Return the need for addresses with ``ports`` management ports a node and ``slots`` nodes a stripe."""
+    numbers_of_tier = []
     for tier, switches in zip(fabric.tiers, fabric.tier_switches, strict=True):
         highest = max(switch.number for switch in switches)
-        numbers.append(max(_numbers(fabric, tier) * fabric.planes, highest + 1))
-    leaves, *above = numbers
+        numbers_of_tier.append(max(_numbers(fabric, tier) * fabric.planes, highest + 1))
+    leaves, *above = numbers_of_tier
     stripes = 0
     nodes = _own_nodes(fabric)
     if nodes:
-        last = max(host.stripe for host in nodes)
-        stripes = max(leaves // _stripe_leaves(fabric), last + 1)
+        last_stripe = max(host.stripe for host in nodes)
+        stripes = max(leaves // _stripe_leaves(fabric), last_stripe + 1)
     return _Need(leaves, sum(above), stripes * slots * ports)
 
 
 def _numbers(fabric: Fabric, tier: Tier) -> int:
-    """Return the numbers that a plane's switches of a tier have with the reserve; above pods there are gaps in them."""
+    """Return how many numbers a tier needs in one plane with the reserve; in three tiers, numbers of spines and
+    super-spines have gaps."""
     if tier.level and fabric.has_pods:
         return tier.groups * fabric.tiers[tier.level - 1].ports_above
     return tier.reserve
@@ -154,43 +167,50 @@ def _too_small(intent: Intent, keys: ManagementKeys, need: _Need) -> Diagnostic:
 
 
 class _Place(NamedTuple):
-    """Where a device's management ports are cabled: the management switches of ``group``, which serve what ``serves``
-    says, and the first port among those of all its switches, from 0."""
+    """Where the management ports of a device are cabled."""
 
+    # Names the group of management switches.
     group: str
+    # What the group serves, for people.
     serves: str
-    first: int
+    # Of the device, among the ports of all switches of the group, from 0.
+    first_port: int
 
 
-def _in_racks(racks: RackLayout, devices: Sequence[_Device]) -> list[_Place]:
-    """Return the ports of the switch in the device's rack: as many for each rack unit as any device needs."""
-    of_unit = max((ceil(len(device.names) / racks.places[device.device.name].height) for device in devices), default=1)
+def _in_racks(racks: RackLayout, devices: Sequence[_ManagedDevice]) -> list[_Place]:
+    """Return the ports at the switch of each device's rack. Every rack unit has as many ports as any device needs."""
+    ports_per_unit = 1
+    for managed in devices:
+        place = racks.places[managed.device.name]
+        ports_per_unit = max(ports_per_unit, ceil(len(managed.names) / place.height))
     places = []
-    for device in devices:
-        place = racks.places[device.device.name]
-        places.append(_Place(place.rack, f"rack {place.rack}", (place.unit - 1) * of_unit))
+    for managed in devices:
+        place = racks.places[managed.device.name]
+        places.append(_Place(place.rack, f"rack {place.rack}", (place.unit - 1) * ports_per_unit))
     return places
 
 
-def _in_groups(fabric: Fabric, devices: Sequence[_Device]) -> list[_Place]:
-    """Return the ports of the switches of the device's stripe, leaves first, or of the spines' or super-spines'."""
-    of_stripe = _stripe_leaves(fabric)
-    per_plane = of_stripe // fabric.planes
+def _in_groups(fabric: Fabric, devices: Sequence[_ManagedDevice]) -> list[_Place]:
+    """Return the ports at the switches of each device's stripe, leaves before nodes, or of the spines or
+    super-spines."""
+    stripe_leaves = _stripe_leaves(fabric)
+    leaves_per_plane = stripe_leaves // fabric.planes
     places = []
     for managed in devices:
         device = managed.device
         if isinstance(device, Host):
-            first = of_stripe + device.place * len(managed.names)
-            places.append(_Place(f"stripe{device.stripe}", f"stripe {device.stripe}", first))
+            port = stripe_leaves + device.place * len(managed.names)
+            places.append(_Place(f"stripe{device.stripe}", f"stripe {device.stripe}", port))
         elif device.tier.attaches_nodes:
-            index = device.place % per_plane * fabric.planes + device.plane
-            places.append(_Place(f"stripe{device.stripe}", f"stripe {device.stripe}", index))
+            port = device.place % leaves_per_plane * fabric.planes + device.plane
+            places.append(_Place(f"stripe{device.stripe}", f"stripe {device.stripe}", port))
         else:
             places.append(_above(fabric, device))
     return places
 
 
 def _above(fabric: Fabric, switch: Switch) -> _Place:
+    """Return the port of a spine or super-spine at the switches of its tier, or of its pod's spines."""
     tier = switch.tier
     if not fabric.has_pods:
         return _Place(tier.plural, tier.plural, switch.number)
@@ -198,5 +218,5 @@ def _above(fabric: Fabric, switch: Switch) -> _Place:
     member = switch.place % fabric.tiers[tier.level - 1].ports_above
     if switch.pod is not None:
         return _Place(f"pod{switch.pod}", f"spines of pod {switch.pod}", member * fabric.planes + switch.plane)
-    index = (member * tier.groups + (switch.group or 0)) * fabric.planes + switch.plane
-    return _Place("superspines", tier.plural, index)
+    number = member * tier.groups + (switch.group or 0)
+    return _Place("superspines", tier.plural, number * fabric.planes + switch.plane)
