@@ -1,5 +1,6 @@
-"""GPU nodes: how their ports spread over planes, rails and leaves, and in which stripes they stand."""
+"""GPU nodes: how their ports are distributed over planes, rails and leaves, and which stripes they are in."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, product
@@ -16,25 +17,29 @@ from railweave.wording import counted, listed
 
 
 def rail_count(intent: Intent) -> int:
-    """Return the rails: given, or the NICs of a node; where racks are aligned, a rail is just the number of a NIC."""
+    """Return the number of rails: as stated, or the NICs of a node. In a rack-aligned fabric a rail is the number of a
+    NIC."""
     if intent.topology.shape is Shape.RACK_ALIGNED:
         return max(entry.nics.count for entry in intent.nodes)
     return intent.topology.rails or intent.nodes[0].nics.count
 
 
 def with_fewer_rails(intent: Intent) -> Intent | None:
-    """Return the intent with a rail for each leaf, where a count of leaves is given that divides the NICs of a node and
-    nothing is said about rails; None otherwise. It holds for one stripe."""
+    """Return the intent with one rail for each leaf if it states fewer leaves than a node has NICs, else None.
+
+    The leaves have to divide the NICs of all nodes. It applies to a rail-optimized fabric without stated rails whose
+    nodes fit into one stripe, which is not checked here.
+    """
     topology = intent.topology
-    count = intent.topology.leaf.count
+    leaves = topology.leaf.count
     if topology.rails is not None or topology.shape is not Shape.RAIL_OPTIMIZED or topology.leaves_per_nic > 1:
         return None
-    # One leaf is one switch, without a spine.
-    if count is None or count == 1 or count >= intent.nodes[0].nics.count:
+    # One leaf is a fabric of one switch.
+    if leaves is None or leaves == 1 or leaves >= intent.nodes[0].nics.count:
         return None
-    if any(entry.nics.count % count for entry in intent.nodes):
+    if any(entry.nics.count % leaves for entry in intent.nodes):
         return None
-    return replace(intent, topology=topology.with_values(rails=count))
+    return replace(intent, topology=topology.with_values(rails=leaves))
 
 
 def stripe_leaves(intent: Intent) -> int:
@@ -46,38 +51,43 @@ def stripe_leaves(intent: Intent) -> int:
 
 
 def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
-    """Return the ports of each entry's nodes; None where they do not divide evenly (check_intent reports RW103)."""
+    """Return the ports of each entry's nodes; None if they do not divide evenly, which check_intent reports (RW103)."""
     planes = intent.topology.planes
-    leaves = intent.topology.leaves_per_nic
-    groups = 1
+    leaves_per_nic = intent.topology.leaves_per_nic
+    rails = 1
     if intent.topology.shape is not Shape.RACK_ALIGNED:
-        groups = rail_count(intent)
-    share = groups * leaves
+        rails = rail_count(intent)
+    node_leaves = rails * leaves_per_nic
     distributed = []
+    last_class = 0
     for index, entry in enumerate(intent.nodes):
-        own_ports = len(entry.nics.own_ports)
-        per_plane = entry.nics.count * (own_ports // planes)
-        if own_ports % (planes * leaves) or per_plane % share or (leaves > 1 and entry.nics.count % groups):
+        nics = entry.nics
+        ports_of_nic = len(nics.own_ports)
+        per_plane = nics.count * (ports_of_nic // planes)
+        divides_nic = ports_of_nic % (planes * leaves_per_nic) == 0
+        # All leaves of a rail have ports of the same NICs.
+        divides_nics = leaves_per_nic == 1 or nics.count % rails == 0
+        if not divides_nic or not divides_nics or per_plane % node_leaves:
             return None
-        leaf = 0
+        leaf_class = 0
         if has_own_class(intent, index):
-            leaf = sum(has_own_class(intent, other) for other in range(index + 1))
-        distributed.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // share, leaf))
+            last_class += 1
+            leaf_class = last_class
+        distributed.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // node_leaves, leaf_class))
     return tuple(distributed)
 
 
 def host_ports(
     entry: Nodes, rails: int, planes: int, leaves_per_nic: int = 1, interfaces: str = RAIL
 ) -> tuple[HostPort, ...]:
-    """Return the ports of a node, NIC by NIC, named after ``interfaces``; port p of those that a NIC has in the
-    fabric is in plane p mod planes.
+    """Return the ports of a node, NIC by NIC, named after ``interfaces``.
 
-    Ports of one plane go to the rails in runs, so that all ports of a NIC in a plane share a rail where they can, and
-    among themselves they take turns over the leaves that share the NIC.
+    The ports of a NIC take turns over the planes. The ports of one plane go to the rails in runs, so that those of a NIC
+    are on one rail if possible; they take turns over the leaves that share the NIC.
     """
     nics = entry.nics
-    of_nic = len(nics.own_ports) // planes
-    per_rail = max(1, nics.count * of_nic // rails)
+    nic_ports_per_plane = len(nics.own_ports) // planes
+    per_rail = max(1, nics.count * nic_ports_per_plane // rails)
     ports = []
     for nic, (place, port) in product(range(nics.count), enumerate(nics.own_ports)):
         name = f"{interfaces}{nic}"
@@ -87,28 +97,30 @@ def host_ports(
         if pci:
             # The ports of a NIC are the functions of its PCI device.
             pci = f"{pci[:-1]}{port}"
+        place_in_plane, plane = divmod(place, planes)
         ports.append(
             HostPort(
                 name=name,
                 nic=nic,
                 port=port,
-                rail=(nic * of_nic + place // planes) // per_rail,
-                plane=place % planes,
+                rail=(nic * nic_ports_per_plane + place_in_plane) // per_rail,
+                plane=plane,
                 speed_gbps=nics.speed_gbps,
                 pci=pci,
                 rdma=_at(nics.rdma_devices, nic * nics.ports + port),
                 cage=port // nics.ports_of_a_cage,
-                leaf=place // planes % leaves_per_nic,
+                leaf=place_in_plane % leaves_per_nic,
             )
         )
     return tuple(ports)
 
 
 class PortOnLeaf(NamedTuple):
-    """A port of every node of a group on one leaf: its number on the node, its place among the node's ports there, its
-    rail, and the NIC and cage that it is on."""
+    """A port of every node of a group on one leaf."""
 
+    # Its index on the node.
     number: int
+    # Its place among the ports of the node on the leaf.
     offset: int
     rail: int
     nic: int
@@ -116,18 +128,21 @@ class PortOnLeaf(NamedTuple):
 
 
 def ports_by_leaf(group: NodeGroup, layout: Layout) -> dict[tuple[int, int, int], list[PortOnLeaf]]:
-    """Return a node's ports by (plane, rail, leaf of those that share a NIC) in their order on the leaf."""
-    ports_of: dict[tuple[int, int, int], list[PortOnLeaf]] = {}
-    for index, port in enumerate(host_ports(group.entry, layout.rails, layout.planes, layout.leaves_per_nic)):
+    """Return the ports of a node by (plane, rail, number of the leaf among those that share a NIC), in their order on
+    the leaf. The rail is 0 in a rack-aligned fabric."""
+    ports_of: defaultdict[tuple[int, int, int], list[PortOnLeaf]] = defaultdict(list)
+    for number, port in enumerate(host_ports(group.entry, layout.rails, layout.planes, layout.leaves_per_nic)):
         rail = 0
         if layout.shape.has_rails:
             rail = port.rail
-        on_leaf = ports_of.setdefault((port.plane, rail, port.leaf), [])
-        on_leaf.append(PortOnLeaf(index, len(on_leaf), port.rail, port.nic, port.cage))
-    return ports_of
+        ports_on_leaf = ports_of[port.plane, rail, port.leaf]
+        offset = len(ports_on_leaf)
+        ports_on_leaf.append(PortOnLeaf(number, offset, port.rail, port.nic, port.cage))
+    return dict(ports_of)
 
 
 def _at(texts: tuple[str, ...], index: int) -> str:
+    """Return the text with an index, empty if there is none."""
     # The intent's checks report a list of the wrong length; the design continues for its own diagnostics.
     if index >= len(texts):
         return ""
@@ -137,32 +152,41 @@ def _at(texts: tuple[str, ...], index: int) -> str:
 def place_groups(
     intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]
 ) -> tuple[tuple[NodeGroup, ...], tuple[Diagnostic, ...]]:
-    """Return the entries of nodes in their stripes, whose leaves are of ``classes``."""
+    """Return the entries of nodes with their places in the stripes, and the errors of those that do not fit.
+
+    ``classes`` are the leaf classes with their ports for nodes.
+    """
     sharers = sharers_of(node_ports, classes[0])
-    attached: dict[str, Attached] = {}
+    shared_places: dict[str, Attached] = {}
     if sharers:
         places = attach(sharers, node_ports[0].entry.stripe or intent.topology.stripe, classes[0])
         if places is None:
             return (), (_sharers_exceed_leaf(intent, node_ports, sharers, classes[0]),)
-        attached = {sharer.entry.name: place for sharer, place in zip(sharers, places, strict=True)}
+        shared_places = {sharer.entry.name: place for sharer, place in zip(sharers, places, strict=True)}
     groups: list[NodeGroup] = []
     diagnostics: list[Diagnostic] = []
     for ports in node_ports:
         leaf = classes[ports.leaf]
-        name = ports.entry.name
-        place = attached.get(name) or Attached(_stripe_nodes(intent, ports, leaf), 0, 0, leaf.breakout_of(name))
-        if place.nodes == 0:
-            diagnostics.append(_node_exceeds_leaf(intent, ports, leaf.down))
-        elif name not in attached and place.nodes * ports.per_leaf > leaf.down:
-            diagnostics.append(_stripe_exceeds_leaf(intent, ports, leaf.down))
-        else:
-            groups.append(_group(intent, ports, place, groups))
+        # Entries that share leaves fit: attach has checked them together.
+        place = shared_places.get(ports.entry.name)
+        if place is None:
+            place = _place_alone(intent, ports, leaf)
+            if place.nodes == 0:
+                diagnostics.append(_node_exceeds_leaf(intent, ports, leaf.down))
+                continue
+            if place.nodes * ports.per_leaf > leaf.down:
+                diagnostics.append(_stripe_exceeds_leaf(intent, ports, leaf.down))
+                continue
+        groups.append(_group(intent, ports, place, groups))
     diagnostics.extend(_shared_stripes(intent, groups))
     return tuple(groups), tuple(diagnostics)
 
 
-def _stripe_nodes(intent: Intent, ports: NodePorts, leaf: LeafClass) -> int:
-    return ports.entry.stripe or intent.topology.stripe or leaf.down // ports.per_leaf
+def _place_alone(intent: Intent, ports: NodePorts, leaf: LeafClass) -> Attached:
+    """Return the place of an entry of nodes on leaves that it shares with no other; 0 nodes if a leaf has too few ports
+    for one."""
+    nodes = ports.entry.stripe or intent.topology.stripe or leaf.down // ports.per_leaf
+    return Attached(nodes, 0, 0, leaf.breakout_of(ports.entry.name))
 
 
 def _group(intent: Intent, ports: NodePorts, place: Attached, before: Sequence[NodeGroup]) -> NodeGroup:
@@ -182,7 +206,7 @@ def _group(intent: Intent, ports: NodePorts, place: Attached, before: Sequence[N
 
 
 def _first_stripe(intent: Intent, entry: Nodes, before: Sequence[NodeGroup]) -> int:
-    """Return the first stripe of an entry of nodes, which leaves those ``before`` it in the file room to grow."""
+    """Return the first stripe of an entry of nodes; an automatic one leaves room for the groups ``before`` it to grow."""
     if entry.first_stripe is not None:
         return entry.first_stripe
     if not before:
@@ -194,8 +218,10 @@ def _first_stripe(intent: Intent, entry: Nodes, before: Sequence[NodeGroup]) -> 
 
 
 def stripe_step(intent: Intent, first: NodeGroup) -> int:
-    """Return the stripes that an entry of nodes without ``first_stripe`` begins at a multiple of: those reserved for
-    the first entry, or the next power of two above twice its stripes."""
+    """Return the number of stripes at a multiple of which entries of nodes with an automatic first stripe begin.
+
+    It is that of the stated reserve, or else the next power of two above twice the stripes of the ``first`` entry.
+    """
     reserved = intent.topology.reserve.leaves
     if reserved is None:
         return 1 << (2 * first.stripes).bit_length()
@@ -228,13 +254,13 @@ def _stripe_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Di
 def _sharers_exceed_leaf(
     intent: Intent, node_ports: Sequence[NodePorts], sharers: Sequence[Sharer], leaf: LeafClass
 ) -> Diagnostic:
-    """Return the refusal of entries that do not fit on one leaf, with the stripe that leaves room for all."""
+    """Return the error of entries that do not fit on one leaf, with the largest stripe of the first that does."""
     names = listed([repr(sharer.entry.name) for sharer in sharers])
     path = next(ports.path for ports in node_ports if ports.entry.share_leaves)
-    possible = attach(sharers, None, leaf)
     fix = "use a leaf with more ports, a smaller nodes[].stripe, or leaves of their own for some of these nodes"
-    if possible is not None:
-        fix = f"use a stripe of at most {possible[0].nodes} nodes {sharers[0].entry.name!r}, or leave it to auto"
+    places = attach(sharers, None, leaf)
+    if places is not None:
+        fix = f"use a stripe of at most {places[0].nodes} nodes {sharers[0].entry.name!r}, or leave it to auto"
     return error(
         "RW204",
         f"nodes {names} do not fit on one leaf, which has {counted(leaf.down, 'port')} of"
@@ -245,15 +271,19 @@ def _sharers_exceed_leaf(
 
 
 def _shared_stripes(intent: Intent, groups: list[NodeGroup]) -> list[Diagnostic]:
-    sharing = [group for group in groups if group.entry.share_leaves]
+    """Return an error for each group that begins in a stripe of another one without sharing its leaves."""
     owners = [group for group in groups if not group.entry.share_leaves]
     owners.sort(key=lambda group: group.first_stripe)
     pairs = list(pairwise(owners))
-    for group in sharing:
-        # Sharers have leaves of the first entry: those of the others, in later stripes, are not for them.
-        pairs += [(group, after) for after in owners[1:] if after.end_stripe > group.first_stripe]
-    within = [(before, after) for before, after in pairs if after.first_stripe < before.end_stripe]
-    return [_begins_within(intent, before, after) for before, after in within]
+    for sharer in groups:
+        if sharer.entry.share_leaves:
+            # Sharers have the leaves of the first entry, not those of the others in later stripes.
+            pairs += [(sharer, owner) for owner in owners[1:] if owner.end_stripe > sharer.first_stripe]
+    diagnostics = []
+    for before, after in pairs:
+        if after.first_stripe < before.end_stripe:
+            diagnostics.append(_begins_within(intent, before, after))
+    return diagnostics
 
 
 def _begins_within(intent: Intent, before: NodeGroup, after: NodeGroup) -> Diagnostic:
