@@ -82,8 +82,8 @@ def host_ports(
 ) -> tuple[HostPort, ...]:
     """Return the ports of a node, NIC by NIC, named after ``interfaces``.
 
-    The ports of a NIC take turns over the planes. The ports of one plane go to the rails in runs, so that those of a NIC
-    are on one rail if possible; they take turns over the leaves that share the NIC.
+    The ports of a NIC take turns over the planes. Ports of one plane go to the rails in runs, so that those of a NIC are
+    on one rail if possible; they take turns over the leaves that share the NIC.
     """
     nics = entry.nics
     nic_ports_per_plane = len(nics.own_ports) // planes
@@ -206,7 +206,7 @@ def _group(intent: Intent, ports: NodePorts, place: Attached, before: Sequence[N
 
 
 def _first_stripe(intent: Intent, entry: Nodes, before: Sequence[NodeGroup]) -> int:
-    """Return the first stripe of an entry of nodes; an automatic one leaves room for the groups ``before`` it to grow."""
+    """Return the first stripe of an entry of nodes; an automatic one leaves the groups ``before`` it room to grow."""
     if entry.first_stripe is not None:
         return entry.first_stripe
     if not before:

@@ -1,7 +1,7 @@
-"""Pods: whether a fabric has two tiers or three, and how three divide its leaves, spines and super-spines.
+"""Pods: whether a fabric has two tiers or three, and how three tiers divide its leaves, spines and super-spines.
 
-A pod is a fabric of two tiers against the down ports of its spines. Spine s of every pod joins group s of super-spines
-(RFC 7938 section 3.2), so that a plane has as many groups as a pod has spines.
+A pod is a fabric of two tiers on the down ports of its spines. Spine s of every pod joins group s of super-spines
+(RFC 7938 section 3.2), so a plane has as many groups as a pod has spines.
 """
 
 from collections.abc import Sequence
@@ -21,25 +21,29 @@ from railweave.wording import counted, either
 
 
 class Pods(NamedTuple):
-    """The pods of a plane: each of ``size`` stripes, 0 where two tiers keep no ports for a third; ``indexes`` are
-    those that have switches. ``ports`` are those of a spine, with ``uplinks`` to super-spines, today or later.
-    In a rail-only fabric the indexes are rails: so many are ``apart``, 0 elsewhere."""
+    """The pods of a plane, or its rails in a rail-only fabric."""
 
+    # 2 or 3.
     tiers: int
+    # Stripes of a pod; 0 if two tiers keep no ports for a third.
     size: int
+    # Of the pods that have switches, or of the rails.
     indexes: tuple[int, ...]
+    # Of a spine.
     ports: TierPorts
+    # Of a spine to super-spines, today or later.
     uplinks: int
+    # The number of rails in a rail-only fabric, else 0.
     apart: int = 0
 
     @property
     def rails(self) -> int:
-        """Return the fabrics of two tiers that nothing joins, 1 where spines join all rails."""
+        """Return the number of separate networks of a plane: its rails in a rail-only fabric, else 1."""
         return self.apart or 1
 
     @property
     def each(self) -> str:
-        """Return what has spines of its own, for a message; empty where all leaves reach all spines."""
+        """Return what has spines of its own, for a message; empty if all leaves reach all spines."""
         if self.apart:
             return "rail"
         if self.tiers > 2:
@@ -48,7 +52,7 @@ class Pods(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return the highest index + 1: pods left out cost ports of super-spines too."""
+        """Return the highest index + 1: pods without switches take ports of super-spines too."""
         return self.indexes[-1] + 1
 
 
@@ -61,16 +65,18 @@ def spine_ratio(intent: Intent) -> Fraction:
 
 
 def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardware]) -> tuple[Pods | None, Faults]:
-    """Return the pods of a plane, one where two tiers are enough, or why there are none."""
+    """Return the pods of a plane, one if two tiers are enough, or why there are none."""
     topology = intent.topology
     spine = hardware[1]
     if topology.shape is Shape.RAIL_ONLY:
         return _rails_apart(intent, leaves, spine)
     if topology.tiers == 3 or topology.reserve.pods is not None:
         return _split_spines(intent, leaves, hardware)
-    if leaves.indexes <= spine.ports and (topology.tiers == 2 or _holds_growth(intent, leaves, spine.ports)):
+    fits_today = leaves.indexes <= spine.ports
+    if fits_today and (topology.tiers == 2 or _holds_growth(intent, leaves, spine.ports)):
         return Pods(2, 0, (0,), all_down(spine.cages, spine.down), 0), ()
-    if leaves.indexes > spine.ports >= len(leaves.stripes) * leaves.per_stripe:
+    fits_without_gaps = len(leaves.stripes) * leaves.per_stripe <= spine.ports
+    if not fits_today and fits_without_gaps:
         return None, (_gap_exceeds_spine(intent, leaves, spine.ports),)
     if topology.tiers == 2:
         return None, (_two_are_too_few(intent, leaves, spine.ports),)
@@ -87,7 +93,8 @@ def _rails_apart(intent: Intent, leaves: Leaves, spine: TierHardware) -> tuple[P
 
 
 def _split_spines(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardware]) -> tuple[Pods | None, Faults]:
-    """Return the pods that the down ports of spines hold, where the others are for super-spines, today or later."""
+    """Return the pods whose leaves fit on the down ports of spines; the other ports are for super-spines, today or
+    later."""
     topology = intent.topology
     spine = hardware[1]
     split = automatic_split(spine.cages, spine.down, spine.up, spine_ratio(intent))
@@ -97,21 +104,22 @@ def _split_spines(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardwar
     ports = place_ports(spine.cages, spine.down, spine.up, split.down, None, whole)
     if ports is None:
         return None, (_no_pod(intent, leaves, spine, None),)
-    largest = split.down // (leaves.per_stripe * (topology.links_per_pair or 1))
+    ports_per_stripe = leaves.per_stripe * (topology.links_per_pair or 1)
+    largest = split.down // ports_per_stripe
     if largest == 0:
         return None, (_no_pod(intent, leaves, spine, split),)
     if topology.pod is not None and topology.pod > largest:
         return None, (_pod_too_large(intent, leaves, split, largest),)
     size = topology.pod or _automatic_size(intent, leaves, split, largest)
     pods = Pods(_tiers(intent, leaves, size), size, _pods_of(leaves, size), ports, split.up)
-    faults = _exceeding(intent, leaves, pods, hardware[2])
+    faults = _too_many(intent, leaves, pods, hardware[2])
     if faults:
         return None, faults
     return pods, ()
 
 
-def _exceeding(intent: Intent, leaves: Leaves, pods: Pods, top: TierHardware) -> Faults:
-    """Return why pods are more than two tiers hold that are asked for, or than super-spines have ports for."""
+def _too_many(intent: Intent, leaves: Leaves, pods: Pods, top: TierHardware) -> Faults:
+    """Return why there are too many pods: two tiers are stated, or super-spines have too few ports."""
     if intent.topology.tiers == 2 and pods.tiers == 3:
         return (_two_are_too_few(intent, leaves, pods.size * leaves.per_stripe),)
     if max(pods.end, intent.topology.reserve.pods or 0) > top.ports:
@@ -120,9 +128,14 @@ def _exceeding(intent: Intent, leaves: Leaves, pods: Pods, top: TierHardware) ->
 
 
 def _tiers(intent: Intent, leaves: Leaves, size: int) -> int:
-    """Return 2 where pods are reserved and one of ``size`` stripes is enough today, and for the growth if automatic."""
+    """Return the number of tiers with pods of ``size`` stripes.
+
+    It is 2 if pods are reserved and one is enough today, and with automatic tiers for the stated growth too.
+    """
     topology = intent.topology
-    if topology.tiers == 3 or topology.reserve.pods is None or _pods_of(leaves, size) != (0,):
+    if topology.tiers == 3 or topology.reserve.pods is None:
+        return 3
+    if _pods_of(leaves, size) != (0,):
         return 3
     if topology.tiers == 2 or _holds_growth(intent, leaves, size * leaves.per_stripe):
         return 2
@@ -130,72 +143,81 @@ def _tiers(intent: Intent, leaves: Leaves, size: int) -> int:
 
 
 def _pods_of(leaves: Leaves, size: int) -> tuple[int, ...]:
+    """Return the indexes of the pods of ``size`` stripes that have leaves."""
     return tuple(sorted({stripe // size for stripe in leaves.stripes}))
 
 
 def _automatic_size(intent: Intent, leaves: Leaves, split: Split, largest: int) -> int:
-    """Return the largest pod that the spines' down ports hold, with the number of spines where it is given."""
-    given = intent.topology.spine.count
-    if given is None or leaves.uplinks is None:
+    """Return the size of pods in stripes: the ``largest``, or with a stated number of spines the largest one for which
+    they divide evenly and have ports. If there is none, a later step reports the number of spines."""
+    stated_spines = intent.topology.spine.count
+    if stated_spines is None or leaves.uplinks is None:
         return largest
     for size in range(largest, 0, -1):
-        spines, rest = divmod(given, len(_pods_of(leaves, size)))
+        spines_of_pod, rest = divmod(stated_spines, len(_pods_of(leaves, size)))
         counts = fitting_counts(leaves.uplinks, leaves.shared_uplinks, size * leaves.per_stripe, split.down)
-        if rest == 0 and spines in counts:
+        if rest == 0 and spines_of_pod in counts:
             return size
     return largest
 
 
-def _holds_growth(intent: Intent, leaves: Leaves, most: int) -> bool:
-    """Tell whether two tiers with at ``most`` so many leaves hold the growth that is stated, whatever cables move."""
+def _holds_growth(intent: Intent, leaves: Leaves, most_leaves: int) -> bool:
+    """Tell whether the GPUs of the stated growth fit below ``most_leaves``, even if cables have to move; true without
+    one."""
     growth = intent.workload.growth
-    owners = [owner(leaves.groups, stripe) for stripe in range(most // leaves.per_stripe)]
-    return growth is None or growth.gpus <= sum(group.stripe_nodes * group.entry.gpus for group in owners)
+    if growth is None:
+        return True
+    gpus = 0
+    for stripe in range(most_leaves // leaves.per_stripe):
+        group = owner(leaves.groups, stripe)
+        gpus += group.stripe_nodes * group.entry.gpus
+    return growth.gpus <= gpus
 
 
 class GroupTier(NamedTuple):
-    """Super-spines of one group and the links of a spine to each."""
+    """The number of super-spines of one group, and the links of a spine to each."""
 
     members: int
     links_per_pair: int
 
 
 def join_pods(intent: Intent, pods: Pods, spines: int, top: TierHardware) -> tuple[GroupTier | None, Faults]:
-    """Return the super-spines of a group, where every pod has ``spines``."""
-    most = max(pods.end, intent.topology.reserve.pods or 0)
-    even = [count for count in range(1, pods.uplinks + 1) if pods.uplinks % count == 0]
-    fitting = [count for count in even if most * (pods.uplinks // count) <= top.ports]
+    """Return the super-spines of a group, or why the stated number is wrong; every pod has ``spines`` spines."""
+    most_pods = max(pods.end, intent.topology.reserve.pods or 0)
+    even_counts = [count for count in range(1, pods.uplinks + 1) if pods.uplinks % count == 0]
+    fitting_members = [count for count in even_counts if most_pods * (pods.uplinks // count) <= top.ports]
     super_spine = intent.topology.super_spine
     if super_spine is None or super_spine.count is None:
-        return GroupTier(fitting[0], pods.uplinks // fitting[0]), ()
-    given = super_spine.count
-    possible = f"use {either([count * spines for count in fitting])} super-spines"
-    fault = _uneven_group(given, spines, pods) or _full_super_spine(given // spines, most, pods, top)
-    if fault is None:
-        members = given // spines
+        members = fitting_members[0]
         return GroupTier(members, pods.uplinks // members), ()
-    fix = possible
+    members = super_spine.count // spines
+    fault = _uneven_group(super_spine.count, spines, pods) or _full_super_spine(members, most_pods, pods, top)
+    if fault is None:
+        return GroupTier(members, pods.uplinks // members), ()
+    fix = f"use {either([count * spines for count in fitting_members])} super-spines"
     if fault.ports:
-        fix = f"{possible}, or super-spines with {fault.ports} ports"
+        fix += f", or super-spines with {fault.ports} ports"
     where = intent.where("topology.super_spine.count")
     return None, (error(fault.code, fault.message, where, fix=fix),)
 
 
 class _GroupFault(NamedTuple):
-    """Why super-spines cannot join pods: ``ports`` are those one would need, 0 for other reasons."""
+    """Why a number of super-spines cannot join the pods."""
 
     code: str
     message: str
+    # The ports that a super-spine would need, 0 if that is not the reason.
     ports: int = 0
 
 
-def _uneven_group(given: int, spines: int, pods: Pods) -> _GroupFault | None:
-    """Return why super-spines share the groups or the uplinks of a spine unevenly, None where they do not."""
-    members, rest = divmod(given, spines)
+def _uneven_group(super_spines: int, spines: int, pods: Pods) -> _GroupFault | None:
+    """Return why super-spines do not divide evenly over the groups or over the uplinks of a spine, None if they do."""
+    members, rest = divmod(super_spines, spines)
     if rest or members == 0:
         return _GroupFault(
             "RW211",
-            f"{counted(given, 'super-spine')} cannot be shared out over {spines} groups: one for each spine of a pod",
+            f"{counted(super_spines, 'super-spine')} cannot be shared out over {spines} groups: one for each spine of a"
+            " pod",
         )
     if pods.uplinks % members:
         return _GroupFault(
@@ -206,58 +228,71 @@ def _uneven_group(given: int, spines: int, pods: Pods) -> _GroupFault | None:
     return None
 
 
-def _full_super_spine(members: int, most: int, pods: Pods, top: TierHardware) -> _GroupFault | None:
-    """Return why a super-spine has too few ports for ``most`` pods, None where it has enough."""
+def _full_super_spine(members: int, most_pods: int, pods: Pods, top: TierHardware) -> _GroupFault | None:
+    """Return why a super-spine has too few ports for ``most_pods``, None if it has enough."""
     pair = pods.uplinks // members
-    ports = most * pair
+    ports = most_pods * pair
     if ports <= top.ports:
         return None
     message = (
-        f"{counted(most, 'pod')} × {counted(pair, 'link')} need {ports} ports on every super-spine; one has {top.ports}"
+        f"{counted(most_pods, 'pod')} × {counted(pair, 'link')} need {ports} ports on every super-spine; one has"
+        f" {top.ports}"
     )
     return _GroupFault("T-3", message, ports)
 
 
-def share_out(intent: Intent, what: str, given: int | None, pods: int, each: str) -> tuple[int | None, Faults]:
-    """Return the spines of each pod or rail where those of a plane are given by the intent path ``what``, else None."""
-    if given is None:
+def share_out(intent: Intent, key: str, spines: int | None, pods: int, each: str) -> tuple[int | None, Faults]:
+    """Return the spines of each pod or rail if the intent states the ``spines`` of a plane at ``key``, else None.
+
+    ``each`` is "pod" or "rail", or empty if all spines are one group.
+    """
+    if spines is None:
         return None, ()
-    share, rest = divmod(given, pods)
+    share, rest = divmod(spines, pods)
     if rest == 0:
         return share, ()
-    counts = [count for count in (share * pods, (share + 1) * pods) if count]
+    part = each or "pod"
+    possible = [(share + 1) * pods]
+    if share:
+        possible.insert(0, share * pods)
     return None, (
         error(
             "RW211",
-            f"{counted(given, 'spine')} cannot be shared out over {counted(pods, each or 'pod')}: every"
-            f" {each or 'pod'} has as many",
-            intent.where(f"topology.{what}"),
-            fix=f"use {either(counts)} spines",
+            f"{counted(spines, 'spine')} cannot be shared out over {counted(pods, part)}: every {part} has as many",
+            intent.where(f"topology.{key}"),
+            fix=f"use {either(possible)} spines",
         ),
     )
 
 
 def _two_are_too_few(intent: Intent, leaves: Leaves, ports: int) -> Diagnostic:
-    has, held = _held(intent, leaves, ports // leaves.per_stripe, "two tiers", ", one link a leaf-spine pair")
+    """Return the error of more nodes than two tiers hold if a spine has ``ports`` for leaves."""
+    stripes = ports // leaves.per_stripe
+    message = _too_many_nodes(intent, leaves, stripes, "two tiers", ", one link a leaf-spine pair")
     if intent.topology.reserve.pods is not None:
         fix = "use tiers: auto for a third tier, whose ports reserve.pods keeps free"
     else:
         ways = f"spines with at least {leaves.indexes} ports, larger leaves, or more planes"
         fix = f"use tiers: auto for a third tier, {ways}"
-    return error("T-1", f"{has}; {held}", intent.where("topology.tiers"), fix=fix)
+    return error("T-1", message, intent.where("topology.tiers"), fix=fix)
 
 
-def _held(intent: Intent, leaves: Leaves, stripes: int, tiers: str, how: str) -> tuple[str, str]:
-    """Return what the nodes have, and what ``tiers`` with so many stripes hold, as clauses."""
+def _too_many_nodes(intent: Intent, leaves: Leaves, stripes: int, tiers: str, condition: str) -> str:
+    """Return a message about the endpoints of all nodes, and those that ``tiers`` with ``stripes`` hold on a
+    ``condition``."""
     planes = intent.topology.planes
-    group = leaves.groups[-1]
-    nodes = sum(each.entry.count for each in leaves.groups)
-    endpoints = sum(each.entry.count * each.ports_per_plane for each in leaves.groups) * planes
-    most = stripes * group.stripe_nodes
-    ceiling = most * group.ports_per_plane * planes
+    nodes = 0
+    endpoints = 0
+    for group in leaves.groups:
+        nodes += group.entry.count
+        endpoints += group.entry.count * group.ports_per_plane * planes
+    # As if all stripes were of the last entry.
+    last_group = leaves.groups[-1]
+    most_nodes = stripes * last_group.stripe_nodes
+    most_endpoints = most_nodes * last_group.ports_per_plane * planes
     return (
-        f"{counted(nodes, 'node')} have {endpoints:,} endpoints",
-        f"{tiers} of these switches hold at most {ceiling:,} endpoints ({most:,} nodes{how})",
+        f"{counted(nodes, 'node')} have {endpoints:,} endpoints; {tiers} of these switches hold at most"
+        f" {most_endpoints:,} endpoints ({most_nodes:,} nodes{condition})"
     )
 
 
@@ -310,13 +345,12 @@ def _too_many_pods(intent: Intent, leaves: Leaves, pods: Pods, top: TierHardware
             intent.where("topology.reserve.pods"),
             fix=f"reserve at most {top.ports} pods, or use super-spines with more ports",
         )
-    has, held = _held(intent, leaves, top.ports * pods.size, "three tiers", f", {top.ports} pods")
     path = "nodes"
     if intent.topology.super_spine:
         path = "topology.super_spine"
     return error(
         "T-1",
-        f"{has}; {held}",
+        _too_many_nodes(intent, leaves, top.ports * pods.size, "three tiers", f", {top.ports} pods"),
         intent.where(path),
         fix=f"use super-spines with at least {pods.end} ports, larger pods, larger leaves, or more planes",
     )

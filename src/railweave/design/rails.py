@@ -21,55 +21,63 @@ from railweave.wording import counted
 
 
 class OneTier(NamedTuple):
-    """The outcome of a design with one tier: ``layout`` is None where that is refused, or two tiers are meant."""
+    """The outcome of a design with one tier.
+
+    ``layout`` is None if there are ``faults``, and if the fabric needs two tiers.
+    """
 
     layout: Layout | None
     faults: Faults
 
 
 def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]) -> OneTier:
-    """Return the layout of one switch, or one for each rail, in each plane, or why it is refused; neither where the
-    intent leaves the tiers open and asks for more than one switch holds."""
+    """Return the layout of one switch in each plane, or of one for each rail.
+
+    No layout and no faults if automatic tiers need a second one.
+    """
     tiers = intent.topology.tiers
-    refused = tuple(_not_one_tier(intent))
-    if refused or not _may_have_one_tier(intent):
-        return OneTier(None, refused)
+    shape_faults = tuple(_shape_faults(intent))
+    if shape_faults or not _may_have_one_tier(intent):
+        return OneTier(None, shape_faults)
     switches = 1
     if intent.topology.shape is Shape.RAIL_ONLY:
         switches = rail_count(intent)
     hardware = classes[0].hardware
     ports = all_down(hardware.cages, hardware.down)
-    one_switch = tuple(leaf._replace(down=ports.total, ports=ports) for leaf in classes)
-    groups, faults = place_groups(intent, node_ports, one_switch)
-    faults = faults or (*_spines(intent), *_counts(intent, switches), *_stripes(intent, groups, ports.total))
+    classes_without_uplinks = tuple(leaf._replace(down=ports.total, ports=ports) for leaf in classes)
+    groups, faults = place_groups(intent, node_ports, classes_without_uplinks)
+    if not faults:
+        faults = (*_spines(intent), *_counts(intent, switches), *_stripes(intent, groups, ports.total))
     if faults and tiers == 1:
         return OneTier(None, faults)
-    # Automatic tiers are two where one does not do.
     if faults or (tiers is None and not _holds_growth(intent, groups)):
         return OneTier(None, ())
-    first = one_switch[0]._replace(ports=with_speeds(ports, parts_of_first(groups)))
-    return OneTier(_layout(intent, groups, (first, *one_switch[1:]), ports, switches), ())
+    first, *others = classes_without_uplinks
+    first = first._replace(ports=with_speeds(ports, parts_of_first(groups)))
+    return OneTier(_layout(intent, groups, (first, *others), ports, switches), ())
 
 
-def _not_one_tier(intent: Intent) -> Iterator[Diagnostic]:
-    """Yield why a shape cannot have the tiers that the intent states."""
-    if _may_be_one_switch(intent.topology):
+def _shape_faults(intent: Intent) -> Iterator[Diagnostic]:
+    """Yield why the shape of a fabric cannot have the tiers that the intent states."""
+    if _may_be_without_spine(intent.topology):
         yield from _third_tier(intent)
     else:
-        yield from _not_one_switch(intent)
+        yield from _needs_spine(intent)
 
 
 def _may_have_one_tier(intent: Intent) -> bool:
     topology = intent.topology
-    if not _may_be_one_switch(topology):
+    if not _may_be_without_spine(topology):
         return False
-    # Nothing joins the leaves that share a NIC where there is no spine (RW128 refuses tiers: 1).
+    # Leaves that share a NIC need a spine that joins them (RW128 refuses tiers: 1).
     return topology.tiers in (None, 1) and topology.leaves_per_nic == 1
 
 
-def _may_be_one_switch(topology: Topology) -> bool:
-    """Tell whether the shape has no spine, or can do without."""
-    return topology.shape is Shape.RAIL_ONLY or (topology.shape is Shape.RACK_ALIGNED and topology.tiers == 1)
+def _may_be_without_spine(topology: Topology) -> bool:
+    """Tell whether a fabric of the shape may have no spine: each rail is one switch, or all nodes are on one."""
+    if topology.shape is Shape.RAIL_ONLY:
+        return True
+    return topology.shape is Shape.RACK_ALIGNED and topology.tiers == 1
 
 
 def _layout(
@@ -107,18 +115,18 @@ def _layout(
 
 
 def rails_exceed_spines(intent: Intent, leaves: Leaves, spine: TierHardware) -> Faults:
-    """Return the refusal of more stripes than the spines of a rail have ports for."""
-    per_nic = intent.topology.leaves_per_nic
+    """Return the error of more leaves than the spines of a rail have ports for; empty if they have enough."""
     needed = leaves.indexes // leaves.rails
     if needed <= spine.ports:
         return ()
     nodes = sum(group.entry.count for group in leaves.groups)
-    most = spine.ports // per_nic * leaves.groups[-1].stripe_nodes
+    most_stripes = spine.ports // intent.topology.leaves_per_nic
+    most_nodes = most_stripes * leaves.groups[-1].stripe_nodes
     return (
         error(
             "T-1",
             f"{counted(nodes, 'node')} need {needed} leaves of a rail; a spine of two tiers has {spine.ports} ports,"
-            f" for at most {most:,} nodes",
+            f" for at most {most_nodes:,} nodes",
             intent.where("nodes"),
             fix=f"use spines with at least {needed} ports, larger leaves, or more planes; rails that are apart have no"
             " third tier",
@@ -131,8 +139,8 @@ def _holds_growth(intent: Intent, groups: Sequence[NodeGroup]) -> bool:
     return growth is None or growth.gpus <= groups[0].stripe_nodes * groups[0].entry.gpus
 
 
-def _not_one_switch(intent: Intent) -> Iterator[Diagnostic]:
-    """Yield why several leaves are no tier of their own, and a spine beside the only leaf."""
+def _needs_spine(intent: Intent) -> Iterator[Diagnostic]:
+    """Yield an error if one tier is stated for several leaves, or a spine for the only leaf."""
     topology = intent.topology
     if topology.tiers == 1:
         yield error(
@@ -165,40 +173,43 @@ def _more_tiers(intent: Intent) -> str:
 
 
 def _third_tier(intent: Intent) -> Iterator[Diagnostic]:
-    """Yield what a fabric of one tier or two has no place for."""
+    """Yield an error for each key that asks for a third tier, which a fabric of this shape cannot have."""
     topology = intent.topology
-    has = "a rail-only fabric has one tier or two"
+    rule = "a rail-only fabric has one tier or two"
     fix = "use tiers: auto, 1 or 2 without pods, or shape: rail-optimized"
     if topology.shape is not Shape.RAIL_ONLY:
-        has = "one switch is one tier"
+        rule = "one switch is one tier"
         fix = "leave it out, or use a spine with more leaves"
-    asked = {
+    asks_for_third = {
         "tiers": topology.tiers == 3,
         "super_spine": topology.super_spine is not None,
         "pod": topology.pod is not None,
         "reserve.pods": topology.reserve.pods is not None,
     }
-    for key, stated in asked.items():
-        if stated:
+    for key, asks in asks_for_third.items():
+        if asks:
             yield error(
                 "RW202",
-                f"{has}, and topology.{key} asks for a third",
+                f"{rule}, and topology.{key} asks for a third",
                 intent.where(f"topology.{key}"),
                 fix=fix,
             )
 
 
 def _spines(intent: Intent) -> Iterator[Diagnostic]:
-    """Yield what is stated of spines where none is built; without ``tiers`` a bare model is no wish for them."""
+    """Yield an error for each key that asks for spines, since one tier has none.
+
+    With automatic tiers a spine without a number is a model for later.
+    """
     topology = intent.topology
-    asked = {
+    asks_for_spines = {
         "spine": topology.tiers == 1 and "topology.spine" in intent.places,
         "spine.count": topology.tiers is None and topology.spine.count is not None,
         "links_per_pair": topology.links_per_pair is not None,
         "reserve.spines": topology.reserve.spines is not None,
     }
-    for key, stated in asked.items():
-        if stated:
+    for key, asks in asks_for_spines.items():
+        if asks:
             yield error(
                 "RW202",
                 f"{_tier_of(intent)} and no spines, and topology.{key} is stated",
@@ -208,24 +219,27 @@ def _spines(intent: Intent) -> Iterator[Diagnostic]:
 
 
 def _counts(intent: Intent, switches: int) -> Iterator[Diagnostic]:
+    """Yield an error for each stated number of leaves that is not that of the ``switches`` of one tier."""
     topology = intent.topology
-    builds = f"{_tier_of(intent)}, {switches} in all"
-    if switches == 1:
-        builds = _tier_of(intent)
+    what_is_built = _tier_of(intent)
+    if switches > 1:
+        what_is_built += f", {switches} in all"
     for key, count in (("leaf.count", topology.leaf.count), ("reserve.leaves", topology.reserve.leaves)):
         if count is not None and count != switches:
             yield error(
                 "RW202",
-                f"{builds}; topology.{key} is {count}",
+                f"{what_is_built}; topology.{key} is {count}",
                 intent.where(f"topology.{key}"),
                 fix=f"use {switches}, or {_more_tiers(intent)}",
             )
 
 
 def _stripes(intent: Intent, groups: Sequence[NodeGroup], ports: int) -> Iterator[Diagnostic]:
-    """Yield where the nodes are more than one switch holds, or stand in other stripes than the first."""
+    """Yield an error for the first entry of nodes that needs another stripe, or has more nodes than a switch with
+    ``ports`` holds."""
     for group in groups:
-        if group.first_stripe or (group is not groups[0] and not group.entry.share_leaves):
+        has_own_leaves = group is not groups[0] and not group.entry.share_leaves
+        if group.first_stripe or has_own_leaves:
             yield error(
                 "RW202",
                 f"{_tier_of(intent)}, which is stripe 0; nodes {group.entry.name!r} begin in stripe"
@@ -241,18 +255,18 @@ def _stripes(intent: Intent, groups: Sequence[NodeGroup], ports: int) -> Iterato
 
 
 def _switch_full(intent: Intent, group: NodeGroup, ports: int) -> Diagnostic:
-    nodes = group.entry.count
+    nodes = counted(group.entry.count, "node")
     needed = group.entry.count * group.ports_per_leaf
-    what = "the one switch"
+    switch = "the one switch"
     if intent.topology.shape is Shape.RAIL_ONLY:
-        what += " of a rail"
+        switch += " of a rail"
     limit = f"a switch with {counted(ports, 'port')}"
     if group.entry.stripe or intent.topology.stripe:
         limit = "the stripe"
-    ways = f"use at most {counted(group.stripe_nodes, 'node')}, switches with {needed} ports"
+    most = counted(group.stripe_nodes, "node")
     return error(
         "T-1",
-        f"{counted(nodes, 'node')} need {needed} ports on {what}; {limit} holds {counted(group.stripe_nodes, 'node')}",
+        f"{nodes} need {needed} ports on {switch}; {limit} holds {most}",
         intent.where(f"{group.path}.count"),
-        fix=f"{ways}, or {_more_tiers(intent)}",
+        fix=f"use at most {most}, switches with {needed} ports, or {_more_tiers(intent)}",
     )
