@@ -82,8 +82,8 @@ def host_ports(
 ) -> tuple[HostPort, ...]:
     """Return the ports of a node, NIC by NIC, named after ``interfaces``.
 
-    The ports of a NIC take turns over the planes. Ports of one plane go to the rails in runs, so that those of a NIC are
-    on one rail if possible; they take turns over the leaves that share the NIC.
+    The ports of a NIC take turns over the planes. Ports of one plane go to the rails in runs, so that those of a NIC
+    are on one rail if possible; they take turns over the leaves that share the NIC.
     """
     nics = entry.nics
     nic_ports_per_plane = len(nics.own_ports) // planes

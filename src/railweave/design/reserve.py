@@ -17,20 +17,29 @@ PRIVATE_ASNS = ((64512, 65534), (4200000000, 4294967294))
 
 
 class PoolNeed(NamedTuple):
-    """What a pool must hold: ``leaves`` leaf indexes of a plane fit into it, ``addresses`` are needed. A person counts
-    them in ``units`` of ``unit`` addresses."""
+    """The addresses that the reserve needs of a pool."""
 
+    # Below `addressing`.
     key: str
     pool: Pool
+    # How many are needed.
     addresses: int
+    # How many leaf indexes of a plane the pool has addresses for.
     leaves: int
+    # What the needed addresses are for, for a message.
     holds: str
+    # What a message counts, and how many addresses one of them has.
     units: str = "addresses"
     unit: int = 1
 
+    @property
+    def prefix_length(self) -> int:
+        """Return the longest prefix length of a pool with the needed addresses."""
+        return self.pool.bits - (self.addresses - 1).bit_length()
+
 
 def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
-    """Return the need of every pool for the reserve."""
+    """Return what the reserve needs of each pool."""
     needs = [_loopback_need(layout, addressing.loopbacks)]
     if addressing.hosts is not None:
         needs.append(_host_need(layout, addressing.hosts))
@@ -47,11 +56,11 @@ def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
 
 def _loopback_need(layout: Layout, pool: Pool) -> PoolNeed:
     leaves = layout.lowest.reserve * layout.planes
-    upper, above = _upper_loopbacks(layout)
+    upper = _upper_loopbacks(layout)
     # The first address of the lower half stays free.
     fitting = (pool.size // 2 - 1) // layout.planes
-    holds = f"{leaves} leaves in its lower half and {above} in its upper half"
-    return PoolNeed("loopbacks", pool, 2 * max(leaves + 1, upper), fitting, holds)
+    holds = f"{leaves} leaves in its lower half and {upper.owners} in its upper half"
+    return PoolNeed("loopbacks", pool, 2 * max(leaves + 1, upper.addresses), fitting, holds)
 
 
 def _host_need(layout: Layout, pool: Pool) -> PoolNeed:
@@ -77,51 +86,72 @@ def _ipv6_need(layout: Layout, pool: Pool) -> PoolNeed:
 
 
 def _nic_need(layout: Layout, pool: Pool) -> PoolNeed:
-    """Return the need of the pool of NICs' addresses: whole stripes, whose leaves share their blocks."""
+    """Return the need of the pool of NIC addresses: a block for each group of leaves that share NICs, for whole
+    stripes."""
     block = nic_block_size(layout)
-    of_stripe = layout.stripe_nics * layout.planes
+    groups_per_stripe = layout.stripe_nics * layout.planes
     stripes = -(-layout.lowest.reserve // layout.stripe_leaves)
-    groups = counted(stripes * of_stripe, "group")
+    groups = stripes * groups_per_stripe
+    fitting_stripes = pool.size // block // groups_per_stripe
     return PoolNeed(
         "nics",
         pool,
-        stripes * of_stripe * block,
-        pool.size // block // of_stripe * layout.stripe_leaves,
-        f"{groups} of {layout.leaves_per_nic} leaves with {block} addresses each",
+        groups * block,
+        fitting_stripes * layout.stripe_leaves,
+        f"{counted(groups, 'group')} of {layout.leaves_per_nic} leaves with {block} addresses each",
     )
 
 
-def _upper_loopbacks(layout: Layout) -> tuple[int, str]:
-    """Return the addresses that spines, and super-spines from the end down, have in the upper half; and for whom."""
+class _UpperLoopbacks(NamedTuple):
+    """How many loopbacks switches above the leaves need, and which switches these are, for a message."""
+
+    addresses: int
+    owners: str
+
+
+def _upper_loopbacks(layout: Layout) -> _UpperLoopbacks:
     spines = layout.spines
     if not layout.pod:
-        return spines.reserve * layout.planes, f"{spines.reserve * layout.planes} spines"
-    numbers = spines.groups * spines.stride * layout.planes
-    supers = spines.group_reserve * spines.stride_above * layout.planes
-    return numbers + supers, f"{numbers} numbers of spines and {supers} of super-spines"
+        count = spines.reserve * layout.planes
+        return _UpperLoopbacks(count, f"{count} spines")
+    # In three tiers numbers have gaps, and so have loopbacks.
+    spine_numbers = spines.groups * spines.stride * layout.planes
+    super_spine_numbers = spines.group_reserve * spines.stride_above * layout.planes
+    owners = f"{spine_numbers} numbers of spines and {super_spine_numbers} of super-spines"
+    return _UpperLoopbacks(spine_numbers + super_spine_numbers, owners)
 
 
 def _core_need(layout: Layout, pool: Pool) -> PoolNeed:
+    """Return the need of the pool of links between spines and super-spines: a /31 for each port of a spine."""
     spines = layout.spines
-    planes = layout.planes
-    of_pod = 2 * spines.stride * spines.ports.total * planes
-    numbers = spines.groups * spines.stride * planes
-    holds = f"{numbers} numbers of spines in {counted(spines.groups, 'pod')} with {spines.ports.total} networks of 2"
-    return PoolNeed(
-        "core", pool, of_pod * spines.groups, pool.size // of_pod * layout.pod_leaves, f"{holds} addresses each"
+    spine_numbers_of_pod = spines.stride * layout.planes
+    addresses_of_pod = 2 * spine_numbers_of_pod * spines.ports.total
+    holds = (
+        f"{spines.groups * spine_numbers_of_pod} numbers of spines in {counted(spines.groups, 'pod')} with"
+        f" {spines.ports.total} networks of 2 addresses each"
     )
+    fitting_pods = pool.size // addresses_of_pod
+    return PoolNeed("core", pool, addresses_of_pod * spines.groups, fitting_pods * layout.pod_leaves, holds)
 
 
 def asn_leaves(layout: Layout, addressing: Addressing) -> int:
-    """Return how many leaf indexes of a plane have AS numbers before they meet another tier's or the range's end."""
+    """Return how many leaf indexes of a plane have private AS numbers below those of other tiers.
+
+    0 if the first AS number of the leaves is not private.
+    """
     first = addressing.leaf_asn
-    end = next((last + 1 for low, last in PRIVATE_ASNS if low <= first <= last), first)
-    above = [asn for asn in upper_asns(layout, addressing) if asn >= first]
-    return (min((end, *above)) - first) // layout.planes
+    end = first
+    for first_private, last_private in PRIVATE_ASNS:
+        if first_private <= first <= last_private:
+            end = last_private + 1
+    for asn in upper_asns(layout, addressing):
+        if first <= asn < end:
+            end = asn
+    return (end - first) // layout.planes
 
 
 def upper_asns(layout: Layout, addressing: Addressing) -> dict[int, str]:
-    """Return the AS numbers of spines and super-spines in the reserve, with whose they are."""
+    """Return the AS numbers of the spines and super-spines of the reserve, each with its tier in the plural."""
     asns = {}
     for plane in range(layout.planes):
         for pod in range(layout.spines.groups):
@@ -146,6 +176,7 @@ def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...
 
 
 def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return an error for each stated reserve that is smaller than what the fabric has today."""
     low = layout.lowest
     spines = layout.spines
     if layout.pod and spines.groups <= layout.pods[-1]:
@@ -154,11 +185,11 @@ def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
     diagnostics = []
     if low.reserve < low.indexes:
         diagnostics.append(_smaller_than_today(intent, "leaves", low.reserve, low.indexes))
-    count = spines.count
+    needed_spines = spines.count
     if layout.pod:
-        count = spines.group_size * spines.groups
-    if spines.reserve < count:
-        diagnostics.append(_smaller_than_today(intent, "spines", spines.reserve, count))
+        needed_spines = spines.group_size * spines.groups
+    if spines.reserve < needed_spines:
+        diagnostics.append(_smaller_than_today(intent, "spines", spines.reserve, needed_spines))
     return diagnostics
 
 
@@ -172,31 +203,32 @@ def _smaller_than_today(intent: Intent, key: str, reserved: int, today: int) -> 
 
 
 def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return a warning if the reserve of leaves exceeds the reserved pods, or the ports of a spine."""
     low = layout.lowest
     spines = layout.spines
     if layout.pod:
         if low.reserve <= spines.groups * layout.pod_leaves:
             return []
         return [_reserve_exceeds_pods(intent, layout)]
-    needed = layout.reserved_leaves() * low.links_per_pair
-    if needed <= spines.ports.down or not spines.count:
+    needed_ports = layout.reserved_leaves() * low.links_per_pair
+    if needed_ports <= spines.ports.down or not spines.count:
         return []
     if not low.fixed_pair:
-        return [_reserve_exceeds_spines(intent, layout)]
-    most = spines.ports.down // low.links_per_pair * layout.networks
+        return [_reserve_exceeds_spines(intent, layout, needed_ports)]
+    most_leaves = spines.ports.down // low.links_per_pair * layout.networks
     return [
         warning(
             "T-3",
             f"the reserve of {_reserved_leaves(layout)} × {low.links_per_pair} links needs"
-            f" {needed} ports on every spine; a spine has {spines.ports.down}",
+            f" {needed_ports} ports on every spine; a spine has {spines.ports.down}",
             intent.where("topology.reserve.leaves"),
-            fix=f"reserve at most {most} leaves, or use spines with more ports",
+            fix=f"reserve at most {most_leaves} leaves, or use spines with more ports",
         )
     ]
 
 
 def _reserved_leaves(layout: Layout) -> str:
-    """Return the leaves of the reserve in words, in a rail-only fabric those of a rail."""
+    """Return the leaves of the reserve for a message, in a rail-only fabric those of a rail."""
     leaves = f"{layout.reserved_leaves()} leaves"
     if layout.lowest.rails:
         leaves += layout.of_spines
@@ -205,69 +237,72 @@ def _reserved_leaves(layout: Layout) -> str:
 
 def _reserve_exceeds_pods(intent: Intent, layout: Layout) -> Diagnostic:
     pods = layout.spines.groups
-    needed = -(-layout.lowest.reserve // layout.pod_leaves)
+    needed_pods = -(-layout.lowest.reserve // layout.pod_leaves)
     return warning(
         "T-3",
         f"the reserve of {layout.lowest.reserve} leaves does not fit into {counted(pods, 'pod')} of"
         f" {layout.pod_leaves}",
         intent.where("topology.reserve.leaves"),
-        fix=f"reserve at most {pods * layout.pod_leaves} leaves, or reserve.pods: {needed}",
+        fix=f"reserve at most {pods * layout.pod_leaves} leaves, or reserve.pods: {needed_pods}",
     )
 
 
-def _reserve_exceeds_spines(intent: Intent, layout: Layout) -> Diagnostic:
-    """Return what the spines lack for the leaves of the reserve, where all uplinks of a leaf are connected."""
+def _reserve_exceeds_spines(intent: Intent, layout: Layout, needed_ports: int) -> Diagnostic:
+    """Return the warning of spines with too few ports for the leaves of the reserve.
+
+    All uplinks of a leaf are connected, so more spines have fewer links to each leaf.
+    """
     low = layout.lowest
-    spines = layout.spines
-    pair = low.links_per_pair
-    ports = spines.ports.down
+    ports = layout.spines.ports.down
     ways = []
-    counts = fitting_counts(low.uplinks, layout.shared_uplinks, layout.reserved_leaves(), ports)
-    if counts:
-        count = counts[0] * layout.networks
-        ways.append(f"use topology.spine.count: {count}, which moves cables of an existing fabric")
+    spine_counts = fitting_counts(low.uplinks, layout.shared_uplinks, layout.reserved_leaves(), ports)
+    if spine_counts:
+        spines = spine_counts[0] * layout.networks
+        ways.append(f"use topology.spine.count: {spines}, which moves cables of an existing fabric")
+    pair_with_smaller_reserve = low.links_per_pair
     if intent.topology.spine.count is None:
-        # An automatic number would have one port for each leaf of a smaller reserve.
-        pair_of_smaller = 1
-    else:
-        pair_of_smaller = pair
-    ways.append(f"reserve at most {ports // pair_of_smaller * layout.networks} leaves")
+        # For a smaller reserve the automatic number of spines would be one with a single link to each leaf.
+        pair_with_smaller_reserve = 1
+    ways.append(f"reserve at most {ports // pair_with_smaller_reserve * layout.networks} leaves")
     if not low.rails:
         ways.append("use tiers: 3")
+    ways.append(f"use spines with {needed_ports} ports")
     return warning(
         "G-1",
-        f"the reserve of {_reserved_leaves(layout)} × {counted(pair, 'link')} needs"
-        f" {layout.reserved_leaves() * pair} ports on every spine; a spine has {ports}",
+        f"the reserve of {_reserved_leaves(layout)} × {counted(low.links_per_pair, 'link')} needs"
+        f" {needed_ports} ports on every spine; a spine has {ports}",
         intent.where("topology.reserve.leaves"),
-        fix=", or ".join([*ways, f"use spines with {layout.reserved_leaves() * pair} ports"]),
+        fix=", or ".join(ways),
     )
 
 
 def _spines_for_reserve(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return spines that only the reserve asks for: an existing fabric, which has fewer, keeps its cables."""
+    """Return an info if the reserve leads to more automatic spines than today's leaves: how a running fabric with fewer
+    keeps its cables."""
     low = layout.lowest
     spines = layout.spines
     if low.fixed_pair or layout.pod or intent.topology.spine.count is not None:
         return []
-    for_today = fitting_counts(low.uplinks, layout.shared_uplinks, layout.joined_leaves, spines.ports.down)
-    if not for_today or for_today[0] >= spines.group_size:
+    counts_for_today = fitting_counts(low.uplinks, layout.shared_uplinks, layout.joined_leaves, spines.ports.down)
+    if not counts_for_today or counts_for_today[0] >= spines.group_size:
         return []
-    count = for_today[0] * layout.networks
+    spines_for_today = counts_for_today[0] * layout.networks
     return [
         info(
             "RW217",
             f"{counted(spines.count, 'spine')} have ports for the reserve of {counted(low.reserve, 'leaf')};"
-            f" {count} have ports for the {counted(low.indexes, 'leaf')} of today",
+            f" {spines_for_today} have ports for the {counted(low.indexes, 'leaf')} of today",
             intent.where("topology.reserve.leaves"),
-            fix=f"a running fabric of {counted(count, 'spine')} keeps its cables by topology.spine.count: {count}",
+            fix=f"a running fabric of {counted(spines_for_today, 'spine')} keeps its cables by"
+            f" topology.spine.count: {spines_for_today}",
         )
     ]
 
 
 def _pod_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return what the pods of the reserve cannot have: AS numbers of their spines, and a pool of their own.
+    """Return the errors of the pools and AS numbers that the pods of the reserve need.
 
-    A pool or AS number of a third tier that the intent asks for is looked at by check_intent, not twice.
+    If the intent asks for a third tier, check_intent reports its pool.
     """
     addressing = intent.policies.addressing
     pods = layout.spines.groups
@@ -297,105 +332,113 @@ def _overlapping_core(intent: Intent) -> Iterator[Diagnostic]:
 
 
 def _asns_of_pods(intent: Intent, layout: Layout) -> Iterator[Diagnostic]:
-    """Yield AS numbers of spines that are not private, and of super-spines that meet these."""
+    """Yield an error if AS numbers of spines are not private, or if those of super-spines are among them."""
     addressing = intent.policies.addressing
     pods = layout.spines.groups
-    spines = range(addressing.spine_asn, spine_asn(addressing, layout.planes - 1, pods - 1) + 1)
-    if not any(low <= spines[0] and spines[-1] <= last for low, last in PRIVATE_ASNS):
-        message = (
-            f"the AS numbers of the spines of {counted(pods, 'pod')}, {spines[0]} to {spines[-1]}, are not all private"
-        )
+    first = addressing.spine_asn
+    last = spine_asn(addressing, layout.planes - 1, pods - 1)
+    if not any(first_private <= first and last <= last_private for first_private, last_private in PRIVATE_ASNS):
+        message = f"the AS numbers of the spines of {counted(pods, 'pod')}, {first} to {last}, are not all private"
         fix = "begin them lower, or reserve fewer pods"
         yield error("B-1", message, intent.where("addressing.asn.spine"), fix=fix)
-    if layout.planes * (pods + 1) > len(upper_asns(layout, addressing)):
+    # Each plane has a number for the spines of each pod, and one for its super-spines.
+    needed_asns = layout.planes * (pods + 1)
+    if needed_asns > len(upper_asns(layout, addressing)):
         message = f"the AS numbers of the super-spines, from {addressing.super_spine_asn}, meet those of the spines"
-        fix = f"begin them outside {spines[0]} to {spines[-1]}"
+        fix = f"begin them outside {first} to {last}"
         yield error("B-1", message, intent.where("addressing.asn.super_spine"), fix=fix)
 
 
 def _pool_diagnostics(intent: Intent, layout: Layout, addressing: Addressing) -> list[Diagnostic]:
-    """Return the pools that are too small for the fabric or for a reserve that is stated, and those that only prevent
-    growth."""
-    needed = {need.key: need.addresses for need in pool_needs(_required(intent, layout), addressing)}
+    """Return an error for each pool that is too small for today's fabric or a stated reserve, and an info for each that
+    is too small for an automatic reserve."""
+    required_layout = _with_required_reserve(intent, layout)
+    required = {need.key: need.addresses for need in pool_needs(required_layout, addressing)}
     diagnostics = []
     for need in pool_needs(layout, addressing):
-        if needed[need.key] > need.pool.size:
+        if required[need.key] > need.pool.size:
             diagnostics.append(_pool_too_small(intent, layout, need))
         elif need.addresses > need.pool.size:
             diagnostics.append(_growth_prevented(intent, layout, need))
     return diagnostics
 
 
-def _required(intent: Intent, layout: Layout) -> Layout:
-    """Return the layout with a reserve of what the intent states, else of the switches of today."""
+def _with_required_reserve(intent: Intent, layout: Layout) -> Layout:
+    """Return the layout with the reserve that the intent states, and today's switches as the reserve of what it does
+    not state."""
     reserve = intent.topology.reserve
+    if reserve.pods is not None:
+        return layout
     lowest, *above = layout.tiers
-    if reserve.leaves is None and reserve.pods is None:
+    if reserve.leaves is None:
         lowest = replace(lowest, reserve=max(lowest.indexes, _end_of_reserved_blocks(layout)))
-    if above and layout.pod and reserve.pods is None:
-        above[0] = replace(above[0], groups=layout.pods[-1] + 1)
-    elif above and reserve.spines is None and reserve.pods is None:
-        above[0] = replace(above[0], reserve=above[0].count)
+    if above:
+        spines = above[0]
+        if layout.pod:
+            above[0] = replace(spines, groups=layout.pods[-1] + 1)
+        elif reserve.spines is None:
+            above[0] = replace(spines, reserve=spines.count)
     return layout._replace(tiers=(lowest, *above))
 
 
 def _end_of_reserved_blocks(layout: Layout) -> int:
-    """Return the number after the last leaf of classes with a reserve of their own, 0 without such a class."""
+    """Return the highest index + 1 of the leaves that spine blocks are kept for; 0 without a block."""
     blocks = [leaf.block for leaf in layout.classes if leaf.block and leaf.reserve]
     return max((block.base + block.leaves for block in blocks), default=0)
 
 
 def _growth_prevented(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnostic:
-    length = need.pool.bits - (need.addresses - 1).bit_length()
-    ends = ""
+    growth_end = ""
     if need.leaves < layout.lowest.reserve:
-        ends = f"; growth ends at {counted(need.leaves, 'leaf')}"
+        growth_end = f"; growth ends at {counted(need.leaves, 'leaf')}"
         if layout.planes > 1:
-            ends += " a plane"
+            growth_end += " a plane"
     return info(
         "G-1",
         f"{need.key} {need.pool} has {need.pool.size // need.unit} {need.units}, enough for the fabric of today; all"
-        f" that ports are laid out for needs {need.addresses // need.unit}: {need.holds}{ends}",
+        f" that ports are laid out for needs {need.addresses // need.unit}: {need.holds}{growth_end}",
         intent.where(f"addressing.{need.key}"),
-        fix=f"use a /{length} or larger pool where the fabric is to grow further",
+        fix=f"use a /{need.prefix_length} or larger pool where the fabric is to grow further",
     )
 
 
 def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnostic:
-    length = need.pool.bits - (need.addresses - 1).bit_length()
-    ways = f"use a /{length} or larger pool"
-    if need.leaves >= layout.lowest.indexes and need.key != "loopbacks":
+    fix = f"use a /{need.prefix_length} or larger pool"
+    # A smaller reserve of leaves does not reduce the loopbacks of the upper half.
+    smaller_reserve_fits = need.leaves >= layout.lowest.indexes and need.key != "loopbacks"
+    if smaller_reserve_fits:
         if layout.pod and need.leaves >= layout.pod_leaves:
-            ways += f", or reserve.pods: {need.leaves // layout.pod_leaves}"
+            fix += f", or reserve.pods: {need.leaves // layout.pod_leaves}"
         else:
-            ways += f", or reserve.leaves: {need.leaves}"
+            fix += f", or reserve.leaves: {need.leaves}"
     return error(
         "G-1",
         f"{need.key} {need.pool} has {need.pool.size // need.unit} {need.units}; the reserve needs"
         f" {need.addresses // need.unit}: {need.holds}",
         intent.where(f"addressing.{need.key}"),
-        fix=ways,
+        fix=fix,
     )
 
 
 def _asn_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return where the AS numbers of the leaves, with the reserve, leave the private numbers or meet those above.
+    """Return an error if AS numbers of the leaves of the reserve are not private, or those of another tier.
 
-    What the numbers of the intent show already is reported by check_intent, not twice.
+    If the leaves that the intent states have too few AS numbers, check_intent reports it.
     """
-    first = intent.policies.addressing.leaf_asn
+    addressing = intent.policies.addressing
+    first = addressing.leaf_asn
     count = layout.lowest.reserve * layout.planes
-    above = upper_asns(layout, intent.policies.addressing)
-    room = asn_leaves(layout, intent.policies.addressing)
-    stated = max(intent.topology.leaf.count or 1, intent.topology.reserve.leaves or 1)
-    if not stated <= room < layout.lowest.reserve:
+    room = asn_leaves(layout, addressing)
+    stated_leaves = max(intent.topology.leaf.count or 1, intent.topology.reserve.leaves or 1)
+    if room < stated_leaves or room >= layout.lowest.reserve:
         return []
     obstacle = "are not all private"
     end = first + room + 1
-    met = [asn for asn in above if first <= asn < first + count]
-    if met:
-        end = min(met)
-        obstacle = f"meet {end} of the {above[end]}"
+    upper = upper_asns(layout, addressing)
+    shared_asns = [asn for asn in upper if first <= asn < first + count]
+    if shared_asns:
+        end = min(shared_asns)
+        obstacle = f"meet {end} of the {upper[end]}"
     return [
         error(
             "B-1",
