@@ -1,5 +1,7 @@
-"""How far a fabric grows without moving a cable, and the next step when that ends: each way is designed, and the cables
-that move are counted."""
+"""How far a fabric can grow without moving a cable, and the next steps after that.
+
+Each step is designed, and the cables that it moves are counted.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,13 +29,13 @@ ENDS = {
     "address_pool": "an address pool ends",
     "asn": "the AS numbers end",
 }
-"""What ends growth, as a clause; in the order in which a tie is decided."""
+"""What limits growth, as a clause."""
 
 
 def end_of_growth(layout: Layout, first: str) -> str:
-    """Return what ends growth ``first`` as a clause.
+    """Return the resource that limits growth ``first``, a key of ENDS, as a clause.
 
-    In three tiers spine ports are those of super-spines: the ports of the spines of a pod are all laid out.
+    In three tiers spine ports are those of super-spines: the spines of a pod have ports for all its leaves.
     """
     if first == "spine_ports" and layout.super_spines:
         return f"super-{ENDS[first]}"
@@ -41,14 +43,14 @@ def end_of_growth(layout: Layout, first: str) -> str:
 
 
 class StripeGrowth(NamedTuple):
-    """The largest growth without moving a cable: ``stripes`` indexes, with ``nodes`` and ``gpus`` when all are full.
+    """The largest growth without moving a cable."""
 
-    ``first`` is the resource that ends there.
-    """
-
+    # How many stripe indexes there can be.
     stripes: int
+    # With all stripes full.
     nodes: int
     gpus: int
+    # The resource that limits them: a key of ENDS.
     first: str
 
     @property
@@ -58,33 +60,35 @@ class StripeGrowth(NamedTuple):
 
 
 def find_growth(layout: Layout, addressing: Addressing) -> StripeGrowth:
-    """Return the largest growth by new stripes; on a tie the resource named first ends it.
+    """Return the largest growth by new stripes.
 
-    Leaf uplinks end nothing here: they are laid out before the first node and new leaves bring their own.
+    Leaf uplinks do not limit it: the split of a leaf sets them before the first node, and new leaves bring their own.
     """
     ports = "leaf_ports"
     if layout.spines.count:
         ports = "spine_ports"
-    leaf_indexes = {
+    # The number of leaf indexes of a plane that each resource allows. Of equal limits the first one is reported.
+    leaf_limits = {
         ports: _leaves_by_ports(layout),
         "reserve": _reserved_leaves(layout),
         "address_pool": min(need.leaves for need in pool_needs(layout, addressing)),
         "asn": asn_leaves(layout, addressing),
     }
-    stripes = {name: count // layout.stripe_leaves for name, count in leaf_indexes.items()}
-    first = min(stripes, key=lambda name: stripes[name])
+    stripe_limits = {name: leaves // layout.stripe_leaves for name, leaves in leaf_limits.items()}
+    first = min(stripe_limits, key=lambda name: stripe_limits[name])
+    stripes = stripe_limits[first]
     nodes = 0
     gpus = 0
-    for stripe in range(stripes[first]):
+    for stripe in range(stripes):
         if layout.has_spine_ports(stripe):
             group = layout.owner(stripe)
             nodes += group.stripe_nodes
             gpus += group.stripe_nodes * group.entry.gpus
-    # Nodes that share leaves are counted as they are: how many more there can be depends on the others.
+    # Nodes that share leaves are counted as they are today: the ports for more of them depend on the other nodes.
     for group in layout.sharing:
         nodes += group.entry.count
         gpus += group.entry.count * group.entry.gpus
-    return StripeGrowth(stripes[first], nodes, gpus, first)
+    return StripeGrowth(stripes, nodes, gpus, first)
 
 
 def _reserved_leaves(layout: Layout) -> int:
@@ -95,25 +99,25 @@ def _reserved_leaves(layout: Layout) -> int:
 
 
 def _leaves_by_ports(layout: Layout) -> int:
-    """Return the leaf indexes of a plane that the top tier, or the one that is reserved above it, has ports for;
-    without spines those of one switch a rail."""
+    """Return how many leaf indexes of a plane the ports of the top tier allow, also if that is only reserved."""
+    # One switch, or one for each rail.
     if not layout.spines.count:
         return layout.lowest.reserve
     if layout.pod:
-        return layout.most_pods // (layout.spines.links_per_pair or 1) * layout.pod_leaves
+        pods = layout.most_pods // (layout.spines.links_per_pair or 1)
+        return pods * layout.pod_leaves
     if layout.spines.ports.blocks:
-        return _end_of_ports(layout) * layout.stripe_leaves
+        return _first_stripe_without_ports(layout) * layout.stripe_leaves
     return layout.spines.ports.down // layout.lowest.links_per_pair * layout.networks
 
 
-def _end_of_ports(layout: Layout) -> int:
-    """Return the first stripe behind those of today for whose leaves spines have no ports; stripes before it that no
-    entry of nodes can reach are left out of what is counted."""
+def _first_stripe_without_ports(layout: Layout) -> int:
+    """Return the first future stripe without spine ports."""
     return next(stripe for stripe in numbers(layout.stripes[-1] + 1) if not layout.has_spine_ports(stripe))
 
 
 class CountedDesign(NamedTuple):
-    """A layout together with what it came from, so that a grown one can be designed the same way."""
+    """A layout with what it was made of, so that one for a changed intent can be made in the same way."""
 
     intent: Intent
     node_ports: tuple[NodePorts, ...]
@@ -122,59 +126,65 @@ class CountedDesign(NamedTuple):
     layout: Layout
 
     def lay_out(self, intent: Intent) -> Layout | None:
-        """Return the layout of an intent of the same nodes and switches, None where there is none."""
+        """Return the layout of an intent with the same nodes and switches, None if it has errors."""
         layout, _ = lay_out(intent, self.node_ports, self.classes, self.hardware)
         return layout
 
 
 def remaining_capacity(designed: CountedDesign, growth: StripeGrowth) -> RoomLeft:
-    """Return what fits without moving a cable, per plane, and the sentence that names the next step."""
+    """Return what can be added to each plane without moving a cable, and the next steps in a sentence."""
     layout = designed.layout
-    stripes = max(0, sum(map(layout.has_spine_ports, range(growth.stripes))) - len(layout.stripes))
-    leaves = stripes * layout.stripe_leaves
-    spines = 0
-    if layout.lowest.fixed_pair:
-        above = layout.spines
-        most = layout.spine_room
-        of_pod = max(0, min(above.group_reserve, most) - above.group_size)
-        spines = of_pod * len(layout.pods)
-    ways = list(_ways_with_room(layout, growth, spines))
-    if not stripes:
-        ways += _ways_beyond(designed, growth)
-    plane = ""
+    stripes_with_ports = sum(map(layout.has_spine_ports, range(growth.stripes)))
+    more_stripes = max(0, stripes_with_ports - len(layout.stripes))
+    leaves = more_stripes * layout.stripe_leaves
+    spines = _more_spines(layout)
+    next_steps = list(_steps_with_room(layout, growth, spines))
+    if not more_stripes:
+        next_steps += _steps_beyond(designed, growth)
+    per_plane = ""
     if layout.planes > 1:
-        plane = " a plane"
-    room = f"room left: {counted(leaves, 'leaf')}{plane}, {counted(spines, 'spine')}{plane}"
-    if ways:
-        room += f"; next: {', or '.join(ways)}"
+        per_plane = " a plane"
+    room = f"room left: {counted(leaves, 'leaf')}{per_plane}, {counted(spines, 'spine')}{per_plane}"
+    if next_steps:
+        room += f"; next: {', or '.join(next_steps)}"
     return RoomLeft(leaves, spines, room)
 
 
-def _ways_with_room(layout: Layout, growth: StripeGrowth, spines: int) -> Iterator[str]:
-    """Yield what can be added now; no cable moves."""
-    places = sum(group.stripes * group.stripe_nodes - group.entry.count for group in layout.groups)
-    if places:
-        yield f"{counted(places, 'node')} on the leaves of today (no cable moves)"
-    free = _next_stripe(layout, growth)
-    if free is not None:
-        nodes = layout.owner(free).stripe_nodes
-        yield f"{_switches_of_stripe(layout, free)} for {counted(nodes, 'node')} (no cable moves)"
+def _more_spines(layout: Layout) -> int:
+    """Return how many spines of a plane can be added without moving a cable: none unless the links of a pair are
+    stated."""
+    if not layout.lowest.fixed_pair:
+        return 0
+    above = layout.spines
+    most_of_pod = min(above.group_reserve, layout.spine_room)
+    return max(0, most_of_pod - above.group_size) * len(layout.pods)
+
+
+def _steps_with_room(layout: Layout, growth: StripeGrowth, spines: int) -> Iterator[str]:
+    """Yield what can be added without moving a cable; ``spines`` are those for which there is room."""
+    free_places = sum(group.stripes * group.stripe_nodes - group.entry.count for group in layout.groups)
+    if free_places:
+        yield f"{counted(free_places, 'node')} on the leaves of today (no cable moves)"
+    stripe = _next_stripe(layout, growth)
+    if stripe is not None:
+        nodes = layout.owner(stripe).stripe_nodes
+        yield f"{_switches_of_stripe(layout, stripe)} for {counted(nodes, 'node')} (no cable moves)"
     if spines:
         ratio = layout.worst_ratio * layout.spines.count / (layout.spines.count + spines)
         yield f"{counted(spines, 'spine')} more, which give {ratio_text(ratio)} (no cable moves)"
 
 
 def _next_stripe(layout: Layout, growth: StripeGrowth) -> int | None:
-    """Return the first stripe that can be added now."""
-    today = set(layout.stripes)
+    """Return the first stripe that can be added without moving a cable, None if there is none."""
+    existing = set(layout.stripes)
     for stripe in range(growth.stripes):
-        if stripe not in today and layout.has_spine_ports(stripe):
+        if stripe not in existing and layout.has_spine_ports(stripe):
             return stripe
     return None
 
 
 def _switches_of_stripe(layout: Layout, stripe: int) -> str:
-    """Return the switches that a new stripe brings, with those of its pod if it is the first there."""
+    """Return the switches of a new stripe for a message, with those of its pod if it is the first stripe there."""
     leaves = counted(layout.stripe_leaves, "leaf")
     pod, _ = layout.lowest.group_of(stripe * layout.stripe_leaves)
     if pod in layout.pods:
@@ -185,11 +195,12 @@ def _switches_of_stripe(layout: Layout, stripe: int) -> str:
     return leaves
 
 
-def _ways_beyond(designed: CountedDesign, growth: StripeGrowth) -> Iterator[str]:
-    """Yield what makes room for one stripe more when the resource ``growth.first`` has ended."""
+def _steps_beyond(designed: CountedDesign, growth: StripeGrowth) -> Iterator[str]:
+    """Yield what allows one more stripe, where the resource ``growth.first`` allows none."""
     layout = designed.layout
     leaves = max(growth.stripes * layout.stripe_leaves, layout.lowest.indexes) + layout.stripe_leaves
-    if growth.first == "reserve" and layout.pod and leaves > layout.spines.groups * layout.pod_leaves:
+    needs_pod = layout.pod and leaves > layout.spines.groups * layout.pod_leaves
+    if growth.first == "reserve" and needs_pod:
         yield f"reserve.pods: {layout.spines.groups + 1}"
     elif growth.first == "reserve":
         yield f"reserve.leaves: {leaves}"
@@ -206,23 +217,26 @@ def _ways_beyond(designed: CountedDesign, growth: StripeGrowth) -> Iterator[str]
 
 
 def _more_ports(designed: CountedDesign, growth: StripeGrowth, leaves: int) -> Iterator[str]:
-    """Yield what gives ports above to ``leaves``, when those of spines or super-spines have ended."""
+    """Yield what gives spines or super-spines ports for ``leaves`` leaf indexes."""
     layout = designed.layout
     if layout.super_spines is not None:
-        yield from _more_super_spines(designed, layout.pods[-1] + 2)
-        yield f"super-spines with {(layout.pods[-1] + 2) * layout.spines.links_per_pair} ports"
+        pods = layout.pods[-1] + 2
+        yield from _more_super_spines(designed, pods)
+        yield f"super-spines with {pods * layout.spines.links_per_pair} ports"
     elif layout.pod:
         yield f"super-spines with {layout.most_pods + 1} ports"
     elif layout.leaf_class(growth.stripes).block:
         group = layout.owner(growth.stripes)
-        more = (growth.stripes + 1 - group.first_stripe) * layout.stripe_leaves
-        yield f"{group.path}.leaf.reserve: {more}, which moves the cables of these leaves at the spines"
+        reserve = (growth.stripes + 1 - group.first_stripe) * layout.stripe_leaves
+        yield f"{group.path}.leaf.reserve: {reserve}, which moves the cables of these leaves at the spines"
     else:
+        # A third tier is the last resort.
         yield from list(_fewer_links(designed, leaves)) or _third_tier(designed, leaves)
         yield f"spines with {leaves // layout.networks * layout.lowest.links_per_pair} ports"
 
 
 def _larger_pools(designed: CountedDesign, leaves: int) -> Iterator[str]:
+    """Yield the pools that are too small for ``leaves``, with the prefix length that they need."""
     layout = designed.layout
     lowest, *above = layout.tiers
     if layout.pod:
@@ -231,11 +245,16 @@ def _larger_pools(designed: CountedDesign, leaves: int) -> Iterator[str]:
     grown = layout._replace(tiers=(replace(lowest, reserve=leaves), *above))
     for need in pool_needs(grown, designed.intent.policies.addressing):
         if need.addresses > need.pool.size:
-            yield f"addressing.{need.key} of a /{need.pool.bits - (need.addresses - 1).bit_length()}"
+            yield f"addressing.{need.key} of a /{need.prefix_length}"
+
+
+def _moved_cables(layout: Layout, grown: Layout) -> str:
+    """Return how many cables of today a step moves, for a message."""
+    return f"({counted(count_moves(layout, grown), 'cable')} move)"
 
 
 def _more_super_spines(designed: CountedDesign, pods: int) -> Iterator[str]:
-    """Yield the least number of super-spines that joins ``pods``, with the cables of today that move."""
+    """Yield the least number of super-spines that join ``pods``, with the cables that move; nothing if none can."""
     layout = designed.layout
     intent = designed.intent
     topology = intent.topology
@@ -245,62 +264,69 @@ def _more_super_spines(designed: CountedDesign, pods: int) -> Iterator[str]:
         top = top.with_values(count=None)
     grown = designed.lay_out(replace(intent, topology=topology.with_values(super_spine=top, reserve=reserve)))
     if grown is not None and grown.super_spines is not None:
-        moved = counted(count_moves(layout, grown), "cable")
-        yield f"{counted(grown.super_spines.count, 'super-spine')} ({moved} move)"
+        yield f"{counted(grown.super_spines.count, 'super-spine')} {_moved_cables(layout, grown)}"
 
 
 def _fewer_links(designed: CountedDesign, leaves: int) -> Iterator[str]:
-    """Yield the least change that gives each leaf fewer links to a spine, with the cables of today that move."""
+    """Yield the least change by which each leaf has fewer links to a spine and spines have ports for ``leaves``, with the
+    cables that move; nothing if there is none."""
     layout = designed.layout
-    intent = designed.intent
-    topology = intent.topology.with_values(reserve=intent.topology.reserve.with_values(leaves=None))
-    unreserved = topology.reserve.with_values(spines=None)
+    leaves_of_network = leaves // layout.networks
     if layout.lowest.fixed_pair:
-        pair = layout.spines.ports.down // (leaves // layout.networks)
+        pair = layout.spines.ports.down // leaves_of_network
         if pair == 0:
             return
         spines = -(-layout.lowest.uplinks // pair) * layout.networks
-        topology = topology.with_values(
-            links_per_pair=pair, spine=topology.spine.with_values(count=spines), reserve=unreserved
-        )
-        words = f"links_per_pair: {pair} with {spines} spines"
+        change = f"links_per_pair: {pair} with {spines} spines"
     else:
-        own = leaves // layout.networks
-        uplinks = layout.lowest.uplinks
-        more = (count for count in spine_counts(uplinks) if count > layout.spines.group_size)
-        fitting = (count for count in more if own * (uplinks // count) <= layout.spines.ports.down)
-        spines = next(fitting, 0) * layout.networks
+        pair = None
+        spines = _spines_with_ports(layout, leaves_of_network) * layout.networks
         if spines == 0:
             return
-        topology = topology.with_values(spine=topology.spine.with_values(count=spines), reserve=unreserved)
-        words = counted(spines, "spine")
-    grown = designed.lay_out(replace(intent, topology=topology))
+        change = counted(spines, "spine")
+    topology = designed.intent.topology
+    topology = topology.with_values(
+        links_per_pair=pair,
+        spine=topology.spine.with_values(count=spines),
+        reserve=topology.reserve.with_values(leaves=None, spines=None),
+    )
+    grown = designed.lay_out(replace(designed.intent, topology=topology))
     if grown is not None:
-        yield f"{words} ({counted(count_moves(layout, grown), 'cable')} move)"
+        yield f"{change} {_moved_cables(layout, grown)}"
+
+
+def _spines_with_ports(layout: Layout, leaves: int) -> int:
+    """Return the least number of spines above today's that divides the uplinks of a leaf and has ports for ``leaves``;
+    0 if there is none."""
+    uplinks = layout.lowest.uplinks
+    for count in spine_counts(uplinks):
+        if count > layout.spines.group_size and leaves * (uplinks // count) <= layout.spines.ports.down:
+            return count
+    return 0
 
 
 def _third_tier(designed: CountedDesign, leaves: int) -> Iterator[str]:
-    """Yield a third tier with a pod for ``leaves``, with the cables of today that move."""
+    """Yield a third tier with pods for ``leaves``, with the cables that move; nothing if there can be none."""
     layout = designed.layout
-    pod = _with_pods(designed, None)
-    if pod is None or not pod.pod:
+    with_pods = _in_three_tiers(designed, None)
+    if with_pods is None or not with_pods.pod:
         return
-    pods = -(-leaves // pod.pod_leaves)
-    grown = _with_pods(designed, pods)
+    pods = -(-leaves // with_pods.pod_leaves)
+    grown = _in_three_tiers(designed, pods)
     if grown is None:
         return
-    tiers = "tiers: 3"
+    change = "tiers: 3"
     if designed.intent.topology.spine.count is not None:
-        tiers += " without spine.count"
-    yield f"{tiers} with reserve.pods: {pods} ({counted(count_moves(layout, grown), 'cable')} move)"
+        change += " without spine.count"
+    yield f"{change} with reserve.pods: {pods} {_moved_cables(layout, grown)}"
 
 
-def _with_pods(designed: CountedDesign, pods: int | None) -> Layout | None:
-    """Return the layout in three tiers with as many spines as that takes, None where there is none."""
+def _in_three_tiers(designed: CountedDesign, pods: int | None) -> Layout | None:
+    """Return the layout in three tiers with a reserve of ``pods`` and automatic spines, None if it has errors."""
     topology = designed.intent.topology
-    three = topology.with_values(
+    three_tiers = topology.with_values(
         tiers=3,
         spine=topology.spine.with_values(count=None),
         reserve=topology.reserve.with_values(leaves=None, spines=None, pods=pods),
     )
-    return designed.lay_out(replace(designed.intent, topology=three))
+    return designed.lay_out(replace(designed.intent, topology=three_tiers))
