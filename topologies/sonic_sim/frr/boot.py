@@ -11,8 +11,10 @@ FPM_LINES = ("no fpm use-next-hop-groups", "fpm address 127.0.0.1", "no zebra ne
 
 def boot_configuration(mode: str, db: ConfigDb, files: Files, hostname: str, now: float) -> tuple[str, bool]:
     """Return the boot configuration and whether ``frr.conf`` stays."""
-    one_file = "" if mode in ("split-unified", "unified") else "no "
-    files.write(VTYSH_CONF, f"{one_file}service integrated-vtysh-config\n".encode(), now=now)
+    vtysh_line = "no service integrated-vtysh-config"
+    if mode in ("split-unified", "unified"):
+        vtysh_line = "service integrated-vtysh-config"
+    files.write(VTYSH_CONF, f"{vtysh_line}\n".encode(), now=now)
     if mode == "split-unified":
         return _own_file(files, now), True
     if mode == "unified":
@@ -39,28 +41,23 @@ def _own_file(files: Files, now: float) -> str:
 
 
 def from_config_db(db: ConfigDb, hostname: str) -> str:
-    """Return the configuration that the image's templates make of CONFIG_DB, the lines that matter here."""
+    """Return the lines that matter here of the configuration which the image's templates make of CONFIG_DB."""
     lines = [f"hostname {hostname}", "log syslog informational", "service integrated-vtysh-config", *FPM_LINES]
-    number = db.get("DEVICE_METADATA|localhost").get("bgp_asn", "")
+    as_number = db.get("DEVICE_METADATA|localhost").get("bgp_asn", "")
     # The templates make no instance without an AS number.
-    if number.isdigit() and number != "0":
-        lines += _instance(db, number)
+    if as_number.isdigit() and as_number != "0":
+        lines += _instance(db, as_number)
     return "\n".join(lines) + "\n"
 
 
-def _instance(db: ConfigDb, number: str) -> list[str]:
+def _instance(db: ConfigDb, as_number: str) -> list[str]:
     """Return the BGP instance and its route-maps."""
     loopback = _loopback(db)
-    lines = [f"router bgp {number}", " bgp log-neighbor-changes", " no bgp ebgp-requires-policy",
+    peers = _ipv4_peers(db)
+    lines = [f"router bgp {as_number}", " bgp log-neighbor-changes", " no bgp ebgp-requires-policy",
              " no bgp default ipv4-unicast", " bgp bestpath as-path multipath-relax"]  # fmt: skip
     if loopback:
         lines.append(f" bgp router-id {loopback.split('/')[0]}")
-    peers: dict[str, Hash] = {}
-    for key, row in db.table("BGP_NEIGHBOR").items():
-        # A key may begin with a VRF.
-        peer = key.rsplit("|", 1)[-1]
-        if "." in peer and row.get("asn", "").isdigit():
-            peers[peer] = row
     if peers:
         lines.append(" neighbor PEER_V4 peer-group")
     default_status = db.get("DEVICE_METADATA|localhost").get("default_bgp_status", "up")
@@ -79,7 +76,19 @@ def _instance(db: ConfigDb, number: str) -> list[str]:
     return lines
 
 
+def _ipv4_peers(db: ConfigDb) -> dict[str, Hash]:
+    """Return the rows of the IPv4 neighbors with an AS number by address."""
+    peers: dict[str, Hash] = {}
+    for key, row in db.table("BGP_NEIGHBOR").items():
+        # A key may begin with a VRF.
+        peer = key.rsplit("|", 1)[-1]
+        if "." in peer and row.get("asn", "").isdigit():
+            peers[peer] = row
+    return peers
+
+
 def _loopback(db: ConfigDb) -> str:
+    """Return the IPv4 address of Loopback0 with its prefix length, empty for none."""
     for key in db.table("LOOPBACK_INTERFACE"):
         name, _, address = key.partition("|")
         if name == "Loopback0" and "." in address:

@@ -36,16 +36,17 @@ def keeper(build: Build, node: str, line: str) -> str:
 
 
 def part_of(root: Context, build: Build, names: Iterable[str]) -> Context:
-    """Return the lines of a configuration that some daemons keep."""
-    wanted = frozenset(names)
-    lines = {key: line for key, line in root.lines.items() if keeper(build, root.node, line) in wanted}
+    """Return the lines of a configuration that the daemons with these names keep."""
+    daemons = frozenset(names)
+    lines = {key: line for key, line in root.lines.items() if keeper(build, root.node, line) in daemons}
     children = {}
     for header, child in root.children.items():
         if child.node == VRF:
-            part = part_of(child, build, wanted)
-            if "zebra" in wanted or part.lines:
+            # zebra keeps the VRF itself, staticd or mgmtd its static routes.
+            part = part_of(child, build, daemons)
+            if "zebra" in daemons or part.lines:
                 children[header] = part
-        elif keeper(build, child.node, header) in wanted:
+        elif keeper(build, child.node, header) in daemons:
             children[header] = child
     return Context(root.node, root.header, lines, children)
 

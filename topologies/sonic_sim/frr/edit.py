@@ -12,7 +12,7 @@ from sonic_sim.frr.remove import Removal
 from sonic_sim.frr.spelling import normal_header, normal_line
 from sonic_sim.frr.tree import Context
 
-_PEER_LINE = re.compile(r"^neighbor (\S+)(?: (.+))?$")
+_PEER_LINE = re.compile(r"^neighbor (?P<peer>\S+)(?: (?P<rest>.+))?$")
 
 
 @dataclass(slots=True)
@@ -53,43 +53,46 @@ class Editor:
         return self.path[-1] if self.path else self.root
 
     def _is_command(self, node: str, line: str) -> bool:
+        """Tell whether a context of this node knows a line."""
         plain = line.removeprefix("no ")
         if opens(node, plain) or identity(node, plain) is not None:
             return True
         if not line.startswith("no "):
             return False
         # ``no`` takes a command without its values, and a route-map without its entry.
-        return is_beginning(node, plain) or bool(re.match(r"^route-map \S+$", plain) and node == CONFIG)
+        is_route_map = node == CONFIG and re.match(r"^route-map \S+$", plain) is not None
+        return is_route_map or is_beginning(node, plain)
 
     def _apply(self, context: Context, line: str) -> None:
         if line.startswith("no "):
             Removal(self.root, context, self.notes).line(line.removeprefix("no "))
             return
-        opened = opens(context.node, line)
-        if opened is not None:
-            self._open(context, opened, line)
+        node = opens(context.node, line)
+        if node is not None:
+            self._open(context, node, line)
             return
         line = normal_line(context, line)
         if line in DEFAULT_ON.get(context.node, ()):
-            # FRR shows such a switch only where it is off, but for those of interfaces.
-            if context.lines.pop("no " + line, None) is None and context.node == "interface":
+            was_off = context.lines.pop("no " + line, None) is not None
+            # FRR shows a switch that is on by default only where it is off, except for those of interfaces.
+            if not was_off and context.node == "interface":
                 context.lines[line] = line
             return
         if context.node in (BGP, BGP_AF):
             self._check_neighbor(context, line)
-        self._replaced(context, line)
-        self._note(context, line)
+        self._remove_replaced(context, line)
+        self._note_missing_route_map(context, line)
         context.lines[identity(context.node, line) or line] = line
 
-    def _note(self, context: Context, line: str) -> None:
+    def _note_missing_route_map(self, context: Context, line: str) -> None:
+        """Note that a neighbor names a route-map which is not there: bgpd warns, and takes the line."""
         words = line.split()
         if context.node != BGP_AF or words[0] != "neighbor" or words[2] != "route-map":
             return
-        # bgpd says so without refusing the line: a route-map may be named before it is there.
         if not any(header.startswith(f"route-map {words[3]} ") for header in self.root.children):
             self.notes.append(f"The route-map '{words[3]}' does not exist.")
 
-    def _replaced(self, context: Context, line: str) -> None:
+    def _remove_replaced(self, context: Context, line: str) -> None:
         """Remove the lines that this one takes the place of beyond those of its own identity."""
         words = line.split()
         context.lines.pop("no " + line, None)
@@ -110,28 +113,29 @@ class Editor:
 
     def _refuse_second_instance(self, context: Context, header: str) -> None:
         """Refuse another AS number in a VRF that has an instance."""
-        for other in context.children.values():
-            if other.node == BGP and _vrf_of(other.header) == _vrf_of(header):
-                raise refused_by_bgpd(f"BGP is already running; AS is {other.header.split()[2]}")
+        for block in context.children.values():
+            if block.node == BGP and _vrf_of(block.header) == _vrf_of(header):
+                raise refused_by_bgpd(f"BGP is already running; AS is {block.header.split()[2]}")
 
     def _check_neighbor(self, context: Context, line: str) -> None:
+        """Refuse a line of a neighbor that is not there, or that names a peer group which is not."""
         words = _PEER_LINE.match(line)
-        if words is None or words.group(2) is None:
+        if words is None or words["rest"] is None:
             return
-        peer, rest = words.groups()
-        instance = context if context.node == BGP else self._instance(context)
+        rest = words["rest"]
+        # These make the neighbor or the group.
         if rest.startswith(("remote-as", "interface")) or rest == "peer-group":
             return
+        instance = context if context.node == BGP else self._instance(context)
         if rest.startswith("peer-group "):
             group = rest.split()[1]
             if f"neighbor {group} peer-group" not in instance.lines:
                 raise refused_by_bgpd("% Configure the peer-group first")
-            return
-        kinds = (f"neighbor {peer} {kind}" for kind in ("remote-as", "peer-group", "interface"))
-        if not any(kind in instance.lines for kind in kinds) and not instance.starting(f"neighbor {peer}"):
+        elif not instance.starting(f"neighbor {words['peer']}"):
             raise refused_by_bgpd("% Specify remote-as or peer-group commands first")
 
     def _instance(self, family: Context) -> Context:
+        """Return the BGP instance of an address family."""
         for child in self.root.children.values():
             if family in child.children.values():
                 return child

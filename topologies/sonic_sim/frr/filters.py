@@ -1,12 +1,17 @@
 """FRR's own lists of filters: prefix-lists (lib/plist.c) and the route-maps of protocols (zebra/zebra_routemap.c)."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from sonic_sim.frr.show import Build
 from sonic_sim.frr.tree import Context
 
-_PREFIX_LIST = re.compile(r"(ipv?6?) prefix-list (\S+) (?:seq (\d+) ((?:permit|deny) .*)|description (.*))")
+_PREFIX_LIST = re.compile(
+    r"(?P<family>ipv?6?) prefix-list (?P<name>\S+) "
+    r"(?:seq (?P<number>\d+) (?P<rule>(?:permit|deny) .*)|description (?P<description>.*))"
+)
 # lib/route_types.txt in its order.
 _PROTOCOLS = (
     "system", "kernel", "connected", "static", "rip", "ripng", "ospf", "ospf6", "isis", "bgp", "pim", "eigrp",
@@ -26,31 +31,52 @@ def filters_shown(root: Context, build: Build, daemons: Iterable[str], command: 
     return None
 
 
+@dataclass(slots=True)
+class _PrefixList:
+    """A prefix list: its rules by sequence number, and its description."""
+
+    rules: dict[int, str] = field(default_factory=dict)
+    description: str = ""
+
+
 def _prefix_lists(root: Context, daemons: Iterable[str], family: str, name: str) -> str | None:
-    lists: dict[str, list[tuple[int, str]]] = {}
-    notes: dict[str, str] = {}
+    """Return the prefix lists of a family (``ip``, ``ipv6``); with a ``name`` that one, None where it is not there."""
+    lists: defaultdict[str, _PrefixList] = defaultdict(_PrefixList)
     for line in root.lines.values():
         parts = _PREFIX_LIST.fullmatch(line)
-        if parts is None or parts[1] != family or (name and parts[2] != name):
+        if parts is None or parts["family"] != family or (name and parts["name"] != name):
             continue
-        entries = lists.setdefault(parts[2], [])
-        if parts[3]:
-            entries.append((int(parts[3]), f"   seq {parts[3]} {parts[4]}\n"))
+        prefix_list = lists[parts["name"]]
+        if parts["number"]:
+            prefix_list.rules[int(parts["number"])] = parts["rule"]
         else:
-            notes[parts[2]] = f"   Description: {parts[5]}\n"
+            prefix_list.description = parts["description"]
     if name and not lists:
         return None
     text = ""
     for daemon in daemons:
-        for list_name, entries in sorted(lists.items()):
-            text += f"{daemon}: {family} prefix-list {list_name}: {len(entries)} entries\n{notes.get(list_name, '')}"
-            text += "".join(entry for _, entry in sorted(entries))
+        for list_name in sorted(lists):
+            text += f"{daemon}: {family} prefix-list {list_name}: {_list_text(lists[list_name])}"
+    return text
+
+
+def _list_text(prefix_list: _PrefixList) -> str:
+    """Return the number of entries of a list, its description and its entries in the order of their numbers."""
+    text = f"{len(prefix_list.rules)} entries\n"
+    if prefix_list.description:
+        text += f"   Description: {prefix_list.description}\n"
+    for number in sorted(prefix_list.rules):
+        text += f"   seq {number} {prefix_list.rules[number]}\n"
     return text
 
 
 def _protocols(root: Context, build: Build, family: str) -> str:
     """Return ``show ip protocol``: the route-map that zebra applies to the routes of each protocol."""
-    maps = {line.split()[2]: line.split()[4] for line in root.lines.values() if line.startswith(f"{family} protocol ")}
+    route_maps = {}
+    for line in root.lines.values():
+        if line.startswith(f"{family} protocol "):
+            _, _, protocol, _, route_map = line.split()
+            route_maps[protocol] = route_map
     names = list(_PROTOCOLS)
     # 10.0 added two kinds of routes to lib/route_types.txt, 10.3 dropped one.
     if build.since(10, 0):
@@ -61,6 +87,6 @@ def _protocols(root: Context, build: Build, family: str) -> str:
     text = "VRF: default\nProtocol                  : route-map\n-------------------------------------\n"
     for name in (*names, "any"):
         # FRR pads the name of a route-map, but not the word none.
-        route_map = f"{maps[name]:<10}" if name in maps else "none"
-        text += f"{name:<24}  : {route_map}\n"
+        shown = f"{route_maps[name]:<10}" if name in route_maps else "none"
+        text += f"{name:<24}  : {shown}\n"
     return text

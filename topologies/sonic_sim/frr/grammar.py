@@ -204,7 +204,7 @@ def is_beginning(node: str, line: str) -> bool:
     words = line.split()
     for rule in _rules(node, line.partition(" ")[0]):
         if len(words) < len(rule.words):
-            pairs = zip(words, rule.words, strict=False)
-            if all(re.fullmatch(pattern, word) for word, pattern in pairs):
+            words_and_patterns = zip(words, rule.words, strict=False)
+            if all(re.fullmatch(pattern, word) for word, pattern in words_and_patterns):
                 return True
     return False

@@ -19,19 +19,26 @@ class Removal:
     def line(self, line: str) -> None:
         """Remove the named line or context. Raises RefusedLineError where FRR refuses."""
         context = self.context
-        if line in DEFAULT_ON.get(context.node, ()) or (line in NEXTHOP_TRACKING and context.node in (CONFIG, VRF)):
+        if self._is_on_by_default(line):
             self._switch_off(line)
         elif context.node == CONFIG and line.split(maxsplit=1)[0] in ("router", "route-map", "interface", "vrf"):
-            self._context(line)
+            self._remove_block(line)
         elif context.node == BGP and line.startswith("address-family"):
             context.children.pop(normal_header(BGP_AF, line), None)
         elif context.node == BGP and line.startswith("neighbor "):
-            self._neighbor(line)
-        elif context.node == BGP_AF and line.endswith(" activate") and self._active_by_default():
-            self._switch_off(line)
+            self._remove_from_neighbor(line)
         else:
             self._refuse_unknown_neighbor(line)
-            self._plain(line)
+            self._remove_line(line)
+
+    def _is_on_by_default(self, line: str) -> bool:
+        """Tell whether a line is a switch that is on unless ``no`` says otherwise."""
+        node = self.context.node
+        if node == BGP_AF and line.endswith(" activate"):
+            return self._active_by_default()
+        if node in (CONFIG, VRF) and line in NEXTHOP_TRACKING:
+            return True
+        return line in DEFAULT_ON.get(node, ())
 
     def _switch_off(self, line: str) -> None:
         """Keep a switch that is on by default as a line that begins with ``no``."""
@@ -61,7 +68,8 @@ class Removal:
             return False
         return self.context.header == "address-family ipv4 unicast"
 
-    def _context(self, line: str) -> None:
+    def _remove_block(self, line: str) -> None:
+        """Remove a block of the top level with this header."""
         kind, *rest = line.split()
         children = self.context.children
         if line in children:
@@ -74,28 +82,33 @@ class Removal:
         elif kind == "router":
             raise refused_by_bgpd("% Can't find BGP instance")
 
-    def _neighbor(self, line: str) -> None:
+    def _remove_from_neighbor(self, line: str) -> None:
+        """Remove a neighbor of an instance, or one of its lines."""
         words = line.split()
         peer = f"neighbor {words[1]}"
-        whole = len(words) == 2 or words[2] in ("remote-as", "interface") or words[2:] == ["peer-group"]
+        is_group = words[2:] == ["peer-group"]
+        removes_neighbor = len(words) == 2 or words[2] in ("remote-as", "interface") or is_group
         if not self.context.starting(peer):
-            self._unknown_neighbor(words, line, whole=whole)
+            self._check_unknown_neighbor(words, removes_neighbor=removes_neighbor)
             return
-        if whole:
+        if removes_neighbor:
             self._forget(peer)
-            if words[2:] == ["peer-group"]:
-                self._leave_group(words[1])
+            if is_group:
+                self._remove_from_members(words[1])
         elif words[2] == "peer-group":
             # bgpd 8.4 deletes a neighbor that leaves its group, even one with an AS number of its own.
             self._forget(peer)
         elif words[2:] == ["timers"]:
             self.context.lines.pop(f"{peer} timers", None)
         else:
-            self._plain(line)
+            self._remove_line(line)
 
-    def _unknown_neighbor(self, words: list[str], line: str, *, whole: bool) -> None:
-        """Answer as bgpd 8.4 does: an address that is no neighbor is forgotten in silence, all else is refused."""
-        if not whole:
+    def _check_unknown_neighbor(self, words: list[str], *, removes_neighbor: bool) -> None:
+        """Refuse to remove something of a neighbor that is not there; to remove an address itself is no mistake.
+
+        As bgpd 8.4 does.
+        """
+        if not removes_neighbor:
             raise refused_by_bgpd("% Specify remote-as or peer-group commands first")
         if words[2:] == ["peer-group"]:
             raise refused_by_bgpd("% Create the peer-group first")
@@ -106,7 +119,8 @@ class Removal:
         for context in self.context.walk():
             context.remove(peer)
 
-    def _leave_group(self, group: str) -> None:
+    def _remove_from_members(self, group: str) -> None:
+        """Remove a peer group from the neighbors that name it."""
         for key, line in list(self.context.lines.items()):
             words = line.split()
             if words[0] == "neighbor" and words[2:] == ["peer-group", group]:
@@ -115,17 +129,20 @@ class Removal:
                 if not self.context.starting(f"neighbor {words[1]} remote-as"):
                     self._forget(f"neighbor {words[1]}")
 
-    def _plain(self, line: str) -> None:
+    def _remove_line(self, line: str) -> None:
+        """Remove a line that is given whole, by its beginning or with other values."""
         line = self._numbered(normal_spelling(line))
         # bgpd looks at the direction of a neighbor's filter alone, whatever filter is named (measured).
-        if self.context.remove_filter(line.split()) or self._access_list(line) or self.context.remove(line):
+        if self.context.remove_filter(line.split()):
+            return
+        if self._remove_access_list(line) or self.context.remove(line):
             return
         key = identity(self.context.node, line)
         if key is not None and self.context.lines.pop(key, None) is not None:
             return
-        self._missing(line)
+        self._report_missing(line)
 
-    def _access_list(self, line: str) -> bool:
+    def _remove_access_list(self, line: str) -> bool:
         """Remove the match of an access list; tell whether the line means one."""
         if line not in ("match ip address", "match ipv6 address"):
             return False
@@ -134,7 +151,7 @@ class Removal:
             self.context.lines.pop(line, None)
         return True
 
-    def _missing(self, line: str) -> None:
+    def _report_missing(self, line: str) -> None:
         """Report a missing line as FRR does; most are removed in silence."""
         if line.startswith("network "):
             raise refused_by_bgpd("% Can't find static route specified")
@@ -144,10 +161,11 @@ class Removal:
             self.notes.append("% Refusing to remove a non-existent route")
 
     def _numbered(self, line: str) -> str:
+        """Return the entry of a list with its number, where it is given without and is there."""
         entry = LIST_ENTRY.match(line)
-        if entry and entry.group(2) is None:
-            name, _, rest = entry.groups()
-            for key in self.context.starting(f"{name} seq"):
-                if self.context.lines[key].endswith(" " + rest):
-                    return self.context.lines[key]
+        if entry is None or entry["number"] is not None:
+            return line
+        for key in self.context.starting(f"{entry['name']} seq"):
+            if self.context.lines[key].endswith(f" {entry['rule']}"):
+                return self.context.lines[key]
         return line

@@ -78,15 +78,14 @@ class Frr:
     @property
     def version(self) -> int:
         """A number that grows with every change, and whenever a daemon comes or the boot configuration is loaded."""
-        return self._changes + (self._arrived() if self.starting else 0)
+        if not self.starting:
+            return self._changes
+        age = self.age_s()
+        return self._changes + sum(age >= moment for moment in (*self.starting.values(), self.loads_s))
 
     def changed(self) -> None:
         """Note a change."""
         self._changes += 1
-
-    def _arrived(self) -> int:
-        age = self.age_s()
-        return sum(age >= moment for moment in (*self.starting.values(), self.loads_s))
 
     def up(self) -> tuple[str, ...]:
         """Return the daemons that vtysh reaches."""
@@ -102,8 +101,8 @@ class Frr:
         self._load()
         if not self._own:
             return self._root
-        others = {name for name in (*self.daemons, SHARED) if name not in self._own}
-        parts = [part_of(self._root, self.build, others)]
+        daemons_of_root = {name for name in (*self.daemons, SHARED) if name not in self._own}
+        parts = [part_of(self._root, self.build, daemons_of_root)]
         up = self.up()
         for name, tree in self._own.items():
             if name in up:
@@ -119,41 +118,47 @@ class Frr:
         return self._own.get("bgpd", self._root)
 
     def _load(self) -> None:
-        """Load the boot configuration once it is time: who does not listen by then misses it."""
-        if self._boot_text is None or (self.starting and self.age_s() < self.loads_s):
+        """Load the boot configuration once it is time: a daemon that does not listen by then misses it."""
+        is_due = not self.starting or self.age_s() >= self.loads_s
+        if self._boot_text is None or not is_due:
             return
         text = self._boot_text
         self._boot_text = None
-        self._feed(text, [name for name in self.daemons if self.starting.get(name, 0.0) <= self.loads_s])
+        listening = [name for name in self.daemons if self.starting.get(name, 0.0) <= self.loads_s]
+        self._feed(text, listening)
 
     def _feed(self, text: str, up: Sequence[str]) -> tuple[list[_Refused], str]:
-        """Give lines to the daemons that are up; return the refused ones and the messages."""
+        """Give lines to the daemons that are up; return the refused ones and the messages of bgpd."""
+        # A daemon that is down misses the lines, so from now on its configuration is one of its own.
         for name in self.daemons:
             if name not in up and name not in self._own:
                 self._own[name] = self._root.copy()
         refused: list[_Refused] = []
-        said = ""
+        messages = ""
         if any(name not in self._own for name in up):
-            refused, said = _apply(self._root, text)
+            refused, messages = _apply(self._root, text)
         for name in up:
             if name in self._own:
-                own_refused, own_said = _apply(self._own[name], text)
+                refused_by_daemon, messages_of_daemon = _apply(self._own[name], text)
                 if name == "bgpd":
-                    refused = own_refused
-                    said = own_said
+                    refused = refused_by_daemon
+                    messages = messages_of_daemon
         if "bgpd" not in up:
             refused = [line for line in refused if not line.by_bgpd]
-            said = ""
+            messages = ""
         self._join(up)
-        return refused, said
+        return refused, messages
 
     def _join(self, up: Sequence[str]) -> None:
-        """Drop the own configurations of daemons that have caught up with the others."""
-        for name in [name for name in up if name in self._own]:
-            tree = self._own[name]
+        """Merge the own configurations of daemons whose shared lines are those of all others."""
+        for name in up:
+            tree = self._own.get(name)
+            if tree is None:
+                continue
             if part_of(tree, self.build, (SHARED,)) == part_of(self._root, self.build, (SHARED,)):
-                others = {other for other in (*self.daemons, SHARED) if other != name}
-                self._root = merged((part_of(self._root, self.build, others), part_of(tree, self.build, (name,))))
+                other_names = {other for other in (*self.daemons, SHARED) if other != name}
+                lines_of_others = part_of(self._root, self.build, other_names)
+                self._root = merged((lines_of_others, part_of(tree, self.build, (name,))))
                 del self._own[name]
 
     def start(
@@ -181,6 +186,7 @@ class Frr:
         self.running = False
 
     def _forget(self) -> None:
+        """Drop the configuration; the version grows by more than daemons that were starting add to it."""
         self._changes += 1 + len(self.starting)
         self.starting = {}
         self._boot_text = None
@@ -220,51 +226,53 @@ class Frr:
         """Apply configuration lines, going on after a refused one as ``vtysh -f`` does."""
         if dry:
             # A file is only checked by vtysh itself (vtysh/vtysh_config.c).
-            return self._applied(*_apply(self.root.copy(), text))
-        refused, notes = self._fed(text)
+            return self._report(*_apply(self.root.copy(), text))
+        refused, messages = self._feed_all(text)
         # From 9.0 on vtysh starts a process for each daemon, which reads the file and sends it to this one alone.
         if self.build.since(9, 0):
-            applied = self._by_processes(refused, notes)
+            applied = self._report_of_processes(refused, messages)
         else:
-            applied = self._applied(refused, notes)
+            applied = self._report(refused, messages)
         self.changed()
         name = self.root.lines.get("hostname")
         if name:
             self.hostname = name.split()[1]
         return applied
 
-    def _fed(self, text: str) -> tuple[list[_Refused], str]:
+    def _feed_all(self, text: str) -> tuple[list[_Refused], str]:
+        """Give lines to the daemons; return the refused ones and the messages."""
         self._load()
-        if not self._own and (not self.starting or len(self.up()) == len(self.daemons)):
+        all_up = not self.starting or len(self.up()) == len(self.daemons)
+        if all_up and not self._own:
             return _apply(self._root, text)
         return self._feed(text, self.up())
 
-    def _applied(self, refused: list[_Refused], said: str) -> Applied:
-        """Return the messages of one process that reads the file for all daemons."""
-        complaints = "".join(line.text for line in refused)
+    def _report(self, refused: list[_Refused], messages: str) -> Applied:
+        """Return the result of one process that reads the file for all daemons."""
+        errors = "".join(line.text for line in refused)
         if not refused:
-            return Applied(0, said, complaints)
+            return Applied(0, messages, errors)
         status = refused[-1].refusal.status
         if self.build.since(9, 0):
-            complaints += f"{_failure(status)}\n"
-        return Applied(status, said, complaints)
+            errors += f"{_failure(status)}\n"
+        return Applied(status, messages, errors)
 
-    def _by_processes(self, refused: list[_Refused], said: str) -> Applied:
-        """Return the messages of the process of each daemon; a refused line fails in its daemon's process alone."""
+    def _report_of_processes(self, refused: list[_Refused], messages: str) -> Applied:
+        """Return the result of the processes of all daemons; what bgpd refuses fails in its process alone."""
         out = ""
         err = ""
-        first = 0
+        first_status = 0
         for name in self.up():
-            own = [line for line in refused if name == "bgpd" or not line.by_bgpd]
-            status = own[-1].refusal.status if own else 0
+            refused_here = [line for line in refused if name == "bgpd" or not line.by_bgpd]
+            status = refused_here[-1].refusal.status if refused_here else 0
             process = f"[{_FIRST_PROCESS + _PLACES[name]}|{name}]"
             out += f"{process} sending configuration\n"
             if name == "bgpd":
-                out += said
-            err += "".join(line.text for line in own)
+                out += messages
+            err += "".join(line.text for line in refused_here)
             err += f"{process} {_failure(status) if status else 'done'}\n"
-            first = first or status
-        return Applied(first, f"{out}Waiting for children to finish applying config...\n", err)
+            first_status = first_status or status
+        return Applied(first_status, f"{out}Waiting for children to finish applying config...\n", err)
 
     def show(self, daemon: str = "") -> str:
         """Return the text of ``show running-config``, of one daemon where it is named."""
@@ -289,14 +297,14 @@ def _apply(root: Context, text: str) -> tuple[list[_Refused], str]:
     """Apply lines to a tree, in place; return the refused ones and the daemons' messages."""
     editor = Editor(root)
     refused: list[_Refused] = []
-    said = ""
+    messages = ""
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             editor.line(line)
         except RefusedLineError as refusal:
             refused.append(_Refused(refusal, refusal.of_file(number, line)))
             if refusal.daemon_text:
-                said += f"{refusal.daemon_text}\n"
-        said += "".join(f"{note}\n" for note in editor.notes)
+                messages += f"{refusal.daemon_text}\n"
+        messages += "".join(f"{note}\n" for note in editor.notes)
         editor.notes.clear()
-    return refused, said
+    return refused, messages

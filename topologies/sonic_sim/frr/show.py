@@ -128,18 +128,22 @@ def _lists(root: Context, kinds: Iterable[str]) -> list[str]:
 
 
 def _route_maps(root: Context) -> list[str]:
-    """Return the route-maps, their entries by number."""
-    entries: dict[str, list[tuple[int, Context]]] = {}
+    """Return the route-maps in the order in which they were made (8.4.4, measured), their entries by number."""
+    entries_of: dict[str, list[Context]] = {}
     for block in root.children.values():
         if block.node == "route-map":
-            _, name, _, sequence = block.header.split()
-            entries.setdefault(name, []).append((int(sequence), block))
+            name = block.header.split()[1]
+            entries_of.setdefault(name, []).append(block)
     lines: list[str] = []
-    # In the order in which they came (8.4.4, measured).
-    for blocks in entries.values():
-        for _, block in sorted(blocks, key=lambda entry: entry[0]):
-            lines += _section(_block(block))
+    for entries in entries_of.values():
+        for entry in sorted(entries, key=_entry_number):
+            lines += _section(_block(entry))
     return lines
+
+
+def _entry_number(entry: Context) -> int:
+    """Return the number of an entry with the header ``route-map NAME permit|deny NUMBER``."""
+    return int(entry.header.split()[3])
 
 
 # What pathd prints as soon as it runs (FRR 8.4 to 10.5, pathd/path_cli.c config_write_segment_routing).
@@ -180,26 +184,20 @@ _BLOCK_ORDER = {"vrf": 1, "interface": 2, "bgp": 3, "line-vty": 8}
 
 
 def _top(root: Context) -> list[str]:
-    shown = ("frr ", "hostname ", *_ROUTES, *_AFTER_BLOCKS, *_LATE)
-    lines = [line for line in root.lines.values() if not line.startswith(shown)]
+    """Return the lines of the top level that come before all blocks."""
+    shown_elsewhere = ("frr ", "hostname ", *_ROUTES, *_AFTER_BLOCKS, *_LATE)
+    lines = [line for line in root.lines.values() if not line.startswith(shown_elsewhere)]
     return sorted(lines, key=lambda line: _position(_TOP_ORDER, line))
 
 
 def _block(block: Context, indent: str = "", *, active: bool = False) -> list[str]:
     """Return the lines of a context; ``active``: neighbors are so by default, and FRR does not say it."""
     lines = [indent + block.header]
-    if block.node == BGP:
-        body = sorted(block.lines.values(), key=lambda line: _bgp_key(block, line))
-    elif block.node == BGP_AF:
-        body = sorted(block.lines.values(), key=_af_key)
-        if active:
-            body = [line for line in body if not line.endswith(" activate") or line.startswith("no")]
-    else:
-        body = sorted(block.lines.values(), key=lambda line: not line.startswith(("match", "description", "ip ")))
-    lines += [f"{indent} {line}" for line in body]
-    default = "no bgp default ipv4-unicast" not in block.lines
+    lines += [f"{indent} {line}" for line in _body(block, active=active)]
+    is_ipv4_default = "no bgp default ipv4-unicast" not in block.lines
     for family in sorted(block.children.values(), key=lambda child: child.header):
-        inner = _block(family, indent + " ", active=default and family.header == "address-family ipv4 unicast")
+        is_active = is_ipv4_default and family.header == "address-family ipv4 unicast"
+        inner = _block(family, indent + " ", active=is_active)
         # A family of only its first and last line is not shown.
         if len(inner) > 2:
             lines += [f"{indent} !", *inner]
@@ -207,7 +205,23 @@ def _block(block: Context, indent: str = "", *, active: bool = False) -> list[st
     return lines
 
 
+def _body(block: Context, *, active: bool) -> list[str]:
+    """Return the own lines of a block as FRR orders them, without ``activate`` where neighbors are ``active``."""
+    lines = block.lines.values()
+    if block.node == BGP:
+        return sorted(lines, key=lambda line: _bgp_key(block, line))
+    if block.node == BGP_AF:
+        shown = [line for line in lines if not (active and _activates(line))]
+        return sorted(shown, key=_af_key)
+    return sorted(lines, key=lambda line: not line.startswith(("match", "description", "ip ")))
+
+
+def _activates(line: str) -> bool:
+    return line.endswith(" activate") and not line.startswith("no")
+
+
 def _bgp_key(block: Context, line: str) -> tuple[object, ...]:
+    """Order the lines of an instance: its own ones, then peer groups, then neighbors, each by kind."""
     words = line.removeprefix("no ").split()
     if words[0] != "neighbor":
         return (0, _position(_BGP_ORDER, line))
@@ -219,12 +233,13 @@ def _bgp_key(block: Context, line: str) -> tuple[object, ...]:
 
 
 def _af_key(line: str) -> tuple[object, ...]:
+    """Order the lines of an address family by kind, networks by number and neighbors as in the instance."""
     words = line.removeprefix("no ").split()
     if words[0] != "neighbor":
-        number: tuple[int, bytes] = (0, b"")
+        network: tuple[int, bytes] = (0, b"")
         if "/" in words[-1] or words[0] == "network":
-            number = _network_key(words[1])
-        return (_position(_AF_ORDER, words[0]), 0, number, 0, line)
+            network = _network_key(words[1])
+        return (_position(_AF_ORDER, words[0]), 0, network, 0, line)
     # Peer groups and interfaces have names; they come before addresses.
     is_name = not re.match(r"^[0-9a-fA-F.:]+$", words[1])
     return (
@@ -248,13 +263,14 @@ def peer_key(peer: str) -> tuple[int, bytes]:
 
 @lru_cache(4096)
 def _position(order: tuple[str, ...], line: str) -> int:
-    best = len(order)
-    length = -1
+    """Return the place of the longest text in ``order`` with which a line begins; behind all others without one."""
+    position = len(order)
+    longest = ""
     for place, beginning in enumerate(order):
-        if line.startswith(beginning) and len(beginning) > length:
-            best = place
-            length = len(beginning)
-    return best
+        if line.startswith(beginning) and len(beginning) > len(longest):
+            position = place
+            longest = beginning
+    return position
 
 
 def _route_key(line: str) -> tuple[int, bytes, str]:

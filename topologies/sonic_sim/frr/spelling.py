@@ -14,9 +14,9 @@ _COMMUNITIES = {
     "65535:666": "blackhole",
 }
 LIST_ENTRY = re.compile(
-    r"^((?:ip|ipv6) prefix-list \S+|bgp as-path access-list \S+|"
+    r"^(?P<name>(?:ip|ipv6) prefix-list \S+|bgp as-path access-list \S+|"
     r"bgp (?:large-)?community-list (?:standard|expanded) \S+)"
-    r"(?: seq (\d+))? ((?:permit|deny) .+)$"
+    r"(?: seq (?P<number>\d+))? (?P<rule>(?:permit|deny) .+)$"
 )
 
 
@@ -29,21 +29,27 @@ def normal_header(node: str, line: str) -> str:
 
 def normal_line(context: Context, line: str) -> str:
     """Return a line as FRR will show it: networks masked, list entries numbered, communities named."""
-    entry = LIST_ENTRY.match(line) if context.node == CONFIG else None
-    if entry:
-        name, sequence, rest = entry.groups()
-        if name.startswith("ip"):
-            rest = " ".join(_masked(word) for word in rest.split())
-            # FRR shows ``ge`` before ``le`` whatever was typed.
-            rest = re.sub(r" le (\d+) ge (\d+)$", r" ge \2 le \1", rest)
-        if sequence is None:
-            sequence = _next_sequence(context, name, rest)
-        return f"{name} seq {sequence} {rest}"
+    if context.node == CONFIG and (entry := LIST_ENTRY.match(line)):
+        return _normal_entry(context, entry)
     if line.startswith(("network ", "ip route ", "ipv6 route ", "aggregate-address ")):
         return " ".join(_masked(word) for word in line.split())
     if line.startswith("set community "):
         return " ".join(_COMMUNITIES.get(word, word) for word in line.split())
     return line
+
+
+def _normal_entry(context: Context, entry: re.Match[str]) -> str:
+    """Return an entry of a list as FRR will show it."""
+    name = entry["name"]
+    rule = entry["rule"]
+    if name.startswith("ip"):
+        rule = " ".join(_masked(word) for word in rule.split())
+        # FRR shows ``ge`` before ``le`` whatever was typed.
+        rule = re.sub(r" le (\d+) ge (\d+)$", r" ge \2 le \1", rule)
+    number = entry["number"]
+    if number is None:
+        number = _next_number(context, name, rule)
+    return f"{name} seq {number} {rule}"
 
 
 def _masked(word: str) -> str:
@@ -55,12 +61,13 @@ def _masked(word: str) -> str:
         return word
 
 
-def _next_sequence(context: Context, name: str, rest: str) -> str:
+def _next_number(context: Context, name: str, rule: str) -> str:
+    """Return the number that FRR gives to an entry of a list."""
     numbers = []
     for key in context.starting(f"{name} seq"):
         number = key.split(" seq ")[1].split()[0]
         # The same entry again keeps its number.
-        if context.lines[key] == f"{name} seq {number} {rest}":
+        if context.lines[key] == f"{name} seq {number} {rule}":
             return number
         numbers.append(int(number))
     # The next multiple of five (lib/plist.c).
