@@ -1,7 +1,7 @@
 """Apply a patch: pre-check, permissions, validation, order, then one move after the other, with the updater's texts."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,42 +100,43 @@ class Applier:
         self.say("Patch Applier: localhost: Patch application starting.")
         self.say(f"Patch Applier: localhost: Patch: {json.dumps(patch)}")
         self.say("Patch Applier: localhost getting current config db.")
-        current = self._begun()
+        current = self._begin()
         self.say("Patch Applier: localhost: simulating the target full config after applying the patch.")
         try:
             target = apply_patch(current, patch)
         except PatchError as error:
             raise ApplyError(str(error)) from error
         self.say("Patch Applier: localhost: validating all JsonPatch operations are permitted on the specified fields")
-        self._permissions(current, target)
+        self._check_permissions(current, target)
         self.say("Patch Applier: localhost: validating target config does not have empty tables,")
         self.say("                            since they do not show up in ConfigDb.")
-        self._no_empty_tables(target)
+        self._refuse_empty_tables(target)
         self.say("Patch Applier: localhost: sorting patch updates.")
-        self._apply(self._sorted(current, target), target)
+        self._apply(self._sort(current, target), target)
         self.say("Patch Applier: localhost: verifying patch updates are reflected on ConfigDB.")
-        if not self.dry and not self._reflected(target):
+        if not self.dry and not self._is_reached(target):
             raise ApplyError("localhost: after applying patch to config, there are still some parts not updated")
         self.say("Patch Applier: localhost patch application completed.")
 
-    def _begun(self) -> dict[str, Any]:
+    def _begin(self) -> dict[str, Any]:
         """Return the configuration that the run begins with, and keep it for runs that begin before its end."""
-        others = self.device.patching
+        running = self.device.patching
         # A run that begins while others are at work reads what was there before the first of them wrote.
-        self.current = others[0] if others else dict(self.device.db.document())
+        self.current = running[0] if running else dict(self.device.db.document())
         if not self.dry:
-            others.append(self.current)
+            running.append(self.current)
         return self.current
 
     def end(self) -> None:
-        """Take note that the time of the run is over."""
+        """Note that the run is over: later ones read what it wrote."""
         # Compared by identity: two runs may have begun with equal configurations.
         for place, configuration in enumerate(self.device.patching):
             if configuration is self.current:
                 del self.device.patching[place]
                 return
 
-    def _permissions(self, current: Any, target: Any) -> None:
+    def _check_permissions(self, current: Any, target: Any) -> None:
+        """Raise ApplyError for a change of a field that patches may not change."""
         try:
             reason = refusal(self.device, current, target)
         except PatchError as error:
@@ -143,7 +144,8 @@ class Applier:
         if reason is not None:
             raise ApplyError(reason)
 
-    def _no_empty_tables(self, target: dict[str, Any]) -> None:
+    def _refuse_empty_tables(self, target: dict[str, Any]) -> None:
+        """Raise ApplyError for tables without rows."""
         empty = [name for name, rows in target.items() if rows == {}]
         if empty:
             # The message is a continued line in the source, indented by as many spaces.
@@ -158,9 +160,10 @@ class Applier:
             for line in lines:
                 self.say(line)
 
-    def _sorted(self, current: Any, target: Any) -> list[_Change]:
+    def _sort(self, current: Any, target: Any) -> list[_Change]:
+        """Return the changes in the order in which they can be made. Raises ApplyError."""
         if self.ignore_without_model:
-            return self._sorted_with_rest(current, target)
+            return self._sort_with_rest(current, target)
         changed = [name for name in {**current, **target} if current.get(name) != target.get(name)]
         self.detail(f"{_STRICT}: Validating patch is not making changes to tables without YANG models.")
         if any(name not in models() for name in changed):
@@ -168,48 +171,48 @@ class Applier:
         self.detail(f"{_STRICT}: Validating target config according to YANG models.")
         self._validate(target)
         self.detail(f"{_STRICT}: Sorting patch updates.")
-        return self._ordered(current, target)
+        return self._sort_moves(current, target)
 
-    def _sorted_with_rest(self, current: Any, target: Any) -> list[_Change]:
-        """Sort the changes if tables without a model may change as well."""
-        split = "based on YANG covered vs non-YANG covered configs"
-        cover = "YANG covered"
-        self.detail(f"{_LOOSE}: Splitting current/target config {split}.")
+    def _sort_with_rest(self, current: Any, target: Any) -> list[_Change]:
+        """Return the changes in order where tables without a model, the rest, may change as well. Raises ApplyError."""
+        self.detail(f"{_LOOSE}: Splitting current/target config based on YANG covered vs non-YANG covered configs.")
         current_covered, current_rest = _split(current)
         target_covered, target_rest = _split(target)
         for rest in (current_rest, target_rest):
             if rest:
                 self.detail(_note(rest))
-        self.detail(f"{_LOOSE}: Validating {cover} target config according to YANG models.")
+        self.detail(f"{_LOOSE}: Validating YANG covered target config according to YANG models.")
         self._validate(target)
-        # What has no model is one change, and the first.
+        # All tables without a model are one change, and the first.
         patch = difference(current_rest, target_rest)
-        first = [_Change(tuple(patch))] if patch else []
-        self.detail(f"{_LOOSE}: Sorting non-{cover} configs patch updates.")
-        self._count("Non-YANG", first)
-        self.detail(f"{_LOOSE}: Regenerating patch for {cover} configs only.")
-        self.detail(f"{_LOOSE}: Generated patch {json.dumps(difference(current_covered, target_covered))}")
-        without = "is not making changes to tables without YANG models"
-        self.detail(f"{_LOOSE}: Validating {cover} config patch {without}.")
-        self.detail(f"{_LOOSE}: Sorting YANG-covered configs patch updates.")
-        then = self._ordered(current_covered, target_covered)
-        self._count("YANG", then)
-        self.detail(f"{_LOOSE}: Merging non-YANG and {cover} changes.")
-        return first + then
+        changes_of_rest = [_Change(tuple(patch))] if patch else []
+        self.detail(f"{_LOOSE}: Sorting non-YANG covered configs patch updates.")
+        self._detail_changes("Non-YANG", changes_of_rest)
+        self.detail(
+            f"{_LOOSE}: Regenerating patch for YANG covered configs only.",
+            f"{_LOOSE}: Generated patch {json.dumps(difference(current_covered, target_covered))}",
+            f"{_LOOSE}: Validating YANG covered config patch is not making changes to tables without YANG models.",
+            f"{_LOOSE}: Sorting YANG-covered configs patch updates.",
+        )
+        changes_covered = self._sort_moves(current_covered, target_covered)
+        self._detail_changes("YANG", changes_covered)
+        self.detail(f"{_LOOSE}: Merging non-YANG and YANG covered changes.")
+        return changes_of_rest + changes_covered
 
-    def _count(self, which: str, changes: list[_Change]) -> None:
-        counted = _counted(changes)
-        self.detail(f"{_LOOSE}: The {which} covered config update was sorted into {counted}")
+    def _detail_changes(self, which: str, changes: list[_Change]) -> None:
+        self.detail(f"{_LOOSE}: The {which} covered config update was sorted into {_count_text(changes)}")
         self.detail(*(f"{_LOOSE}:   * {json.dumps(change.operations)}" for change in changes))
 
     def _validate(self, target: Any) -> None:
+        """Raise ApplyError for a configuration that the models reject."""
         try:
             self.checker.check(target)
             check_lanes(target)
         except YangError as error:
             raise ApplyError(f"Given patch will produce invalid config. Error: {error.reason}") from error
 
-    def _ordered(self, current: Any, target: Any) -> list[_Change]:
+    def _sort_moves(self, current: Any, target: Any) -> list[_Change]:
+        """Return the moves from one configuration to another in order. Raises ApplyError."""
         try:
             self.checker.check(current)
             return [_Change((move.operation(),), move) for move in sorted_moves(current, target, self.checker)]
@@ -219,12 +222,14 @@ class Applier:
             raise ApplyError("There is no possible sorting") from error
 
     def _apply(self, changes: list[_Change], target: dict[str, Any]) -> None:
+        """Make the changes one after the other, or only print them (``dry``)."""
         count = len(changes)
-        self.say(f"Patch Applier: The localhost patch was converted into {_counted(changes)}")
-        several = "" if count == 1 else "s"
+        self.say(f"Patch Applier: The localhost patch was converted into {_count_text(changes)}")
+        plural = "" if count == 1 else "s"
         end = ":" if count else "."
-        self.say(f"Patch Applier: localhost: applying {count} change{several} in order{end}")
+        self.say(f"Patch Applier: localhost: applying {count} change{plural} in order{end}")
         for place, change in enumerate(changes):
+            # A fault drops the session in the middle of the patch.
             if self.device.faults.halfway and place >= count / 2:
                 raise ApplyError("the session ended")
             text = json.dumps(change.operations)
@@ -256,33 +261,35 @@ class Applier:
 
     def _write_rest(self, target: dict[str, Any]) -> None:
         """Write the rows of all tables without a model."""
-        now = self.device.db.document()
-        for table in {**now, **target}.keys() - models().keys():
-            rows = target.get(table, {})
-            for key in now.get(table, {}).keys() - rows.keys():
+        present = self.device.db.document()
+        for table in {**present, **target}.keys() - models().keys():
+            old_rows = present.get(table, {})
+            new_rows = target.get(table, {})
+            for key in old_rows.keys() - new_rows.keys():
                 self.device.db.delete(f"{table}|{key}")
-            for key, row in rows.items():
-                if now.get(table, {}).get(key) != row:
+            for key, row in new_rows.items():
+                if old_rows.get(key) != row:
                     self._write_row(f"{table}|{key}", encode_fields(row))
 
     def _flush_neighbors(self, before: dict[str, Any]) -> None:
-        """Forget the neighbors of addresses of VLANs that are gone, as the updater's validator does by ``ip``."""
+        """Flush the neighbors of removed VLAN addresses by ``ip``, which complains where the interface is gone too."""
         links = {link["ifname"] for link in kernel_interfaces(self.device)}
         for key in before.get("VLAN_INTERFACE", {}):
             name, bar, _ = key.partition("|")
-            if bar and f"VLAN_INTERFACE|{key}" not in self.device.db.rows and name not in links:
+            is_removed_address = bar and f"VLAN_INTERFACE|{key}" not in self.device.db.rows
+            if is_removed_address and name not in links:
                 self.complain(f'Cannot find device "{name}"')
 
     def _write_row(self, key: str, row: dict[str, str]) -> None:
         """Set the fields of a row and remove the others, keeping the order of those that stay."""
         db = self.device.db
-        gone = [name for name in db.rows.get(key, {}) if name not in row]
+        removed = [name for name in db.rows.get(key, {}) if name not in row]
         db.set_fields(key, row)
-        db.delete_fields(key, gone)
+        db.delete_fields(key, removed)
 
-    def _reflected(self, target: dict[str, Any]) -> bool:
-        now = dict(self.device.db.document())
-        return _compared(now) == _compared(target)
+    def _is_reached(self, target: dict[str, Any]) -> bool:
+        """Tell whether CONFIG_DB is the target, but for tables that daemons write to."""
+        return _without_daemons_tables(self.device.db.document()) == _without_daemons_tables(target)
 
 
 def _split(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -292,13 +299,14 @@ def _split(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return covered, rest
 
 
-def _counted(changes: list[_Change]) -> str:
-    several = "" if len(changes) == 1 else "s"
+def _count_text(changes: list[_Change]) -> str:
+    """Return the number of changes as the updater prints it before their list."""
+    plural = "" if len(changes) == 1 else "s"
     end = ":" if changes else "."
-    return f"{len(changes)} change{several}{end}"
+    return f"{len(changes)} change{plural}{end}"
 
 
-def _compared(document: dict[str, Any]) -> dict[str, Any]:
+def _without_daemons_tables(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tables that the updater compares at its end: daemons write rows of their own into the others."""
     ignored = ("BUFFER_PG", "BUFFER_PROFILE", "FLEX_COUNTER_TABLE")
     return {name: rows for name, rows in document.items() if name not in ignored}

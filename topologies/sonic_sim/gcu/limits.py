@@ -30,10 +30,12 @@ class Limits:
         self._checker = checker
 
     def allow(self, move: Move, state: Document, after: Document) -> bool:
-        """Tell whether a move may be made."""
+        """Tell whether a move from ``state`` to ``after`` may be made."""
         if not move.parts and move.op == "remove":
             return False
-        if not all(rows for name, rows in after.items() if not move.parts or name == move.parts[0]):
+        # An empty table is not allowed; those that the move does not touch are not looked at.
+        touched_tables = move.parts[:1] or after
+        if any(table in after and not after[table] for table in touched_tables):
             return False
         # The costly check, that of the models, comes last.
         return (
@@ -49,64 +51,69 @@ class Limits:
         rows_made_anew: list[Parts] = []
         for table, fields in _CREATE_ONLY.items():
             rows = state.get(table, {})
-            wanted = self.target.get(table, {})
+            target_rows = self.target.get(table, {})
             name = _first_field(rows, fields)
             for key, row in rows.items():
-                if key in wanted and row.get(name) != wanted[key].get(name):
+                if key in target_rows and row.get(name) != target_rows[key].get(name):
                     rows_made_anew.append((table, key))
         return rows_made_anew
 
     def referring(self, state: Document, parts: Parts) -> list[Parts]:
-        """Return where the configuration refers to rows at or below a place."""
+        """Return where the configuration refers to the rows of a table or to one row, the ``parts`` of its place."""
         if not parts or len(parts) > 2:
             return []
-        keys = set(state.get(parts[0], {})) if len(parts) == 1 else {parts[1]}
+        table = parts[0]
+        keys = set(parts[1:]) or set(state.get(table, {}))
         places = set()
         for value in self._checker.references(state):
             targets = value.leaf.targets if value.leaf else ()
-            if value.text in keys and any(target.table == parts[0] for target in targets):
+            if value.text in keys and any(target.table == table for target in targets):
                 places.add(value.place)
         return sorted(places, key=pointer)
 
     def _keeps_create_only(self, state: Document, after: Document) -> bool:
-        """Refuse a change of such a field in a row that stays, and a new row that lacks one of its own."""
+        """Tell whether rows that stay keep their create-only fields, and new ones have all that they will have."""
         for table, fields in _CREATE_ONLY.items():
-            old = state.get(table, {})
-            new = after.get(table, {})
-            if new is old:
+            old_rows = state.get(table, {})
+            new_rows = after.get(table, {})
+            # A move shares the tables that it does not touch.
+            if new_rows is old_rows:
                 continue
-            wanted = self.target.get(table, {})
-            for key, row in new.items():
-                if not _keeps_row(old.get(key), row, wanted.get(key, {}), fields):
+            target_rows = self.target.get(table, {})
+            for key, row in new_rows.items():
+                if not _keeps_row(old_rows.get(key), row, target_rows.get(key, {}), fields):
                     return False
         return True
 
     def _detaches_first(self, state: Document, after: Document) -> bool:
-        """Refuse new references to rows that have to be made anew, and other changes of their state."""
+        """Tell whether rows that have to be made anew get no further references, and ports of them do not come up."""
         for table, key in self.made_anew(state):
             if key not in after.get(table, {}):
                 continue
             if table == "PORT":
-                old = value_at(state, ("PORT", key, "admin_status"))
-                new = value_at(after, ("PORT", key, "admin_status"))
-                if old not in (new, "up"):
+                old_status = value_at(state, ("PORT", key, "admin_status"))
+                new_status = value_at(after, ("PORT", key, "admin_status"))
+                if old_status not in (new_status, "up"):
                     return False
             if any(value_at(state, parts) is None for parts in self.referring(after, (table, key))):
                 return False
         return True
 
     def _is_independent(self, move: Move, state: Document, after: Document) -> bool:
-        """Refuse to change rows together with their references."""
-        gone: list[Parts] = []
-        come: list[Parts] = []
-        if move.op in ("remove", "replace"):
-            gone = [move.parts] if move.op == "remove" else _missing(state, after, move.parts)
-        if move.op in ("add", "replace"):
-            come = [move.parts] if move.op == "add" else _missing(after, state, move.parts)
-        return not self._refers_to_itself(state, gone) and not self._refers_to_itself(after, come)
+        """Tell whether a move changes rows apart from the references to them."""
+        removed: list[Parts] = []
+        added: list[Parts] = []
+        if move.op == "remove":
+            removed = [move.parts]
+        elif move.op == "add":
+            added = [move.parts]
+        else:
+            removed = _missing(state, after, move.parts)
+            added = _missing(after, state, move.parts)
+        return not self._refers_to_itself(state, removed) and not self._refers_to_itself(after, added)
 
     def _refers_to_itself(self, document: Document, places: list[Parts]) -> bool:
-        """Tell whether something at or below the places refers to another of them."""
+        """Tell whether something at or below one of the places refers to something at or below one of them."""
         starts = tuple(pointer(parts) for parts in places)
         for parts in places:
             if any(pointer(reference).startswith(starts) for reference in self.referring(document, parts)):
@@ -123,28 +130,28 @@ class Limits:
 
 
 def _missing(first: Document, second: Document, parts: Parts) -> list[Parts]:
-    """Return the places at or below one that only the first document has; of lists and values the one itself."""
-    old = value_at(first, parts)
-    new = value_at(second, parts)
-    if not isinstance(old, dict) or not isinstance(new, dict):
-        return [parts] if old != new else []
-    places: list[Parts] = [(*parts, name) for name in old if name not in new]
-    for name in old:
-        if name in new:
+    """Return the places at or below ``parts`` that only the first document has, or with another list or value."""
+    value = value_at(first, parts)
+    other_value = value_at(second, parts)
+    if not isinstance(value, dict) or not isinstance(other_value, dict):
+        return [parts] if value != other_value else []
+    places: list[Parts] = [(*parts, name) for name in value if name not in other_value]
+    for name in value:
+        if name in other_value:
             places += _missing(first, second, (*parts, name))
     return places
 
 
 def ports_to_shut(before: Document, after: Document) -> list[str]:
-    """Return the ports that have rows which differ and which change only while the port is down."""
-    ports: dict[str, None] = {}
+    """Return the ports of rows that differ and that change only while their port is down, each once."""
+    ports: list[str] = []
     for table in _SHUT_TABLES:
-        old = before.get(table, {})
-        new = after.get(table, {})
-        if old is not new:
-            changed = sorted(key for key in {**old, **new} if old.get(key) != new.get(key))
-            ports |= dict.fromkeys(key.partition("|")[0] for key in changed)
-    return list(ports)
+        old_rows = before.get(table, {})
+        new_rows = after.get(table, {})
+        if old_rows is not new_rows:
+            changed = sorted(key for key in {**old_rows, **new_rows} if old_rows.get(key) != new_rows.get(key))
+            ports += [key.partition("|")[0] for key in changed]
+    return list(dict.fromkeys(ports))
 
 
 def admin_status(state: Document, port: str) -> str | None:
@@ -160,6 +167,7 @@ def raises(port: str, state: Document, after: Document) -> bool:
 
 
 def _keeps_ports_shut(state: Document, after: Document, target: Document) -> bool:
+    """Tell whether rows that need a port down change only then, and it comes up only once they are as in the target."""
     if any(admin_status(state, port) not in (None, "down") for port in ports_to_shut(state, after)):
         return False
     return not any(raises(port, state, after) for port in ports_to_shut(state, target))
@@ -170,16 +178,16 @@ def check_lanes(document: Document) -> None:
     users: dict[str, str] = {}
     for port, row in document.get("PORT", {}).items():
         for lane in str(row.get("lanes", "")).split(","):
-            other = users.setdefault(lane, port)
-            if other != port:
-                text = f"'{lane}' lane is used multiple times in PORT: {{'{other}', '{port}'}}"
+            first_port = users.setdefault(lane, port)
+            if first_port != port:
+                text = f"'{lane}' lane is used multiple times in PORT: {{'{first_port}', '{port}'}}"
                 raise YangError(text, reason=text)
 
 
 def _first_field(rows: Mapping[str, Mapping[str, Any]], fields: tuple[str, ...]) -> str:
     """Return the first of these fields that any row has, empty if none has one."""
     if fields == ("*",):
-        fields = tuple(dict.fromkeys(name for row in rows.values() for name in row))
+        return next((name for row in rows.values() for name in row), "")
     for name in fields:
         if any(name in row for row in rows.values()):
             return name
@@ -189,7 +197,10 @@ def _first_field(rows: Mapping[str, Mapping[str, Any]], fields: tuple[str, ...])
 def _keeps_row(
     before: Mapping[str, Any] | None, row: Mapping[str, Any], goal: Mapping[str, Any], fields: tuple[str, ...]
 ) -> bool:
-    """Tell whether a row keeps its create-only fields, or has those of its goal where it is new."""
+    """Tell whether a row keeps its create-only fields, or has those of its goal where it is new.
+
+    ``goal`` is the row in the target; ``before`` is None for a new row.
+    """
     if before is row:
         return True
     names = set(fields)

@@ -28,19 +28,21 @@ def apply_copy(document: Any, move: Move) -> Any:
     """Return the document after a move; untouched parts are shared with the one before."""
     if not move.parts:
         return {} if move.op == "remove" else copy.deepcopy(move.value)
-    whole = node = dict(document)
+    result = dict(document)
+    # What holds the changed place is copied on the way down.
+    holder: Any = result
     for part in move.parts[:-1]:
-        inner = node[part]
-        node[part] = list(inner) if isinstance(inner, list) else dict(inner)
-        node = node[part]
-    last: Any = int(move.parts[-1]) if isinstance(node, list) else move.parts[-1]
+        inner = holder[part]
+        holder[part] = list(inner) if isinstance(inner, list) else dict(inner)
+        holder = holder[part]
+    last: Any = int(move.parts[-1]) if isinstance(holder, list) else move.parts[-1]
     if move.op == "remove":
-        del node[last]
-    elif move.op == "add" and isinstance(node, list):
-        node.insert(last, move.value)
+        del holder[last]
+    elif move.op == "add" and isinstance(holder, list):
+        holder.insert(last, move.value)
     else:
-        node[last] = copy.deepcopy(move.value)
-    return whole
+        holder[last] = copy.deepcopy(move.value)
+    return result
 
 
 def removing(parts: Parts) -> Move:
@@ -54,15 +56,15 @@ def replacing(target: Any, parts: Parts, source: Parts | None = None) -> Move:
 
 
 def adding(state: Any, target: Any, parts: Parts, source: Parts | None = None) -> Move:
-    """Return the addition of the target's value, with missing parents."""
+    """Return the addition of the target's value, there or at ``source``, with the parents that ``state`` lacks."""
     value = value_at(target, parts if source is None else source)
     for depth in range(1, len(parts)):
         if value_at(state, parts[:depth]) is not None:
             continue
-        # JSON patches add to what is there only, so the value comes in all that has to hold it.
+        # JSON patches add only to what is there: the value is wrapped in its parents, from the inner one outwards.
         for end in range(len(parts) - 1, depth - 1, -1):
-            holder_is_list = isinstance(value_at(target, parts[:end]), list)
-            value = [value] if holder_is_list else {parts[end]: value}
+            is_list = isinstance(value_at(target, parts[:end]), list)
+            value = [value] if is_list else {parts[end]: value}
         return Move("add", parts[:depth], value, parts)
     return Move("add", parts, value)
 
@@ -88,6 +90,7 @@ def low_level(state: Any, target: Any, parts: Parts = ()) -> Iterator[Move]:
 
 
 def _additions(state: Any, target: Any, parts: Parts) -> Iterator[Move]:
+    """Yield the additions of the single values at or below a place."""
     for leaf in _leaves(value_at(target, parts), parts):
         is_member = isinstance(value_at(target, leaf[:-1]), list)
         # The first member of a list that is not there yet goes to its place 0.
@@ -96,6 +99,7 @@ def _additions(state: Any, target: Any, parts: Parts) -> Iterator[Move]:
 
 
 def _leaves(value: Any, parts: Parts) -> Iterator[Parts]:
+    """Yield the places of the single values in ``value``, which is at ``parts``: an empty one is such a value too."""
     if isinstance(value, dict) and value:
         for name, inner in value.items():
             yield from _leaves(inner, (*parts, name))
@@ -109,15 +113,19 @@ def _list_changes(state: Any, target: Any, parts: Parts) -> Iterator[Move]:
     """Yield removals, additions and replacements of members; a list of the same members is replaced whole."""
     old = value_at(state, parts) or []
     new = value_at(target, parts) or []
-    have = Counter(old)
-    want = Counter(new)
-    if have == want:
+    old_counts = Counter(old)
+    new_counts = Counter(new)
+    if old_counts == new_counts:
         yield replacing(target, parts)
         return
-    surplus = [place for place, member in enumerate(old) if have[member] > want[member]]
-    missing = [place for place, member in enumerate(new) if want[member] > have[member]]
-    yield from (removing((*parts, str(place))) for place in surplus)
+    surplus = [(*parts, str(place)) for place, member in enumerate(old) if old_counts[member] > new_counts[member]]
+    missing = [place for place, member in enumerate(new) if new_counts[member] > old_counts[member]]
+    for place_in_old in surplus:
+        yield removing(place_in_old)
     for place in missing:
-        yield adding(state, target, (*parts, str(min(len(old), place))), (*parts, str(place)))
-    for old_place in surplus:
-        yield from (replacing(target, (*parts, str(old_place)), (*parts, str(place))) for place in missing)
+        # A JSON patch adds to a list at its end at most.
+        place_to_add = min(len(old), place)
+        yield adding(state, target, (*parts, str(place_to_add)), (*parts, str(place)))
+    for place_in_old in surplus:
+        for place in missing:
+            yield replacing(target, place_in_old, (*parts, str(place)))

@@ -1,14 +1,14 @@
 """Order a change into single moves, each of which leaves a valid configuration (patch_sorter.py of sonic-utilities).
 
-A search in depth: moves are tried in the order in which `_Search.moves` yields them, the first that is allowed is
-made, and where nothing leads on the last one is taken back.
+A search in depth: moves are tried in the order in which `_Search.moves` yields them, and the first that is allowed is
+made. From a state without further moves the search goes back to the one before.
 """
 
 import copy
 import json
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.gcu.limits import Limits, admin_status, ports_to_shut, raises
 from sonic_sim.gcu.moves import Document, Parts, adding, apply_copy, low_level, removing, replacing
@@ -26,38 +26,43 @@ class NoOrderError(Exception):
 def sorted_moves(current: Document, target: Document, checker: Checker) -> list[Move]:
     """Return the moves from one configuration to another. Raises NoOrderError."""
     search = _Search(target, Limits(target, checker))
-    made: list[Move] = []
-    states = [current]
-    ahead = [search.moves(current)]
+    path = [_SearchState(current, search.moves(current))]
     seen = {_fingerprint(current, current)}
     tried = 0
-    while states[-1] != target:
-        move = next(ahead[-1], None)
+    while path[-1].document != target:
+        state = path[-1]
+        move = next(state.moves, None)
         tried += 1
         if tried > _MOST_TRIED:
             raise NoOrderError
         if move is None:
-            ahead.pop()
-            states.pop()
-            if not ahead:
+            # Nothing leads on from here.
+            path.pop()
+            if not path:
                 raise NoOrderError
-            made.pop()
             continue
-        after = apply_copy(states[-1], move)
-        mark = _fingerprint(after, current)
-        if mark in seen or not search.limits.allow(move, states[-1], after):
-            continue
-        seen.add(mark)
-        made.append(move)
-        states.append(after)
-        ahead.append(search.moves(after))
-    return made
+        after = apply_copy(state.document, move)
+        fingerprint = _fingerprint(after, current)
+        if fingerprint not in seen and search.limits.allow(move, state.document, after):
+            seen.add(fingerprint)
+            path.append(_SearchState(after, search.moves(after), move))
+    return [state.move for state in path if state.move is not None]
+
+
+class _SearchState(NamedTuple):
+    """A configuration on the way, the moves that were not tried from it yet, and the move that led to it."""
+
+    document: Document
+    moves: Iterator[Move]
+    # None for the configuration at the beginning.
+    move: Move | None = None
 
 
 def _fingerprint(state: Document, first: Document) -> str:
     """Return a text that differs between the states reached from the same beginning."""
     changed = {name: rows for name, rows in state.items() if rows is not first.get(name)}
-    return json.dumps([changed, [name for name in first if name not in state]], sort_keys=True)
+    removed = [name for name in first if name not in state]
+    return json.dumps([changed, removed], sort_keys=True)
 
 
 class _Marks(set[str]):
@@ -83,22 +88,18 @@ class _Search:
         """Yield moves of whole rows, then the smallest changes, then their extensions."""
         yielded = _Marks()
         extended = _Marks()
-        later: deque[Move] = deque()
         yield from filter(yielded.new, self._rows(state))
-        for move in (*self._detaching(state), *low_level(state, self.target)):
+        # First in, first out: all of these come before their extensions.
+        moves = deque([*self._detaching(state), *low_level(state, self.target)])
+        while moves:
+            move = moves.popleft()
             if yielded.new(move):
                 yield move
             if extended.new(move):
-                later.extend(self._extended(move, state))
-        while later:
-            move = later.popleft()
-            if yielded.new(move):
-                yield move
-            if extended.new(move):
-                later.extend(self._extended(move, state))
+                moves.extend(self._extended(move, state))
 
     def _rows(self, state: Document) -> Iterator[Move]:
-        """Yield rows that go, then rows that come; with its last row a table goes."""
+        """Yield the removal of rows, then the addition of rows; with its last row the table is removed."""
         for table, rows in state.items():
             for key in rows:
                 if key not in self.target.get(table, {}):
@@ -145,10 +146,12 @@ class _Search:
 
 def _shut(move: Move, ports: list[str]) -> Any:
     """Return the value of a move with ports down."""
+    # The place of a field: the move is of ``admin_status`` itself.
     if len(move.parts) == 3:
         return "down"
     value = copy.deepcopy(move.value)
     for port in ports:
+        # The value is the whole configuration, the table or a row.
         row = value
         for part in ("PORT", port)[len(move.parts) :]:
             row = row[part]

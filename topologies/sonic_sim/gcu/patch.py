@@ -63,11 +63,8 @@ def apply_patch(document: dict[str, Any], patch: list[Operation]) -> Any:
     """Return the document after a patch; tables that the patch does not name are shared. Raises PatchError."""
     try:
         operations = list(JsonPatch(patch))
-        named: set[str] = set()
-        for operation in operations:
-            for pointer_name in ("path", "from"):
-                named.update(f"{operation.get(pointer_name, '')}".split("/")[1:2])
-        copied = {name: copy.deepcopy(document[name]) for name in map(unescape, named) if name in document}
+        tables = _tables_named(operations)
+        copied = {name: copy.deepcopy(document[name]) for name in tables if name in document}
         result: Any = {**document, **copied}
         for operation in operations:
             # A value that an operation adds is in the document itself, so that later operations change the patch as
@@ -76,6 +73,18 @@ def apply_patch(document: dict[str, Any], patch: list[Operation]) -> Any:
         return result
     except (JsonPatchException, JsonPointerException) as error:
         raise PatchError(str(error)) from error
+
+
+def _tables_named(operations: list[Operation]) -> set[str]:
+    """Return the tables that the pointers of operations begin with."""
+    tables = set()
+    for operation in operations:
+        for pointer_name in ("path", "from"):
+            parts = str(operation.get(pointer_name, "")).split("/")
+            # Before the first slash there is nothing, and in the pointer of the whole document no slash.
+            if len(parts) > 1:
+                tables.add(unescape(parts[1]))
+    return tables
 
 
 def _shared(document: Any, operation: Operation) -> Any:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.databases import STATE, rows_of_database
 from sonic_sim.device import Device
@@ -38,39 +38,46 @@ def refusal(device: Device, current: Mapping[str, Any], target: Any) -> str | No
 
 
 def _table_refusal(device: Device, operation: Operation) -> str | None:
-    table = (*parts_of(operation["path"]), "")[0]
-    if not table:
+    """Return why the validator of a table does not permit an operation, None if it does."""
+    parts = parts_of(operation["path"])
+    if not parts or not parts[0]:
         return f"Invalid jsonpatch path: {operation['path']}"
-    permits, name = _VALIDATORS.get(table, (None, ""))
-    if permits is None or permits(device, operation):
+    table = parts[0]
+    validator = _VALIDATORS.get(table)
+    if validator is None or validator.permits(device, operation):
         return None
-    return f"Modification of {table} table is illegal- validating function {_PREFIX}.{name} returned False"
+    return f"Modification of {table} table is illegal- validating function {_PREFIX}.{validator.name} returned False"
 
 
 def _acl_refusal(current: Mapping[str, Any], target: Mapping[str, Any]) -> str | None:
     """Refuse changes of the rules of a data ACL whose type changes."""
-    old = current.get("ACL_TABLE", {})
-    new = target.get("ACL_TABLE", {})
+    old_tables = current.get("ACL_TABLE", {})
+    new_tables = target.get("ACL_TABLE", {})
     changed = []
-    for name in old:
-        old_type = old[name].get("type")
-        new_type = new[name].get("type") if name in new else None
+    for name in old_tables:
+        old_type = old_tables[name].get("type")
+        new_type = new_tables.get(name, {}).get("type")
         # The validator looks at data ACLs alone: those of the control plane are the host's iptables.
         is_data = old_type not in (None, "CTRLPLANE") and new_type not in (None, "CTRLPLANE")
         if is_data and old_type != new_type:
             changed.append(name)
-    rules = current.get("ACL_RULE", {})
-    wanted = target.get("ACL_RULE", {})
-    for key in {**rules, **wanted}:
-        if key.partition("|")[0] in changed and rules.get(key, {}) != wanted.get(key, {}):
+    old_rules = current.get("ACL_RULE", {})
+    new_rules = target.get("ACL_RULE", {})
+    for key in {**old_rules, **new_rules}:
+        if key.partition("|")[0] in changed and old_rules.get(key, {}) != new_rules.get(key, {}):
             gap = " " * 24
             return f"Modification of dataacl rule {key} is illegal: {gap}acl table type changed in {changed}"
     return None
 
 
 def _fields(operation: Operation, *, with_names: bool) -> list[str]:
-    """Return the fields that an operation touches; ``with_names``: below parts of the path that hold a digit."""
-    parts = [part for part in parts_of(operation["path"])[1:] if with_names or not any(map(str.isdigit, part))]
+    """Return the fields that an operation changes, below the table, as ``key/field`` in lower case.
+
+    Without ``with_names`` parts of the path with a digit, as names of objects mostly have, are left out.
+    """
+    parts = parts_of(operation["path"])[1:]
+    if not with_names:
+        parts = tuple(part for part in parts if not any(map(str.isdigit, part)))
     place = "/".join(parts).lower()
     value = operation.get("value")
     if not isinstance(value, dict):
@@ -99,19 +106,21 @@ def _tunable(
 
 def _port(device: Device, operation: Operation) -> bool:
     """Allow speeds and FEC modes that STATE_DB lists for the port."""
-    below = parts_of(operation["path"])[1:]
-    value = operation.get("value")
-    for part in reversed(below):
-        value = {part: value}
-    if operation["op"] == "remove" or not isinstance(value, dict):
+    parts = parts_of(operation["path"])[1:]
+    # The value as it is in the table, whether the path ends at the table, a row or a field.
+    rows = operation.get("value")
+    for part in reversed(parts):
+        rows = {part: rows}
+    if operation["op"] == "remove" or not isinstance(rows, dict):
         return True
-    changed = [(port, row) for port, row in value.items() if isinstance(row, dict)]
-    if below and any(_CHECKED_FIELDS & row.keys() for _, row in changed):
-        named = re.search(r"Ethernet\d+", operation["path"])
-        if named is None:
+    changed = {port: row for port, row in rows.items() if isinstance(row, dict)}
+    if parts and any(_CHECKED_FIELDS & row.keys() for row in changed.values()):
+        # The validator takes the port's name from the path.
+        port_name = re.search(r"Ethernet\d+", operation["path"])
+        if port_name is None:
             raise PatchError(_NO_PORT_NAME)
-        return all(_fits(device, named[0], row) for _, row in changed)
-    return all(_fits(device, port, row) for port, row in changed)
+        return all(_is_supported(device, port_name[0], row) for row in changed.values())
+    return all(_is_supported(device, port, row) for port, row in changed.items())
 
 
 _CHECKED_FIELDS = frozenset({"fec", "speed"})
@@ -120,7 +129,8 @@ _CHECKED_FIELDS = frozenset({"fec", "speed"})
 _NO_PORT_NAME = "invalid null reference in method 'Table_hget', argument 2 of type 'std::string const &'"
 
 
-def _fits(device: Device, port: str, row: Mapping[str, Any]) -> bool:
+def _is_supported(device: Device, port: str, row: Mapping[str, Any]) -> bool:
+    """Tell whether STATE_DB lists the speed and FEC mode of a port's row, as far as it has them."""
     key = f"PORT_TABLE|{port}"
     supported = rows_of_database(device, STATE, key).get(key, {})
     speeds = supported.get("supported_speeds")
@@ -138,16 +148,31 @@ def _supported_fecs(text: str) -> tuple[str, ...]:
     return tuple(mode.strip() for mode in text.split(","))
 
 
+class _Validator(NamedTuple):
+    """The check of a table, and the name of the function that makes it in sonic-utilities."""
+
+    permits: Callable[[Device, Operation], bool]
+    name: str
+
+
+_POOL_FIELDS = ("ingress_lossless_pool/xoff", "ingress_lossless_pool/size", "egress_lossy_pool/size")
 _VALIDATORS = {
-    "BUFFER_POOL": (
-        _tunable(*(pool := ("ingress_lossless_pool/xoff", "ingress_lossless_pool/size", "egress_lossy_pool/size")),
-                 not_td2=pool), "rdma_config_update_validator"),
-    "BUFFER_PROFILE": (_tunable("dynamic_th", "xoff", not_td2=("xoff",)), "rdma_config_update_validator"),
-    "WRED_PROFILE": (
+    "BUFFER_POOL": _Validator(_tunable(*_POOL_FIELDS, not_td2=_POOL_FIELDS), "rdma_config_update_validator"),
+    "BUFFER_PROFILE": _Validator(_tunable("dynamic_th", "xoff", not_td2=("xoff",)), "rdma_config_update_validator"),
+    "WRED_PROFILE": _Validator(
         _tunable("green_min_threshold", "green_max_threshold", "green_drop_probability", by_end=True),
-        "wred_profile_config_update_validator"),
-    "PFC_WD": (
-        _tunable("restoration_time", "detection_time", "action", "global/poll_interval", "",
-                 operations=("remove", "add", "replace")), "rdma_config_update_validator"),
-    "PORT": (_port, "port_config_update_validator"),
-}  # fmt: skip
+        "wred_profile_config_update_validator",
+    ),
+    "PFC_WD": _Validator(
+        _tunable(
+            "restoration_time",
+            "detection_time",
+            "action",
+            "global/poll_interval",
+            "",
+            operations=("remove", "add", "replace"),
+        ),
+        "rdma_config_update_validator",
+    ),
+    "PORT": _Validator(_port, "port_config_update_validator"),
+}
