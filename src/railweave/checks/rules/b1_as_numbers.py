@@ -22,7 +22,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def as_numbers(intent: Intent) -> Breaches:
+def check_as_numbers(intent: Intent) -> Breaches:
     """Look at the ranges, as far as they are those of the smallest fabric that the intent can mean."""
     private = {}
     for name, numbers in _ranges(intent).items():

@@ -14,7 +14,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def apart(intent: Intent) -> Breaches:
+def compare_pools(intent: Intent) -> Breaches:
     """Look for pools that overlap; the one in the file is named, the other may be a default."""
     for (name, pool), (other_name, other_pool) in combinations(intent.pools.items(), 2):
         if pool.meets(other_pool):

@@ -9,7 +9,7 @@ RULE = rule(
 
 
 @RULE.on_link
-def domains(link: LinkEnds) -> LinkBreaches:
+def check_vlans(link: LinkEnds) -> LinkBreaches:
     """Look for fabric ports in VLANs; a sub-interface is routed and floods nothing."""
     for end in link.switches:
         if not link.lossless or not end.domains:

@@ -26,7 +26,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def intended(intent: Intent) -> Breaches:
+def check_intended_thresholds(intent: Intent) -> Breaches:
     """Look for thresholds that do not rise."""
     for index, traffic_class in enumerate(intent.policies.classes):
         ecn = traffic_class.ecn
@@ -53,32 +53,33 @@ SEVERITY = {
 
 
 @RULE.on_link
-def set_ends(link: LinkEnds) -> LinkBreaches:
+def check_set_thresholds(link: LinkEnds) -> LinkBreaches:
     """Look at the thresholds of each lossless queue as they are set."""
     yield from broken_thresholds(link, "E-1")
 
 
 @RULE.on_link
-def as_designed(link: LinkEnds) -> LinkBreaches:
+def compare_with_design(link: LinkEnds) -> LinkBreaches:
     """Compare the marking of each marked queue with the design's."""
     for end in link.switches:
         for traffic_class in link.marked_classes:
             wred = wred_of(end, traffic_class.priority)
             design = wred_of(link.design(end), traffic_class.priority)
+            # Profiles that are missing or drop instead of marking are reported by Q-5.
             if wred is None or design is None or not wred.is_marking:
                 continue
             color = next((color for color in wred.colors if wred.colors[color] != design.colors.get(color)), None)
             if color is not None:
                 message = (
                     f"queue {traffic_class.priority} of {end}, from which {link.far(end)} receives"
-                    f" {traffic_class.name}, marks {color} packets {_marks(wred.colors[color])}, by design"
-                    f" {_marks(design.colors.get(color))}"
+                    f" {traffic_class.name}, marks {color} packets {_marking_text(wred.colors[color])}, by design"
+                    f" {_marking_text(design.colors.get(color))}"
                 )
                 fix = f"set WRED_PROFILE|{wred.name} of {end.device} as rendered"
                 yield LinkBreach(end, f"marks {traffic_class.name}", message, fix)
 
 
-def _marks(marking: Marking | None) -> str:
+def _marking_text(marking: Marking | None) -> str:
     if marking is None:
         return "never"
     rise = f"from {marking.minimum_bytes} to {marking.maximum_bytes} bytes"
@@ -100,26 +101,29 @@ def broken_thresholds(link: LinkEnds, code: str) -> LinkBreaches:
             continue
         for traffic_class in link.lossless_classes:
             priority = traffic_class.priority
-            if any(broken.code == code for broken, _ in _broken(plan, design, priority)):
+            limits = pause_limits(plan, end, priority)
+            broken_rule = _broken_rule(code, wred_of(end, priority), limits)
+            if limits is None or broken_rule is None:
                 continue
-            for broken, limits in _broken(plan, end, priority):
-                if broken.code == code:
-                    message = f"queue {priority} of {end}, from which {link.far(end)} receives: {broken.numbers}"
-                    start = min(limits.single_bytes, limits.all_bytes)
-                    fix = f"start marking below {start} bytes, and end it above that"
-                    yield LinkBreach(end, f"queue {priority}", message, fix, SEVERITY[code])
+            # What the design breaks as well is a diagnostic of the design.
+            if _broken_rule(code, wred_of(design, priority), pause_limits(plan, design, priority)) is not None:
+                continue
+            message = f"queue {priority} of {end}, from which {link.far(end)} receives: {broken_rule.numbers}"
+            start_bytes = min(limits.single_bytes, limits.all_bytes)
+            fix = f"start marking below {start_bytes} bytes, and end it above that"
+            yield LinkBreach(end, f"queue {priority}", message, fix, SEVERITY[code])
 
 
-def _broken(plan: BufferPlan, end: "PortSettings", queue: int) -> list[tuple[MarkingRule, PauseLimits]]:
-    wred = wred_of(end, queue)
-    limits = pause_limits(plan, end, queue)
-    if limits is None or wred is None:
-        return []
-    # A rule that several colors break is reported once.
-    broken: dict[str, MarkingRule] = {}
-    for color in wred.colors.values():
-        broken.update((rule_broken.code, rule_broken) for rule_broken in broken_rules(color, limits))
-    return [(marking_rule, limits) for marking_rule in broken.values()]
+def _broken_rule(code: str, wred: "Wred | None", limits: PauseLimits | None) -> MarkingRule | None:
+    """Return a rule with the numbers of the last color that breaks it; None if none does, or there is no profile."""
+    if wred is None or limits is None:
+        return None
+    last_broken: MarkingRule | None = None
+    for marking in wred.colors.values():
+        for broken_rule in broken_rules(marking, limits):
+            if broken_rule.code == code:
+                last_broken = broken_rule
+    return last_broken
 
 
 def pause_limits(plan: BufferPlan, end: "PortSettings", priority: int) -> PauseLimits | None:
@@ -129,7 +133,10 @@ def pause_limits(plan: BufferPlan, end: "PortSettings", priority: int) -> PauseL
     queue = (end.queue_buffers or {}).get(priority)
     if end.pools is None or end.buffer_model is None or group is None or group.dynamic_th is None:
         return None
-    return plan.limits_with(end.pools, end.buffer_model, group.dynamic_th, _profile(queue) if queue else None)
+    queue_profile = None
+    if queue is not None:
+        queue_profile = _profile(queue)
+    return plan.limits_with(end.pools, end.buffer_model, group.dynamic_th, queue_profile)
 
 
 def _profile(use: "BufferUse") -> BufferProfile:

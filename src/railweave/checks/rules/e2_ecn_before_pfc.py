@@ -13,6 +13,6 @@ RULE = rule(
 
 
 @RULE.on_link
-def set_ends(link: LinkEnds) -> LinkBreaches:
+def check_set_thresholds(link: LinkEnds) -> LinkBreaches:
     """Look at the thresholds of each queue as they are set."""
     yield from broken_thresholds(link, "E-2")

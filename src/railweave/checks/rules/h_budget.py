@@ -19,7 +19,7 @@ _MOST_LOSSLESS = 2
 
 
 @RULE.on_intent
-def classes(intent: Intent) -> Breaches:
+def count_lossless_classes(intent: Intent) -> Breaches:
     """Count the lossless classes; the check of the design compares them with the buffer."""
     lossless = [traffic_class.name for traffic_class in intent.policies.classes if traffic_class.lossless]
     if len(lossless) > _MOST_LOSSLESS:
@@ -29,22 +29,26 @@ def classes(intent: Intent) -> Breaches:
 
 
 @RULE.on_switch
-def as_set(switch: SwitchRead) -> Breaches:
+def check_switch_budget(switch: SwitchRead) -> Breaches:
     """Add up the headroom of the groups as they are set; the design has a check of its own."""
     from railweave.qos.buffering import plan_buffers
     from railweave.sonic.budget import overrun
 
+    # The design is checked by kinds of switches.
+    if switch.read is switch.design:
+        return
     fabric = switch.fabric
     intended = fabric.switch_of[switch.name]
     plan = plan_buffers(intended.panel, intended.tier, fabric.policies, fabric.lengths_m_of(switch.name))
-    # The design is checked by kinds of switches.
-    if plan is None or switch.read is switch.design:
+    if plan is None:
         return
     excess = overrun(intended, fabric.policies.sonic, plan, switch.read)
-    if excess is not None and overrun(intended, fabric.policies.sonic, plan, switch.design) is None:
-        message = (
-            f"{excess.groups} lossless groups of {switch.name} need {excess.needed_bytes} of the {excess.budget_bytes}"
-            f" bytes of {excess.of}"
-        )
-        fix = f"set pools, profiles and cable lengths of {switch.name} as rendered"
-        yield Breach("", message, fix, devices=(switch.name,))
+    # What the design needs too much of as well is reported of the design.
+    if excess is None or overrun(intended, fabric.policies.sonic, plan, switch.design) is not None:
+        return
+    message = (
+        f"{excess.groups} lossless groups of {switch.name} need {excess.needed_bytes} of the {excess.budget_bytes}"
+        f" bytes of {excess.of}"
+    )
+    fix = f"set pools, profiles and cable lengths of {switch.name} as rendered"
+    yield Breach("", message, fix, devices=(switch.name,))

@@ -18,7 +18,7 @@ RULE = rule(
 
 
 @RULE.on_link
-def groups(link: LinkEnds) -> LinkBreaches:
+def compare_groups(link: LinkEnds) -> LinkBreaches:
     """Compare the groups with headroom with the lossless ones."""
     for end in link.switches:
         numbers = end.headroom, link.lossless
@@ -26,7 +26,7 @@ def groups(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
-def enough(link: LinkEnds) -> LinkBreaches:
+def check_headroom(link: LinkEnds) -> LinkBreaches:
     """Compare the headroom of a group, and the cable length configured in SONiC, with the link's needs."""
     for end in link.switches:
         plan = link.plans(end.device)
@@ -39,11 +39,13 @@ def enough(link: LinkEnds) -> LinkBreaches:
 
 
 def _cable(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreaches:
-    """Compare the cable length, from which SONiC computes headroom."""
+    """Compare the cable length, from which SONiC computes headroom, with the link's and with the designed one."""
     far = link.far(end)
     design_m = link.design(end).cable_m
     row = f"CABLE_LENGTH|AZURE|{end.port}"
-    if not end.cable_m and design_m is not None and end.group_buffers is not None:
+    # Where the buffer tables were read, a missing cable length is not merely unknown.
+    is_missing = not end.cable_m and end.group_buffers is not None
+    if is_missing and design_m is not None:
         message = f"SONiC of {end} has no cable length, and {link.length_m} m lead to {far}: it keeps no headroom"
         yield LinkBreach(end, "cable", message, f"set {row} to {design_m}m")
         return

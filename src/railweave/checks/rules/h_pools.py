@@ -3,7 +3,7 @@ drops: rows of overrides and of live switches are resolved down to the pool and 
 otherwise than designed moves the depth at which PFC pauses."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
@@ -23,7 +23,7 @@ RULE = rule(
 
 
 @RULE.on_switch
-def rows(read: SwitchRead) -> Breaches:
+def check_buffer_rows(read: SwitchRead) -> Breaches:
     """Resolve every buffer row of a switch."""
     model = load_catalog().find_switch(read.fabric.switch_of[read.name].panel.model)
     # Without it only the sum of the pools is not compared.
@@ -33,63 +33,74 @@ def rows(read: SwitchRead) -> Breaches:
 
 
 @RULE.on_switch
-def twice(switch: SwitchRead) -> Breaches:
+def check_conflicts(switch: SwitchRead) -> Breaches:
     """Look for queues and groups that two rows set: orchagent takes rows in the order of their keys, not of time."""
     yield from conflicts(switch, in_buffer=True)
 
 
 def conflicts(switch: SwitchRead, *, in_buffer: bool) -> Breaches:
-    """Yield the buffers, or else the queues, that two rows set otherwise."""
-    alike: dict[str, list[str]] = {}
+    """Yield the rows that two keys set to different values: those of buffer tables, or else those of the others."""
+    keys_of_table: dict[str, list[str]] = {}
     for table, key in switch.read.conflicts:
         if table.startswith("BUFFER") is in_buffer:
-            alike.setdefault(table, []).append(key)
-    for table, keys in alike.items():
+            keys_of_table.setdefault(table, []).append(key)
+    for table, keys in keys_of_table.items():
         message = f"two rows of {table} of {switch.name} set {first_few(keys, 4)} otherwise: which one acts is open"
         yield Breach("", message, "take one of them out", devices=(switch.name,))
 
 
 @RULE.on_switch
-def shared(switch: SwitchRead) -> Breaches:
+def compare_shared_settings(switch: SwitchRead) -> Breaches:
     """Compare what holds for all ports with the design: pools, their sizes, and what headroom is computed from."""
     for row, what, fix in buffer_differences(switch.read, switch.design):
         yield Breach("", f"{row} of {switch.name} {what}", f"{fix} on {switch.name}", devices=(switch.name,))
 
 
 @RULE.on_link
-def as_designed(link: LinkEnds) -> LinkBreaches:
+def compare_with_design(link: LinkEnds) -> LinkBreaches:
     """Compare the buffer of every group, queue and port with the design, by meaning: names may differ."""
     for end in link.switches:
-        for what, actual, design in _uses(end, link.design(end)):
-            if actual != design:
-                message = f"{what} of {end}, towards {link.far(end)}, has {_words(actual)}, by design {_words(design)}"
-                yield LinkBreach(end, what, message, f"set the buffer rows of {end} as rendered")
+        for buffer in _designed_buffers(end, link.design(end)):
+            if buffer.actual != buffer.design:
+                message = (
+                    f"{buffer.name} of {end}, towards {link.far(end)}, has {_words(buffer.actual)}, by design"
+                    f" {_words(buffer.design)}"
+                )
+                yield LinkBreach(end, buffer.name, message, f"set the buffer rows of {end} as rendered")
 
 
 Uses = tuple["BufferUse | None", ...]
 
 
-def _group_uses(
-    end: "PortSettings", actual: "Mapping[int, BufferUse | None]", designed: "Mapping[int, BufferUse | None]"
-) -> Iterator[tuple[str, Uses, Uses]]:
-    for group, intended in designed.items():
+class _ComparedBuffer(NamedTuple):
+    """A group or queue, or a table with rows of whole ports, with its buffers as they are set and as designed."""
+
+    name: str
+    actual: Uses
+    design: Uses
+
+
+def _designed_groups(
+    end: "PortSettings", actual: "Mapping[int, BufferUse | None]", design: "Mapping[int, BufferUse | None]"
+) -> Iterator[_ComparedBuffer]:
+    for group, intended_use in design.items():
         use = actual.get(group)
-        if not _is_reported_by_headroom(end, group, use, intended):
-            yield f"priority group {group}", (use,), (intended,)
+        if not _is_reported_by_headroom(end, group, use, intended_use):
+            yield _ComparedBuffer(f"priority group {group}", (use,), (intended_use,))
 
 
-def _uses(end: "PortSettings", design: "PortSettings") -> Iterator[tuple[str, Uses, Uses]]:
-    """Yield the groups, queues and ports that have a buffer by design, with the actual and the designed buffer."""
+def _designed_buffers(end: "PortSettings", design: "PortSettings") -> Iterator[_ComparedBuffer]:
+    """Yield the groups, queues and tables of a port that have a buffer by design, as far as they were read."""
     # None: the tables were not read, so nothing is known to be missing.
     if end.group_buffers is not None:
-        yield from _group_uses(end, end.group_buffers, design.group_buffers or {})
+        yield from _designed_groups(end, end.group_buffers, design.group_buffers or {})
     if end.queue_buffers is not None:
-        for queue, intended in (design.queue_buffers or {}).items():
-            yield f"queue {queue}", (end.queue_buffers.get(queue),), (intended,)
+        for queue, intended_use in (design.queue_buffers or {}).items():
+            yield _ComparedBuffer(f"queue {queue}", (end.queue_buffers.get(queue),), (intended_use,))
     for table, intended_uses in design.port_buffers.items():
         uses = end.port_buffers.get(table)
         if uses is not None and intended_uses is not None:
-            yield table, uses, intended_uses
+            yield _ComparedBuffer(table, uses, intended_uses)
 
 
 def _is_reported_by_headroom(
@@ -98,9 +109,12 @@ def _is_reported_by_headroom(
     """Tell whether H-headroom reports a group: one that lacks headroom, or has too little."""
     if intended is None:
         return False
-    if (intended.is_computed or intended.xoff_bytes) and group not in (end.headroom or ()):
+    needs_headroom = intended.is_computed or intended.xoff_bytes
+    if needs_headroom and group not in (end.headroom or ()):
         return True
-    return bool(intended.xoff_bytes and actual and (actual.xoff_bytes or 0) < intended.xoff_bytes)
+    if actual is None or not intended.xoff_bytes:
+        return False
+    return (actual.xoff_bytes or 0) < intended.xoff_bytes
 
 
 def _words(uses: Uses) -> str:

@@ -19,32 +19,35 @@ RULE = rule(
 
 
 @RULE.on_link
-def seeds(link: LinkEnds) -> LinkBreaches:
-    """Compare the seeds of two tiers, which SONiC takes from the type."""
+def compare_seeds(link: LinkEnds) -> LinkBreaches:
+    """Compare the hash seeds of the two switches of a link, which SONiC derives from their type."""
     lower = link.lower
     upper = link.upper
     seed = hash_seed(lower.sonic_type)
     if not lower.is_host and seed is not None and seed == hash_seed(upper.sonic_type):
         message = (
-            f"{lower.device} is of {_type(lower)} and {upper.device} of {_type(upper)}, whose ECMP hash has one seed"
-            f" ({seed}): flows that one sends one way the other does not spread"
+            f"{lower.device} is of {_type_text(lower)} and {upper.device} of {_type_text(upper)}, whose ECMP hash has"
+            f" one seed ({seed}): flows that one sends one way the other does not spread"
         )
         fix = "give adjacent tiers types of different seeds: ToRRouter, LeafRouter and SpineRouter from the leaves up"
         yield LinkBreach(lower, "type", message, fix)
 
 
-def _type(end: "PortSettings") -> str:
+def _type_text(end: "PortSettings") -> str:
     if not end.sonic_type:
         return "no type"
     return f"type {end.sonic_type}"
 
 
 @RULE.on_switch
-def fields(switch: SwitchRead) -> Breaches:
+def check_hash_fields(switch: SwitchRead) -> Breaches:
     """Check that the hash includes the UDP source port, and the fields of the design."""
     actual = hashed_fields(switch.read)
     design = hashed_fields(switch.design) or ()
-    if actual is None or not switch.fabric.hosts or not (actual or design):
+    if actual is None or not switch.fabric.hosts:
+        return
+    # Where the design sets no fields either, L-1 is reported of the whole tier.
+    if not actual and not design:
         return
     host = switch.fabric.hosts[0].name
     message = _hash_fault(switch.name, host, actual, design)

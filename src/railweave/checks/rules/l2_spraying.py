@@ -13,26 +13,29 @@ RULE = rule(
 
 
 @RULE.on_switch
-def spraying(switch: SwitchRead) -> Breaches:
+def check_spraying(switch: SwitchRead) -> Breaches:
     """Look for switches that spray, and for NICs that need packets in order."""
-    place = _spraying_field(switch)
-    if place is None:
+    spraying_field = _spraying_field(switch)
+    if spraying_field is None:
         return
     catalog = load_catalog()
-    able = tuple(name for name in catalog.nic_ids() if catalog.nic(name).reorders)
-    host = next((host for host in switch.fabric.hosts if host.nic_model not in able), None)
+    reordering_nics = tuple(name for name in catalog.nic_ids() if catalog.nic(name).reorders)
+    host = next((host for host in switch.fabric.hosts if host.nic_model not in reordering_nics), None)
     if host is not None:
-        table, key, field = place
+        row, field = spraying_field
         message = (
-            f"{switch.name} spreads the packets of one flow ({table}|{key}|{field}), and the {host.nic_model} of"
+            f"{switch.name} spreads the packets of one flow ({row}|{field}), and the {host.nic_model} of"
             f" {host.name} takes packets out of order for lost: it sends whole windows again"
         )
-        fix = f"set {field} to per_flowlet_quality on {switch.name}, or use NICs that reorder: {', '.join(able)}"
+        fix = (
+            f"set {field} to per_flowlet_quality on {switch.name}, or use NICs that reorder:"
+            f" {', '.join(reordering_nics)}"
+        )
         yield Breach("", message, fix, devices=(switch.name, host.name))
 
 
-def _spraying_field(switch: SwitchRead) -> tuple[str, str, str] | None:
-    """Return table, key and field of the first setting that sprays packets, None if there is none."""
+def _spraying_field(switch: SwitchRead) -> tuple[str, str] | None:
+    """Return row (``TABLE|key``) and field of the first setting that sprays packets, None if there is none."""
     for table, rows in switch.tables.items():
         # ARS: SONiC's adaptive routing and switching.
         if not table.startswith("ARS_"):
@@ -40,5 +43,5 @@ def _spraying_field(switch: SwitchRead) -> tuple[str, str, str] | None:
         for key, fields in rows.items():
             for field, value in fields.items():
                 if str(value).startswith("per_packet"):
-                    return table, key, field
+                    return f"{table}|{key}", field
     return None

@@ -14,7 +14,7 @@ RULE = rule(
 
 
 @RULE.on_fabric
-def odd_paths(fabric: Fabric) -> Breaches:
+def check_uplink_counts(fabric: Fabric) -> Breaches:
     """Look for tiers with an odd count of uplinks."""
     for tier in fabric.uplink_kinds:
         if tier.ports_up > 1 and tier.ports_up % 2:

@@ -7,7 +7,7 @@ RULE = rule("M-1", "the MTU of the nodes fits the fabric's", __doc__, "mtu: {hos
 
 
 @RULE.on_intent
-def intended(intent: Intent) -> Breaches:
+def compare_intended_mtus(intent: Intent) -> Breaches:
     """Compare the two MTUs of the intent."""
     mtu = intent.policies.mtu
     if mtu.hosts_bytes > mtu.fabric_bytes:
@@ -18,7 +18,7 @@ def intended(intent: Intent) -> Breaches:
 
 
 @RULE.on_link
-def set_ends(link: LinkEnds) -> LinkBreaches:
+def compare_set_mtus(link: LinkEnds) -> LinkBreaches:
     """Compare a node's port with the switch's."""
     node = link.lower
     switch = link.upper

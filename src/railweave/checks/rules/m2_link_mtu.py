@@ -8,13 +8,16 @@ RULE = rule(
 
 
 @RULE.on_link
-def alike(link: LinkEnds) -> LinkBreaches:
+def compare_switch_ports(link: LinkEnds) -> LinkBreaches:
     """Compare the ports of two switches."""
     lower = link.lower
     upper = link.upper
-    if lower.is_host or lower.mtu_bytes is None or upper.mtu_bytes is None or lower.mtu_bytes == upper.mtu_bytes:
+    # M-1 compares nodes with switches.
+    if lower.is_host:
         return
-    # The smaller end drops.
+    if lower.mtu_bytes is None or upper.mtu_bytes is None or lower.mtu_bytes == upper.mtu_bytes:
+        return
+    # The end with the smaller MTU drops packets, so it is the one to report.
     end = lower if lower.mtu_bytes < upper.mtu_bytes else upper
     message = (
         f"{lower} has an MTU of {lower.mtu_bytes} bytes, {upper} of {upper.mtu_bytes}: larger packets are lost one way"

@@ -9,6 +9,6 @@ RULE = rule(
 
 
 @RULE.on_node
-def alike(node: NodeRead) -> Breaches:
+def check_read_mtus(node: NodeRead) -> Breaches:
     """Look for smaller MTUs with which RoCE keeps its packet size."""
     yield from (breach for breach, falls in smaller_mtus(node) if not falls)

@@ -12,7 +12,7 @@ RULE = rule("M-4", "the MTU of the nodes carries RoCE packets of 4096 bytes", __
 
 
 @RULE.on_intent
-def intended(intent: Intent) -> Breaches:
+def check_intended_mtu(intent: Intent) -> Breaches:
     """Look at the MTU of the intent."""
     mtu_bytes = intent.policies.mtu.hosts_bytes
     roce = roce_mtu_bytes(mtu_bytes)
@@ -26,7 +26,7 @@ def intended(intent: Intent) -> Breaches:
 
 
 @RULE.on_node
-def read(node: NodeRead) -> Breaches:
+def check_read_mtus(node: NodeRead) -> Breaches:
     """Look for smaller MTUs with which RoCE falls to smaller packets."""
     yield from (breach for breach, falls in smaller_mtus(node) if falls)
 

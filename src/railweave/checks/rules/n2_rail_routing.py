@@ -20,7 +20,7 @@ RULE = rule(
 
 
 class _Family(NamedTuple):
-    """An address family of a rail."""
+    """An address family of a rail, as it is intended."""
 
     # The rail's address.
     text: str
@@ -29,21 +29,22 @@ class _Family(NamedTuple):
     # The tables and priorities of the rules for these.
     tables: tuple[int, ...]
     priorities: tuple[int, ...]
-    # Prefixes of the names of its facts and of its commands.
-    facts: str
+    # What its facts begin with: `ipv6_` or nothing.
+    facts_prefix: str
+    # `ip` or `ip -6`.
     command: str
 
 
 @RULE.on_node
-def rails(node: NodeRead) -> Breaches:
+def check_addresses_and_rules(node: NodeRead) -> Breaches:
     """Compare the addresses and tables of each rail."""
     for rail in node.rails:
         for family in _families(node, rail):
-            yield from _breaches(node, rail, family)
+            yield from _family_breaches(node, rail, family)
 
 
 @RULE.on_node
-def states(node: NodeRead) -> Breaches:
+def check_states(node: NodeRead) -> Breaches:
     """Look for rails that are turned off."""
     for rail in node.rails:
         if node.nic(rail.name).get("state", "up") != "up":
@@ -53,7 +54,7 @@ def states(node: NodeRead) -> Breaches:
 
 
 @RULE.on_node
-def routes(node: NodeRead) -> Breaches:
+def check_routes(node: NodeRead) -> Breaches:
     """Compare the routes of each rail."""
     intended = node.intended
     for rail in node.rails:
@@ -64,43 +65,48 @@ def routes(node: NodeRead) -> Breaches:
             (of_ipv6, nic.get("ipv6_routes"), "ip -6 route"),
         ):
             if actual is not None:
-                yield from _wrong_routes(node, rail, expected, _by_place(actual), command)
-                yield from _further_routes(node, rail, expected, actual, command)
+                yield from _wrong_routes(node, rail, expected, actual, command)
+                yield from _unexpected_routes(node, rail, expected, actual, command)
 
 
-_Place = tuple[str, str, str]
-"""Destination, table and metric of a route."""
+class _RouteKey(NamedTuple):
+    """What the kernel tells the routes of an interface apart by."""
 
+    destination: str
+    table: str
+    metric: str
 
-def _by_place(routes: Iterable[Mapping[str, Any]]) -> dict[_Place, Mapping[str, Any]]:
-    return {_place(route): route for route in routes}
+    @classmethod
+    def of(cls, route: Mapping[str, Any]) -> "_RouteKey":
+        # iproute2 leaves out a metric of 0.
+        return cls(str(route.get("to")), str(route.get("table")), str(route.get("metric", 0)))
 
-
-def _place(route: Mapping[str, Any]) -> _Place:
-    # iproute2 leaves out a metric of 0.
-    return str(route.get("to")), str(route.get("table")), str(route.get("metric", 0))
+    @property
+    def arguments(self) -> str:
+        """Return table and metric as arguments of `ip route`."""
+        if self.metric == "0":
+            return f"table {self.table}"
+        return f"table {self.table} metric {self.metric}"
 
 
 def _wrong_routes(
     node: NodeRead,
     rail: Rail,
     expected: Iterable[Mapping[str, Any]],
-    actual: Mapping[_Place, Mapping[str, Any]],
+    actual: Iterable[Mapping[str, Any]],
     command: str,
 ) -> Breaches:
+    """Yield expected routes that do not exist, or lead elsewhere; the fix replaces them."""
+    actual_routes = {_RouteKey.of(route): route for route in actual}
     for route in expected:
-        place = _place(route)
-        difference = _difference(rail, route, actual.get(place))
+        key = _RouteKey.of(route)
+        difference = _difference(rail, route, actual_routes.get(key))
         if not difference:
             continue
-        _, table, metric = place
-        message = f"the route of {node.host.name}:{rail.name} to {route['to']} in table {table} {difference}"
-        words = f"{command} replace {route['to']} via {route['via']} dev {rail.name}"
-        words += "".join(f" {key} {route[key]}" for key in ("src", "mtu") if key in route)
-        words += f" table {table}"
-        if metric != "0":
-            words += f" metric {metric}"
-        yield Breach("", message, words, devices=(node.host.name, rail.switch))
+        message = f"the route of {node.host.name}:{rail.name} to {route['to']} in table {key.table} {difference}"
+        fix = f"{command} replace {route['to']} via {route['via']} dev {rail.name}"
+        fix += "".join(f" {attribute} {route[attribute]}" for attribute in ("src", "mtu") if attribute in route)
+        yield Breach("", message, f"{fix} {key.arguments}", devices=(node.host.name, rail.switch))
 
 
 def _difference(rail: Rail, expected: Mapping[str, Any], actual: Mapping[str, Any] | None) -> str:
@@ -113,12 +119,14 @@ def _difference(rail: Rail, expected: Mapping[str, Any], actual: Mapping[str, An
     if "src" in expected and actual.get("src") != expected["src"]:
         return f"sends from {actual.get('src', 'the first address')}, not {expected['src']}"
     if actual.get("mtu") != expected.get("mtu"):
-        carries = f"packets of {actual['mtu']} bytes" if "mtu" in actual else "what the interface carries"
-        return f"lets {carries} through, not {expected.get('mtu', 'what the interface carries')}"
+        carried = "what the interface carries"
+        if "mtu" in actual:
+            carried = f"packets of {actual['mtu']} bytes"
+        return f"lets {carried} through, not {expected.get('mtu', 'what the interface carries')}"
     return ""
 
 
-def _further_routes(
+def _unexpected_routes(
     node: NodeRead,
     rail: Rail,
     expected: Iterable[Mapping[str, Any]],
@@ -127,21 +135,20 @@ def _further_routes(
 ) -> Breaches:
     """Yield unexpected routes in the tables of rails: packets to their destinations leave another way."""
     tables_of_rails = {str(any_rail.table) for any_rail in node.rails}
-    places = {_place(route) for route in expected}
+    expected_keys = {_RouteKey.of(route) for route in expected}
     for route in actual:
-        destination, table, metric = _place(route)
-        if table in tables_of_rails and (destination, table, metric) not in places:
+        key = _RouteKey.of(route)
+        if key.table in tables_of_rails and key not in expected_keys:
             message = (
-                f"table {table} of {node.host.name} has a route to {destination} over {rail.name} via"
+                f"table {key.table} of {node.host.name} has a route to {key.destination} over {rail.name} via"
                 f" {route.get('via', '')}, which no rail has there"
             )
-            words = f"{command} del {destination} dev {rail.name} table {table}"
-            if metric != "0":
-                words += f" metric {metric}"
-            yield Breach("", message, words, devices=(node.host.name, rail.switch))
+            fix = f"{command} del {key.destination} dev {rail.name} {key.arguments}"
+            yield Breach("", message, fix, devices=(node.host.name, rail.switch))
 
 
 def _families(node: NodeRead, rail: Rail) -> Iterator[_Family]:
+    """Yield the address families that a rail has."""
     if rail.ipv4 is not None:
         addresses = tuple(f"{ipv4_text(address)}/{length}" for address, length in rail.ipv4_addresses)
         tables = [rail.table]
@@ -152,8 +159,8 @@ def _families(node: NodeRead, rail: Rail) -> Iterator[_Family]:
         yield _Family(ipv4_text(rail.ipv4.address), addresses, tuple(tables), tuple(priorities), "", "ip")
     if rail.ipv6 is not None:
         address = ipv6_text(rail.ipv6.address)
-        own = (f"{address}/{IPV6_LINK_LENGTH}",)
-        yield _Family(address, own, (rail.table,), (rail.rule_priority,), "ipv6_", "ip -6")
+        addresses = (f"{address}/{IPV6_LINK_LENGTH}",)
+        yield _Family(address, addresses, (rail.table,), (rail.rule_priority,), "ipv6_", "ip -6")
 
 
 def _ports_of_nic(node: NodeRead, address: int) -> Iterator[NicAddress]:
@@ -161,24 +168,25 @@ def _ports_of_nic(node: NodeRead, address: int) -> Iterator[NicAddress]:
     yield from (rail.nic for rail in node.rails if rail.nic is not None and rail.nic.address == address)
 
 
-def _breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
+def _family_breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
+    """Compare the addresses of a rail, and the rules for them; facts that were not read are not compared."""
     nic = node.nic(rail.name)
     end = f"{node.host.name}:{rail.name}"
     devices = (node.host.name, rail.switch)
-    addresses = nic.get(f"{family.facts}addresses")
+    addresses = nic.get(f"{family.facts_prefix}addresses")
     # The kernel lists addresses in the order in which they were added.
     if addresses is not None and sorted(addresses) != sorted(family.addresses):
         yield _wrong_addresses(end, rail, family, addresses, devices)
-    tables = nic.get(f"{family.facts}tables")
+    tables = nic.get(f"{family.facts_prefix}tables")
     if tables is not None and tables != list(family.tables):
         yield _wrong_tables(end, rail, family, tables, devices)
+        # Priorities of rules that lead to wrong tables mean nothing.
         return
-    # Rules with the right tables in the wrong order; with wrong tables their priorities mean nothing.
-    priorities = nic.get(f"{family.facts}rule_priorities")
+    priorities = nic.get(f"{family.facts_prefix}rule_priorities")
     if priorities is not None and priorities != list(family.priorities):
-        held = ", ".join(map(str, priorities)) or "none"
+        actual = ", ".join(map(str, priorities)) or "none"
         message = (
-            f"the rules for addresses of {end} to {rail.switch} have priority {held}, not"
+            f"the rules for addresses of {end} to {rail.switch} have priority {actual}, not"
             f" {', '.join(map(str, family.priorities))}: other rules may come first"
         )
         yield Breach("", message, f"set the rules of {end}: `{command_line('hosts', 'apply')}`", devices=devices)
@@ -189,14 +197,14 @@ def _wrong_addresses(
 ) -> Breach:
     expected = ", ".join(family.addresses)
     message = f"{end} has {', '.join(addresses) or 'no address'} and {rail.switch} expects {expected}"
-    what = "addresses"
+    noun = "addresses"
     if len(family.addresses) == 1:
-        what = "address"
-    return Breach("", message, f"give {end} the {what} {expected} and no other", devices=devices)
+        noun = "address"
+    return Breach("", message, f"give {end} the {noun} {expected} and no other", devices=devices)
 
 
 def _wrong_tables(end: str, rail: Rail, family: _Family, tables: list[int], devices: tuple[str, str]) -> Breach:
-    name = "IPv6 " if family.facts else ""
+    name = "IPv6 " if family.facts_prefix else ""
     actual = ", ".join(map(str, tables)) or "none"
     if rail.nic is None:
         expected = f"that of its rail to {rail.switch} is {rail.table}: packets leave on another rail"

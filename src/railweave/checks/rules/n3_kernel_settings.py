@@ -13,7 +13,7 @@ RULE = rule(
 
 
 @RULE.on_node
-def settings(node: NodeRead) -> Breaches:
+def compare_sysctls(node: NodeRead) -> Breaches:
     """Compare the sysctls."""
     actual = node.document.get("sysctl", {})
     leaves = tuple(dict.fromkeys(rail.switch for rail in node.rails))

@@ -14,21 +14,23 @@ RULE = rule(
 
 
 @RULE.on_intent
-def intended(intent: Intent) -> Breaches:
-    """Look for a code point that NCCL could mark; a lossless default class is refused as such (RW106)."""
-    rdma = [pair for pair in enumerate(intent.policies.classes) if pair[1].role is ClassRole.RDMA]
-    if any(traffic_class.dscp for _, traffic_class in rdma):
+def check_dscp_to_mark(intent: Intent) -> Breaches:
+    """Look for a class of RDMA with a code point, which NCCL can mark; the first one without it is reported."""
+    classes = intent.policies.classes
+    indexes = [index for index, traffic_class in enumerate(classes) if traffic_class.role is ClassRole.RDMA]
+    if any(classes[index].dscp for index in indexes):
         return
-    for index, traffic_class in rdma:
-        if not traffic_class.lossless:
-            message = f"class `{traffic_class.name}` carries RDMA and names no DSCP that NCCL could mark"
+    for index in indexes:
+        # A lossless default class is an error of its own (RW106).
+        if not classes[index].lossless:
+            message = f"class `{classes[index].name}` carries RDMA and names no DSCP that NCCL could mark"
             fix = "write dscp: [26] here and `default` in another class"
             yield Breach(f"traffic_classes[{index}].dscp", message, fix)
             return
 
 
 @RULE.on_node
-def read(node: NodeRead) -> Breaches:
+def compare_traffic_class(node: NodeRead) -> Breaches:
     """Compare NCCL's traffic class."""
     intended = marking(node.fabric.policies.classes)
     nccl = node.document.get("nccl")
@@ -38,11 +40,11 @@ def read(node: NodeRead) -> Breaches:
     number = _number(actual)
     if number is not None and same_class(number, intended.tos):
         return
-    marks = "without a traffic class (no NCCL_IB_TC)"
+    marking_text = "without a traffic class (no NCCL_IB_TC)"
     if actual is not None:
-        marks = f"with NCCL_IB_TC {actual}"
+        marking_text = f"with NCCL_IB_TC {actual}"
     message = (
-        f"NCCL of {node.host.name} marks {marks}; {', '.join(node.switches)} take {intended.tos}"
+        f"NCCL of {node.host.name} marks {marking_text}; {', '.join(node.switches)} take {intended.tos}"
         f" (DSCP {intended.dscp} x 4 + ECT) for RDMA"
     )
     fix = f"set NCCL_IB_TC={intended.tos} in /etc/nccl.conf"

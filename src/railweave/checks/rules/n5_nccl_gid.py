@@ -3,6 +3,7 @@
 addresses."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.diagnostics import Severity
@@ -16,31 +17,43 @@ RULE = rule(
     "NCCL_IB_ROCE_VERSION_NUM=1 in /etc/nccl.conf",
 )
 
-_CHOSEN = "NCCL_IB_GID_INDEX"
+_INDEX = "NCCL_IB_GID_INDEX"
 _FAMILY = "NCCL_IB_ADDR_FAMILY"
+_RANGE = "NCCL_IB_ADDR_RANGE"
+_VERSION = "NCCL_IB_ROCE_VERSION_NUM"
+# NCCL's names of address families.
 _WORDS = {"AF_INET": "IPv4", "AF_INET6": "IPv6"}
 
 
+class _GidFault(NamedTuple):
+    """A variable by which NCCL takes a wrong GID, why, and its right value; empty for NCCL's own default."""
+
+    variable: str
+    message: str
+    value: str
+
+
 @RULE.on_node
-def chosen(node: NodeRead) -> Breaches:
-    """Compare what NCCL chooses GIDs by."""
+def check_gid_choice(node: NodeRead) -> Breaches:
+    """Check the variables by which NCCL chooses GIDs."""
     if not node.host.runs_nccl:
         return
     nccl = {key: str(value) for key, value in node.document.get("nccl", {}).items()}
     devices = (node.host.name, *node.switches)
-    for key, message, value in _wrong(node, nccl):
-        fix = f"take {key} out of /etc/nccl.conf"
-        if value:
-            fix = f"write {key}={value} into /etc/nccl.conf"
-        held = nccl.get(key, "is not set")
-        yield Breach("", f"NCCL of {node.host.name} {message} ({key} {held})", fix, devices=devices)
-    index = nccl.get(_CHOSEN, "")
+    for fault in _faults(node, nccl):
+        fix = f"take {fault.variable} out of /etc/nccl.conf"
+        if fault.value:
+            fix = f"write {fault.variable}={fault.value} into /etc/nccl.conf"
+        actual = nccl.get(fault.variable, "is not set")
+        message = f"NCCL of {node.host.name} {fault.message} ({fault.variable} {actual})"
+        yield Breach("", message, fix, devices=devices)
+    index = nccl.get(_INDEX, "")
     if index.isdigit():
         message = (
-            f"NCCL of {node.host.name} takes GID {index} of every NIC, whichever address that is ({_CHOSEN}); the order"
+            f"NCCL of {node.host.name} takes GID {index} of every NIC, whichever address that is ({_INDEX}); the order"
             " of GIDs follows the order in which addresses came"
         )
-        fix = f"take {_CHOSEN} out of /etc/nccl.conf; NCCL before 2.21 alone needs it"
+        fix = f"take {_INDEX} out of /etc/nccl.conf; NCCL before 2.21 alone needs it"
         yield Breach("", message, fix, Severity.WARNING, devices=devices)
 
 
@@ -63,13 +76,9 @@ def _range(node: NodeRead, family: str) -> str:
     return str(addressing.hosts)
 
 
-def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the variables by which NCCL finds no GID, another one, or one that is not routed.
-
-    Each is a name, a message and the right value, empty for NCCL's own default.
-    """
+def _faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_GidFault]:
+    """Yield the variables by which NCCL finds no GID, another one, or one that is not routed."""
     addressing = node.fabric.policies.addressing
-    has_ipv6 = addressing.hosts_ipv6 is not None
     intended = _intended_family(node)
     family = nccl.get(_FAMILY, "")
     # NCCL ignores a word that it does not know.
@@ -78,17 +87,17 @@ def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str
     if family != intended:
         message = f"looks for {_WORDS[family]} addresses; {_why_intended(addressing, intended)}"
         value = ""
-        if has_ipv6:
+        if addressing.hosts_ipv6 is not None:
             value = intended
-        yield _FAMILY, message, value
-    if nccl.get("NCCL_IB_ROCE_VERSION_NUM", "2") != "2":
-        yield "NCCL_IB_ROCE_VERSION_NUM", "does not take RoCE v2, the one version that is routed", ""
-    outside = _outside(node, family, nccl.get("NCCL_IB_ADDR_RANGE", ""))
-    if family == intended and outside:
-        yield "NCCL_IB_ADDR_RANGE", f"finds no address of {', '.join(outside)} in its range", _range(node, intended)
-    elif node.fabric.nic_blocks and "NCCL_IB_ADDR_RANGE" not in nccl:
+        yield _GidFault(_FAMILY, message, value)
+    if nccl.get(_VERSION, "2") != "2":
+        yield _GidFault(_VERSION, "does not take RoCE v2, the one version that is routed", "")
+    rails = _rails_outside(node, family, nccl.get(_RANGE, ""))
+    if family == intended and rails:
+        yield _GidFault(_RANGE, f"finds no address of {', '.join(rails)} in its range", _range(node, intended))
+    elif node.fabric.nic_blocks and _RANGE not in nccl:
         message = "may take the address that the ports of a NIC share, to which packets come in on either of them"
-        yield "NCCL_IB_ADDR_RANGE", message, str(addressing.hosts)
+        yield _GidFault(_RANGE, message, str(addressing.hosts))
 
 
 def _why_intended(addressing: Addressing, family: str) -> str:
@@ -97,8 +106,8 @@ def _why_intended(addressing: Addressing, family: str) -> str:
     return f"its rails have {_WORDS[family]} addresses alone"
 
 
-def _outside(node: NodeRead, family: str, text: str) -> list[str]:
-    """Return the rails whose address of that family is outside of a range."""
+def _rails_outside(node: NodeRead, family: str, text: str) -> list[str]:
+    """Return the rails whose address of that family is outside of a range, each with that address."""
     try:
         pool = parse_pool(text)
     except ValueError:
@@ -106,11 +115,12 @@ def _outside(node: NodeRead, family: str, text: str) -> list[str]:
         return []
     if (pool.bits == 128) != (family == "AF_INET6"):
         return []
+    # The size of a pool is a power of two, so its negative is the netmask.
     mask = -pool.size
-    outside = []
+    rails = []
     for rail in node.rails:
-        own = rail.ipv4 if family == "AF_INET" else rail.ipv6
-        if own is not None and own.address & mask != pool.first & mask:
-            address = ipv4_text(own.address) if pool.bits == 32 else ipv6_text(own.address)
-            outside.append(f"{rail.name} ({address})")
-    return outside
+        interface = rail.ipv4 if family == "AF_INET" else rail.ipv6
+        if interface is not None and interface.address & mask != pool.first & mask:
+            address = ipv4_text(interface.address) if pool.bits == 32 else ipv6_text(interface.address)
+            rails.append(f"{rail.name} ({address})")
+    return rails

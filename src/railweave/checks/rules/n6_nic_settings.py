@@ -15,7 +15,7 @@ RULE = rule(
 
 
 @RULE.on_node
-def settings(node: NodeRead) -> Breaches:
+def compare_settings(node: NodeRead) -> Breaches:
     """Compare the settings in the output of the vendor's tools, except those that Q-2 and Q-3 compare."""
     intended = node.intended
     for port in node.ports:

@@ -31,24 +31,25 @@ class _Fault(NamedTuple):
 
 
 @RULE.on_node
-def devices(node: NodeRead) -> Breaches:
-    """Look at what NCCL sends over."""
+def check_nccl(node: NodeRead) -> Breaches:
+    """Check NCCL's variables that choose devices, interfaces and paths."""
     if not node.host.runs_nccl or "nccl" not in node.document:
         return
     nccl = {key: str(value) for key, value in node.document["nccl"].items()}
     intended = nccl_settings(node.fabric, node.intended)
     for fault in _faults(node, nccl):
-        held = nccl.get(fault.variable, "is not set")
-        value = intended.get(fault.variable)
-        if value is None:
+        actual = nccl.get(fault.variable, "is not set")
+        intended_value = intended.get(fault.variable)
+        if intended_value is None:
             fix = f"remove {fault.variable} from /etc/nccl.conf"
         else:
-            fix = f"set {fault.variable}={value} in /etc/nccl.conf"
-        message = f"NCCL of {node.host.name} {fault.message} ({fault.variable} {held})"
+            fix = f"set {fault.variable}={intended_value} in /etc/nccl.conf"
+        message = f"NCCL of {node.host.name} {fault.message} ({fault.variable} {actual})"
         yield Breach("", message, fix, fault.severity, devices=(node.host.name, *node.switches))
 
 
 def _faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
+    """Yield what is wrong with NCCL's variables, which are given by name."""
     if _number(nccl, "NCCL_IB_DISABLE", 0) != 0:
         yield _Fault("NCCL_IB_DISABLE", "uses no RDMA device")
     if nccl.get("NCCL_NET", "").lower() == "socket":
@@ -70,6 +71,7 @@ def _default_faults(node: NodeRead) -> Iterator[_Fault]:
 
 
 def _device_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
+    """Yield a fault if NCCL_IB_HCA leaves out RDMA devices of rails, or takes those of another fabric."""
     stated = nccl.get("NCCL_IB_HCA")
     if stated is None:
         yield from _default_faults(node)
@@ -82,18 +84,19 @@ def _device_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
 
 
 def _interface_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
+    """Yield a fault if NCCL starts over rails."""
     stated = nccl.get("NCCL_SOCKET_IFNAME")
     if stated is None:
         return
     chosen = _NameList.parse(stated)
-    taken = [rail.name for rail in node.rails if chosen.takes(rail.name)]
-    if taken:
-        message = f"starts over {first_few(taken)}, which carries RDMA; its start belongs to the front end"
+    chosen_rails = [rail.name for rail in node.rails if chosen.takes(rail.name)]
+    if chosen_rails:
+        message = f"starts over {first_few(chosen_rails)}, which carries RDMA; its start belongs to the front end"
         yield _Fault("NCCL_SOCKET_IFNAME", message)
 
 
 def _path_faults(fabric: Fabric, nccl: dict[str, str]) -> Iterator[_Fault]:
-    """Yield the faults by which NCCL crosses from rail to rail, or does not although leaves serve racks."""
+    """Yield the faults by which NCCL crosses from rail to rail where it should not, or does not where it could."""
     cross = _number(nccl, "NCCL_CROSS_NIC", _AUTOMATIC_CROSS_NIC)
     without_pxn = _number(nccl, "NCCL_PXN_DISABLE", 0) != 0
     if fabric.rail_only:
@@ -112,13 +115,21 @@ def _path_faults(fabric: Fabric, nccl: dict[str, str]) -> Iterator[_Fault]:
         yield _Fault("NCCL_CROSS_NIC", message, Severity.WARNING)
 
 
-class _NameList(NamedTuple):
-    """A list of names as NCCL reads it: ``excludes`` with `^`, ``is_exact`` with `=`, else by prefix; each with its
-    port, -1 for any. An empty list takes every name."""
+class _ListedName(NamedTuple):
+    """A name in a list of NCCL, with the number of its port; -1 for any port."""
 
+    name: str
+    port: int
+
+
+class _NameList(NamedTuple):
+    """A list of names as NCCL reads it; an empty list takes every name."""
+
+    # With `^`: what it names is left out.
     excludes: bool
+    # With `=`: names are compared whole, not by their prefix.
     is_exact: bool
-    names: tuple[tuple[str, int], ...]
+    names: tuple[_ListedName, ...]
 
     @classmethod
     def parse(cls, text: str) -> "_NameList":
@@ -131,20 +142,22 @@ class _NameList(NamedTuple):
         for entry in rest.split(","):
             name, _, port = entry.strip().partition(":")
             if entry.strip():
-                names.append((name, int(port) if port.isdecimal() else -1))
+                names.append(_ListedName(name, int(port) if port.isdecimal() else -1))
         return cls(excludes, is_exact, tuple(names))
 
     def takes(self, name: str, port: int = -1) -> bool:
         """Tell whether NCCL takes a device or interface."""
         if not self.names:
             return True
-        is_listed = any(self._is(listed, name) and own_port in (-1, port) for listed, own_port in self.names)
+        is_listed = any(self._matches(listed, name, port) for listed in self.names)
         return is_listed != self.excludes
 
-    def _is(self, listed: str, name: str) -> bool:
+    def _matches(self, listed: _ListedName, name: str, port: int) -> bool:
+        if listed.port not in (-1, port):
+            return False
         if self.is_exact:
-            return name == listed
-        return name.startswith(listed)
+            return name == listed.name
+        return name.startswith(listed.name)
 
 
 def _number(nccl: dict[str, str], variable: str, otherwise: int) -> int:

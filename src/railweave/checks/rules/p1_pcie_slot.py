@@ -15,7 +15,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def intended(intent: Intent) -> Breaches:
+def check_intended_slots(intent: Intent) -> Breaches:
     """Compare each slot of the intent: above the raw rate is an error, above the rate for data a warning."""
     catalog = load_catalog()
     for index, entry in enumerate(intent.nodes):
@@ -26,8 +26,11 @@ def intended(intent: Intent) -> Breaches:
         if nic is not None:
             # The ports of some NICs share one chip's bandwidth.
             total_gbps = nic.total_gbps(nics.ports, nics.speed_gbps)
-        # The upper estimate, for payloads of 512 bytes.
-        if slot is None or total_gbps <= slot.payload_gbps[1]:
+        if slot is None:
+            continue
+        # Estimates with payloads of 256 and of 512 bytes.
+        low_gbps, high_gbps = slot.payload_gbps
+        if total_gbps <= high_gbps:
             continue
         path = f"nodes[{index}].nics.pcie"
         ports = f"{nics.ports}x{format_speed(nics.speed_gbps)}"
@@ -36,13 +39,15 @@ def intended(intent: Intent) -> Breaches:
             message = f"a PCIe slot {slot.id} carries {slot.raw_gbps:g} Gb/s, the NIC's {ports} ports need {total_gbps}"
             yield Breach(path, message, fix)
         else:
-            low, high = slot.payload_gbps
-            left = f"a PCIe slot {slot.id} leaves {low:g} to {high:g} Gb/s for data"
-            yield Breach(path, f"{left}, {ports} at line rate need {total_gbps}", fix, Severity.WARNING)
+            message = (
+                f"a PCIe slot {slot.id} leaves {low_gbps:g} to {high_gbps:g} Gb/s for data, {ports} at line rate need"
+                f" {total_gbps}"
+            )
+            yield Breach(path, message, fix, Severity.WARNING)
 
 
 @RULE.on_node
-def trained(node: NodeRead) -> Breaches:
+def check_trained_slots(node: NodeRead) -> Breaches:
     """Compare each slot as the NIC has trained."""
     for port in node.ports:
         link = port.facts.get("pcie", "")
@@ -57,6 +62,7 @@ def trained(node: NodeRead) -> Breaches:
 
 
 def _faster_slots(total_gbps: int, nic: NicModel | None) -> str:
+    """Return the fix: the slots that carry a speed, those that the NIC is made for if there are such."""
     catalog = load_catalog()
     slots = [slot for slot in map(catalog.pcie_slot, catalog.pcie_ids()) if slot.payload_gbps[0] >= total_gbps]
     made_for = [slot.id for slot in slots if nic is not None and slot.id in nic.pcie]

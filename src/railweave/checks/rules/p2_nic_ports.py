@@ -2,6 +2,7 @@
 
 from railweave.cabling.media import nic_end
 from railweave.catalog.load import load_catalog
+from railweave.catalog.nics import NicModel
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Blocker, Severity
 from railweave.intent.model import Intent, Nics
@@ -16,30 +17,36 @@ RULE = rule(
 
 
 @RULE.on_intent
-def ports(intent: Intent) -> Breaches:
+def check_nic_ports(intent: Intent) -> Breaches:
     """Look whether the NIC has such ports, and whether they carry their speed together."""
     for index, entry in enumerate(intent.nodes):
         nics = entry.nics
         nic = load_catalog().find_nic(nics.model)
         if nic is None:
             continue
-        cages = _cages_breach(nics, f"nodes[{index}].nics.cages")
-        if cages is not None:
-            yield cages
-            continue
-        if nic.find(nics.ports, nics.speed_gbps) is None:
-            blocker = nic.refusal(nics.ports, nics.speed_gbps)
-            yield Breach(f"nodes[{index}].nics.speed", blocker.message, blocker.fix)
-            continue
-        end = nic_end(nic, nics.ports, nics.speed_gbps, nics.ports_of_a_cage)
-        total_gbps = nic.total_gbps(nics.ports, nics.speed_gbps)
-        if isinstance(end, Blocker):
-            yield Breach(f"nodes[{index}].nics.cages", end.message, end.fix)
-        elif total_gbps < nics.ports * nics.speed_gbps:
-            ports_text = f"{nics.ports}x{format_speed(nics.speed_gbps)}"
-            message = f"the {ports_text} ports of {nic.title} share {format_speed(total_gbps)}"
-            fix = "count on the shared bandwidth, or use one port"
-            yield Breach(f"nodes[{index}].nics.ports", message, fix, Severity.WARNING)
+        breach = _nic_breach(nics, nic, f"nodes[{index}].nics")
+        if breach is not None:
+            yield breach
+
+
+def _nic_breach(nics: Nics, nic: NicModel, path: str) -> Breach | None:
+    """Return the first thing that a NIC model does not have as the intent states it, None if it has everything."""
+    breach = _cages_breach(nics, f"{path}.cages")
+    if breach is not None:
+        return breach
+    if nic.find(nics.ports, nics.speed_gbps) is None:
+        blocker = nic.refusal(nics.ports, nics.speed_gbps)
+        return Breach(f"{path}.speed", blocker.message, blocker.fix)
+    end = nic_end(nic, nics.ports, nics.speed_gbps, nics.ports_of_a_cage)
+    if isinstance(end, Blocker):
+        return Breach(f"{path}.cages", end.message, end.fix)
+    total_gbps = nic.total_gbps(nics.ports, nics.speed_gbps)
+    if total_gbps < nics.ports * nics.speed_gbps:
+        ports_text = f"{nics.ports}x{format_speed(nics.speed_gbps)}"
+        message = f"the {ports_text} ports of {nic.title} share {format_speed(total_gbps)}"
+        fix = "count on the shared bandwidth, or use one port"
+        return Breach(f"{path}.ports", message, fix, Severity.WARNING)
+    return None
 
 
 def _cages_breach(nics: Nics, path: str) -> Breach | None:

@@ -16,7 +16,7 @@ RULE = rule(
 
 
 @RULE.on_link
-def speed(link: LinkEnds) -> LinkBreaches:
+def compare_speeds(link: LinkEnds) -> LinkBreaches:
     """Compare the speeds."""
     yield from unlike(link, "speed", _speed(link.lower), _speed(link.upper))
 
@@ -29,7 +29,7 @@ def _speed(end: "PortSettings") -> str | None:
 
 
 @RULE.on_link
-def as_designed(link: LinkEnds) -> LinkBreaches:
+def compare_with_design(link: LinkEnds) -> LinkBreaches:
     """Look for links whose ends agree on another speed than the designed one, or can negotiate no other."""
     lower = link.lower
     upper = link.upper
@@ -47,7 +47,7 @@ def as_designed(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
-def missing(link: LinkEnds) -> LinkBreaches:
+def check_missing_ports(link: LinkEnds) -> LinkBreaches:
     """Look for links that end at a port which a switch does not have."""
     for end in link.switches:
         if end.is_missing:
@@ -56,7 +56,7 @@ def missing(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
-def shut(link: LinkEnds) -> LinkBreaches:
+def check_shut_ports(link: LinkEnds) -> LinkBreaches:
     """Look for links that end at a port which a switch holds down."""
     for end in link.switches:
         if end.is_shut and not link.design(end).is_shut:
@@ -65,7 +65,7 @@ def shut(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
-def lanes(link: LinkEnds) -> LinkBreaches:
+def compare_lanes(link: LinkEnds) -> LinkBreaches:
     """Compare the lanes of a port with those of its breakout."""
     for end in link.switches:
         if end.lanes is not None and end.lanes_intended is not None and end.lanes != end.lanes_intended:

@@ -8,18 +8,20 @@ RULE = rule(
 
 
 @RULE.on_link
-def fec(link: LinkEnds) -> LinkBreaches:
+def compare_ends(link: LinkEnds) -> LinkBreaches:
     """Compare both ends."""
     yield from unlike(link, "FEC", link.lower.fec, link.upper.fec)
 
 
 @RULE.on_link
-def as_designed(link: LinkEnds) -> LinkBreaches:
+def compare_with_design(link: LinkEnds) -> LinkBreaches:
     """Look for ports with another mode than the designed one, where the far end was not read or has the same."""
     for end in link.switches:
         designed = link.design(end).fec
-        # A port that chooses by itself may choose the designed one, and a part of a row tells nothing of the rest.
-        if end.fec in (None, "auto", designed) or designed is None or not end.is_read_whole:
+        if designed is None or end.fec in (None, designed):
+            continue
+        # A port that chooses by itself may choose the designed mode; of a row that was read in part FEC is unknown.
+        if end.fec == "auto" or not end.is_read_whole:
             continue
         if link.far(end).fec in (None, end.fec):
             message = f"{end} has FEC {end.fec} towards {link.far(end)}, by design {designed}"

@@ -11,6 +11,6 @@ RULE = rule(
 
 
 @RULE.on_link
-def autonegotiation(link: LinkEnds) -> LinkBreaches:
+def compare_ends(link: LinkEnds) -> LinkBreaches:
     """Compare both ends."""
     yield from unlike(link, "autonegotiation", link.lower.autoneg, link.upper.autoneg)

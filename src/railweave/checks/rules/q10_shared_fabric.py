@@ -1,6 +1,7 @@
 """On leaves that storage and training share, a burst of one class takes what the shares leave it: strict classes take
 their limits first, the others share the rest by weight (DWRR)."""
 
+import math
 from collections.abc import Iterable
 
 from railweave.checks.registry import Breach, Breaches, rule
@@ -25,7 +26,7 @@ _LEAST_PERCENT = 50
 
 
 @RULE.on_intent
-def bursts(intent: Intent) -> Breaches:
+def check_bursts(intent: Intent) -> Breaches:
     """Compare what each class of RDMA keeps while storage and all other classes burst."""
     classes = intent.policies.classes
     if not any(traffic_class.role is ClassRole.STORAGE for traffic_class in classes):
@@ -64,5 +65,6 @@ def _strict_text(shares: Iterable[QueueShare]) -> str:
 
 def _least_share(strict_percent: int) -> int:
     """Return the share of 100 that is half of a port behind strict classes with these limits together."""
-    left = 100 - strict_percent
-    return min(99, -(-_LEAST_PERCENT * 100 // left))
+    left_percent = 100 - strict_percent
+    # Rounded up; 99 leaves something to the other classes.
+    return min(99, math.ceil(_LEAST_PERCENT * 100 / left_percent))

@@ -3,7 +3,7 @@ not lossless."""
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
 from railweave.checks.traffic_classes import shared_priorities
@@ -27,7 +27,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def group_zero(intent: Intent) -> Breaches:
+def check_group_zero(intent: Intent) -> Breaches:
     """Look for lossless classes of priority 0."""
     for index, traffic_class in enumerate(intent.policies.classes):
         if traffic_class.lossless and traffic_class.priority == 0:
@@ -40,7 +40,7 @@ def group_zero(intent: Intent) -> Breaches:
 
 
 @RULE.on_intent
-def shared(intent: Intent) -> Breaches:
+def check_shared_priorities(intent: Intent) -> Breaches:
     """Look for classes that share a lossless priority."""
     yield from shared_priorities(intent, lossless=True)
 
@@ -52,7 +52,7 @@ _NUMERIC = re.compile(r"\s*[+-]?[0-9]")
 
 
 @RULE.on_switch
-def words(switch: SwitchRead) -> Breaches:
+def check_map_entries(switch: SwitchRead) -> Breaches:
     """Look for map entries that are not numbers, or numbers that SONiC does not accept."""
     for table in MOST_MAPPED:
         for name, row in switch.read.table(table).items():
@@ -63,17 +63,24 @@ def words(switch: SwitchRead) -> Breaches:
 
 def _word_faults(table: str, row: Mapping[str, Value]) -> Iterator[str]:
     """Yield the entries of a map that SONiC cannot read, and those that it does not accept, with the effect of each."""
-    most_key, most_value = most = MOST_MAPPED[table]
+    most_key, most_value = MOST_MAPPED[table]
+    not_numeric = [f"{key}: {value}" for key, value in row.items() if not (_is_number(key) and _is_number(value))]
     # orchagent reads each with std::stoi and ends (run on 202505; sonic-swss orchagent/qosorch.cpp
     # convertFieldValuesToAttributes).
-    odd = [f"{key}: {to}" for key, to in row.items() if not (_is_number(key) and _is_number(to))]
-    if odd:
-        yield f"{first_few(odd, 4)}, which is not a number: orchagent ends when it reads the row, and all ports go down"
-    far = [f"{key}: {to}" for key, to in row.items() if _is_beyond((key, to), most)]
-    if far:
+    if not_numeric:
         yield (
-            f"{first_few(far, 4)}: SONiC knows keys up to {most_key} and values up to {most_value}, and refuses to"
-            " reload this configuration"
+            f"{first_few(not_numeric, 4)}, which is not a number: orchagent ends when it reads the row, and all ports"
+            " go down"
+        )
+    out_of_range = [
+        f"{key}: {value}"
+        for key, value in row.items()
+        if _is_out_of_range(key, most_key) or _is_out_of_range(value, most_value)
+    ]
+    if out_of_range:
+        yield (
+            f"{first_few(out_of_range, 4)}: SONiC knows keys up to {most_key} and values up to {most_value}, and"
+            " refuses to reload this configuration"
         )
 
 
@@ -81,61 +88,71 @@ def _is_number(value: Value) -> bool:
     return _NUMERIC.match(str(value)) is not None
 
 
-def _is_beyond(entry: tuple[str, Value], most: tuple[int, int]) -> bool:
-    """Tell whether a number of an entry is outside of the range of SONiC's YANG models."""
-    for value, highest in zip(entry, most, strict=True):
-        if _WHOLE.fullmatch(str(value)) and not 0 <= int(str(value)) <= highest:
-            return True
-    return False
+def _is_out_of_range(value: Value, highest: int) -> bool:
+    """Tell whether a value is a number outside of the range of SONiC's YANG models."""
+    return _WHOLE.fullmatch(str(value)) is not None and not 0 <= int(str(value)) <= highest
 
 
 @RULE.on_link
-def maps(link: LinkEnds) -> LinkBreaches:
+def check_maps(link: LinkEnds) -> LinkBreaches:
     """Look whether traffic class, queue, group and PFC priority of a lossless class are one number."""
     for end in link.switches:
         for traffic_class in link.lossless_classes:
             priority = traffic_class.priority
-            for step, pairs in _steps(end, link.design(end)).items():
-                number = pairs.get(priority)
+            for step in _steps(end, link.design(end)):
+                number = step.numbers.get(priority)
                 if number != priority:
                     actual = "nothing" if number is None else number
                     message = (
-                        f"{traffic_class.name} has priority {priority} between {end} and {link.far(end)}, its {step} on"
-                        f" {end} is {actual}"
+                        f"{traffic_class.name} has priority {priority} between {end} and {link.far(end)}, its"
+                        f" {step.name} on {end} is {actual}"
                     )
-                    table = step.partition("(")[2].rstrip(")")
-                    fix = map_fix(end, table, pairs, str(priority), priority)
-                    yield LinkBreach(end, f"{step} {traffic_class.name}", message, fix)
+                    fix = map_fix(end, step.table, step.numbers, str(priority), priority)
+                    yield LinkBreach(end, f"{step.name} {traffic_class.name}", message, fix)
 
 
-def _steps(end: "PortSettings", design: "PortSettings") -> Mapping[str, Mapping[int, int]]:
-    """Return the maps from traffic class or priority that were read, by their target."""
-    steps = {
-        "queue (TC_TO_QUEUE_MAP)": end.queues,
-        "priority group (TC_TO_PRIORITY_GROUP_MAP)": end.groups,
-        "paused queue (MAP_PFC_PRIORITY_TO_QUEUE)": end.paused_queues,
-    }
+class _MapStep(NamedTuple):
+    """A map from traffic class or priority to what it chooses, as it was read."""
+
+    # What it chooses, with the table in parentheses.
+    name: str
+    numbers: Mapping[int, int]
+
+    @property
+    def table(self) -> str:
+        return self.name.partition("(")[2].rstrip(")")
+
+
+def _steps(end: "PortSettings", design: "PortSettings") -> Iterator[_MapStep]:
+    """Yield the maps of a port that were read."""
+    if end.queues is not None:
+        yield _MapStep("queue (TC_TO_QUEUE_MAP)", end.queues)
+    if end.groups is not None:
+        yield _MapStep("priority group (TC_TO_PRIORITY_GROUP_MAP)", end.groups)
+    if end.paused_queues is not None:
+        yield _MapStep("paused queue (MAP_PFC_PRIORITY_TO_QUEUE)", end.paused_queues)
     # Only some chips take this map (qos_config.j2: Mellanox and Barefoot).
-    if design.paused_groups:
-        steps["pausing group (PFC_PRIORITY_TO_PRIORITY_GROUP_MAP)"] = end.paused_groups
-    return {step: pairs for step, pairs in steps.items() if pairs is not None}
+    if design.paused_groups and end.paused_groups is not None:
+        yield _MapStep("pausing group (PFC_PRIORITY_TO_PRIORITY_GROUP_MAP)", end.paused_groups)
 
 
 @RULE.on_link
-def shared_steps(link: LinkEnds) -> LinkBreaches:
+def check_shared_queues(link: LinkEnds) -> LinkBreaches:
     """Look for other traffic classes and priorities that lead to the queue or group of a lossless class."""
     for end in link.switches:
         for traffic_class in link.lossless_classes:
             priority = traffic_class.priority
-            for step, pairs in _steps(end, link.design(end)).items():
-                others = [str(number) for number, to in pairs.items() if to == priority and number != priority]
+            for step in _steps(end, link.design(end)):
+                others = [
+                    str(number) for number, target in step.numbers.items() if target == priority and number != priority
+                ]
                 if others:
                     message = (
-                        f"{', '.join(others)} and the lossless {priority} of {traffic_class.name} have one {step} on"
-                        f" {end}, towards {link.far(end)}: a pause stops both"
+                        f"{', '.join(others)} and the lossless {priority} of {traffic_class.name} have one {step.name}"
+                        f" on {end}, towards {link.far(end)}: a pause stops both"
                     )
                     fix = f"map {', '.join(others)} to another number than {priority} on {end.device}"
-                    yield LinkBreach(end, f"shared {step} {traffic_class.name}", message, fix)
+                    yield LinkBreach(end, f"shared {step.name} {traffic_class.name}", message, fix)
 
 
 def _other_code_points(end: "PortSettings", traffic_class: TrafficClass) -> list[str]:
@@ -145,7 +162,7 @@ def _other_code_points(end: "PortSettings", traffic_class: TrafficClass) -> list
 
 
 @RULE.on_link
-def mixed(link: LinkEnds) -> LinkBreaches:
+def check_mixed_traffic(link: LinkEnds) -> LinkBreaches:
     """Look for other traffic in a lossless priority."""
     rest = next((traffic_class.priority for traffic_class in link.policies.classes if traffic_class.is_default), 0)
     for end in link.ends:

@@ -32,22 +32,22 @@ RULE = rule(
 
 
 @RULE.on_link
-def priorities(link: LinkEnds) -> LinkBreaches:
+def check_priorities(link: LinkEnds) -> LinkBreaches:
     """Look whether every code point of a class has the class's priority at both ends."""
     for end in link.ends:
         if end.priorities is None:
             continue
         for traffic_class in link.policies.classes:
-            wrong = [dscp for dscp in traffic_class.dscp if end.priorities.get(dscp) != traffic_class.priority]
-            if wrong:
-                code_points = f"DSCP {', '.join(map(str, wrong))}"
+            wrong_dscp = [dscp for dscp in traffic_class.dscp if end.priorities.get(dscp) != traffic_class.priority]
+            if wrong_dscp:
+                code_points = f"DSCP {', '.join(map(str, wrong_dscp))}"
                 fix = map_fix(end, DSCP_MAP, end.priorities, code_points, traffic_class.priority)
-                message = _other_priority(end, link.far(end), traffic_class, wrong[0])
+                message = _other_priority(end, link.far(end), traffic_class, wrong_dscp[0])
                 yield LinkBreach(end, f"dscp {traffic_class.name}", message, fix)
 
 
 @RULE.on_link
-def rewritten(link: LinkEnds) -> LinkBreaches:
+def check_rewriting(link: LinkEnds) -> LinkBreaches:
     """Look for switches that send on a class with another code point."""
     for end in link.switches:
         for traffic_class in link.policies.classes:
@@ -62,16 +62,17 @@ def rewritten(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_switch
-def switch_wide(switch: SwitchRead) -> Breaches:
+def check_switch_wide_map(switch: SwitchRead) -> Breaches:
     """Compare the map for the switch's own packets; ports have maps of their own."""
-    pairs = switch.read.switch_priorities()
-    if pairs is None:
+    priorities = switch.read.switch_priorities()
+    if priorities is None:
         return
     for traffic_class in switch.fabric.policies.classes:
-        wrong = [str(dscp) for dscp in traffic_class.dscp if pairs.get(dscp) != traffic_class.priority]
-        if wrong:
+        wrong_dscp = [str(dscp) for dscp in traffic_class.dscp if priorities.get(dscp) != traffic_class.priority]
+        if wrong_dscp:
+            code_points = ", ".join(wrong_dscp)
             message = (
-                f"{switch.name} takes what it sends itself with DSCP {', '.join(wrong)} of {traffic_class.name} for"
+                f"{switch.name} takes what it sends itself with DSCP {code_points} of {traffic_class.name} for"
                 f" another priority than {traffic_class.priority}"
             )
             fix = f"set the switch-wide DSCP map of {switch.name} (PORT_QOS_MAP|global) as rendered"
@@ -86,23 +87,25 @@ def _priority(end: "PortSettings", dscp: int) -> int | None:
 
 
 def _other_priority(end: "PortSettings", far: "PortSettings", traffic_class: TrafficClass, dscp: int) -> str:
-    own = _priority(end, dscp)
-    of_far = _priority(far, dscp)
+    """Describe the priority of a code point at an end, beside that of the far end or, if unknown, of the intent."""
+    priority = _priority(end, dscp)
+    far_priority = _priority(far, dscp)
     actual = "no priority"
-    if own is not None:
-        actual = f"priority {own}"
-    expected = f"{of_far} by {far}"
-    if of_far is None:
+    if priority is not None:
+        actual = f"priority {priority}"
+    expected = f"{far_priority} by {far}"
+    if far_priority is None:
         expected = f"{traffic_class.priority} by the intent"
     text = f"DSCP {dscp} of {traffic_class.name} is {actual} by {end} and {expected}"
-    if traffic_class.lossless and own not in (end.pfc or ()):
+    if traffic_class.lossless and priority not in (end.pfc or ()):
         text += f", where it is not lossless on {end}"
-    if own == 1 and not end.is_host:
+    if priority == 1 and not end.is_host:
         text += " (SONiC's default map AZURE sends all but six code points to 1)"
     return text
 
 
-_ABSENT = {
+# What a NIC lacks without each fact, in words.
+_MARKING_FACTS = {
     "trust": "trust in DSCP",
     "dscp_to_priority": "map from DSCP to priority",
     "roce_tos": "traffic class for RDMA",
@@ -111,8 +114,8 @@ _ABSENT = {
 
 
 @RULE.on_node
-def marks(node: NodeRead) -> Breaches:
-    """Look how a node sorts and marks its packets."""
+def check_node_marking(node: NodeRead) -> Breaches:
+    """Compare how a node classifies and marks its packets with the intent."""
     intended = marking(node.fabric.policies.classes)
     if intended is None:
         return
@@ -134,5 +137,5 @@ def _wrong_marks(port: NodePort, intended: NicMarking) -> Iterator[tuple[str, st
     if cnp is not None and nic.get("cnp_dscp", cnp) != cnp:
         message = f"{port} sends congestion notifications with DSCP {nic['cnp_dscp']} and {port.far} expects {cnp}"
         yield message, f"set the CNP DSCP of {port} to {cnp}"
-    for what in port.absent(_ABSENT):
+    for what in port.absent(_MARKING_FACTS):
         yield f"{port} has no {what}, which {port.far} goes by", f"set it on {port}: `{command_line('hosts', 'apply')}`"

@@ -28,7 +28,7 @@ RULE = rule(
 
 
 @RULE.on_link
-def priorities(link: LinkEnds) -> LinkBreaches:
+def compare_paused_priorities(link: LinkEnds) -> LinkBreaches:
     """Compare what both ends pause."""
     right = priorities_text(link.lossless)
     for end in link.ends:
@@ -36,15 +36,16 @@ def priorities(link: LinkEnds) -> LinkBreaches:
         if end.is_asymmetric:
             message = f"{end} obeys pauses of {far} and sends none (pfc_asym): what {far} sends on is lost"
             yield LinkBreach(end, "asymmetric", message, f"set PORT|{end.port}|pfc_asym to off")
-        # PFC of one end alone takes lossy RDMA for lossless, whatever the other end does.
-        lossy = _paused_lossy(link, end)
-        for traffic_class in lossy:
+        # PFC for lossy RDMA at one end is wrong whatever the other end does.
+        lossy_classes = _paused_lossy_classes(link, end)
+        for traffic_class in lossy_classes:
             message = (
                 f"{end} pauses priority {traffic_class.priority} of {traffic_class.name} towards {far}: its transport"
                 " is roce-lossy, and no port has headroom for it"
             )
             yield LinkBreach(end, f"lossy {traffic_class.name}", message, _without_pfc(end, traffic_class))
-        if end.pfc is not None and end.pfc - {each.priority for each in lossy} != link.lossless:
+        lossy_priorities = {traffic_class.priority for traffic_class in lossy_classes}
+        if end.pfc is not None and end.pfc - lossy_priorities != link.lossless:
             message = (
                 f"{end} pauses {priorities_text(end.pfc)} and {far} {priorities_text(far.pfc)}: {right} is lossless,"
                 " and what one end drops or ignores the other relies on"
@@ -55,10 +56,10 @@ def priorities(link: LinkEnds) -> LinkBreaches:
             yield LinkBreach(end, f"pfc {sorted(end.pfc)}", message, fix)
 
 
-def _paused_lossy(link: LinkEnds, end: "PortSettings") -> tuple[TrafficClass, ...]:
+def _paused_lossy_classes(link: LinkEnds, end: "PortSettings") -> list[TrafficClass]:
     """Return the classes of lossy RDMA whose priority an end pauses."""
-    paused = end.pfc or ()
-    return tuple(each for each in link.policies.classes if each.is_lossy_rdma and each.priority in paused)
+    lossy_classes = [traffic_class for traffic_class in link.policies.classes if traffic_class.is_lossy_rdma]
+    return [traffic_class for traffic_class in lossy_classes if traffic_class.priority in (end.pfc or ())]
 
 
 def _without_pfc(end: "PortSettings", traffic_class: TrafficClass) -> str:
@@ -68,18 +69,19 @@ def _without_pfc(end: "PortSettings", traffic_class: TrafficClass) -> str:
 
 
 @RULE.on_node
-def pauses(node: NodeRead) -> Breaches:
-    """Look for NICs that pause the whole port."""
+def check_global_pause(node: NodeRead) -> Breaches:
+    """Look for NICs that pause the whole port, and for those without PFC where a class is lossless."""
+    has_lossless = any(traffic_class.lossless for traffic_class in node.fabric.policies.classes)
     for port in node.ports:
-        on = [way for way in ("rx", "tx") if port.facts.get(f"pause_{way}") == "on"]
-        if on:
+        directions = [direction for direction in ("rx", "tx") if port.facts.get(f"pause_{direction}") == "on"]
+        if directions:
             message = (
                 f"{port} and {port.devices[-1]} differ in what a pause stops: {port} has global pause on"
-                f" ({', '.join(on)}), which stops every class"
+                f" ({', '.join(directions)}), which stops every class"
             )
             yield Breach("", message, "ethtool -A INTERFACE rx off tx off", devices=port.devices)
-        if not any(traffic_class.lossless for traffic_class in node.fabric.policies.classes):
+        if not has_lossless:
             continue
-        for what in port.absent({"pfc": "PFC"}):
-            message = f"{port} has no {what}, and {port.devices[-1]} pauses it: what it sends on is lost"
+        for noun in port.absent({"pfc": "PFC"}):
+            message = f"{port} has no {noun}, and {port.devices[-1]} pauses it: what it sends on is lost"
             yield Breach("", message, f"set it on {port}: `{command_line('hosts', 'apply')}`", devices=port.devices)

@@ -24,7 +24,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def intended(intent: Intent) -> Breaches:
+def check_notification_classes(intent: Intent) -> Breaches:
     """Look at the classes that carry notifications, and whether there is one."""
     classes = intent.policies.classes
     for index, traffic_class in enumerate(classes):
@@ -49,17 +49,17 @@ def intended(intent: Intent) -> Breaches:
 
 
 @RULE.on_link
-def set_ends(link: LinkEnds) -> LinkBreaches:
+def check_ends(link: LinkEnds) -> LinkBreaches:
     """Look whether a switch pauses notifications or lets them wait."""
     notifications = [traffic_class for traffic_class in link.policies.classes if traffic_class.role is ClassRole.CNP]
     for end in link.switches:
         for traffic_class in notifications:
-            yield from _late(link, end, traffic_class)
-            yield from _another_way(link, end, traffic_class)
-            yield from _in_the_way(link, end, traffic_class)
+            yield from _delays(link, end, traffic_class)
+            yield from _map_differences(link, end, traffic_class)
+            yield from _shared_queue(link, end, traffic_class)
 
 
-def _late(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
+def _delays(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
     """Yield the settings by which notifications are paused, or not served first."""
     far = link.far(end)
     priority = traffic_class.priority
@@ -75,11 +75,11 @@ def _late(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> L
             yield LinkBreach(end, "strict", message, f"give QUEUE|{end.port}|{priority} a strict scheduler")
 
 
-def _another_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
+def _map_differences(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
     """Yield the maps by which notifications lead to another queue or group than designed."""
     design = link.design(end)
     priority = traffic_class.priority
-    for what, actual, intended in (
+    for subject, actual, intended in (
         ("queue (TC_TO_QUEUE_MAP)", end.queues, design.queues),
         ("priority group (TC_TO_PRIORITY_GROUP_MAP)", end.groups, design.groups),
     ):
@@ -88,9 +88,9 @@ def _another_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClas
         number = actual.get(priority)
         right = intended.get(priority)
         if number != right:
-            message = f"{what} of {traffic_class.name} is {number} on {end} towards {link.far(end)}, not {right}"
-            table = what.partition("(")[2].rstrip(")")
-            yield LinkBreach(end, what, message, map_fix(end, table, actual, str(priority), right))
+            table = subject.partition("(")[2].rstrip(")")
+            message = f"{subject} of {traffic_class.name} is {number} on {end} towards {link.far(end)}, not {right}"
+            yield LinkBreach(end, subject, message, map_fix(end, table, actual, str(priority), right))
 
 
 def _others(end: "PortSettings", traffic_class: TrafficClass) -> Iterator[str]:
@@ -104,12 +104,12 @@ def _others(end: "PortSettings", traffic_class: TrafficClass) -> Iterator[str]:
             yield f"class {number}"
 
 
-def _in_the_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
+def _shared_queue(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
     """Yield the other traffic in the strict queue of notifications."""
     if not traffic_class.strict:
         return
     priority = traffic_class.priority
-    others = [*_others(end, traffic_class)]
+    others = list(_others(end, traffic_class))
     if others:
         message = (
             f"{first_few(others, 8)} use the strict queue {priority} of {traffic_class.name} on {end} towards"

@@ -23,7 +23,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def intended(intent: Intent) -> Breaches:
+def check_intended_thresholds(intent: Intent) -> Breaches:
     """Look for thresholds of classes that ECN does not mark."""
     for index, traffic_class in enumerate(intent.policies.classes):
         if traffic_class.ecn is not None and not traffic_class.marks:
@@ -35,7 +35,7 @@ def intended(intent: Intent) -> Breaches:
 
 
 @RULE.on_link
-def queues(link: LinkEnds) -> LinkBreaches:
+def compare_marking_queues(link: LinkEnds) -> LinkBreaches:
     """Compare the marking queues with the designed ones."""
     marked = frozenset(traffic_class.priority for traffic_class in link.marked_classes)
     for end in link.switches:
@@ -52,7 +52,7 @@ def queues(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
-def dropping(link: LinkEnds) -> LinkBreaches:
+def check_dropping_profiles(link: LinkEnds) -> LinkBreaches:
     """Look for WRED profiles of marked queues that drop instead."""
     for end in link.switches:
         for traffic_class in link.marked_classes:

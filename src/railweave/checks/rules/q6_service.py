@@ -3,7 +3,7 @@ without a limit may get nothing, and a changed weight or rate gives a class anot
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
 from railweave.checks.rules.h_pools import conflicts
@@ -28,37 +28,39 @@ _LEAST_PERCENT = 10
 
 
 @RULE.on_intent
-def starving(intent: Intent) -> Breaches:
+def check_strict_classes(intent: Intent) -> Breaches:
     """Look for strict classes that carry bulk data: nothing limits them, and the classes after them get nothing."""
     classes = intent.policies.classes
     for index, traffic_class in enumerate(classes):
         if not traffic_class.strict or is_light(traffic_class):
             continue
-        behind = [
+        starved = [
             f"{other.name} (queue {other.priority})"
             for other in classes
             if not other.strict or other.priority < traffic_class.priority
         ]
-        if behind:
+        if starved:
             message = (
                 f"class `{traffic_class.name}` (queue {traffic_class.priority}) is strict and has no rate limit:"
-                f" {', '.join(behind)} get nothing while it fills a link"
+                f" {', '.join(starved)} get nothing while it fills a link"
             )
             fix = "give it `share`; `strict` is for notifications (role: cnp) and control traffic, which are limited"
             yield Breach(f"traffic_classes[{index}].strict", message, fix)
 
 
 @RULE.on_intent
-def starved(intent: Intent) -> Breaches:
+def check_rdma_shares(intent: Intent) -> Breaches:
     """Look for RDMA classes with next to no share."""
     classes = intent.policies.classes
     total = sum(traffic_class.share_percent for traffic_class in classes if not traffic_class.strict)
     for index, traffic_class in enumerate(classes):
-        if traffic_class.role is not ClassRole.RDMA or traffic_class.strict or not total:
+        if traffic_class.role is not ClassRole.RDMA or traffic_class.strict:
+            continue
+        # A class without a share is an error of its own (RW107).
+        if not traffic_class.share_percent:
             continue
         percent = 100 * traffic_class.share_percent / total
-        # A class without a share is an error of its own (RW107).
-        if 0 < percent < _LEAST_PERCENT:
+        if percent < _LEAST_PERCENT:
             message = (
                 f"class `{traffic_class.name}` (queue {traffic_class.priority}) has a share of"
                 f" {traffic_class.share_percent} against {_other_shares(classes, traffic_class)}: RDMA gets"
@@ -77,13 +79,13 @@ Schedulers = Mapping[int, "Scheduler | None"]
 
 
 @RULE.on_switch
-def twice(switch: SwitchRead) -> Breaches:
+def check_conflicts(switch: SwitchRead) -> Breaches:
     """Look for queues that two rows set."""
     yield from conflicts(switch, in_buffer=False)
 
 
 @RULE.on_link
-def as_designed(link: LinkEnds) -> LinkBreaches:
+def compare_with_design(link: LinkEnds) -> LinkBreaches:
     """Compare how the queues of a port are served with the design."""
     classes = link.policies.classes
     for end in link.switches:
@@ -92,18 +94,26 @@ def as_designed(link: LinkEnds) -> LinkBreaches:
         if actual is None or design is None:
             continue
         towards = f"{end} towards {link.far(end)}"
-        wrong = (
-            *_kinds(classes, actual, design),
+        differences = (
+            *_kind_differences(classes, actual, design),
             *_strict_without_class(actual, design),
-            *_rates(classes, actual, design),
-            *_port(end),
+            *_rate_differences(classes, actual, design),
+            *_port_rate(end),
         )
-        for kind, what in wrong:
-            yield LinkBreach(end, kind, f"{what} on {towards}", f"set QUEUE and SCHEDULER of {end.device} as rendered")
-        differences = list(_share_differences(classes, actual, design))
-        if differences:
-            message = f"queues share {towards} otherwise than designed: {', '.join(differences)}"
+        for difference in differences:
+            fix = f"set QUEUE and SCHEDULER of {end.device} as rendered"
+            yield LinkBreach(end, difference.kind, f"{difference.text} on {towards}", fix)
+        shares = list(_share_differences(classes, actual, design))
+        if shares:
+            message = f"queues share {towards} otherwise than designed: {', '.join(shares)}"
             yield LinkBreach(end, "shares", message, f"set the weights of SCHEDULER of {end.device} as rendered")
+
+
+class _ServiceDifference(NamedTuple):
+    """A difference of a port's scheduling from the design; those of one device and kind are reported once."""
+
+    kind: str
+    text: str
 
 
 def _share_differences(classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers) -> Iterator[str]:
@@ -114,7 +124,9 @@ def _share_differences(classes: tuple[TrafficClass, ...], actual: Schedulers, de
             yield f"{traffic_class.name} {_percent(share)} (by design {_percent(by_design)})"
 
 
-def _kinds(classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers) -> Iterator[tuple[str, str]]:
+def _kind_differences(
+    classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers
+) -> Iterator[_ServiceDifference]:
     """Yield queues that are served in another way than designed."""
     for traffic_class in classes:
         intended = design.get(traffic_class.priority)
@@ -128,30 +140,34 @@ def _kinds(classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedu
         if scheduler is not None:
             served = f"is served {scheduler.kind or 'in no way'}"
         queue = f"queue {traffic_class.priority} of {traffic_class.name}"
-        yield f"kind {traffic_class.name}", f"{queue} {served}, not {intended.kind}"
+        yield _ServiceDifference(f"kind {traffic_class.name}", f"{queue} {served}, not {intended.kind}")
 
 
-def _strict_without_class(actual: Schedulers, design: Schedulers) -> Iterator[tuple[str, str]]:
+def _strict_without_class(actual: Schedulers, design: Schedulers) -> Iterator[_ServiceDifference]:
     for number, scheduler in actual.items():
         if scheduler is not None and scheduler.is_strict and number not in design:
-            yield f"strict {number}", f"queue {number}, which no class has, is strict and goes before all shares"
+            text = f"queue {number}, which no class has, is strict and goes before all shares"
+            yield _ServiceDifference(f"strict {number}", text)
 
 
-def _rates(classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers) -> Iterator[tuple[str, str]]:
+def _rate_differences(
+    classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers
+) -> Iterator[_ServiceDifference]:
     for traffic_class in classes:
         scheduler = actual.get(traffic_class.priority)
         intended = design.get(traffic_class.priority)
         if scheduler is not None and intended is not None and scheduler.rates != intended.rates:
             queue = f"queue {traffic_class.priority} of {traffic_class.name}"
-            yield f"rate {traffic_class.name}", f"{queue} has {_text(scheduler)}, by design {_text(intended)}"
+            text = f"{queue} has {_rates_text(scheduler)}, by design {_rates_text(intended)}"
+            yield _ServiceDifference(f"rate {traffic_class.name}", text)
 
 
-def _port(end: "PortSettings") -> Iterator[tuple[str, str]]:
+def _port_rate(end: "PortSettings") -> Iterator[_ServiceDifference]:
     if end.port_scheduler and end.port_scheduler.rates:
-        yield "port", f"all queues together have {_text(end.port_scheduler)}"
+        yield _ServiceDifference("port", f"all queues together have {_rates_text(end.port_scheduler)}")
 
 
-def _text(scheduler: "Scheduler") -> str:
+def _rates_text(scheduler: "Scheduler") -> str:
     if not scheduler.rates:
         return "no rate limit"
     return f"a rate limit ({' '.join(f'{name} {value}' for name, value in scheduler.rates)})"

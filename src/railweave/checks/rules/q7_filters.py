@@ -35,13 +35,13 @@ def filtering(switch: SwitchRead) -> Breaches:
     names = {dscp: traffic_class.name for traffic_class in classes for dscp in traffic_class.dscp}
     for dscp, name in names.items():
         for match in _dropping_roce(switch, dscp):
-            deed = match.deed.format(f"RoCE packets with DSCP {dscp} of {name}")
-            message = f"rule {match.rule} of {switch.name} {deed}"
+            effect = match.deed.format(f"RoCE packets with DSCP {dscp} of {name}")
+            message = f"rule {match.rule} of {switch.name} {effect}"
             fix = f"let UDP port {ROCE_PORT} pass by a rule of higher priority"
             yield Breach("", message, fix, devices=(switch.name,))
     for match, ports in _dropping_bgp(switch).items():
-        deed = match.deed.format(f"BGP packets on {ports}, which lead to switches")
-        message = f"rule {match.rule} of {switch.name} {deed}"
+        effect = match.deed.format(f"BGP packets on {ports}, which lead to switches")
+        message = f"rule {match.rule} of {switch.name} {effect}"
         fix = "take these ports out of its ACL_TABLE, or let TCP port 179 pass both ways by rules of higher priority"
         yield Breach("", message, fix, devices=(switch.name,))
 
@@ -57,7 +57,7 @@ def _dropping_roce(switch: SwitchRead, dscp: int) -> "list[Dropped]":
 
 
 @RULE.on_switch
-def rewriting_code_points(switch: SwitchRead) -> Breaches:
+def check_rewriting(switch: SwitchRead) -> Breaches:
     """Look for rules that send RDMA or notifications on with another code point."""
     for traffic_class in switch.fabric.policies.classes:
         if traffic_class.role in _ROLES:
@@ -66,14 +66,16 @@ def rewriting_code_points(switch: SwitchRead) -> Breaches:
 
 
 def _rewriting(switch: SwitchRead, traffic_class: TrafficClass, dscp: int) -> Breaches:
+    """Yield the rules that send RoCE packets with ``dscp`` on with a code point of another class."""
     from railweave.sonic.acl import REWRITE, ROCE_PORT, Rewritten, rewriting, roce_packet
 
-    rewritten: dict[str, Rewritten] = {}
+    # Rules that match both families are reported once.
+    match_of_rule: dict[str, Rewritten] = {}
     for pool in switch.fabric.policies.addressing.host_pools.values():
         for match in rewriting(switch.read, roce_packet(dscp, pool.version)):
             if match.dscp not in traffic_class.dscp:
-                rewritten.setdefault(match.rule, match)
-    for match in rewritten.values():
+                match_of_rule.setdefault(match.rule, match)
+    for match in match_of_rule.values():
         verb = "sends" if match.is_certain else "may send"
         message = (
             f"rule {match.rule} of {switch.name} {verb} RoCE packets with DSCP {dscp} of {traffic_class.name} on"
@@ -91,12 +93,12 @@ def _dropping_bgp(switch: SwitchRead) -> "dict[Dropped, str]":
     """Return the rules that drop or redirect BGP on fabric ports, with these ports."""
     from railweave.sonic.acl import bgp_packets, dropping
 
-    own = switch.fabric.switch_of[switch.name].panel.ports
-    links = {own[link.port_of(switch.name)].name for link in switch.fabric.fabric_links_of(switch.name)}
-    ports_of: dict[Dropped, str] = {}
+    panel_ports = switch.fabric.switch_of[switch.name].panel.ports
+    fabric_ports = {panel_ports[link.port_of(switch.name)].name for link in switch.fabric.fabric_links_of(switch.name)}
+    ports_of_rule: dict[Dropped, str] = {}
     for packet in bgp_packets(control_dscp(switch.fabric.policies.classes)):
         for match in dropping(switch.read, packet):
-            ports = match.ports & links
+            ports = match.ports & fabric_ports
             if ports:
-                ports_of[match] = ", ".join(sorted(ports, key=natural_key))
-    return ports_of
+                ports_of_rule[match] = ", ".join(sorted(ports, key=natural_key))
+    return ports_of_rule

@@ -37,15 +37,25 @@ def _open_ports(switch: SwitchRead, ports: Collection[str], dscp: int) -> set[st
     """Return the ports at which TCP with ``dscp`` passes in some family: it is neither RoCE, BGP nor ICMP."""
     from railweave.sonic.acl import IPV4, dropping
 
-    packet = {"L4_SRC_PORT": _SOME_PORT, "L4_DST_PORT": _SOME_PORT, "DSCP": dscp}
     open_ports: set[str] = set()
     for pool in switch.fabric.policies.addressing.host_pools.values():
         # SONiC matches the protocol of IPv4 and of IPv6 by different keys.
-        protocol = "NEXT_HEADER"
+        protocol_key = "NEXT_HEADER"
         if pool.version == IPV4:
-            protocol = "IP_PROTOCOL"
-        matches = dropping(switch.read, {**packet, "IP_TYPE": pool.version, protocol: _TCP})
-        open_ports.update(set(ports).difference(*(match.ports for match in matches if not match.elsewhere)))
+            protocol_key = "IP_PROTOCOL"
+        packet = {
+            "L4_SRC_PORT": _SOME_PORT,
+            "L4_DST_PORT": _SOME_PORT,
+            "DSCP": dscp,
+            "IP_TYPE": pool.version,
+            protocol_key: _TCP,
+        }
+        closed_ports: set[str] = set()
+        for match in dropping(switch.read, packet):
+            # A redirected packet is not dropped.
+            if not match.elsewhere:
+                closed_ports.update(match.ports)
+        open_ports.update(set(ports) - closed_ports)
     return open_ports
 
 
@@ -55,8 +65,8 @@ def guarding(switch: SwitchRead) -> Breaches:
     fabric = switch.fabric
     if not fabric.policies.edge_guard:
         return
-    own = fabric.switch_of[switch.name].panel.ports
-    ports = [own[link.upper_port].name for link in fabric.downlinks_of[switch.name] if link.is_access]
+    panel_ports = fabric.switch_of[switch.name].panel.ports
+    ports = [panel_ports[link.upper_port].name for link in fabric.downlinks_of[switch.name] if link.is_access]
     if not ports:
         return
     for dscp in notification_dscp(fabric.policies.classes):

@@ -14,7 +14,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def strict_and_share(intent: Intent) -> Breaches:
+def check_strict_and_share(intent: Intent) -> Breaches:
     """Look for strict classes with a share; tiers are checked when the intent is read."""
     for index, traffic_class in enumerate(intent.policies.classes):
         if traffic_class.strict and traffic_class.share_percent:

@@ -16,7 +16,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def ids(intent: Intent) -> Breaches:
+def check_ids(intent: Intent) -> Breaches:
     """Look every id up."""
     catalog = load_catalog()
     for path, tier in intent.topology.named_tiers():

@@ -7,7 +7,7 @@ RULE = rule("RW102", "the GPUs of the workload are those of the nodes", __doc__,
 
 
 @RULE.on_intent
-def gpus(intent: Intent) -> Breaches:
+def compare_gpus(intent: Intent) -> Breaches:
     """Compare the workload, and its growth, with the nodes."""
     total = sum(entry.count * entry.gpus for entry in intent.nodes)
     workload = intent.workload

@@ -5,14 +5,14 @@ that share it."""
 from math import gcd
 
 from railweave.checks.registry import Breach, Breaches, rule
-from railweave.intent.model import Intent, Shape, Topology
+from railweave.intent.model import Intent, Nics, Shape, Topology
 from railweave.wording import counted, either
 
 RULE = rule("RW103", "the NICs of a node divide evenly over rails and planes", __doc__, "topology: {rails: 3}")
 
 
 @RULE.on_intent
-def planes(intent: Intent) -> Breaches:
+def divide_over_planes(intent: Intent) -> Breaches:
     """Divide the ports of a NIC over the planes."""
     count = intent.topology.planes
     leaves = intent.topology.leaves_per_nic
@@ -20,14 +20,14 @@ def planes(intent: Intent) -> Breaches:
         own_ports = len(entry.nics.own_ports)
         if own_ports % count:
             message = f"a NIC with {own_ports} ports does not reach {count} planes alike"
-            ways = either([fewer for fewer in range(1, count) if own_ports % fewer == 0])
-            fix = f"give a NIC {count} ports or a multiple of it, or lower `topology.planes` to {ways}"
+            divisors = either([fewer for fewer in range(1, count) if own_ports % fewer == 0])
+            fix = f"give a NIC {count} ports or a multiple of it, or lower `topology.planes` to {divisors}"
             yield Breach(f"nodes[{index}].nics.ports", message, fix)
         elif own_ports % (count * leaves):
-            each = f"{leaves} leaves"
+            leaves_text = f"{leaves} leaves"
             if count > 1:
-                each += f" of each of {count} planes"
-            message = f"a NIC with {counted(own_ports, 'port')} does not reach {each} alike"
+                leaves_text += f" of each of {count} planes"
+            message = f"a NIC with {counted(own_ports, 'port')} does not reach {leaves_text} alike"
             fix = f"give a NIC {count * leaves} ports or a multiple of it, or lower `topology.leaves_per_nic`"
             yield Breach(f"nodes[{index}].nics.ports", message, fix)
         elif leaves > 1 and entry.nics.are_shared:
@@ -52,28 +52,34 @@ def _fewer_ports_than_rails(intent: Intent, index: int, ports: int, count: int) 
         f"a node `{name}` has {counted(ports, 'port')}{plane}, fewer than the {_rails_text(topology, count)}: a stripe"
         " has a leaf for each rail, all with the same ports for nodes, and this node would reach only some of them"
     )
-    ways = [f"give it {count} ports{plane} or a multiple of them"]
-    ports_of_all = [entry.nics.count * (len(entry.nics.own_ports) // topology.planes) for entry in intent.nodes]
-    shared = gcd(*ports_of_all)
-    if topology.leaves_per_nic == 1 and shared:
-        ways.append(f"state `topology.rails: {shared}`, which brings more NICs of a GPU node to each leaf")
+    fixes = [f"give it {count} ports{plane} or a multiple of them"]
+    # A number of rails over which the ports of all nodes divide.
+    rails = gcd(*(_ports_in_plane(entry.nics, topology) for entry in intent.nodes))
+    if topology.leaves_per_nic == 1 and rails:
+        fixes.append(f"state `topology.rails: {rails}`, which brings more NICs of a GPU node to each leaf")
     if topology.shape is Shape.RAIL_OPTIMIZED:
-        ways.append("use `shape: rack-aligned`")
-    ways.append("put its NICs in a fabric of their own (`fabrics`)")
-    return Breach(f"nodes[{index}].nics.count", message, either(ways))
+        fixes.append("use `shape: rack-aligned`")
+    fixes.append("put its NICs in a fabric of their own (`fabrics`)")
+    return Breach(f"nodes[{index}].nics.count", message, either(fixes))
+
+
+def _ports_in_plane(nics: Nics, topology: Topology) -> int:
+    """Return how many ports a node has in each plane."""
+    return nics.count * (len(nics.own_ports) // topology.planes)
 
 
 @RULE.on_intent
-def rails(intent: Intent) -> Breaches:
+def divide_over_rails(intent: Intent) -> Breaches:
     """Divide the ports that a node has in a plane over the rails."""
     topology = intent.topology
     if not topology.shape.has_rails:
         return
     count = topology.rails or intent.nodes[0].nics.count
     for index, entry in enumerate(intent.nodes):
-        own_ports = len(entry.nics.own_ports)
-        ports = entry.nics.count * (own_ports // topology.planes)
-        if not own_ports % topology.planes and ports % count:
+        ports = _ports_in_plane(entry.nics, topology)
+        # Ports that do not divide over the planes are reported as such.
+        divides_over_planes = len(entry.nics.own_ports) % topology.planes == 0
+        if divides_over_planes and ports % count:
             yield _uneven_ports(intent, index, ports, count)
         elif topology.leaves_per_nic > 1 and entry.nics.count % count:
             message = (
@@ -92,6 +98,7 @@ def _rails_path(topology: Topology, index: int) -> str:
 
 def _uneven_ports(intent: Intent, index: int, ports: int, count: int) -> Breach:
     """Return the breach of a node whose ports in a plane do not divide over the rails."""
+    # Rails are counted by the first entry, GPU nodes as a rule; later ones may have fewer NICs.
     if index and ports < count:
         return _fewer_ports_than_rails(intent, index, ports, count)
     topology = intent.topology

@@ -10,7 +10,7 @@ RULE = rule("RW104", "names of nodes and switches are unique", __doc__, "nodes: 
 
 
 @RULE.on_intent
-def names(intent: Intent) -> Breaches:
+def compare_names(intent: Intent) -> Breaches:
     """Compare the names of nodes with each other and with those of switches."""
     for (index, entry), (other_index, other) in combinations(enumerate(intent.nodes), 2):
         shared = _shared_host(entry, other)
@@ -25,14 +25,15 @@ def names(intent: Intent) -> Breaches:
 
 
 def _shared_host(entry: Nodes, other: Nodes) -> str | None:
-    """Return a node name that two entries share: ``gpu`` and ``gpu1`` meet at ``gpu11``."""
+    """Return the first node name that two entries share, as ``gpu`` and ``gpu1`` share ``gpu11``; None for none."""
     short, long = sorted((entry, other), key=lambda nodes: len(nodes.name))
-    digits = long.name.removeprefix(short.name)
-    if not long.name.startswith(short.name) or (digits and (not digits.isdigit() or digits.startswith("0"))):
+    if not long.name.startswith(short.name):
         return None
-    # Host n of gpu1 is gpu1n, which gpu has, too, if it has so many hosts.
-    numbers = range(1, short.count + 1)
+    # Node n of gpu1 is gpu1n, the name of node 1n of gpu; names are numbered from 1, without leading zeros.
+    digits = long.name.removeprefix(short.name)
+    if digits and (not digits.isdigit() or digits.startswith("0")):
+        return None
     for number in range(1, long.count + 1):
-        if int(f"{digits}{number}") in numbers:
+        if 1 <= int(f"{digits}{number}") <= short.count:
             return f"{long.name}{number}"
     return None

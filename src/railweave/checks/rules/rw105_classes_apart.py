@@ -15,7 +15,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def names(intent: Intent) -> Breaches:
+def compare_names(intent: Intent) -> Breaches:
     """Look for classes of one name."""
     seen: dict[str, int] = {}
     for index, traffic_class in enumerate(intent.policies.classes):
@@ -26,13 +26,13 @@ def names(intent: Intent) -> Breaches:
 
 
 @RULE.on_intent
-def priorities(intent: Intent) -> Breaches:
+def compare_priorities(intent: Intent) -> Breaches:
     """Look for classes of one priority, none of them lossless."""
     yield from shared_priorities(intent, lossless=False)
 
 
 @RULE.on_intent
-def code_points(intent: Intent) -> Breaches:
+def compare_code_points(intent: Intent) -> Breaches:
     """Look for code points that are listed twice."""
     first: dict[int, TrafficClass] = {}
     for index, traffic_class in enumerate(intent.policies.classes):

@@ -13,22 +13,23 @@ RULE = rule(
 
 
 @RULE.on_intent
-def default(intent: Intent) -> Breaches:
-    """Look for the default class."""
-    defaults = [pair for pair in enumerate(intent.policies.classes) if pair[1].is_default]
-    if not defaults:
+def check_default_class(intent: Intent) -> Breaches:
+    """Check that there is one default class, and that it is not lossless."""
+    classes = intent.policies.classes
+    indexes = [index for index, traffic_class in enumerate(classes) if traffic_class.is_default]
+    if not indexes:
         message = "no traffic class takes the code points that no class names"
         fix = "add {name: best-effort, dscp: default, priority: 0, share: 10}"
         yield Breach("traffic_classes", message, fix)
         return
-    _, first = defaults[0]
-    for index, traffic_class in defaults[1:]:
-        message = f"classes `{first.name}` and `{traffic_class.name}` both take the code points that no class names"
+    first = classes[indexes[0]]
+    for index in indexes[1:]:
+        message = f"classes `{first.name}` and `{classes[index].name}` both take the code points that no class names"
         yield Breach(f"traffic_classes[{index}].dscp", message, "list the code points of one of them")
-    for index, traffic_class in defaults:
-        if traffic_class.lossless:
+    for index in indexes:
+        if classes[index].lossless:
             message = (
-                f"class `{traffic_class.name}` takes all other code points and must not be lossless: anything could"
+                f"class `{classes[index].name}` takes all other code points and must not be lossless: anything could"
                 " pause a port"
             )
             fix = "list its code points, and let a class that is not lossless be the default"

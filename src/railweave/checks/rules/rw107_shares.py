@@ -13,7 +13,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def share(intent: Intent) -> Breaches:
+def check_missing_shares(intent: Intent) -> Breaches:
     """Look for classes that are never served."""
     for index, traffic_class in enumerate(intent.policies.classes):
         if not traffic_class.strict and not traffic_class.share_percent:
@@ -26,8 +26,8 @@ def share(intent: Intent) -> Breaches:
 
 
 @RULE.on_intent
-def shares(intent: Intent) -> Breaches:
-    """Add the shares up."""
+def add_shares(intent: Intent) -> Breaches:
+    """Check that the shares of the classes sum to at most 100."""
     classes = intent.policies.classes
     percents = [traffic_class.share_percent for traffic_class in classes if not traffic_class.strict]
     total = sum(percents)

@@ -21,85 +21,94 @@ RULE = rule(
 
 
 @RULE.on_intent
-def control(intent: Intent) -> Breaches:
-    """Look at the classes that carry BGP by their role."""
-    controls = [pair for pair in enumerate(intent.policies.classes) if pair[1].role is ClassRole.CONTROL]
-    for index, traffic_class in controls:
-        if traffic_class.lossless:
-            message = f"class `{traffic_class.name}` carries BGP and must not be lossless: a paused session falls"
+def check_control_classes(intent: Intent) -> Breaches:
+    """Check that one class at most has the role control, and that it is not lossless and names a DSCP."""
+    classes = intent.policies.classes
+    indexes = [index for index, traffic_class in enumerate(classes) if traffic_class.role is ClassRole.CONTROL]
+    for index in indexes:
+        if classes[index].lossless:
+            message = f"class `{classes[index].name}` carries BGP and must not be lossless: a paused session falls"
             yield Breach(f"traffic_classes[{index}].lossless", message, "write lossless: false and strict: true")
-    if not controls:
+    if not indexes:
         return
-    index, first = controls[0]
-    if len(controls) > 1:
-        second_index, second = controls[1]
-        message = f"classes `{first.name}` and `{second.name}` both carry BGP"
-        yield Breach(f"traffic_classes[{second_index}]", message, "give one of them another role")
+    first = classes[indexes[0]]
+    if len(indexes) > 1:
+        message = f"classes `{first.name}` and `{classes[indexes[1]].name}` both carry BGP"
+        yield Breach(f"traffic_classes[{indexes[1]}]", message, "give one of them another role")
     if not first.dscp:
         message = f"class `{first.name}` carries BGP and names no DSCP to mark it with"
         fix = f"write dscp: [{CONTROL_DSCP}] here and `default` in another class"
-        yield Breach(f"traffic_classes[{index}].dscp", message, fix)
+        yield Breach(f"traffic_classes[{indexes[0]}].dscp", message, fix)
 
 
 @RULE.on_intent
-def code_point(intent: Intent) -> Breaches:
-    """Report the class that BGP and BFD use by their code point, and refuse one that could be paused."""
-    used = _class_of_control(intent.policies.classes)
-    users = _users(intent, used)
-    if users is None:
+def check_class_of_code_point(intent: Intent) -> Breaches:
+    """Check the class that BGP and BFD get by their code point: it must not be lossless, and should be strict."""
+    traffic_class = _class_of_code_point(intent.policies.classes)
+    protocols = _protocols_by_code_point(intent, traffic_class)
+    # All of them have the class with the role control.
+    if protocols is None:
         return
-    if used.lossless and used.role is not ClassRole.CNP:
-        yield _lossless(used, users)
-    elif used.strict and "traffic_classes" in intent.places:
-        message = f"{users.subject} class `{used.name}` at DSCP {CONTROL_DSCP}"
-        yield Breach("traffic_classes", message, "", Severity.INFO)
-    elif not used.strict and not used.lossless:
-        yield _not_strict(used, users)
+    if traffic_class.lossless and traffic_class.role is not ClassRole.CNP:
+        yield _lossless(traffic_class, protocols)
+    elif traffic_class.strict:
+        # The default classes need no report.
+        if "traffic_classes" in intent.places:
+            message = f"{protocols.subject} class `{traffic_class.name}` at DSCP {CONTROL_DSCP}"
+            yield Breach("traffic_classes", message, "", Severity.INFO)
+    # A lossless class of notifications is an error of its own (Q-4).
+    elif not traffic_class.lossless:
+        yield _not_strict(traffic_class, protocols)
 
 
-class _Users(NamedTuple):
-    """The protocols that use a class by their code point: how sentences name them, and what else would help."""
+class _Protocols(NamedTuple):
+    """The protocols that use a class by their code point, as messages and fixes name them."""
 
+    # As in "BGP is sent".
     sender: str
+    # With its verb.
     subject: str
+    # The class that their code point belongs into.
     strict_class: str
-    # Of a fix, with a place for the article and adjective of the class; empty if there is one already.
+    # A second fix, with `{}` for the article and adjective of the class; empty if that class exists already.
     other_fix: str
 
 
-_BGP_AND_BFD = _Users("BGP", "BGP and BFD use", "cnp", ", or add {} class with role: control")
-_BFD_ALONE = _Users("BFD", "BFD uses", "control", "")
+_BGP_AND_BFD = _Protocols("BGP", "BGP and BFD use", "cnp", ", or add {} class with role: control")
+_BFD_ALONE = _Protocols("BFD", "BFD uses", "control", "")
 
 
-def _users(intent: Intent, used: TrafficClass) -> _Users | None:
-    """Return the protocols that the class of their code point is checked for, None if their own class has it."""
-    if not any(traffic_class.role is ClassRole.CONTROL for traffic_class in intent.policies.classes):
+def _protocols_by_code_point(intent: Intent, traffic_class: TrafficClass) -> _Protocols | None:
+    """Return the protocols that use the class of their code point; None if they use the one with the role control."""
+    if not any(other.role is ClassRole.CONTROL for other in intent.policies.classes):
         return _BGP_AND_BFD
     # BGP has a class of its own, which BFD does not use.
-    if used.role is not ClassRole.CONTROL and intent.policies.bgp.bfd:
+    if traffic_class.role is not ClassRole.CONTROL and intent.policies.bgp.bfd:
         return _BFD_ALONE
     return None
 
 
-def _lossless(used: TrafficClass, users: _Users) -> Breach:
+def _lossless(traffic_class: TrafficClass, protocols: _Protocols) -> Breach:
     message = (
-        f"{users.sender} is sent with DSCP {CONTROL_DSCP}, which class `{used.name}` makes lossless: a paused session"
-        " falls"
+        f"{protocols.sender} is sent with DSCP {CONTROL_DSCP}, which class `{traffic_class.name}` makes lossless: a"
+        " paused session falls"
     )
-    return Breach("traffic_classes", message, f"take {CONTROL_DSCP} out of it{users.other_fix.format('a')}")
+    return Breach("traffic_classes", message, f"take {CONTROL_DSCP} out of it{protocols.other_fix.format('a')}")
 
 
-def _not_strict(used: TrafficClass, users: _Users) -> Breach:
-    message = f"{users.sender} is sent with DSCP {CONTROL_DSCP} and uses class `{used.name}`, which is not strict"
-    fix = f"put {CONTROL_DSCP} into the {users.strict_class} class{users.other_fix.format('a strict')}"
+def _not_strict(traffic_class: TrafficClass, protocols: _Protocols) -> Breach:
+    message = (
+        f"{protocols.sender} is sent with DSCP {CONTROL_DSCP} and uses class `{traffic_class.name}`, which is not"
+        " strict"
+    )
+    fix = f"put {CONTROL_DSCP} into the {protocols.strict_class} class{protocols.other_fix.format('a strict')}"
     return Breach("traffic_classes", message, fix, Severity.WARNING)
 
 
-def _class_of_control(classes: Sequence[TrafficClass]) -> TrafficClass:
-    """Return the class of the code point of BGP and BFD, the default class if no class names it."""
-    # Without a default class (RW106) the first one stands in.
-    used = next((traffic_class for traffic_class in classes if traffic_class.is_default), classes[0])
-    for traffic_class in classes:
+def _class_of_code_point(classes: Sequence[TrafficClass]) -> TrafficClass:
+    """Return the last class that lists the code point of BGP and BFD, the default class if none does."""
+    for traffic_class in reversed(classes):
         if CONTROL_DSCP in traffic_class.dscp:
-            used = traffic_class
-    return used
+            return traffic_class
+    # A missing default class is an error of its own (RW106): the first class is as good as any.
+    return next((traffic_class for traffic_class in classes if traffic_class.is_default), classes[0])

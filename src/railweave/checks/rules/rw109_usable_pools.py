@@ -21,7 +21,7 @@ RULE = rule("RW109", "address pools hold only addresses that can be used", __doc
 
 
 @RULE.on_intent
-def usable(intent: Intent) -> Breaches:
+def check_pools(intent: Intent) -> Breaches:
     """Look for blocks that no device can have."""
     for name, pool in intent.pools.items():
         if blocks := unusable_blocks(pool):

@@ -20,7 +20,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def scopes(intent: Intent) -> Breaches:
+def check_scopes(intent: Intent) -> Breaches:
     """Look whom overrides are for."""
     for scope in intent.policies.overrides.rows:
         if scope in _ROLES or _device(intent.fabric).fullmatch(scope):
@@ -32,18 +32,17 @@ def scopes(intent: Intent) -> Breaches:
 
 
 @RULE.on_fabric
-def devices(fabric: Fabric) -> Breaches:
+def check_devices(fabric: Fabric) -> Breaches:
     """Look for overrides of devices that the fabric does not have."""
     for scope in fabric.policies.overrides.rows:
         device = _device(fabric.name).fullmatch(scope)
         if device is None or scope in fabric.switch_of:
             continue
-        of_role = [name for name in fabric.switch_of if name.startswith(f"{fabric.name}-{device['role']}")]
+        names = [name for name in fabric.switch_of if name.startswith(f"{fabric.name}-{device['role']}")]
         message = f"overrides for `{scope}`, which the fabric does not have"
-        if of_role:
-            fix = f"write a device of it ({compact(of_role)}), or take them out until the fabric has grown"
-        else:
-            fix = "take them out until the fabric has grown"
+        fix = "take them out until the fabric has grown"
+        if names:
+            fix = f"write a device of it ({compact(names)}), or {fix}"
         yield Breach(_path(scope), message, fix)
 
 

@@ -31,33 +31,35 @@ RULE = rule(
 
 
 @RULE.on_intent
-def tables(intent: Intent) -> Breaches:
-    """Look for tables and fields that are not the operator's to state."""
-    if intent.policies.overrides.rows:
-        # Late: most intents state no rows, and SONiC's tables take long to import.
-        from railweave.sonic.delta.access import decides_access
-        from railweave.sonic.ownership import KEPT_EMPTY
-
+def check_tables(intent: Intent) -> Breaches:
+    """Check the tables, keys and fields of all overrides."""
     for scope, by_table in intent.policies.overrides.rows.items():
         for table, rows in by_table.items():
             place = ("overrides", scope, table)
-            if table.startswith("MGMT_"):
-                reason, fix = _MANAGEMENT
-                yield Breach(path_text(place), f"`{table}` cannot be overridden: {reason}", fix)
-            elif table in KEPT_EMPTY:
-                reason, fix = _SESSIONS
-                yield Breach(path_text(place), f"`{table}` cannot be overridden: {reason}", fix)
-            elif _TABLE.fullmatch(table) is None:
-                fix = f"write it like {table.upper().replace('-', '_')}, as `show runningconfiguration all` prints it"
-                yield Breach(path_text(place), f"invalid name of a CONFIG_DB table: `{table}`", fix)
-            elif decides_access(table):
-                message = (
-                    f"`{table}` decides who can log in to a switch: a mistake locks everybody out, or lets anybody in"
-                )
-                fix = f"have a console at hand; `{command_line('deploy')}` asks for --allow-lockout"
-                yield Breach(path_text(place), message, fix, Severity.WARNING)
+            yield from _table_breach(path_text(place), table)
             yield from _references(place, rows)
             yield from _fields(place, rows)
+
+
+def _table_breach(path: str, table: str) -> Breaches:
+    """Yield the error of a table that cannot be overridden, or the warning of one that decides who can log in."""
+    # Late: most intents state no rows, and SONiC's tables take long to import.
+    from railweave.sonic.delta.access import decides_access
+    from railweave.sonic.ownership import KEPT_EMPTY
+
+    if table.startswith("MGMT_"):
+        reason, fix = _MANAGEMENT
+        yield Breach(path, f"`{table}` cannot be overridden: {reason}", fix)
+    elif table in KEPT_EMPTY:
+        reason, fix = _SESSIONS
+        yield Breach(path, f"`{table}` cannot be overridden: {reason}", fix)
+    elif _TABLE.fullmatch(table) is None:
+        fix = f"write it like {table.upper().replace('-', '_')}, as `show runningconfiguration all` prints it"
+        yield Breach(path, f"invalid name of a CONFIG_DB table: `{table}`", fix)
+    elif decides_access(table):
+        message = f"`{table}` decides who can log in to a switch: a mistake locks everybody out, or lets anybody in"
+        fix = f"have a console at hand; `{command_line('deploy')}` asks for --allow-lockout"
+        yield Breach(path, message, fix, Severity.WARNING)
 
 
 _WHOLE_VALUE = "write the value itself if it is not a secret"
@@ -80,6 +82,7 @@ def _references(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, obj
 
 
 def _field_references(where: str, table: str, field: str, value: object) -> Breaches:
+    """Yield the error of a field whose reference to a secret would be shown, or cannot be read."""
     if references(field):
         yield Breach(where, f"the name of field `{field}` of `{table}` cannot hold a secret", _WHOLE_VALUE)
     elif references(str(value)) and not is_secret(table, field):
@@ -94,6 +97,7 @@ def _field_references(where: str, table: str, field: str, value: object) -> Brea
 
 
 def _fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
+    """Yield the features that must not be switched off, and the fields that SONiC finds on the hardware."""
     from railweave.sonic.ownership import FEATURE, FEATURES_NEEDED, FOUND_ON_HARDWARE
 
     table = place[-1]

@@ -14,7 +14,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def models(intent: Intent) -> Breaches:
+def check_models(intent: Intent) -> Breaches:
     """Look for tiers and NICs without a model."""
     without = [path for path, tier in intent.topology.named_tiers() if tier.inline is not None]
     without += [f"nodes[{index}].nics" for index, entry in enumerate(intent.nodes) if entry.nics.model is None]

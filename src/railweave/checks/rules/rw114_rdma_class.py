@@ -16,13 +16,15 @@ RULE = rule(
 
 
 @RULE.on_intent
-def rdma(intent: Intent) -> Breaches:
-    """Look for the classes that carry RDMA."""
-    classes = [pair for pair in enumerate(intent.policies.classes) if pair[1].role is ClassRole.RDMA]
-    if not classes:
+def check_rdma_classes(intent: Intent) -> Breaches:
+    """Look for a class that carries RDMA, and for its protection against losses."""
+    classes = intent.policies.classes
+    if not any(traffic_class.role is ClassRole.RDMA for traffic_class in classes):
         fix = "give the class of the GPU traffic role: rdma"
         yield Breach("traffic_classes", "no traffic class carries RDMA", fix, Severity.WARNING)
-    for index, traffic_class in classes:
+    for index, traffic_class in enumerate(classes):
+        if traffic_class.role is not ClassRole.RDMA:
+            continue
         # A transport that contradicts the class is an error of its own (RW133).
         if not traffic_class.lossless and traffic_class.transport is None:
             message = (

@@ -13,7 +13,7 @@ RULE = rule("RW115", "address pools are private", __doc__, "addressing: {hosts: 
 
 
 @RULE.on_intent
-def private(intent: Intent) -> Breaches:
+def check_private_pools(intent: Intent) -> Breaches:
     """Look for public pools."""
     for name, pool in intent.pools.items():
         # RW109 refuses a pool with unusable addresses.

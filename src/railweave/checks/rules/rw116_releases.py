@@ -9,7 +9,7 @@ RULE = rule("RW116", "SONiC's release is known", __doc__, "sonic: {release: 2026
 
 
 @RULE.on_intent
-def release(intent: Intent) -> Breaches:
+def check_release(intent: Intent) -> Breaches:
     """Look for a release that no row of the table has."""
     name = intent.policies.sonic.release
     if name not in RELEASES:

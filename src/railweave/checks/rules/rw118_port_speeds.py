@@ -18,20 +18,26 @@ RULE = rule(
 
 
 @RULE.on_fabric
-def port_speeds(fabric: Fabric) -> Breaches:
+def check_port_speeds(fabric: Fabric) -> Breaches:
     """Look for switches with ports that are too fast for the release, in use or not."""
     release = nearest(fabric.policies.sonic.release)
-    limit = RELEASES[release].port_gbps
+    limit_gbps = RELEASES[release].port_gbps
     for tier in fabric.tiers:
         switches = fabric.tier_switches[tier.level]
-        fast = sorted({port.speed_gbps for switch in switches for port in switch.panel.ports} - {*range(limit + 1)})
-        if fast:
+        speeds_gbps = {port.speed_gbps for switch in switches for port in switch.panel.ports}
+        too_fast = sorted(speed_gbps for speed_gbps in speeds_gbps if speed_gbps > limit_gbps)
+        if too_fast:
             message = (
-                f"SONiC {release} takes ports of up to {format_speed(limit)}, and {tier.plural} have ports of"
-                f" {listed(map(format_speed, fast))}"
+                f"SONiC {release} takes ports of up to {format_speed(limit_gbps)}, and {tier.plural} have ports of"
+                f" {listed(map(format_speed, too_fast))}"
             )
-            newer = next((name for name in RELEASES if RELEASES[name].port_gbps >= fast[-1]), None)
-            fix = "choose a slower speed"
-            if newer is not None:
-                fix = f"run SONiC {newer} or later (sonic.release)"
+            fix = _fix(too_fast[-1])
             yield Breach(tier_path(tier), message, fix, devices=tuple(switch.name for switch in switches))
+
+
+def _fix(speed_gbps: int) -> str:
+    """Return the first release that takes a speed, or the advice to choose another one."""
+    for name, release in RELEASES.items():
+        if release.port_gbps >= speed_gbps:
+            return f"run SONiC {name} or later (sonic.release)"
+    return "choose a slower speed"

@@ -9,7 +9,7 @@ RULE = rule("RW119", "the release runs BFD", __doc__, "{sonic: {release: 202411}
 
 
 @RULE.on_intent
-def release_runs_bfd(intent: Intent) -> Breaches:
+def check_bfd_release(intent: Intent) -> Breaches:
     """Look for BFD on a release without bfdd."""
     policies = intent.policies
     release = nearest(policies.sonic.release)

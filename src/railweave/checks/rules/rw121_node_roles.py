@@ -14,7 +14,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def roles(intent: Intent) -> Breaches:
+def compare_roles(intent: Intent) -> Breaches:
     """Compare the role of each entry with its GPUs."""
     for index, entry in enumerate(intent.nodes):
         if entry.role is NodeRole.GPU and entry.gpus == 0:

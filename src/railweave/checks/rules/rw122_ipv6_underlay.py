@@ -16,7 +16,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def carried(intent: Intent) -> Breaches:
+def check_sessions(intent: Intent) -> Breaches:
     """Look for IPv6 over sessions with IPv4 addresses."""
     addressing = intent.policies.addressing
     if addressing.hosts_ipv6 is not None and not addressing.unnumbered:

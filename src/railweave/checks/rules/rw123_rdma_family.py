@@ -8,7 +8,7 @@ RULE = rule("RW123", "RDMA uses addresses that the nodes have", __doc__, "hosts:
 
 
 @RULE.on_intent
-def held(intent: Intent) -> Breaches:
+def check_rdma_family(intent: Intent) -> Breaches:
     """Look for RDMA over a family without addresses."""
     pools = intent.policies.addressing
     family = intent.policies.hosts.rdma_family

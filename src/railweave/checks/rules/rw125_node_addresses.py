@@ -7,7 +7,7 @@ RULE = rule("RW125", "the nodes have addresses of IPv4, IPv6 or both", __doc__, 
 
 
 @RULE.on_intent
-def addressed(intent: Intent) -> Breaches:
+def check_node_pools(intent: Intent) -> Breaches:
     """Look for nodes without a pool."""
     if not intent.policies.addressing.host_pools:
         fix = "state addressing.hosts_ipv6, or a pool of IPv4"

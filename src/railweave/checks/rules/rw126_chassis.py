@@ -17,7 +17,7 @@ RULE = rule(
 
 
 @RULE.on_fabric
-def chassis(fabric: Fabric) -> Breaches:
+def check_chassis(fabric: Fabric) -> Breaches:
     """Look for switches of line cards."""
     yield from of_fabric(fabric, Severity.INFO)
 

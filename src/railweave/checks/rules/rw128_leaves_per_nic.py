@@ -14,7 +14,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def joined(intent: Intent) -> Breaches:
+def check_tiers(intent: Intent) -> Breaches:
     """Look for leaves that nothing joins."""
     topology = intent.topology
     if topology.leaves_per_nic > 1 and topology.tiers == 1:
@@ -23,7 +23,7 @@ def joined(intent: Intent) -> Breaches:
 
 
 @RULE.on_intent
-def one_family(intent: Intent) -> Breaches:
+def check_families(intent: Intent) -> Breaches:
     """Look for IPv6, in which NICs have no address of their own."""
     if intent.topology.leaves_per_nic > 1 and intent.policies.addressing.hosts_ipv6 is not None:
         message = "NICs that several leaves share have an address of IPv4 alone, and hosts_ipv6 asks for both families"

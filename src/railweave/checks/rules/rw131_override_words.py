@@ -42,6 +42,7 @@ def words(intent: Intent) -> Breaches:
 
 
 def _refused(place: Place, rows: Rows) -> Breaches:
+    """Yield the fields of a table that no release has, and the values that none accepts."""
     from railweave.sonic.delta.leaf_words import accepted_words, field_names, has_field, is_accepted
 
     table = place[-1]

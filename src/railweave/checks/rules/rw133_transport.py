@@ -21,7 +21,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def transports(intent: Intent) -> Breaches:
+def check_transports(intent: Intent) -> Breaches:
     """Look for transports that contradict role, PFC or code points of their class."""
     for index, traffic_class in enumerate(intent.policies.classes):
         if traffic_class.transport is not None:
@@ -29,6 +29,7 @@ def transports(intent: Intent) -> Breaches:
 
 
 def _contradictions(path: str, traffic_class: TrafficClass) -> Breaches:
+    """Yield the first contradiction between the transport of a class and its role, PFC or code points."""
     name = traffic_class.name
     transport = traffic_class.transport
     if traffic_class.role is not ClassRole.RDMA:
@@ -59,16 +60,16 @@ def _contradictions(path: str, traffic_class: TrafficClass) -> Breaches:
 
 
 @RULE.on_intent
-def retransmission(intent: Intent) -> Breaches:
+def check_retransmission(intent: Intent) -> Breaches:
     """Name the NICs whose vendor publishes no settings for RDMA with losses."""
-    lossy = [pair for pair in enumerate(intent.policies.classes) if pair[1].is_lossy_rdma]
-    unset = _without_settings(intent)
-    if not lossy or not unset:
+    classes = intent.policies.classes
+    index = next((index for index, traffic_class in enumerate(classes) if traffic_class.is_lossy_rdma), None)
+    nodes_of_model = _without_settings(intent)
+    if index is None or not nodes_of_model:
         return
-    index, traffic_class = lossy[0]
-    nics = listed(f"{model} ({counted(nodes, 'node')})" for model, nodes in unset.items())
+    nics = listed(f"{model} ({counted(nodes, 'node')})" for model, nodes in nodes_of_model.items())
     message = (
-        f"class `{traffic_class.name}` has transport roce-lossy: for {nics} no setting of retransmission is published;"
+        f"class `{classes[index].name}` has transport roce-lossy: for {nics} no setting of retransmission is published;"
         " their PFC is turned off, the rest stays as the vendor ships it"
     )
     fix = "ask the vendor how they send lost packets again: with go-back-N, one loss costs a whole window"
@@ -81,7 +82,9 @@ def _without_settings(intent: Intent) -> Mapping[str, int]:
     nodes: dict[str, int] = {}
     for entry in intent.nodes:
         model = entry.nics.model
-        vendor = intent.policies.hosts.vendor or (catalog.vendor_of(model) if model else None)
-        if model and not (vendor and catalog.vendor_pack(vendor).sets_lossy_rdma):
+        if not model:
+            continue
+        vendor = intent.policies.hosts.vendor or catalog.vendor_of(model)
+        if vendor is None or not catalog.vendor_pack(vendor).sets_lossy_rdma:
             nodes[model] = nodes.get(model, 0) + entry.count
     return nodes

@@ -16,7 +16,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def released(intent: Intent) -> Breaches:
+def check_load_balancing(intent: Intent) -> Breaches:
     """Look for load balancing that no release has."""
     asked = intent.policies.load_balancing
     if asked is LoadBalancing.HASH:

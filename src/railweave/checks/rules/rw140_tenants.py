@@ -2,7 +2,6 @@
 join what has to be kept apart."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
@@ -21,7 +20,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def named(intent: Intent) -> Breaches:
+def check_names(intent: Intent) -> Breaches:
     """Look for names that the intent does not have, or has twice."""
     tenants = intent.policies.tenants
     nodes = _node_names((intent, *intent.others))
@@ -36,7 +35,7 @@ def named(intent: Intent) -> Breaches:
 
 
 @RULE.on_intent
-def apart(intent: Intent) -> Breaches:
+def check_membership(intent: Intent) -> Breaches:
     """Look for nodes in two tenants of this fabric, and for nodes in none."""
     part = ""
     if intent.part is not None:
@@ -51,30 +50,33 @@ def apart(intent: Intent) -> Breaches:
         for other, names in _shared(tenant, nodes, owner_of).items():
             message = f"{_are(names)} in tenant `{other}` and in `{tenant.name}`"
             yield Breach(path, message, f"leave {compact(names)} in one of them; `reaches` lets tenants meet")
-    alone = [node for node in nodes if node not in owner_of]
-    if alone:
-        message = f"{_are(alone)} in no tenant, and cut off from all other nodes"
+    without_tenant = [node for node in nodes if node not in owner_of]
+    if without_tenant:
+        message = f"{_are(without_tenant)} in no tenant, and cut off from all other nodes"
         yield Breach("tenants", message, "add them to a tenant, unless they wait for one", Severity.WARNING)
 
 
 def _shared(tenant: Tenant, nodes: Mapping[str, None], owner_of: dict[str, str]) -> dict[str, list[str]]:
-    """Return the nodes of a tenant that others have too, by these; the rest is added to ``owner_of``."""
+    """Return the nodes of a tenant that earlier tenants have too, by their tenant; the others get it as their owner.
+
+    ``owner_of`` has the tenant of each node and is added to.
+    """
     shared: dict[str, list[str]] = {}
-    for node in chain.from_iterable(expanded(text, nodes) for text in tenant.nodes):
-        owner = owner_of.setdefault(node, tenant.name)
-        if owner != tenant.name:
-            shared.setdefault(owner, []).append(node)
+    for text in tenant.nodes:
+        for node in expanded(text, nodes):
+            owner = owner_of.setdefault(node, tenant.name)
+            if owner != tenant.name:
+                shared.setdefault(owner, []).append(node)
     return shared
 
 
 def _node_names(intents: Iterable[Intent]) -> Mapping[str, None]:
-    """Return the names of all nodes of some fabrics, in the order of the intent."""
-    return {
-        f"{entry.name}{number + 1}": None
-        for intent in intents
-        for entry in intent.nodes
-        for number in range(entry.count)
-    }
+    """Return the names of all nodes of some fabrics, in the order of the intent, as keys."""
+    names: dict[str, None] = {}
+    for intent in intents:
+        for entry in intent.nodes:
+            names.update(dict.fromkeys(f"{entry.name}{number}" for number in range(1, entry.count + 1)))
+    return names
 
 
 def _unknown_nodes(tenant: Tenant, path: str, nodes: Mapping[str, None]) -> Iterator[Breach]:
@@ -100,6 +102,7 @@ def _unknown_tenants(tenant: Tenant, path: str, names: list[str]) -> Iterator[Br
 
 
 def _unknown_fabrics(intent: Intent, tenant: Tenant, path: str) -> Iterator[Breach]:
+    # An intent without `fabrics` has no parts to name.
     if intent.part is None:
         if tenant.fabrics:
             message = f"tenant `{tenant.name}` names fabrics, and the intent has one"

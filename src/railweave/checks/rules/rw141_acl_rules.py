@@ -3,6 +3,7 @@ reach nothing; so the rules are counted, after prefixes are aggregated, against 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.fabric.devices import Host, Switch
@@ -20,19 +21,23 @@ RULE = rule(
 
 
 @RULE.on_fabric
-def fits(fabric: Fabric) -> Breaches:
+def count_rules(fabric: Fabric) -> Breaches:
     """Count the rules of every leaf."""
     tenancy = tenancy_of(fabric)
     if not tenancy:
         return
-    counts = _counts(fabric, tenancy)
+    counts = _rule_counts(fabric, tenancy)
     yield from _without_limit(fabric, counts)
-    over = {leaf: count for leaf, count in counts.items() if count > (_limit(fabric, leaf) or count)}
-    if over:
-        yield _too_many(fabric, tenancy, over)
+    excessive: dict[Switch, int] = {}
+    for leaf, count in counts.items():
+        limit = _limit(fabric, leaf)
+        if limit and count > limit:
+            excessive[leaf] = count
+    if excessive:
+        yield _too_many(fabric, tenancy, excessive)
 
 
-def _counts(fabric: Fabric, tenancy: Tenancy) -> Mapping[Switch, int]:
+def _rule_counts(fabric: Fabric, tenancy: Tenancy) -> Mapping[Switch, int]:
     """Return the rules of every leaf with nodes."""
     # Late: most intents have no tenants.
     from railweave.sonic.render.tenant_filters import rule_count
@@ -49,6 +54,7 @@ def _counts(fabric: Fabric, tenancy: Tenancy) -> Mapping[Switch, int]:
 
 
 def _limit(fabric: Fabric, leaf: Switch) -> int | None:
+    """Return how many rules an ACL table of a leaf holds, by the intent or the catalog; None if neither states it."""
     return fabric.policies.sonic.acl_rules or leaf.panel.acl_rules
 
 
@@ -65,12 +71,13 @@ def _without_limit(fabric: Fabric, counts: Mapping[Switch, int]) -> Iterator[Bre
     yield Breach("tenants", message, fix)
 
 
-def _too_many(fabric: Fabric, tenancy: Tenancy, over: Mapping[Switch, int]) -> Breach:
-    leaf = max(over, key=lambda switch: over[switch])
-    names = [switch.name for switch in over]
+def _too_many(fabric: Fabric, tenancy: Tenancy, excessive: Mapping[Switch, int]) -> Breach:
+    """Return one breach for all leaves with too many rules, with the numbers of the one that has most."""
+    leaf = max(excessive, key=lambda switch: excessive[switch])
+    names = [switch.name for switch in excessive]
     limit = _limit(fabric, leaf)
     message = (
-        f"the tenants need {over[leaf]:,} rules on {leaf.name}, of {limit:,} that an ACL table holds"
+        f"the tenants need {excessive[leaf]:,} rules on {leaf.name}, of {limit:,} that an ACL table holds"
         f" ({leaf.tier.counted(len(names))} over it: {compact(names)})"
     )
     return Breach("tenants", message, _advice(fabric, tenancy), devices=tuple(names))
@@ -78,28 +85,41 @@ def _too_many(fabric: Fabric, tenancy: Tenancy, over: Mapping[Switch, int]) -> B
 
 def _advice(fabric: Fabric, tenancy: Tenancy) -> str:
     """Return which nodes would aggregate better, for the tenant that would save the most prefixes."""
-    saved: dict[str, tuple[int, str]] = {}
+    candidates: list[_Alignment] = []
     for name, prefixes in tenancy.prefixes.items():
         nodes = [host for host in fabric.hosts if tenancy.tenant_of.get(host.name) == name]
-        better, fewer = _aligned(fabric, tenancy, nodes)
-        if better and fewer < len(prefixes):
+        aligned = _aligned_nodes(fabric, nodes)
+        count = len(tenancy.prefixes_of(frozenset(aligned)))
+        if aligned and count < len(prefixes):
             advice = (
-                f"tenant `{name}` has {len(prefixes)} prefixes; with {compact(better)} for its nodes it has {fewer}"
+                f"tenant `{name}` has {len(prefixes)} prefixes; with {compact(aligned)} for its nodes it has {count}"
             )
-            saved[name] = (len(prefixes) - fewer, advice)
-    if not saved:
+            candidates.append(_Alignment(len(prefixes) - count, advice))
+    if not candidates:
         return "use fewer tenants a leaf, or reach fewer of them"
-    return max(saved.values())[1]
+    return max(candidates).advice
 
 
-def _aligned(fabric: Fabric, tenancy: Tenancy, nodes: Iterable[Host]) -> tuple[list[str], int]:
-    """Return as many nodes of the same kinds that follow each other from a power of two on, and their prefixes."""
-    better: list[str] = []
+class _Alignment(NamedTuple):
+    """Other nodes for a tenant: how many prefixes they save, and the advice to use them."""
+
+    saved_prefixes: int
+    advice: str
+
+
+def _aligned_nodes(fabric: Fabric, nodes: Iterable[Host]) -> list[str]:
+    """Return as many consecutive nodes of the same kinds, each kind aligned to a power of two; empty for none.
+
+    The addresses of consecutive nodes from such a place on aggregate into the fewest prefixes.
+    """
+    names: list[str] = []
     for kind, count in Counter(host.kind for host in nodes).items():
-        step = 1 << (count - 1).bit_length()
-        alike = [host for host in fabric.hosts if host.kind == kind]
-        start = next((first for first in range(0, len(alike), step) if len(alike) >= first + count), None)
+        # The smallest power of two that is not less than the count.
+        block = 1 << (count - 1).bit_length()
+        hosts = [host for host in fabric.hosts if host.kind == kind]
+        # Some kinds have a last block that is shorter than the count.
+        start = next((first for first in range(0, len(hosts), block) if len(hosts) >= first + count), None)
         if start is None:
-            return [], 0
-        better += [host.name for host in alike[start : start + count]]
-    return better, len(tenancy.prefixes_of(frozenset(better)))
+            return []
+        names += [host.name for host in hosts[start : start + count]]
+    return names

@@ -14,20 +14,22 @@ RULE = rule(
 
 
 @RULE.on_switch
-def apart(switch: SwitchRead) -> Breaches:
+def check_isolation(switch: SwitchRead) -> Breaches:
     """Look for paths between tenants at the node ports of a switch."""
     fabric = switch.fabric
     if not fabric.policies.tenants or not fabric.nodes_on(switch.name):
         return
     # Late: most intents have no tenants.
-    from railweave.sonic.isolation import isolation_of
+    from railweave.sonic.isolation import Leak, isolation_of
 
     isolation = isolation_of(fabric)
     if isolation is None:
         return
-    ports: dict[str, dict[str, str]] = {}
+    # One diagnostic a path, with all of its ports and the first cause.
+    leaks_of: dict[str, list[Leak]] = {}
     for leak in isolation.leaks(fabric.switch_of[switch.name], switch.tables):
-        ports.setdefault(leak.path, {}).setdefault(leak.port, leak.cause)
-    for path, causes in ports.items():
-        message = f"on {switch.name} {path} at {first_few(list(causes))}: {next(iter(causes.values()))}"
+        leaks_of.setdefault(leak.path, []).append(leak)
+    for path, leaks in leaks_of.items():
+        ports = list(dict.fromkeys(leak.port for leak in leaks))
+        message = f"on {switch.name} {path} at {first_few(ports)}: {leaks[0].cause}"
         yield Breach("tenants", message, "take the row out, or deploy the intent", devices=(switch.name,))

@@ -17,23 +17,24 @@ RULE = rule(
 
 
 @RULE.on_fabric
-def polled(fabric: Fabric) -> Breaches:
+def check_counter_groups(fabric: Fabric) -> Breaches:
     """Look for groups that the intent turns on or off and that the release does not poll."""
     counters = fabric.policies.telemetry.counters
     if counters is None:
         return
     release = nearest(fabric.policies.sonic.release)
     for group in GROUPS:
-        if counters.of(group).state is CounterState.KEEP or release >= group.since:
-            continue
-        if group is SWITCH and not _trims(fabric):
-            continue
-        yield _unpolled(group, release)
+        is_rendered = counters.of(group).state is not CounterState.KEEP
+        if group is SWITCH:
+            # Its row is rendered only for switches that trim packets.
+            is_rendered = is_rendered and _trims(fabric)
+        if is_rendered and release < group.since:
+            yield _unpolled(group, release)
 
 
 @RULE.on_fabric
-def followed(fabric: Fabric) -> Breaches:
-    """Look for what the intent turns on beside groups of counters, and release or ASIC do not have."""
+def check_features(fabric: Fabric) -> Breaches:
+    """Look for other features of `telemetry` that the release or an ASIC does not have."""
     telemetry = fabric.policies.telemetry
     if telemetry.high_frequency_us is not None:
         yield from _unfollowed(HIGH_FREQUENCY, fabric)
@@ -44,6 +45,7 @@ def followed(fabric: Fabric) -> Breaches:
 
 
 def _unfollowed(feature: TelemetryFeature, fabric: Fabric) -> Breaches:
+    """Yield a breach if the release is too old for a feature, or else one for each ASIC that lacks it."""
     release = nearest(fabric.policies.sonic.release)
     path = f"telemetry.{feature.key}"
     if release < feature.since:
@@ -51,13 +53,14 @@ def _unfollowed(feature: TelemetryFeature, fabric: Fabric) -> Breaches:
         fix = f"run SONiC {feature.since} or later (sonic.release), or leave the key out"
         yield Breach(path, message, fix, Severity.INFO)
         return
-    others: dict[str, str] = {}
+    first_switches: dict[str, str] = {}
     for switch in fabric.switches:
         if not feature.runs_on(switch.panel.asic, release):
-            others.setdefault(switch.panel.asic, switch.name)
-    for asic, first in others.items():
-        message = f"the {asic} does not {feature.what} ({path}), so switches such as {first} get no row of it"
-        yield Breach(path, message, f"nothing to do: only ASICs of {feature.vendor} do", Severity.INFO, (first,))
+            first_switches.setdefault(switch.panel.asic, switch.name)
+    for asic, switch_name in first_switches.items():
+        message = f"the {asic} does not {feature.what} ({path}), so switches such as {switch_name} get no row of it"
+        fix = f"nothing to do: only ASICs of {feature.vendor} do"
+        yield Breach(path, message, fix, Severity.INFO, (switch_name,))
 
 
 def _trims(fabric: Fabric) -> bool:

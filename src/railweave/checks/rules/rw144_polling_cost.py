@@ -2,6 +2,7 @@
 as well. SONiC's maintainers lengthened its intervals for that reason, so a multiple of what they cost is the bound."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
@@ -26,21 +27,28 @@ RULE = rule(
 
 
 @RULE.on_fabric
-def bounded(fabric: Fabric) -> Breaches:
+def check_polling_cost(fabric: Fabric) -> Breaches:
     """Add up the reads of each kind of switch: objects ÷ interval."""
     counters = fabric.policies.telemetry.counters
     if counters is None:
         return
     release = nearest(fabric.policies.sonic.release)
-    for ports, devices in _by_ports(fabric).items():
-        cost = reads_per_s(counters, ports, release)
-        default = reads_per_s(ALL_KEPT, ports, release)
-        if cost > MOST_TIMES_DEFAULT * default:
-            stated = [group for group in GROUPS if release >= group.since and _is_stated(counters, group)]
-            yield _dear(counters, stated, devices, (ports, cost, default))
+    for ports, devices in _devices_by_ports(fabric).items():
+        cost = _PollingCost(ports, reads_per_s(counters, ports, release), reads_per_s(ALL_KEPT, ports, release))
+        if cost.reads_per_s > MOST_TIMES_DEFAULT * cost.default_reads_per_s:
+            stated_groups = [group for group in GROUPS if release >= group.since and _is_stated(counters, group)]
+            yield _too_many_reads(counters, stated_groups, devices, cost)
 
 
-def _by_ports(fabric: Fabric) -> Mapping[int, list[str]]:
+class _PollingCost(NamedTuple):
+    """What the counters of a switch cost, as stated and with SONiC's own intervals."""
+
+    ports: int
+    reads_per_s: float
+    default_reads_per_s: float
+
+
+def _devices_by_ports(fabric: Fabric) -> Mapping[int, list[str]]:
     """Return the names of the switches by their number of ports."""
     names: dict[int, list[str]] = {}
     for switch in fabric.switches:
@@ -48,19 +56,20 @@ def _by_ports(fabric: Fabric) -> Mapping[int, list[str]]:
     return names
 
 
-def _dear(
-    counters: CounterPolicy, stated: list[CounterGroup], devices: list[str], sums: tuple[int, float, float]
+def _too_many_reads(
+    counters: CounterPolicy, stated_groups: list[CounterGroup], devices: list[str], cost: _PollingCost
 ) -> Breach:
-    ports, cost, default = sums
-    dearest = max(stated, key=lambda group: group.count(ports) / group.interval_ms(counters.of(group)))
-    terms = ", ".join(_term(counters, group, ports) for group in stated)
+    """Return the breach of switches whose counters cost too much; its place is the group that costs most."""
+    costliest = max(stated_groups, key=lambda group: group.count(cost.ports) / group.interval_ms(counters.of(group)))
+    terms = ", ".join(_term(counters, group, cost.ports) for group in stated_groups)
+    ratio = cost.reads_per_s / cost.default_reads_per_s
     message = (
-        f"a switch of {ports} ports reads {cost:,.0f} objects a second for its counters, {cost / default:.1f} times the"
-        f" {default:,.0f} of SONiC's own intervals, {MOST_TIMES_DEFAULT} at most: {terms}, the other groups as SONiC"
-        " has them"
+        f"a switch of {cost.ports} ports reads {cost.reads_per_s:,.0f} objects a second for its counters, {ratio:.1f}"
+        f" times the {cost.default_reads_per_s:,.0f} of SONiC's own intervals, {MOST_TIMES_DEFAULT} at most: {terms},"
+        " the other groups as SONiC has them"
     )
-    fix = f"raise telemetry.counters.{dearest.key}; SONiC's own interval is {dearest.poll_ms} ms"
-    return Breach(f"telemetry.counters.{dearest.key}", message, fix, Severity.WARNING, tuple(devices))
+    fix = f"raise telemetry.counters.{costliest.key}; SONiC's own interval is {costliest.poll_ms} ms"
+    return Breach(f"telemetry.counters.{costliest.key}", message, fix, Severity.WARNING, tuple(devices))
 
 
 def _is_stated(counters: CounterPolicy, group: CounterGroup) -> bool:

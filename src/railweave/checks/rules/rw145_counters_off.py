@@ -17,7 +17,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def intended(intent: Intent) -> Breaches:
+def check_intended_groups(intent: Intent) -> Breaches:
     """Look for groups that the intent turns off."""
     counters = intent.policies.telemetry.counters
     if counters is None:
@@ -31,11 +31,12 @@ def intended(intent: Intent) -> Breaches:
 
 
 @RULE.on_switch
-def read(switch: SwitchRead) -> Breaches:
+def check_polled_groups(switch: SwitchRead) -> Breaches:
     """Look for groups that a switch does not poll."""
     # Late: checks of an intent need no rows.
     from railweave.sonic.ownership import FLEX_COUNTERS
 
+    # Of a part of a database, a table that is missing is unknown and not empty.
     if not switch.read.knows(FLEX_COUNTERS) and not switch.read.is_whole:
         return
     table = switch.read.table(FLEX_COUNTERS)
@@ -43,14 +44,14 @@ def read(switch: SwitchRead) -> Breaches:
         # Check W-1 has the group of the watchdog.
         if group is WATCHDOG or not _is_needed(switch, group):
             continue
-        off = _unpolled(group, table)
+        unpolled_keys = _unpolled_keys(group, table)
         alerts = _alerts(group)
-        if off and alerts:
-            message = f"{switch.name} does not poll {', '.join(off)}: {alerts} cannot fire"
+        if unpolled_keys and alerts:
+            message = f"{switch.name} does not poll {', '.join(unpolled_keys)}: {alerts} cannot fire"
             yield Breach("", message, f"`sudo {group.enable}`", Severity.WARNING, (switch.name,))
 
 
-def _unpolled(group: CounterGroup, table: Table) -> list[str]:
+def _unpolled_keys(group: CounterGroup, table: Table) -> list[str]:
     """Return the keys of a group that a switch does not poll."""
     from railweave.sonic.counter_keys import counter_keys
 

@@ -15,7 +15,7 @@ RULE = rule(
 
 
 @RULE.on_fabric
-def stated(fabric: Fabric) -> Breaches:
+def check_certificate(fabric: Fabric) -> Breaches:
     """Look for a gNMI server whose certificate or key the intent does not state."""
     gnmi = fabric.policies.telemetry.gnmi
     if gnmi is None or (gnmi.certificate and gnmi.key):

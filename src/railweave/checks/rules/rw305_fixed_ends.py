@@ -42,19 +42,22 @@ def _crosswise_groups(fabric: Fabric) -> Counter[tuple[int, str]]:
     """Return how many groups of links with fixed ends share cages crosswise, by level and medium."""
     links = _links_of_shared_cages(fabric)
     groups: Counter[tuple[int, str]] = Counter()
-    for numbers in joined([link.cages for link in links]):
-        lower_cages = {links[number].cages[0] for number in numbers}
-        upper_cages = {links[number].cages[1] for number in numbers}
+    for numbers in joined([(link.lower_cage, link.upper_cage) for link in links]):
+        lower_cages = {links[number].lower_cage for number in numbers}
+        upper_cages = {links[number].upper_cage for number in numbers}
         if len(lower_cages) > 1 and len(upper_cages) > 1:
-            groups[links[numbers[0]].kind] += 1
+            first = links[numbers[0]]
+            groups[first.level, first.medium] += 1
     return groups
 
 
 class _SharingLink(NamedTuple):
-    """A link whose cages, the lower and the upper one, have other ports; its level and medium."""
+    """A link whose cages have further ports at both ends."""
 
-    cages: tuple[DeviceCage, DeviceCage]
-    kind: tuple[int, str]
+    lower_cage: DeviceCage
+    upper_cage: DeviceCage
+    level: int
+    medium: str
 
 
 def _links_of_shared_cages(fabric: Fabric) -> list[_SharingLink]:
@@ -68,9 +71,11 @@ def _links_of_shared_cages(fabric: Fabric) -> list[_SharingLink]:
     for link in fabric.links:
         if link.media not in fixed:
             continue
-        lower, upper = ports[link.lower][link.lower_port], ports[link.upper][link.upper_port]
+        lower = ports[link.lower][link.lower_port]
+        upper = ports[link.upper][link.upper_port]
         # A cage of one port is shared by nobody.
         if lower.ports > 1 and upper.ports > 1:
-            cages = (DeviceCage(link.lower, lower.cage.name), DeviceCage(link.upper, upper.cage.name))
-            links.append(_SharingLink(cages, (link.level, link.media)))
+            lower_cage = DeviceCage(link.lower, lower.cage.name)
+            upper_cage = DeviceCage(link.upper, upper.cage.name)
+            links.append(_SharingLink(lower_cage, upper_cage, link.level, link.media))
     return links

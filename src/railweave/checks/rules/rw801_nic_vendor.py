@@ -8,7 +8,7 @@ RULE = rule("RW801", "a NIC is set by its own vendor's tools", __doc__, "hosts: 
 
 
 @RULE.on_intent
-def vendor(intent: Intent) -> Breaches:
+def compare_vendors(intent: Intent) -> Breaches:
     """Compare the vendor that the intent names with that of each NIC."""
     stated = intent.policies.hosts.vendor
     for entry in intent.nodes:

@@ -14,7 +14,7 @@ RULE = rule(
 
 
 @RULE.on_intent
-def pack(intent: Intent) -> Breaches:
+def check_vendor_packs(intent: Intent) -> Breaches:
     """Look for NICs of managed nodes that no vendor pack knows."""
     hosts = intent.policies.hosts
     for index, entry in enumerate(intent.nodes):

@@ -2,6 +2,7 @@
 each."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.intent.model import Intent
@@ -17,18 +18,20 @@ RULE = rule(
 
 
 @RULE.on_intent
-def lists(intent: Intent) -> Breaches:
+def check_lists(intent: Intent) -> Breaches:
     """Count the entries, and look for those that are listed twice."""
     for index, entry in enumerate(intent.nodes):
         nics = entry.nics
-        for key, stated, count, what in (
-            ("pci_addresses", nics.pci_addresses, nics.count, "NICs"),
-            ("rdma_devices", nics.rdma_devices, nics.count * nics.ports, "ports"),
-        ):
-            path = f"nodes[{index}].nics.{key}"
-            if stated and len(stated) != count:
-                fix = f"write {count}, in the order of the {what}, or leave the key out"
-                yield Breach(path, f"{key} has {len(stated)} entries for {count} {what}", fix)
-            for name, times in Counter(stated).items():
-                if times > 1:
-                    yield Breach(path, f"{key} holds {name} {times} times", f"write each once; {SHOW_PCI}")
+        path = f"nodes[{index}].nics"
+        yield from _list_breaches(path, "pci_addresses", nics.pci_addresses, nics.count, "NICs")
+        yield from _list_breaches(path, "rdma_devices", nics.rdma_devices, nics.count * nics.ports, "ports")
+
+
+def _list_breaches(path: str, key: str, names: Sequence[str], count: int, things: str) -> Breaches:
+    """Yield what is wrong with a list that has one name for each of ``count`` NICs or ports; it may be left out."""
+    if names and len(names) != count:
+        fix = f"write {count}, in the order of the {things}, or leave the key out"
+        yield Breach(f"{path}.{key}", f"{key} has {len(names)} entries for {count} {things}", fix)
+    for name, times in Counter(names).items():
+        if times > 1:
+            yield Breach(f"{path}.{key}", f"{key} holds {name} {times} times", f"write each once; {SHOW_PCI}")

@@ -9,7 +9,7 @@ RULE = rule("RW804", "the interfaces of managed nodes have persistent names", __
 
 
 @RULE.on_intent
-def names(intent: Intent) -> Breaches:
+def check_interface_names(intent: Intent) -> Breaches:
     """Look for managed nodes whose NICs are not pinned."""
     for index, entry in enumerate(intent.nodes):
         if intent.policies.hosts.manage and not entry.nics.pci_addresses:

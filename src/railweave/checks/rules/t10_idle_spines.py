@@ -15,19 +15,20 @@ RULE = rule(
 
 
 @RULE.on_fabric
-def idle_spines(fabric: Fabric) -> Breaches:
+def check_spines(fabric: Fabric) -> Breaches:
     """Look for spines below which fewer than two leaves have nodes."""
-    used = {link.upper for host in fabric.hosts for link in fabric.uplinks_of[host.name]}
-    idle = []
+    leaves_with_nodes = {link.upper for host in fabric.hosts for link in fabric.uplinks_of[host.name]}
+    idle_names = []
     for switch in fabric.switches:
         # A spine with uplinks joins its leaves with those of other pods.
         if switch.tier.level == 1 and not fabric.uplinks_of[switch.name]:
             leaves = {link.lower for link in fabric.downlinks_of[switch.name]}
-            if len(used & leaves) < 2:
-                idle.append(switch.name)
-    if idle:
+            if len(leaves & leaves_with_nodes) < 2:
+                idle_names.append(switch.name)
+    if idle_names:
         message = (
-            f"no traffic takes {compact(idle)}: a spine joins leaves, and fewer than two leaves with nodes are below it"
+            f"no traffic takes {compact(idle_names)}: a spine joins leaves, and fewer than two leaves with nodes are"
+            " below it"
         )
         fix = "leave the counts of leaves and spines to `auto`, or add the nodes of the other leaves"
-        yield Breach("topology.spine", message, fix, Severity.WARNING, tuple(idle))
+        yield Breach("topology.spine", message, fix, Severity.WARNING, tuple(idle_names))

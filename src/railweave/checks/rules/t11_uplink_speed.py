@@ -23,7 +23,7 @@ _SAME_OPTICS = 2
 
 
 @RULE.on_fabric
-def slow_uplinks(fabric: Fabric) -> Breaches:
+def check_uplink_speed(fabric: Fabric) -> Breaches:
     """Look for a faster speed at which fewer links of every pair carry the same."""
     catalog = load_catalog()
     limit_gbps = RELEASES[nearest(fabric.policies.sonic.release)].port_gbps
@@ -32,15 +32,15 @@ def slow_uplinks(fabric: Fabric) -> Breaches:
         if not lower.ports_up or not switches:
             continue
         upper = fabric.tiers[lower.level + 1]
-        above = fabric.tier_switches[upper.level][0]
-        models = [catalog.find_switch(name) for name in (switches[0].panel.model, above.panel.model)]
-        ratio = _saving(lower, [model for model in models if model is not None], limit_gbps)
+        upper_switch = fabric.tier_switches[upper.level][0]
+        models = [catalog.find_switch(switch.panel.model) for switch in (switches[0], upper_switch)]
+        ratio = _merge_ratio(lower, [model for model in models if model is not None], limit_gbps)
         if ratio > 1:
             links = sum(len(fabric.uplinks_of[switch.name]) for switch in switches)
-            yield _slow(lower, upper, links, ratio)
+            yield _slow_links(lower, upper, links, ratio)
 
 
-def _slow(lower: Tier, upper: Tier, links: int, ratio: int) -> Breach:
+def _slow_links(lower: Tier, upper: Tier, links: int, ratio: int) -> Breach:
     """Return the breach of ``links`` between two tiers, of which ``ratio`` would be one at a faster speed."""
     faster = format_speed(lower.up_gbps * ratio)
     message = (
@@ -60,13 +60,14 @@ def _fastest(models: list[SwitchModel], limit_gbps: int) -> int:
     return max((speed_gbps for speed_gbps in shared if speed_gbps <= limit_gbps), default=0)
 
 
-def _saving(lower: Tier, models: list[SwitchModel], limit_gbps: int) -> int:
-    """Return how many links of a pair of switches become one at the fastest speed of all; 1 for none."""
+def _merge_ratio(lower: Tier, models: list[SwitchModel], limit_gbps: int) -> int:
+    """Return how many links of a pair of switches become one at the fastest speed of all models; 1 for none."""
+    # Without models of the catalog no faster speed is known.
     if not models:
         return 1
-    fastest = _fastest(models, limit_gbps)
-    ratio, rest = divmod(fastest, lower.up_gbps)
-    if rest or ratio < 2 or lower.links_per_pair % ratio:
+    ratio, rest = divmod(_fastest(models, limit_gbps), lower.up_gbps)
+    is_multiple = rest == 0 and ratio > 1
+    if not is_multiple or lower.links_per_pair % ratio:
         return 1
     if all(_carries_same(model, lower.up_gbps, ratio) for model in models):
         return ratio

@@ -11,7 +11,7 @@ RULE = rule("T-12", "the network has a path between rails", __doc__, "topology: 
 
 
 @RULE.on_fabric
-def rails_apart(fabric: Fabric) -> Breaches:
+def check_paths_between_rails(fabric: Fabric) -> Breaches:
     """State where traffic between rails goes when the network has no path for it."""
     if fabric.rail_only and fabric.rails > 1:
         message = (

@@ -23,25 +23,21 @@ RULE = rule(
 _NOTHING = FailureFloor()
 
 
-class _Kept(NamedTuple):
-    """One kind of floor."""
+class _PercentFloor(NamedTuple):
+    """A floor in percent: what it is a percentage of, and how a design keeps more of that."""
 
-    key: str
-    # What must be left, in words.
-    words: str
-    # How a design gets more of it.
+    subject: str
     fix: str
 
 
-_PERCENTS = {
-    "ports": _Kept("ports", "of all node ports", "spread the nodes over more leaves (a smaller topology.stripe)"),
-    "rail": _Kept("rail", "of the worst rail", "spread each rail over more leaves (a smaller topology.stripe)"),
-    "uplinks": _Kept("uplinks", "of the uplinks of the worst switch", "use more spines (topology.spine.count)"),
-    "two_leaves": _Kept(
-        "two_leaves", "of the bandwidth between the worst two leaves", "use more spines (topology.spine.count)"
+_PERCENT_FLOORS = {
+    "ports": _PercentFloor("of all node ports", "spread the nodes over more leaves (a smaller topology.stripe)"),
+    "rail": _PercentFloor("of the worst rail", "spread each rail over more leaves (a smaller topology.stripe)"),
+    "uplinks": _PercentFloor("of the uplinks of the worst switch", "use more spines (topology.spine.count)"),
+    "two_leaves": _PercentFloor(
+        "of the bandwidth between the worst two leaves", "use more spines (topology.spine.count)"
     ),
-    "two_nodes": _Kept(
-        "two_nodes",
+    "two_nodes": _PercentFloor(
         "of the bandwidth between the worst two nodes",
         "give the nodes NICs on more rails or planes, or use more spines (topology.spine.count)",
     ),
@@ -49,7 +45,7 @@ _PERCENTS = {
 
 
 @RULE.on_fabric
-def floors_kept(fabric: Fabric) -> Breaches:
+def check_floors(fabric: Fabric) -> Breaches:
     """Look for failures that leave less than a floor."""
     single, pair = fabric.policies.floors
     # Trying all failures takes long, so only an intent with floors pays for it.
@@ -66,69 +62,72 @@ def floors_kept(fabric: Fabric) -> Breaches:
 
 
 def _below(path: str, floor: FailureFloor, classes: "Iterable[FailureClass]") -> Iterator[Breach]:
-    every = list(classes)
-    least_of = {
+    """Yield the floors of an intent path that some of the failures go below."""
+    failures = list(classes)
+    percents = {
         "ports": floor.ports_percent,
         "rail": floor.rail_percent,
         "uplinks": floor.uplinks_percent,
         "two_leaves": floor.two_leaves_percent,
         "two_nodes": floor.two_nodes_percent,
     }
-    for key, least in least_of.items():
-        if least is not None:
-            yield from _below_percent(path, key, least, every)
+    for key, least_percent in percents.items():
+        if least_percent is not None:
+            yield from _below_percent(path, key, least_percent, failures)
     if floor.nodes_out is not None:
-        yield from _above_nodes_out(path, floor.nodes_out, every)
+        yield from _above_nodes_out(path, floor.nodes_out, failures)
 
 
-def _below_percent(path: str, key: str, least: float, classes: "list[FailureClass]") -> Iterator[Breach]:
-    under = [failure for failure in classes if _left(failure, key) < least]
-    if not under:
+def _below_percent(path: str, key: str, least_percent: float, classes: "list[FailureClass]") -> Iterator[Breach]:
+    """Yield one breach for all failures that leave less than a floor, with the numbers of the worst."""
+    failures = [failure for failure in classes if _left_percent(failure, key) < least_percent]
+    if not failures:
         return
-    worst = min(under, key=lambda failure: _left(failure, key))
-    worst_left = _left(worst, key)
-    kept = _PERCENTS[key]
+    worst = min(failures, key=lambda failure: _left_percent(failure, key))
+    left_percent = _left_percent(worst, key)
+    floor = _PERCENT_FLOORS[key]
     message = (
-        f"without {_named(worst)} {percent_text(worst_left)} {kept.words} is left,"
-        f" {path}.{key} asks for {least} %{_others(under)}"
+        f"without {_example(worst)} {percent_text(left_percent)} {floor.subject} is left,"
+        f" {path}.{key} asks for {least_percent} %{_others(failures)}"
     )
-    fix = f"{kept.fix}, or set {path}.{key} to {int(worst_left)} at most"
+    fix = f"{floor.fix}, or set {path}.{key} to {int(left_percent)} at most"
     yield Breach(f"{path}.{key}", message, fix, Severity.ERROR, worst.example[0].out)
 
 
 def _above_nodes_out(path: str, most_allowed: int, classes: "list[FailureClass]") -> Iterator[Breach]:
-    over = [failure for failure in classes if failure.cost.nodes_cut_off > most_allowed]
-    if not over:
+    """Yield one breach for all failures that cut off more nodes than allowed, with the number of the worst."""
+    failures = [failure for failure in classes if failure.cost.nodes_cut_off > most_allowed]
+    if not failures:
         return
-    worst = max(over, key=lambda failure: failure.cost.nodes_cut_off)
-    most = worst.cost.nodes_cut_off
+    worst = max(failures, key=lambda failure: failure.cost.nodes_cut_off)
+    cut_off = worst.cost.nodes_cut_off
     message = (
-        f"without {_named(worst)} {counted(most, 'node')} have no link left,"
-        f" {path}.nodes_out allows {most_allowed}{_others(over)}"
+        f"without {_example(worst)} {counted(cut_off, 'node')} have no link left,"
+        f" {path}.nodes_out allows {most_allowed}{_others(failures)}"
     )
-    fix = f"give the nodes NICs on several rails or planes, or set {path}.nodes_out to {most}"
+    fix = f"give the nodes NICs on several rails or planes, or set {path}.nodes_out to {cut_off}"
     yield Breach(f"{path}.nodes_out", message, fix, Severity.ERROR, worst.example[0].out)
 
 
-def _left(failure: "FailureClass", key: str) -> float:
+def _left_percent(failure: "FailureClass", key: str) -> float:
     """Return the percentage that a failure leaves; 100 if there are no two leaves or nodes to compare."""
     cost = failure.cost
-    left = {
+    percent = {
         "ports": cost.injection_percent,
         "rail": cost.rail_percent,
         "uplinks": cost.uplink_percent,
         "two_leaves": cost.spread_percent,
         "two_nodes": cost.node_pair_percent,
     }[key]
-    return 100.0 if left is None else left
+    return 100.0 if percent is None else percent
 
 
-def _named(failure: "FailureClass") -> str:
+def _example(failure: "FailureClass") -> str:
     return " and ".join(component.name for component in failure.example)
 
 
 def _others(failures: "list[FailureClass]") -> str:
-    """Return in words the number of further failures."""
+    """Return in words the number of failures beside the one that a message describes; empty for none."""
     count = sum(failure.count for failure in failures) - 1
     if not count:
         return ""

@@ -21,7 +21,7 @@ RULE = rule(
 
 
 @RULE.on_fabric
-def queue_pairs(fabric: Fabric) -> Breaches:
+def check_shared_nics(fabric: Fabric) -> Breaches:
     """State what RDMA keeps when one of the leaves that share a NIC fails."""
     leaves = fabric.leaves_per_nic
     if leaves == 1:

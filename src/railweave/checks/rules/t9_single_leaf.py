@@ -27,25 +27,26 @@ def _nodes_by_only_leaf(fabric: Fabric) -> dict[str, list[str]]:
 
 
 @RULE.on_fabric
-def single_leaf(fabric: Fabric) -> Breaches:
+def check_single_leaf(fabric: Fabric) -> Breaches:
     """Look for nodes with all ports at one leaf."""
-    alone = _nodes_by_only_leaf(fabric)
-    if not alone:
+    nodes_of_leaf = _nodes_by_only_leaf(fabric)
+    if not nodes_of_leaf:
         return
-    nodes = [name for names in alone.values() for name in names]
-    if len(alone) > 1:
+    leaves = tuple(nodes_of_leaf)
+    nodes = [name for names in nodes_of_leaf.values() for name in names]
+    if len(leaves) > 1:
         message = (
-            f"{compact(alone)} are each the only switch of their GPU nodes ({compact(nodes)}): one failure cuts these"
+            f"{compact(leaves)} are each the only switch of their GPU nodes ({compact(nodes)}): one failure cuts these"
             " off"
         )
     else:
         message = (
-            f"{compact(alone)} is the only switch of its GPU nodes ({compact(nodes)}): its failure cuts"
+            f"{compact(leaves)} is the only switch of its GPU nodes ({compact(nodes)}): its failure cuts"
             f" {counted(len(nodes), 'node')} off"
         )
     fix = "give the nodes NICs on several rails or planes, or accept that a failed leaf takes its nodes out"
     severity = Severity.WARNING
-    if len(alone) > 1 and all(fabric.switch_of[name].rail is None for name in alone):
-        # In a rack-aligned fabric one leaf a rack is intended.
+    # In a rack-aligned fabric, whose leaves have no rail, one leaf a rack is intended.
+    if len(leaves) > 1 and all(fabric.switch_of[name].rail is None for name in leaves):
         severity = Severity.INFO
-    yield Breach("nodes", message, fix, severity, tuple(alone))
+    yield Breach("nodes", message, fix, severity, leaves)

@@ -9,17 +9,16 @@ RULE = rule("W-1", "the PFC watchdog watches exactly the lossless queues", __doc
 
 
 @RULE.on_intent
-def enabled(intent: Intent) -> Breaches:
-    """Look whether the watchdog is on."""
-    if not intent.policies.watchdog.enabled and any(
-        traffic_class.lossless for traffic_class in intent.policies.classes
-    ):
+def check_enabled(intent: Intent) -> Breaches:
+    """Look whether the watchdog is on, if any class is lossless."""
+    has_lossless = any(traffic_class.lossless for traffic_class in intent.policies.classes)
+    if has_lossless and not intent.policies.watchdog.enabled:
         message = "the PFC watchdog is off: one NIC that pauses for ever stops every flow behind it"
         yield Breach("pfc_watchdog.enabled", message, "leave out pfc_watchdog.enabled", Severity.WARNING)
 
 
 @RULE.on_link
-def watched(link: LinkEnds) -> LinkBreaches:
+def compare_watched_priorities(link: LinkEnds) -> LinkBreaches:
     """Compare the watched priorities with the lossless ones."""
     # The intent may turn the watchdog off.
     lossless = link.lossless if link.policies.watchdog.enabled else frozenset()
@@ -28,7 +27,7 @@ def watched(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
-def action(link: LinkEnds) -> LinkBreaches:
+def compare_action(link: LinkEnds) -> LinkBreaches:
     """Compare the watchdog's action in a storm with the design."""
     for end in link.switches:
         watch = end.watch_times
@@ -44,7 +43,7 @@ def action(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
-def blind(link: LinkEnds) -> LinkBreaches:
+def check_counter_group(link: LinkEnds) -> LinkBreaches:
     """Look for watchdogs that see no storm: they go by the counters of the group PFCWD (sonic-swss pfcwdorch.cpp)."""
     for end in link.switches:
         if end.is_watchdog_blind and end.watched:
@@ -57,7 +56,7 @@ def blind(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
-def red_switch(link: LinkEnds) -> LinkBreaches:
+def check_big_red_switch(link: LinkEnds) -> LinkBreaches:
     """Look for switches that drop lossless packets whether or not there is a storm."""
     for end in link.switches:
         if end.drops_lossless:
