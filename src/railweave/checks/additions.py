@@ -61,19 +61,19 @@ def check_additions(fabric: Fabric, templates: Templates, own: Path | None, wher
 
 
 def _open_references(texts: Texts, own: Path) -> Iterator[Diagnostic]:
-    """Yield a line that refers to a secret which it would show, once for all switches that have it."""
-    devices: dict[str, list[str]] = {}
-    misspelled: dict[str, list[str]] = {}
+    """Yield the lines with a reference to a secret that would be shown or cannot be read, each with its switches."""
+    open_lines: dict[str, list[str]] = {}
+    misspelled_lines: dict[str, list[str]] = {}
     for device, text in texts.items():
         # A fabric has hundreds of lines on every switch, and nearly none of them is about secrets.
         if "secret" not in text.lower():
             continue
         for line in text.splitlines():
             if refers_openly(line):
-                devices.setdefault(line.strip(), []).append(device)
+                open_lines.setdefault(line.strip(), []).append(device)
             elif is_misspelled_reference(line):
-                misspelled.setdefault(line.strip(), []).append(device)
-    for line, names in misspelled.items():
+                misspelled_lines.setdefault(line.strip(), []).append(device)
+    for line, names in misspelled_lines.items():
         yield error(
             _OPEN_REFERENCE.code,
             f"FRR line `{shown_frr(line)}` begins a reference to a secret that cannot be read",
@@ -81,7 +81,7 @@ def _open_references(texts: Texts, own: Path) -> Iterator[Diagnostic]:
             devices=tuple(names),
             fix="write {secret:NAME}, with a name of letters, digits, `_`, `-` and `.`",
         )
-    for line, names in devices.items():
+    for line, names in open_lines.items():
         yield error(
             _OPEN_REFERENCE.code,
             f"FRR line `{line}` cannot hold a secret: railweave shows it",
@@ -100,20 +100,20 @@ def _in_template(template: Path, name: str) -> Where:
 
 
 def _abbreviations(texts: Texts, own: Path) -> Iterator[Diagnostic]:
-    """Yield a line whose words are abbreviated, once for all switches that have it."""
-    devices: dict[WrittenOut, list[str]] = {}
+    """Yield the lines with abbreviated words, each once for all switches that have it."""
+    devices_of: dict[WrittenOut, list[str]] = {}
     for device, text in texts.items():
         for entry in read_lines(text):
-            whole = written_out(entry)
-            if whole.abbreviations:
-                devices.setdefault(whole, []).append(device)
-    for whole, names in devices.items():
+            full_command = written_out(entry)
+            if full_command.abbreviations:
+                devices_of.setdefault(full_command, []).append(device)
+    for full_command, names in devices_of.items():
         # The line itself may hold a secret behind an abbreviated command, where nothing would hide it.
-        abbreviations = listed(f"`{word}`" for word in whole.abbreviations)
+        abbreviations = listed(f"`{word}`" for word in full_command.abbreviations)
         yield error(
             "RW407",
-            f"FRR command `{shown_frr(whole.line)}` is abbreviated: {abbreviations}",
-            _line_with(own, whole.abbreviations),
+            f"FRR command `{shown_frr(full_command.line)}` is abbreviated: {abbreviations}",
+            _line_with(own, full_command.abbreviations),
             devices=tuple(names),
             fix="write it in full, as FRR prints it: otherwise every plan changes the line again",
         )
@@ -132,10 +132,11 @@ def _check_transit(
 ) -> Iterator[Diagnostic]:
     """Check V-1 and D-1 for switches with static routes in the intent, and for all if a project has an FRR template."""
     # railweave's own template needs no check: its tests prove that no switch is in transit.
-    static = [switch.name for switch in fabric.switches if _static_routes(fabric, switch)]
-    groups = _alike(fabric, texts) if own else []
+    with_static_routes = [switch.name for switch in fabric.switches if _static_routes(fabric, switch)]
+    groups = _groups_by_policy(fabric, texts) if own else []
     # Switches of a group have the same policy, so one of each is checked first.
-    judged = list(dict.fromkeys((*(names[0] for names in groups), *static)))
+    representatives = [names[0] for names in groups]
+    judged = list(dict.fromkeys((*representatives, *with_static_routes)))
 
     @cache
     def document(name: str) -> FrrDocument:
@@ -145,15 +146,15 @@ def _check_transit(
         return {STATIC_ROUTE: _static_routes(fabric, fabric.switch_of[name])}
 
     def place(_: str) -> Where:
-        if own and not static:
+        if own and not with_static_routes:
             return Where(str(own))
         return where("overrides")
 
     diagnostics = list(transit_diagnostics(fabric, RouteSources(document, tables, judged), place))
     if diagnostics and own:
         # Something is wrong: check every switch, so that all devices are named.
-        everyone = [name for names in groups for name in names]
-        diagnostics = list(transit_diagnostics(fabric, RouteSources(document, tables, everyone), place))
+        all_names = [name for names in groups for name in names]
+        diagnostics = list(transit_diagnostics(fabric, RouteSources(document, tables, all_names), place))
     yield from diagnostics
 
 
@@ -163,13 +164,13 @@ def _static_routes(fabric: Fabric, switch: Switch) -> dict[str, Fields]:
     return {row.key: row.fields for row in rows if row.table == STATIC_ROUTE}
 
 
-# Whom a line is about does not decide about routes.
+# Which neighbor a line is about does not decide about routes, nor do lines that only describe the neighbor.
 _PEER = re.compile(r"^ *neighbor [0-9.]+|^ *neighbor Ethernet\S+")
-_WHO = re.compile(r" (remote-as|description) ")
+_DESCRIPTION = re.compile(r" (remote-as|description) ")
 
 
-def _alike(fabric: Fabric, texts: Texts) -> list[list[str]]:
-    """Group the switches whose FRR files differ only in their own names, numbers and neighbors."""
+def _groups_by_policy(fabric: Fabric, texts: Texts) -> list[list[str]]:
+    """Return the names of the switches in groups whose FRR files differ only in names, numbers and neighbors."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for switch in fabric.switches:
         text = texts[switch.name]
@@ -177,6 +178,8 @@ def _alike(fabric: Fabric, texts: Texts) -> list[list[str]]:
         identity = (*map(str, prefixes), switch.name, str(switch.asn), ipv4_text(switch.loopback))
         for number, word in enumerate(identity):
             text = text.replace(word, f"<{number}>")
-        lines = (_PEER.sub(" neighbor <peer>", line) for line in text.splitlines() if not _WHO.search(line))
-        groups.setdefault((switch.tier.name, *dict.fromkeys(lines)), []).append(switch.name)
+        lines = [_PEER.sub(" neighbor <peer>", line) for line in text.splitlines() if not _DESCRIPTION.search(line)]
+        # A switch with more neighbors has the same lines more often.
+        distinct_lines = dict.fromkeys(lines)
+        groups.setdefault((switch.tier.name, *distinct_lines), []).append(switch.name)
     return list(groups.values())

@@ -44,8 +44,8 @@ def unproven(
         f"{names} cannot be lossless on {panel.model}: no headroom can be computed for {panel.hwsku}, whose SONiC ships"
         f" {missing_buffers(panel)}",
         where(path),
-        fix=f"{_fix(panel)}; or write the vendor's BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG rows{_of_set(panel)} under"
-        f" overrides.{tier.name}; or make no class lossless",
+        fix=f"{_fix(panel)}; or write the vendor's BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG"
+        f" rows{_example_rows_text(panel)} under overrides.{tier.name}; or make no class lossless",
         devices=devices,
     )
 
@@ -75,7 +75,7 @@ def missing_buffers(panel: Panel) -> str:
     missing = []
     if hwsku is None or not hwsku.buffer_pools:
         missing.append("no pools")
-    missing.append(f"no profiles for lossless queues{_elsewhere(hwsku)}")
+    missing.append(f"no profiles for lossless queues{_other_profiles_text(hwsku)}")
     if hwsku is None or not hwsku.pg_profiles:
         missing.append("no headroom for any speed and cable")
     text = listed(missing)
@@ -92,15 +92,15 @@ def _hwsku(panel: Panel) -> Hwsku | None:
     return model.hwsku(panel.hwsku)
 
 
-def _elsewhere(hwsku: Hwsku | None) -> str:
-    """Return in words the files with profiles for lossless queues that cannot be taken as they are."""
+def _other_profiles_text(hwsku: Hwsku | None) -> str:
+    """Return in words the files with profiles for lossless queues that cannot be taken as they are; empty for none."""
     if hwsku is None or not hwsku.lossless_sets:
         return ""
     return f" that can be taken as they are (some are in {listed(hwsku.lossless_sets)})"
 
 
-def _of_set(panel: Panel) -> str:
-    """Return the set of a panel's HWSKU whose rows an operator may state."""
+def _example_rows_text(panel: Panel) -> str:
+    """Return in words a file of a panel's HWSKU whose rows an operator may state; empty for none."""
     hwsku = _hwsku(panel)
     if hwsku is None or not hwsku.lossless_sets:
         return ""

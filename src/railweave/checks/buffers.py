@@ -6,6 +6,7 @@ A kind is a panel in a tier: its switches have the same buffer, ports and cables
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
 from railweave.checks.lossy_buffers import lossy_findings
@@ -110,41 +111,51 @@ def _kinds(fabric: Fabric) -> list[SwitchKind]:
     switches_of: dict[tuple[int, Tier], list[Switch]] = {}
     for switch in fabric.switches:
         switches_of.setdefault((id(switch.panel), switch.tier), []).append(switch)
-    return [kind for (_, tier), switches in switches_of.items() for kind in _by_cables(fabric, tier, switches)]
+    kinds: list[SwitchKind] = []
+    for (_, tier), switches in switches_of.items():
+        kinds += _kinds_by_cables(fabric, tier, switches)
+    return kinds
 
 
-def _by_cables(fabric: Fabric, tier: Tier, switches: list[Switch]) -> list[SwitchKind]:
-    """Return the kinds of the switches of one panel; a switch whose cables another one has, too, is of that kind."""
-    alike: dict[frozenset[tuple[tuple[int, int, int], int]], list[str]] = {}
+class _CableGroup(NamedTuple):
+    """Switches of one panel and tier with the same cables, or fewer of them."""
+
+    # Ports by (speed in Gb/s, length in m, level of the link), as in `SwitchKind`.
+    cables: Counter[tuple[int, int, int]]
+    names: list[str]
+
+
+def _kinds_by_cables(fabric: Fabric, tier: Tier, switches: list[Switch]) -> list[SwitchKind]:
+    """Return the kinds of the switches of one panel and tier.
+
+    A switch with some of the cables of another one is of the same kind: if all fit in the buffer, fewer do too.
+    """
+    same_cables: dict[frozenset[tuple[tuple[int, int, int], int]], _CableGroup] = {}
     for switch in switches:
         cables = Counter((link.speed_gbps, link.length_m, link.level) for link in fabric.links_of[switch.name])
-        alike.setdefault(frozenset(cables.items()), []).append(switch.name)
-    kinds: list[tuple[Counter[tuple[int, int, int]], list[str]]] = []
-    # The most cables first: if they fit in the buffer, fewer of the same fit too.
-    for items, names in sorted(alike.items(), key=_ports_in_use, reverse=True):
-        cables = Counter(dict(items))
-        covering = next((devices for more, devices in kinds if cables <= more), None)
+        same_cables.setdefault(frozenset(cables.items()), _CableGroup(cables, [])).names.append(switch.name)
+    groups: list[_CableGroup] = []
+    # The most cables first, so that a group comes after those that cover it.
+    for group in sorted(same_cables.values(), key=lambda group: group.cables.total(), reverse=True):
+        covering = next((larger for larger in groups if group.cables <= larger.cables), None)
         if covering is None:
-            kinds.append((cables, names))
+            groups.append(group)
         else:
-            covering.extend(names)
+            covering.names.extend(group.names)
     order = {switch.name: place for place, switch in enumerate(switches)}
     panel = switches[0].panel
-    return [SwitchKind(panel, tier, tuple(sorted(names, key=order.__getitem__)), cables) for cables, names in kinds]
-
-
-def _ports_in_use(alike: tuple[frozenset[tuple[tuple[int, int, int], int]], list[str]]) -> int:
-    cables, _ = alike
-    return sum(ports for _, ports in cables)
+    return [
+        SwitchKind(panel, tier, tuple(sorted(group.names, key=order.__getitem__)), group.cables) for group in groups
+    ]
 
 
 def _headroom(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
     """Check H-headroom: every used speed and cable length has headroom that its vendor publishes or computes."""
-    reported = set()
+    reported_reasons = set()
     for speed_gbps, length_m, level in sorted(kind.cables):
         headroom = plan.headroom[speed_gbps, length_m]
-        if isinstance(headroom, NoHeadroom) and headroom.reason not in reported:
-            reported.add(headroom.reason)
+        if isinstance(headroom, NoHeadroom) and headroom.reason not in reported_reasons:
+            reported_reasons.add(headroom.reason)
             place = _length_place(level, where)
             yield error("H-headroom", headroom.reason, place, fix=headroom.fix, devices=kind.devices)
 
@@ -160,14 +171,14 @@ def _length_place(level: int, where: Places) -> Where:
 
 
 def _classes(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
+    """Check H-budget: the ASIC has headroom for the number of lossless classes."""
     limit = plan.buffers.lossless_classes
     count = plan.limits.lossless_classes
     if limit is not None and count > limit:
         yield error(
             "H-budget",
             f"{count} classes are lossless ({lossless_names(policies)}); the {kind.panel.asic} of {plan.buffers.hwsku}"
-            " has headroom for"
-            f" {limit}",
+            f" has headroom for {limit}",
             where("traffic_classes"),
             fix=f"keep to {limit} lossless classes",
             devices=kind.devices,
@@ -202,23 +213,23 @@ def _uses(kind: SwitchKind, plan: BufferPlan) -> Iterator[str]:
         headroom = plan.headroom[speed_gbps, length_m]
         if isinstance(headroom, Headroom):
             # In a shared headroom pool a group reserves nothing: it takes its XOFF part while it is paused.
-            each = headroom.xoff_bytes if plan.full.is_pooled else headroom.size_bytes
-            yield f"{ports} ports of {format_speed(speed_gbps)} over {length_m} m take {each} bytes each"
+            port_bytes = headroom.xoff_bytes if plan.full.is_pooled else headroom.size_bytes
+            yield f"{ports} ports of {format_speed(speed_gbps)} over {length_m} m take {port_bytes} bytes each"
 
 
 def _stated(
     division: Division, chip_bytes: int, hwsku: str, text: str, kind: SwitchKind, place: Where, fix: str
 ) -> Iterator[Diagnostic]:
     """Compare headroom and the pools that a HWSKU states, as the traditional model has them, with the chip."""
-    stated = division.stated_bytes
-    pools = stated - division.headroom_bytes
-    reserved = sum(division.reserved.values())
-    message = f"{text}, and the pools of {hwsku} take {pools}: {stated} of {chip_bytes} bytes of the chip"
+    stated_bytes = division.stated_bytes
+    pool_bytes = stated_bytes - division.headroom_bytes
+    reserved_bytes = sum(division.reserved.values())
+    message = f"{text}, and the pools of {hwsku} take {pool_bytes}: {stated_bytes} of {chip_bytes} bytes of the chip"
     fix = f"{fix}, or leave out sonic.buffer_model, so that the switch sizes its pools"
-    if stated > chip_bytes:
+    if stated_bytes > chip_bytes:
         yield error("H-budget", message, place, fix=fix, devices=kind.devices)
-    elif stated + reserved > chip_bytes:
-        message = f"{message}, which also sets aside {reserved} for ports and mirrors"
+    elif stated_bytes + reserved_bytes > chip_bytes:
+        message = f"{message}, which also sets aside {reserved_bytes} for ports and mirrors"
         yield warning("H-budget", message, place, fix=fix, devices=kind.devices)
 
 
@@ -258,7 +269,7 @@ def _marking(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Plac
         ecn = traffic_class.ecn
         # Thresholds that do not rise are a diagnostic of the intent itself.
         if ecn is None or ecn.minimum_bytes < ecn.maximum_bytes:
-            place = where(_place(policies, index, traffic_class))
+            place = where(_thresholds_path(policies, index, traffic_class))
             for speed_gbps in kind.speeds_gbps:
                 yield from _class_marking(policies, traffic_class, speed_gbps, kind, plan, place)
 
@@ -266,27 +277,32 @@ def _marking(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Plac
 def _class_marking(
     policies: Policies, traffic_class: TrafficClass, speed_gbps: int, kind: SwitchKind, plan: BufferPlan, place: Where
 ) -> Iterator[Diagnostic]:
+    """Yield the rules of marking that the thresholds of a class break, and information where marking starts early."""
     marking = choose_marking(traffic_class, speed_gbps, policies.marking, plan).thresholds
     is_stated = traffic_class.ecn is not None or policies.marking is not None
+    # The buffer of a virtual switch is nominal, so thresholds that the class does not state pass with a warning.
+    is_nominal = kind.panel.asic == VIRTUAL and traffic_class.ecn is None
     subject = f"{traffic_class.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
-    for broken in broken_rules(marking, plan.limits):
-        diagnostic = _not_held(broken, f"{subject}: {_MEANING[broken.code]}", marking, place, plan, kind)
+    for broken_rule in broken_rules(marking, plan.limits):
+        message = f"{subject}: {_MEANING[broken_rule.code]}"
+        diagnostic = _broken_rule_diagnostic(broken_rule, message, marking, place, plan, kind)
         if not is_stated:
-            diagnostic = diagnostic._replace(fix=_WITHOUT_THRESHOLDS.get(broken.code, diagnostic.fix))
-        if diagnostic.severity is Severity.ERROR and traffic_class.ecn is None and kind.panel.asic == VIRTUAL:
+            diagnostic = diagnostic._replace(fix=_WITHOUT_THRESHOLDS.get(broken_rule.code, diagnostic.fix))
+        if is_nominal and diagnostic.severity is Severity.ERROR:
             message = f"{diagnostic.message}; a virtual switch has no buffer, hardware like this would be refused"
             diagnostic = diagnostic._replace(severity=Severity.WARNING, message=message)
         yield diagnostic
-    least = bandwidth_delay_bytes(speed_gbps)
-    if is_stated and marking.minimum_bytes < least:
+    in_flight_bytes = bandwidth_delay_bytes(speed_gbps)
+    if is_stated and marking.minimum_bytes < in_flight_bytes:
         message = (
-            f"{subject}: marking starts at {marking.minimum_bytes} bytes, below the {least} that one flow"
+            f"{subject}: marking starts at {marking.minimum_bytes} bytes, below the {in_flight_bytes} that one flow"
             " at line rate has on its way"
         )
         yield Diagnostic("RW403", Severity.INFO, message, place, kind.devices)
 
 
-def _place(policies: Policies, index: int, traffic_class: TrafficClass) -> str:
+def _thresholds_path(policies: Policies, index: int, traffic_class: TrafficClass) -> str:
+    """Return the intent path that decides about the ECN thresholds of a class."""
     if traffic_class.ecn is not None:
         return f"traffic_classes[{index}].ecn"
     if policies.marking:
@@ -301,9 +317,10 @@ _WITHOUT_THRESHOLDS = dict.fromkeys(
 )
 
 
-def _not_held(
-    broken: MarkingRule, subject: str, marking: Marking, place: Where, plan: BufferPlan, kind: SwitchKind
+def _broken_rule_diagnostic(
+    broken_rule: MarkingRule, message: str, marking: Marking, place: Where, plan: BufferPlan, kind: SwitchKind
 ) -> Diagnostic:
+    """Return a broken rule of marking as a diagnostic, with its numbers and the threshold to change."""
     limits = plan.limits
     # Just below the limit: a queue that reaches it pauses.
     below_kb = max(1, (min(limits.single_bytes, limits.all_bytes) - 1) // 1000)
@@ -318,8 +335,8 @@ def _not_held(
         "E-4": f"lower ecn.min_kb to at most {below_kb}, or use shorter cables",
         "E-5": f"nothing, or lower ecn.min_kb to {max(1, (limits.conservative_bytes - 1) // 1000)}",
         "E-6": lossy_fix,
-    }[broken.code]
-    message = f"{subject}: {broken.numbers}"
-    if broken.code != "E-1":
+    }[broken_rule.code]
+    message = f"{message}: {broken_rule.numbers}"
+    if broken_rule.code != "E-1":
         message = f"{message}; {marks_text(marking, limits)}"
-    return Diagnostic(broken.code, SEVERITY[broken.code], message, place, kind.devices, fix)
+    return Diagnostic(broken_rule.code, SEVERITY[broken_rule.code], message, place, kind.devices, fix)

@@ -4,7 +4,7 @@ A speed is lossless up to the longest cable at which `check` finds no error in t
 run at it, with the default traffic classes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from railweave.catalog.balancing import Balancing, balancing_of
@@ -72,7 +72,7 @@ def capability(model: SwitchModel, policies: Policies) -> SwitchCapability:
 def carries_lossless(model: SwitchModel, speed_gbps: int, policies: Policies) -> bool:
     """Return whether all ports of a switch model can be lossless at a speed that it runs, over the shortest cables."""
     use = cage_use(model, speed_gbps)
-    # A chassis is sized, not configured.
+    # The model does not run the speed, or is a chassis, which is sized and not configured.
     if use is None or model.chassis:
         return False
     panel, ports = _panel(model, use, cages_with(model, use))
@@ -80,15 +80,16 @@ def carries_lossless(model: SwitchModel, speed_gbps: int, policies: Policies) ->
 
 
 def _at_speed(model: SwitchModel, speed_gbps: int, policies: Policies) -> SpeedUse:
+    """Return what a switch model can do at one speed; raises ValueError if it does not run it."""
     use = cage_use(model, speed_gbps)
     if use is None:
         raise ValueError(f"{model.id} does not run {speed_gbps}G")
     cages = cages_with(model, use)
     panel, ports = _panel(model, use, cages)
-    longest: int | None = None
+    lossless_m: int | None = None
     missing = _SIZED_ONLY
     if not model.chassis:
-        longest, missing = _longest(panel, speed_gbps, ports, policies)
+        lossless_m, missing = _longest_lossless(panel, speed_gbps, ports, policies)
     return SpeedUse(
         speed_gbps=speed_gbps,
         ports=ports,
@@ -98,7 +99,7 @@ def _at_speed(model: SwitchModel, speed_gbps: int, policies: Policies) -> SpeedU
         lane_gbps=use.lane_gbps,
         breakout=None if use.mode is None else use.mode.text,
         hwsku=panel.hwsku,
-        lossless_m=longest,
+        lossless_m=lossless_m,
         missing=missing,
     )
 
@@ -106,6 +107,7 @@ def _at_speed(model: SwitchModel, speed_gbps: int, policies: Policies) -> SpeedU
 def _panel(model: SwitchModel, use: CageUse, cages: tuple[int, ...]) -> tuple[Panel, int]:
     """Return a panel with as many ports of a speed as there can be side by side, and how many these are."""
     first = cages[0]
+    # The cages from the first one on, up to the first gap.
     adjacent = next((place for place, number in enumerate(cages) if number != first + place), len(cages))
     ports = len(cages) * use.ports
     limit = model.asic.logical_ports
@@ -114,34 +116,40 @@ def _panel(model: SwitchModel, use: CageUse, cages: tuple[int, ...]) -> tuple[Pa
         adjacent = min(adjacent, limit // use.ports)
         ports = min(ports, limit)
     # Cages before the first that runs the speed stay as they boot.
-    panel = build_panel(model, (PortGroup(first - 1, boot_speed_gbps(model)), PortGroup(adjacent, use.speed_gbps)))
+    groups = (PortGroup(first - 1, boot_speed_gbps(model)), PortGroup(adjacent, use.speed_gbps))
+    panel = build_panel(model, groups)
     if isinstance(panel, Blocker):
         raise TypeError(f"{model.id}: {panel.message}")
     return panel, ports
 
 
-def _longest(panel: Panel, speed_gbps: int, ports: int, policies: Policies) -> tuple[int | None, str]:
-    """Return the longest cable over which all ports can be lossless, or why none can."""
+def _longest_lossless(panel: Panel, speed_gbps: int, ports: int, policies: Policies) -> tuple[int | None, str]:
+    """Return the length in meters of the longest cable over which all ports can be lossless, or None and why."""
     if panel.buffers is None:
         return None, f"its SONiC ships {missing_buffers(panel)}"
-    published = {row.cable_m for row in panel.buffers.pg_profiles if row.speed_gbps == speed_gbps}
-    fits: int | None = None
-    for length_m in sorted({*LENGTHS_M, *published}):
+    published_m = {row.cable_m for row in panel.buffers.pg_profiles if row.speed_gbps == speed_gbps}
+    longest_m: int | None = None
+    for length_m in sorted({*LENGTHS_M, *published_m}):
         errors = _errors(panel, speed_gbps, ports, length_m, policies)
+        if errors and longest_m is None:
+            return None, errors[0].message
+        # A longer cable takes more headroom, so the first that does not fit ends the search.
         if errors:
-            # A longer cable takes more headroom, so the first that does not fit ends the search.
-            return fits, "" if fits else errors[0].message
-        fits = length_m
-    return fits, ""
+            break
+        longest_m = length_m
+    return longest_m, ""
 
 
 def _errors(panel: Panel, speed_gbps: int, ports: int, length_m: int, policies: Policies) -> list[Diagnostic]:
-    kind = SwitchKind(panel, Tier("switch", 0, 1, 1, ports, speed_gbps), (), {(speed_gbps, length_m, 0): ports})
+    """Return the errors in the buffers of a switch all of whose ports have one speed and cable length."""
+    tier = Tier("switch", 0, 1, 1, ports, speed_gbps)
+    kind = SwitchKind(panel, tier, (), {(speed_gbps, length_m, 0): ports})
     findings = kind_findings(kind, policies, lambda path: Where(path=path))
     return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 
 def _notes(model: SwitchModel) -> Iterator[str]:
+    """Yield what the source of a model leaves open, in words."""
     if model.chassis is not None:
         cards = counted(model.chassis.line_cards, "line card")
         yield f"a chassis of {cards} ({model.chassis.card}), each with a SONiC of its own"
@@ -152,8 +160,5 @@ def _notes(model: SwitchModel) -> Iterator[str]:
         yield "SONiC's port table lists a lane twice, so that its generic updater refuses every patch"
     if model.asic.buffer_bytes is None:
         yield "no source states the size of its packet buffer"
-    yield from _stated(hwsku.notes for hwsku in model.hwskus)
-
-
-def _stated(notes: Iterable[str]) -> Iterator[str]:
-    yield from dict.fromkeys(note for note in notes if note)
+    # HWSKUs of one model often have the same note, or none.
+    yield from dict.fromkeys(hwsku.notes for hwsku in model.hwskus if hwsku.notes)

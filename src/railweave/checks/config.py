@@ -1,6 +1,7 @@
 """Checks of the designed fabric: rules, equal paths, hashes, buffers, overrides and the project's templates."""
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from railweave.checks.buffer_facts import tier_path
 from railweave.checks.buffers import buffer_findings
@@ -50,32 +51,42 @@ def check_own(fabric: Fabric, where: Places, templates: Templates) -> tuple[Diag
 
 
 def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
+    """Check B-6 for the routes of every kind of switches, up over its uplinks and down to the tier below."""
     for kind in fabric.uplink_kinds:
-        # A switch's equal paths are its uplinks: k parallel links to one above are k paths (check B-6).
-        yield from _check_uplinks(fabric, kind, where)
+        limit = _path_limit(fabric, kind)
+        # Up, every uplink is an equal path: k parallel links to one switch are k paths.
+        yield from _check_uplinks(fabric, kind, limit, where)
         paths = paths_down(fabric, kind)
-        most, whose = _most_paths(fabric, kind)
-        if paths > most:
+        if paths > limit.paths:
             yield error(
                 "B-6",
-                f"{kind.plural} have {paths} equal paths to a {fabric.tiers[kind.level - 1].name}, more than the {most}"
-                f" that {whose} can have",
+                f"{kind.plural} have {paths} equal paths to a {fabric.tiers[kind.level - 1].name}, more than the"
+                f" {limit.paths} that {limit.owner} can have",
                 where(tier_path(kind)),
                 fix=f"use more {kind.plural}, or fewer, faster links to each",
             )
 
 
-def _check_uplinks(fabric: Fabric, kind: Tier, where: Places) -> Iterator[Diagnostic]:
-    most, whose = _most_paths(fabric, kind)
+class _PathLimit(NamedTuple):
+    """The most equal paths of a route, and whose limit that is: FRR's or an ASIC's."""
+
+    paths: int
+    owner: str
+
+
+def _check_uplinks(fabric: Fabric, kind: Tier, limit: _PathLimit, where: Places) -> Iterator[Diagnostic]:
     place = where(tier_path(kind))
-    fewer = "fewer, faster uplinks"
-    if kind.ports_up > most:
-        newer = _release_with(kind.ports_up) if most == path_limit(fabric) else ""
+    if kind.ports_up > limit.paths:
+        fix = f"use fewer, faster uplinks: {tier_path(kind)}.uplink_speed, or fewer topology.links_per_pair"
+        # A newer release helps only where FRR is the limit, not the ASIC.
+        if limit.paths == path_limit(fabric):
+            fix = f"{_release_with(kind.ports_up)}{fix}"
         yield error(
             "B-6",
-            f"{kind.titled} have {kind.ports_up} uplinks, more than the {most} equal paths that {whose} can have",
+            f"{kind.titled} have {kind.ports_up} uplinks, more than the {limit.paths} equal paths that {limit.owner}"
+            " can have",
             place,
-            fix=f"{newer}use {fewer}: {tier_path(kind)}.uplink_speed, or fewer topology.links_per_pair",
+            fix=fix,
         )
     elif kind.ports_up > _PATHS_OF_EVERY_ASIC and _unstated_asics(fabric, kind):
         yield warning(
@@ -84,15 +95,16 @@ def _check_uplinks(fabric: Fabric, kind: Tier, where: Places) -> Iterator[Diagno
             f" {listed(_unstated_asics(fabric, kind))} takes, which may be only {_PATHS_OF_EVERY_ASIC}",
             place,
             fix="ask the vendor (SAI_NUM_ECMP_MEMBERS in the sai.profile of Broadcom switches, where it is"
-            f" {_PATHS_OF_EVERY_ASIC} unless set), or use {fewer}",
+            f" {_PATHS_OF_EVERY_ASIC} unless set), or use fewer, faster uplinks",
         )
 
 
-def _most_paths(fabric: Fabric, kind: Tier) -> tuple[int, str]:
-    """Return the most equal paths of a route of a kind of switches, and what limits them."""
-    limits = [(path_limit(fabric), f"a route in FRR of SONiC {fabric.policies.sonic.release}")]
-    stated = {(panel.ecmp_limit, panel.asic) for panel in (switch.panel for switch in fabric.switches_of(kind))}
-    limits += [(limit, f"a route in {asic}") for limit, asic in stated if limit is not None]
+def _path_limit(fabric: Fabric, kind: Tier) -> _PathLimit:
+    """Return the lowest limit on the equal paths of a route on a kind of switches."""
+    limits = {_PathLimit(path_limit(fabric), f"a route in FRR of SONiC {fabric.policies.sonic.release}")}
+    for switch in fabric.switches_of(kind):
+        if switch.panel.ecmp_limit is not None:
+            limits.add(_PathLimit(switch.panel.ecmp_limit, f"a route in {switch.panel.asic}"))
     return min(limits)
 
 
@@ -103,7 +115,7 @@ def _unstated_asics(fabric: Fabric, kind: Tier) -> list[str]:
 
 
 def _release_with(paths: int) -> str:
-    """Return the fix by the first release whose FRR takes so many equal paths; empty where none does."""
+    """Return the beginning of a fix: the first release whose FRR takes so many equal paths; empty if none does."""
     for name, release in RELEASES.items():
         if release.equal_paths >= paths:
             return f"use sonic.release {name} or later, whose FRR takes {release.equal_paths}; or "

@@ -6,6 +6,7 @@ meant.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.registry import Breach
@@ -23,11 +24,11 @@ _CODE = "RW127"
 
 def fabrics_apart(intent: Intent) -> Iterator[Diagnostic]:
     """Yield the conflicts of a fabric with the other fabrics of its file."""
-    for breach in _met(intent):
+    for breach in _conflicts(intent):
         yield breach.diagnostic(_CODE, intent.where(breach.path))
 
 
-def _met(intent: Intent) -> Iterator[Breach]:
+def _conflicts(intent: Intent) -> Iterator[Breach]:
     if not intent.others:
         return
     fabric = design(intent, load_catalog()).fabric
@@ -35,28 +36,30 @@ def _met(intent: Intent) -> Iterator[Breach]:
         if intent.fabric == other.fabric:
             message = f"two fabrics are named {intent.fabric}: their switches would have the same names"
             yield Breach("fabric", message, "give one of them another name with `fabric`")
-        beside = tuple(third for third in (intent, *intent.others) if third.fabric != other.fabric)
-        others_fabric = design(replace(other, others=beside), load_catalog()).fabric
-        ways = _Ways(intent, other)
-        yield from _pools_met(intent, _pools(intent, fabric), other, _pools(other, others_fabric), ways)
-        if fabric is not None and others_fabric is not None:
-            yield from _numbers_met(
-                intent.fabric, _numbers(intent, fabric), other, _numbers(other, others_fabric), ways
+        # As if the other fabric were the one that is checked.
+        rest = tuple(third for third in (intent, *intent.others) if third.fabric != other.fabric)
+        other_fabric = design(replace(other, others=rest), load_catalog()).fabric
+        fixes = _Fixes(intent, other)
+        yield from _pool_conflicts(intent, _pools(intent, fabric), other, _pools(other, other_fabric), fixes)
+        # An intent that cannot be designed has errors of its own.
+        if fabric is not None and other_fabric is not None:
+            yield from _asn_conflicts(
+                intent.fabric, _asn_ranges(intent, fabric), other, _asn_ranges(other, other_fabric), fixes
             )
-            yield from _places_met(fabric, others_fabric)
+            yield from _rack_conflicts(fabric, other_fabric)
 
 
-class _Ways:
-    """How two fabrics that meet come apart: the later one in the file takes what is free beside all others."""
+class _Fixes:
+    """Fixes for conflicts of two fabrics: values for the later one in the file that no other fabric uses."""
 
     def __init__(self, intent: Intent, other: Intent) -> None:
-        every = (intent, *intent.others)
         self._later = max((intent, other), key=lambda fabric: fabric.part.number if fabric.part else 0)
         # A free number is only a fix if none of the fabric's other numbers meets one of another fabric.
-        beside = [fabric for fabric in every if fabric.fabric != self._later.fabric]
-        self._values = free_values(self._later, beside)
+        rest = [fabric for fabric in (intent, *intent.others) if fabric.fabric != self._later.fabric]
+        self._values = free_values(self._later, rest)
 
     def fix(self, path: str) -> str:
+        """Return the fix for a conflict at an intent path."""
         value = self._values.get(path)
         if value is None:
             return f"state another `{path}` for one of the fabrics"
@@ -72,75 +75,100 @@ def _pools(intent: Intent, fabric: Fabric | None) -> dict[str, Pool]:
     return pools
 
 
-def _pools_met(
-    intent: Intent, pools: Mapping[str, Pool], other: Intent, their_pools: Mapping[str, Pool], ways: _Ways
+def _pool_conflicts(
+    intent: Intent, pools: Mapping[str, Pool], other: Intent, other_pools: Mapping[str, Pool], fixes: _Fixes
 ) -> Iterator[Breach]:
+    """Yield the pools that overlap one of another fabric."""
     for key, pool in pools.items():
-        for theirs, their_pool in their_pools.items():
-            if pool.meets(their_pool):
+        for other_key, other_pool in other_pools.items():
+            if pool.meets(other_pool):
                 message = (
                     f"the pool of {key} ({pool}) of {intent.fabric} overlaps"
-                    f" that of {theirs} ({their_pool}) of {other.fabric}"
+                    f" that of {other_key} ({other_pool}) of {other.fabric}"
                 )
-                yield Breach(pool_path(key), message, ways.fix(pool_path(key)))
+                yield Breach(pool_path(key), message, fixes.fix(pool_path(key)))
 
 
-def _numbers_met(
-    own_name: str, own: Mapping[str, range], other: Intent, theirs: Mapping[str, range], ways: _Ways
+def _asn_conflicts(
+    own_name: str, own_ranges: Mapping[str, range], other: Intent, other_ranges: Mapping[str, range], fixes: _Fixes
 ) -> Iterator[Breach]:
     """Yield the ranges of AS numbers, in use or reserved for leaves, that overlap one of another fabric."""
-    for their_tier, their_numbers in theirs.items():
-        for tier, numbers in own.items():
-            if numbers[0] <= their_numbers[-1] and their_numbers[0] <= numbers[-1]:
+    for other_tier, other_numbers in other_ranges.items():
+        for tier, numbers in own_ranges.items():
+            if numbers[0] <= other_numbers[-1] and other_numbers[0] <= numbers[-1]:
                 message = (
-                    f"the AS numbers of the {tier} tier of {own_name}, {_text(numbers)}, meet"
-                    f" those of the {their_tier} tier of {other.fabric}, {_text(their_numbers)}"
+                    f"the AS numbers of the {tier} tier of {own_name}, {_range_text(numbers)}, meet"
+                    f" those of the {other_tier} tier of {other.fabric}, {_range_text(other_numbers)}"
                 )
                 key = f"addressing.asn.{tier.replace('-', '_')}"
-                yield Breach(key, message, ways.fix(key))
+                yield Breach(key, message, fixes.fix(key))
 
 
-def _places_met(own: Fabric, other: Fabric) -> Iterator[Breach]:
+def _rack_conflicts(own: Fabric, other: Fabric) -> Iterator[Breach]:
     """Yield the nodes to which two fabrics give two places, and the rack units that they give to different devices."""
     if own.racks is None or other.racks is None:
         return
-    places = own.racks.places
-    apart = [name for name, place in other.racks.places.items() if places.get(name, place)[:2] != place[:2]]
-    if apart:
-        message = f"{own.name} and {other.name} have {compact(apart)} in different places"
+    own_places = own.racks.places
+    moved = _moved_devices(own_places, other.racks.places)
+    if moved:
+        message = f"{own.name} and {other.name} have {compact(moved)} in different places"
         fix = "state `racks` once, beside `fabrics`, with an entry for these nodes alone"
-        yield Breach("racks.devices", message, fix, devices=tuple(apart))
-    clashes = list(_units_met(places, other.racks.places))
+        yield Breach("racks.devices", message, fix, devices=tuple(moved))
+    clashes = list(_unit_clashes(own_places, other.racks.places))
     if clashes:
-        (rack, unit), name, their_name = clashes[0]
-        message = f"{name} and {their_name} of {other.name} are both in unit {unit} of rack {rack}"
+        first = clashes[0]
+        message = (
+            f"{first.name} and {first.other_name} of {other.name} are both in unit {first.unit.number} of rack"
+            f" {first.unit.rack}"
+        )
         if len(clashes) > 1:
             message += f"; so are {counted(len(clashes) - 1, 'other device')} with one of {other.name}"
-        devices = tuple(name for _, name, _ in clashes)
+        devices = tuple(clash.name for clash in clashes)
         yield Breach("racks.devices", message, "state other units with `unit`, or other racks", devices=devices)
 
 
-def _units_met(
-    own: Mapping[str, RackPlace], others: Mapping[str, RackPlace]
-) -> Iterator[tuple[tuple[str, int], str, str]]:
-    """Yield the first rack unit of each device that another one has as well, with the names of both."""
-    theirs = {unit: name for name, place in others.items() for unit in _units(place)}
-    for name, place in own.items():
-        taken = next((unit for unit in _units(place) if theirs.get(unit, name) != name), None)
-        if taken is not None:
-            yield taken, name, theirs[taken]
+def _moved_devices(own_places: Mapping[str, RackPlace], other_places: Mapping[str, RackPlace]) -> list[str]:
+    """Return the names that two fabrics have in different places."""
+    moved: list[str] = []
+    for name, other_place in other_places.items():
+        place = own_places.get(name)
+        if place is not None and (place.rack, place.unit) != (other_place.rack, other_place.unit):
+            moved.append(name)
+    return moved
 
 
-def _units(place: RackPlace) -> list[tuple[str, int]]:
-    return [(place.rack, unit) for unit in range(place.unit, place.unit + place.height)]
+class _RackUnit(NamedTuple):
+    rack: str
+    number: int
 
 
-def _numbers(intent: Intent, fabric: Fabric) -> dict[str, range]:
+class _UnitClash(NamedTuple):
+    """A rack unit that a device of each of two fabrics has."""
+
+    unit: _RackUnit
+    name: str
+    other_name: str
+
+
+def _unit_clashes(own_places: Mapping[str, RackPlace], other_places: Mapping[str, RackPlace]) -> Iterator[_UnitClash]:
+    """Yield the first rack unit of each device that a device of another name has as well."""
+    other_names = {unit: name for name, place in other_places.items() for unit in _units(place)}
+    for name, place in own_places.items():
+        unit = next((unit for unit in _units(place) if other_names.get(unit, name) != name), None)
+        if unit is not None:
+            yield _UnitClash(unit, name, other_names[unit])
+
+
+def _units(place: RackPlace) -> list[_RackUnit]:
+    return [_RackUnit(place.rack, number) for number in range(place.unit, place.unit + place.height)]
+
+
+def _asn_ranges(intent: Intent, fabric: Fabric) -> dict[str, range]:
     """Return the AS numbers of each tier from the first to the last."""
     reserved = (intent.topology.reserve.leaves or 0) * intent.topology.planes
     lowest = intent.policies.addressing.leaf_asn
     ranges: dict[str, range] = {}
-    for tier, numbers in _in_use(fabric).items():
+    for tier, numbers in _used_asns(fabric).items():
         first = min(numbers)
         end = max(numbers) + 1
         if first == lowest:
@@ -150,14 +178,15 @@ def _numbers(intent: Intent, fabric: Fabric) -> dict[str, range]:
     return ranges
 
 
-def _in_use(fabric: Fabric) -> dict[str, set[int]]:
+def _used_asns(fabric: Fabric) -> dict[str, set[int]]:
+    """Return the AS numbers of the switches of each tier."""
     numbers: dict[str, set[int]] = {}
     for switch in fabric.switches:
         numbers.setdefault(switch.tier.name, set()).add(switch.asn)
     return numbers
 
 
-def _text(numbers: range) -> str:
+def _range_text(numbers: range) -> str:
     if len(numbers) == 1:
         return str(numbers[0])
     return f"{numbers[0]} to {numbers[-1]}"

@@ -18,7 +18,7 @@ what was not read is named and not compared, and a null is refused:
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from railweave.checks.links import LinkChecker, host_port
 from railweave.checks.registry import NODE_CHECKS, NodeRead, rule
@@ -87,8 +87,8 @@ def _parsed(
             else:
                 diagnostics.append(_unknown(fabric, name, file))
         # RecursionError: JSON that is nested too deeply.
-        except (DocumentError, ValueError, RecursionError) as wrong:
-            diagnostics.append(_unreadable(name, file, str(wrong)))
+        except (DocumentError, ValueError, RecursionError) as parse_error:
+            diagnostics.append(_unreadable(name, file, str(parse_error)))
     return switches, hosts, diagnostics
 
 
@@ -96,15 +96,16 @@ def uncompared_findings(fabric: Fabric, files: Files) -> tuple[Diagnostic, ...]:
     """Return, as information, the facts of nodes that checks would compare and that are missing in ``files``."""
     diagnostics: list[Diagnostic] = []
     for name, (file, text) in files.items():
-        if name in fabric.host_of:
-            try:
-                node = NodeRead(fabric, fabric.host_of[name], _node(text))
-            except (ValueError, RecursionError):
-                # An error of `fact_findings`.
-                continue
-            missing = list(uncompared_facts(node))
-            if missing:
-                diagnostics.append(_uncompared(name, missing, Where(file)))
+        if name not in fabric.host_of:
+            continue
+        try:
+            node = NodeRead(fabric, fabric.host_of[name], _node(text))
+        except (ValueError, RecursionError):
+            # `fact_findings` reports it.
+            continue
+        missing = list(uncompared_facts(node))
+        if missing:
+            diagnostics.append(_uncompared(name, missing, Where(file)))
     return in_order(diagnostics)
 
 
@@ -138,6 +139,7 @@ def _left_out(name: str, missing: Sequence[str], where: Where) -> Diagnostic:
 
 
 def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str, RunningConfig]) -> RouteSources:
+    """Return the routes of switches as their facts have them; only switches with facts are reported on."""
 
     @cache
     def document(name: str) -> FrrDocument:
@@ -158,41 +160,54 @@ def _node(text: str) -> Mapping[str, Any]:
     document = json.loads(text)
     if not isinstance(document, dict):
         raise ValueError("a node's facts are an object with `nics`, `nccl` and `sysctl`")
-    for place, value, kind in _placed(document):
-        if value is None:
-            raise ValueError(f"{place} is null, which says neither what it is nor that it is not set; leave it out")
-        if not _is_of(value, kind):
-            raise ValueError(f"{place}: {json.dumps(value)} is not of its kind")
+    # A part is checked before `_parts` looks into it.
+    for part in _parts(document):
+        if part.value is None:
+            raise ValueError(f"{part.path} is null, which says neither what it is nor that it is not set; leave it out")
+        if not _is_of(part.value, part.kind):
+            raise ValueError(f"{part.path}: {json.dumps(part.value)} is not of its kind")
     return document
 
 
-def _placed(document: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
-    """Yield the parts of a node's facts with their places and kinds, a part before what it holds."""
+class _FactPart(NamedTuple):
+    """A value in a node's facts: its path, and the kind that it must be of, as `_is_of` reads it."""
+
+    path: str
+    value: object
+    kind: object
+
+
+def _parts(document: Mapping[str, Any]) -> Iterator[_FactPart]:
+    """Yield the parts of a node's facts, each before the parts that it holds."""
     for key in ("nics", "nccl", "sysctl"):
         if key in document:
-            yield key, document[key], dict
+            yield _FactPart(key, document[key], dict)
     for key in ("nccl", "sysctl"):
-        yield from ((f"{key}.{name}", value, _WORD) for name, value in document.get(key, {}).items())
+        for name, value in document.get(key, {}).items():
+            yield _FactPart(f"{key}.{name}", value, _WORD)
     for name, nic in document.get("nics", {}).items():
-        place = f"nics.{name}"
-        yield place, nic, dict
-        yield from ((f"{place}.{key}", value, _KINDS[key]) for key, value in nic.items() if key in _KINDS)
-        yield from _placed_settings(place, nic)
-        yield from _placed_routes(place, nic)
+        path = f"nics.{name}"
+        yield _FactPart(path, nic, dict)
+        for key, value in nic.items():
+            if key in _KINDS:
+                yield _FactPart(f"{path}.{key}", value, _KINDS[key])
+        yield from _setting_parts(path, nic)
+        yield from _route_parts(path, nic)
 
 
-def _placed_settings(place: str, nic: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
-    for what, value in nic.get("settings", {}).items():
+def _setting_parts(path: str, nic: Mapping[str, Any]) -> Iterator[_FactPart]:
+    for name, value in nic.get("settings", {}).items():
+        kind: object = str
         if isinstance(value, dict):
-            yield f"{place}.settings.{what}", value, {"": str}
-        else:
-            yield f"{place}.settings.{what}", value, str
+            kind = {"": str}
+        yield _FactPart(f"{path}.settings.{name}", value, kind)
 
 
-def _placed_routes(place: str, nic: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
+def _route_parts(path: str, nic: Mapping[str, Any]) -> Iterator[_FactPart]:
     for key in ("routes", "ipv6_routes"):
         for number, route in enumerate(nic.get(key, [])):
-            yield from ((f"{place}.{key}[{number}].{name}", value, _WORD) for name, value in route.items())
+            for name, value in route.items():
+                yield _FactPart(f"{path}.{key}[{number}].{name}", value, _WORD)
 
 
 # iproute2 prints the same setting as a word or a number, such as table main or 100.
@@ -200,7 +215,11 @@ _WORD = (str, int)
 
 
 def _is_of(value: object, kind: object) -> bool:
-    """Tell whether a value is of a kind: a type, one of several, some words, a list of a kind, or one by number."""
+    """Tell whether a value is of a kind.
+
+    A kind is a type, a tuple of types, a set of words, a list with the kind of all members, or a dictionary with the
+    kind of values by number under the key ``""``.
+    """
     if isinstance(kind, frozenset):
         return isinstance(value, str) and value in kind
     if isinstance(kind, tuple):
@@ -209,7 +228,7 @@ def _is_of(value: object, kind: object) -> bool:
         return isinstance(value, list) and all(_is_of(member, kind[0]) for member in value)
     if isinstance(kind, dict):
         return isinstance(value, dict) and _is_numbered(value, kind[""])
-    # Not isinstance: True is an integer to Python, and no number of a fact.
+    # Not isinstance: True is an integer to Python, but no number of a fact.
     return type(value) is kind
 
 
@@ -267,7 +286,7 @@ def _as_read(intended: PortSettings, nic: Mapping[str, Any]) -> PortSettings:
     """Return a port with the settings that were read; None is a setting that was not."""
     priorities = None
     if "dscp_to_priority" in nic:
-        # JSON has keys of text alone.
+        # Keys of JSON objects are strings.
         priorities = {int(dscp): priority for dscp, priority in nic["dscp_to_priority"].items()}
     return intended._replace(
         mtu_bytes=nic.get("mtu"),

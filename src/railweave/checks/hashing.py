@@ -32,40 +32,43 @@ def hash_findings(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Dia
     """Yield the tiers whose hash SONiC does not set, and the leaves with too few flows to spread evenly."""
     # One tier has no equal paths.
     if len(fabric.tiers) > 1:
-        yield from _unset(fabric, where)
+        yield from _unset_fields(fabric, where)
         yield from _collisions(fabric, where)
 
 
 def _collisions(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Diagnostic]:
+    """Yield L-3 if the flows of a leaf load its uplinks unevenly."""
     leaf = fabric.tiers[0]
-    stated = fabric.policies.hosts.queue_pairs
-    pairs = stated or NCCL_QUEUE_PAIRS
-    flows = spread(leaf.ports_down, pairs, leaf.ports_up)
+    stated_pairs = fabric.policies.hosts.queue_pairs
+    queue_pairs = stated_pairs or NCCL_QUEUE_PAIRS
+    flows = spread(leaf.ports_down, queue_pairs, leaf.ports_up)
     if flows.load < _UNEVEN:
         return
     message = (
-        f"ECMP: with {counted(pairs, 'queue pair')} per downlink the busiest of {flows.links} uplinks carries"
+        f"ECMP: with {counted(queue_pairs, 'queue pair')} per downlink the busiest of {flows.links} uplinks carries"
         f" {flows.load:.1f} × the average load"
     )
-    loads = [
-        f"{spread(leaf.ports_down, more, leaf.ports_up).load:.1f} with {more}"
-        for more in _MORE_QUEUE_PAIRS
-        if more > pairs
-    ]
+    loads = []
+    for more_pairs in _MORE_QUEUE_PAIRS:
+        if more_pairs > queue_pairs:
+            load = spread(leaf.ports_down, more_pairs, leaf.ports_up).load
+            loads.append(f"{load:.1f} with {more_pairs}")
     fix = "spray packets over the uplinks, where the NICs reorder them"
     if loads:
         fix = f"use more queue pairs: hosts.qps_per_connection (NCCL_IB_QPS_PER_CONNECTION): {', '.join(loads)}"
-    place = where("workload" if stated is None else "hosts.qps_per_connection")
+    place = where("workload" if stated_pairs is None else "hosts.qps_per_connection")
     yield Diagnostic("L-3", Severity.INFO, message, place, fix=fix)
 
 
-def _unset(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Diagnostic]:
+def _unset_fields(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Diagnostic]:
+    """Yield L-1 for each tier and ASIC on which SONiC cannot set the fields of the hash."""
     release = fabric.policies.sonic.release
-    alike: dict[tuple[Tier, str], list[str]] = {}
+    release_sets_fields = RELEASES[nearest(release)].hash_fields
+    devices_of: dict[tuple[Tier, str], list[str]] = {}
     for switch in fabric.switches:
-        if not (switch.panel.hash_fields and RELEASES[nearest(release)].hash_fields):
-            alike.setdefault((switch.tier, switch.panel.asic), []).append(switch.name)
-    for (tier, asic), devices in alike.items():
+        if not (release_sets_fields and switch.panel.hash_fields):
+            devices_of.setdefault((switch.tier, switch.panel.asic), []).append(switch.name)
+    for (tier, asic), devices in devices_of.items():
         message = (
             f"SONiC {release} cannot set the fields of the ECMP hash of {tier.plural} with {asic}: if the UDP source"
             " port is not among the ASIC's own, all flows between two NICs take one path"

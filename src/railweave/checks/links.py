@@ -6,6 +6,7 @@ point that lands in another class, a packet size that one hop does not carry.
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from railweave.checks import rules
 from railweave.checks.registry import LINK_CHECKS, SWITCH_CHECKS, LinkBreach, LinkCheck, LinkEnds, SwitchRead
@@ -31,7 +32,7 @@ HostPorts = Callable[[str, int], PortSettings | None]
 
 
 def overridden_findings(fabric: Fabric, configurator: Configurator, where: Callable[[str], Where]) -> list[Diagnostic]:
-    """Return what does not fit on the links of switches whose overrides meet tables of ours.
+    """Return what does not fit on the links of switches with overrides of tables that decide about links.
 
     Without overrides both ends follow from one intent, and fit.
     """
@@ -48,21 +49,23 @@ def overridden_findings(fabric: Fabric, configurator: Configurator, where: Calla
 
 def _out_of_overrides(diagnostic: Diagnostic, rows: Mapping[str, Sequence[Row]]) -> str:
     """Return the fix for an override: the rows that can be the cause, and what to write if they stay."""
-    candidates: Sequence[Row] = next((rows[name] for name in diagnostic.devices if name in rows), ())
-    named = [row for row in candidates if f"{row.table}|{row.key}" in diagnostic.message]
-    places = first_few((f"{row.table}|{shown_key(row.table, row.key)}" for row in named or candidates), 3)
-    if not places:
+    overridden_devices = [name for name in diagnostic.devices if name in rows]
+    if not overridden_devices:
         return diagnostic.fix
+    candidates = rows[overridden_devices[0]]
+    # If the message names rows, the others have nothing to do with it.
+    named_rows = [row for row in candidates if f"{row.table}|{row.key}" in diagnostic.message]
+    places = first_few((f"{row.table}|{shown_key(row.table, row.key)}" for row in named_rows or candidates), 3)
     return f"take {places} out of the overrides, or {diagnostic.fix}"
 
 
 def host_port(fabric: Fabric, host: Host, index: int) -> PortSettings:
     """Return a port of a GPU node as it is intended."""
     port = host.ports[index]
-    marks = marking(fabric.policies.classes)
+    nic_marking = marking(fabric.policies.classes)
     priorities = None
-    if marks is not None:
-        priorities = dict.fromkeys(range(DSCP_COUNT), marks.rest_priority) | dict(marks.class_dscp)
+    if nic_marking is not None:
+        priorities = dict.fromkeys(range(DSCP_COUNT), nic_marking.rest_priority) | dict(nic_marking.class_dscp)
     return PortSettings(
         device=host.name,
         port=port.name,
@@ -72,6 +75,35 @@ def host_port(fabric: Fabric, host: Host, index: int) -> PortSettings:
         mtu_bytes=fabric.policies.mtu.hosts_bytes,
         speed_gbps=port.speed_gbps,
     )
+
+
+class _BreachGroup(NamedTuple):
+    """Breaches of one rule, device and kind."""
+
+    code: str
+    first: LinkBreach
+    # The other ends of the links, one for each breach.
+    far_devices: list[str]
+
+    def diagnostic(self, place: Callable[[str], Where]) -> Diagnostic:
+        """Return the first breach as a diagnostic that counts the further links and names all devices."""
+        message = self.first.message
+        further_links = len(self.far_devices) - 1
+        if further_links:
+            message += f" (and on {further_links} more links)"
+        device = self.first.end.device
+        devices = tuple(dict.fromkeys((device, *self.far_devices)))
+        return Diagnostic(self.code, self.first.severity, message, place(device), devices, self.first.fix)
+
+
+class _PlanKey(NamedTuple):
+    """What the buffer plan of a switch depends on."""
+
+    # By identity: the fabric keeps its panels alive.
+    panel_id: int
+    level: int
+    entry: str
+    lengths_m: tuple[int, ...]
 
 
 class LinkChecker:
@@ -92,10 +124,11 @@ class LinkChecker:
         self.read = cache(self._read_of)
         self.design = cache(self._design_of)
         self._plans = cache(self._plan_of)
-        # Keyed by the panel's identity, as the fabric keeps its panels alive.
-        self._buffer_plans: dict[tuple[int, int, str, tuple[int, ...]], BufferPlan | None] = {}
-        self._alike: dict[tuple[object, ...], list[PortSettings]] = {}
-        self._breached: dict[tuple[object, ...], tuple[tuple[str, LinkCheck], ...]] = {}
+        self._buffer_plans: dict[_PlanKey, BufferPlan | None] = {}
+        # Ports of different settings, without their names, by those of their settings that can be hashed.
+        self._distinct_ports: dict[tuple[object, ...], list[PortSettings]] = {}
+        # The checks that find something, with their codes, by the kind of a link.
+        self._failed_checks: dict[tuple[object, ...], tuple[tuple[str, LinkCheck], ...]] = {}
 
     def diagnostics(self, devices: Collection[str], place: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
         """Return the breaches on ``devices`` and their links; ``place`` returns the place of a device's settings."""
@@ -110,40 +143,35 @@ class LinkChecker:
 
     def _of_links(self, devices: Collection[str], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
         """Yield the breaches on links; those of one kind and device are one diagnostic that counts its links."""
-        kinds: dict[tuple[str, str, str], list[tuple[LinkBreach, str]]] = {}
+        groups: dict[tuple[str, str, str], _BreachGroup] = {}
         # A link between two of the devices is checked once.
         links = {(link.lower, link.lower_port): link for name in devices for link in self._fabric.links_of[name]}
         for link in links.values():
             ends = self._ends(link)
-            for code, check in self._breached_on(ends):
+            for code, check in self._failed_on(ends):
                 for breach in check(ends):
-                    alike = kinds.setdefault((code, breach.end.device, breach.kind), [])
-                    alike.append((breach, ends.far(breach.end).device))
-        for (code, device, _), alike in kinds.items():
-            first, _ = alike[0]
-            message = first.message
-            if len(alike) > 1:
-                message += f" (and on {len(alike) - 1} more links)"
-            names = tuple(dict.fromkeys((device, *(far for _, far in alike))))
-            yield Diagnostic(code, first.severity, message, place(device), names, first.fix)
+                    group = groups.setdefault((code, breach.end.device, breach.kind), _BreachGroup(code, breach, []))
+                    group.far_devices.append(ends.far(breach.end).device)
+        for group in groups.values():
+            yield group.diagnostic(place)
 
-    def _breached_on(self, ends: LinkEnds) -> tuple[tuple[str, LinkCheck], ...]:
-        """Return the checks that find something on a link."""
+    def _failed_on(self, ends: LinkEnds) -> tuple[tuple[str, LinkCheck], ...]:
+        """Return the checks that find something on a link, with their codes."""
         # Checks depend on how the ends are set and never on names, and most links of a fabric are set alike: one link
         # of each kind is checked with all of them.
-        plans = (id(self._plans(end.device)) for end in ends.switches)
-        settings = (self._first_alike(end) for end in (ends.lower, ends.upper, ends.lower_design, ends.upper_design))
-        kind = (*map(id, settings), *plans, ends.speed_gbps, ends.length_m, ends.media)
-        if kind not in self._breached:
-            self._breached[kind] = tuple((code, check) for code, check in LINK_CHECKS if next(check(ends), None))
-        return self._breached[kind]
+        settings = [id(self._nameless(end)) for end in (ends.lower, ends.upper, ends.lower_design, ends.upper_design)]
+        plans = [id(self._plans(end.device)) for end in ends.switches]
+        kind = (*settings, *plans, ends.speed_gbps, ends.length_m, ends.media)
+        if kind not in self._failed_checks:
+            self._failed_checks[kind] = tuple((code, check) for code, check in LINK_CHECKS if next(check(ends), None))
+        return self._failed_checks[kind]
 
-    def _first_alike(self, end: PortSettings) -> PortSettings:
-        """Return the first port with the same settings, without its name."""
+    def _nameless(self, end: PortSettings) -> PortSettings:
+        """Return a port without its name: the same object for all ports with the same settings."""
         nameless = end._replace(device="", port="")
         # Maps of a port cannot be hashed: they are compared with those of the ports that have all of this in common.
         common = (end.is_host, end.speed_gbps, end.mtu_bytes, end.cable_m, end.pfc, end.watched, end.domains)
-        candidates = self._alike.setdefault(common, [])
+        candidates = self._distinct_ports.setdefault(common, [])
         for port in candidates:
             if port == nameless:
                 return port
@@ -181,6 +209,7 @@ class LinkChecker:
         return switch_port(name, read, port.name, lane_count(port)), designed
 
     def _read_of(self, name: str) -> ResolvedTables:
+        """Return the tables of a switch: as they were read, as designed if they were not, or with its overrides."""
         if self._tables is None:
             switch = self._fabric.switch_of[name]
             if any(decides_links(row.table) for row in self._configurator.overrides(switch)):
@@ -188,6 +217,7 @@ class LinkChecker:
             return self.design(name)
         design = self.design(name)
         tables = self._tables.get(name)
+        # Nothing was read of it.
         if tables is None:
             return design
         if not is_whole(tables):
@@ -204,10 +234,9 @@ class LinkChecker:
 
     def _plan_of(self, name: str) -> BufferPlan | None:
         switch = self._fabric.switch_of[name]
-        panel = switch.panel
         tier = switch.tier
         lengths_m = self._fabric.lengths_m_of(name)
-        place = (id(panel), tier.level, tier.entry, lengths_m)
-        if place not in self._buffer_plans:
-            self._buffer_plans[place] = plan_buffers(panel, tier, self._fabric.policies, lengths_m)
-        return self._buffer_plans[place]
+        key = _PlanKey(id(switch.panel), tier.level, tier.entry, lengths_m)
+        if key not in self._buffer_plans:
+            self._buffer_plans[key] = plan_buffers(switch.panel, tier, self._fabric.policies, lengths_m)
+        return self._buffer_plans[key]

@@ -30,65 +30,67 @@ def lossy_findings(kind: SwitchKind, policies: Policies, where: Places) -> Itera
     if plan is None or plan.drops is None:
         return
     for index, traffic_class in enumerate(policies.classes):
-        if traffic_class.is_lossy_rdma and not _falls(traffic_class.ecn):
-            path = f"traffic_classes[{index}]"
-            if traffic_class.ecn is not None:
-                path += ".ecn"
-            for speed_gbps in kind.speeds_gbps:
-                marking = choose_marking(traffic_class, speed_gbps, policies.marking, plan).thresholds
+        # Thresholds that do not rise are a diagnostic of their own (E-1).
+        if not traffic_class.is_lossy_rdma or not _rises(traffic_class.ecn):
+            continue
+        path = f"traffic_classes[{index}]"
+        if traffic_class.ecn is not None:
+            path += ".ecn"
+        for speed_gbps in kind.speeds_gbps:
+            marking = choose_marking(traffic_class, speed_gbps, policies.marking, plan).thresholds
+            late_marking = _late_marking(marking, plan.drops)
+            if late_marking is not None:
                 subject = f"{traffic_class.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
-                yield from _findings(marking, subject, where(path), kind, plan.drops)
+                yield _diagnostic(late_marking, subject, where(path), kind, plan.drops)
 
 
-def _findings(
-    marking: Marking, subject: str, place: Where, kind: SwitchKind, drops: DropLimits
-) -> Iterator[Diagnostic]:
-    late = _late(marking, drops)
-    if late is None:
-        return
-    most_kb = max(1, (late.limit_bytes - 1) // 1000)
-    message = f"{subject}: {late.message} (queue: {drops.queue}; group: {drops.group})"
-    fix = f"lower ecn.{late.key} to at most {most_kb}, or leave `ecn` and `preset` out"
-    yield Diagnostic(RULE.code, late.severity, message, place, kind.devices, fix)
+def _rises(marking: Marking | None) -> bool:
+    """Tell whether stated thresholds rise; those that railweave computes always do."""
+    return marking is None or marking.minimum_bytes < marking.maximum_bytes
 
 
-def _falls(marking: Marking | None) -> bool:
-    """Tell whether stated thresholds do not rise, which is a finding of its own (E-1)."""
-    return marking is not None and marking.minimum_bytes >= marking.maximum_bytes
+class _LateMarking(NamedTuple):
+    """A case in which a queue drops before ECN marks."""
 
-
-class _Late(NamedTuple):
     severity: Severity
     message: str
-    # Marking has to start below, or be complete by then.
+    # The threshold of ``key`` has to be below.
     limit_bytes: int
-    # The key that has to be lower.
     key: str
 
 
-def _late(marking: Marking, drops: DropLimits) -> _Late | None:
-    """Return the worst case in which a queue drops before its marking, with the numbers; None if there is none."""
+def _diagnostic(
+    late_marking: _LateMarking, subject: str, place: Where, kind: SwitchKind, drops: DropLimits
+) -> Diagnostic:
+    most_kb = max(1, (late_marking.limit_bytes - 1) // 1000)
+    message = f"{subject}: {late_marking.message} (queue: {drops.queue}; group: {drops.group})"
+    fix = f"lower ecn.{late_marking.key} to at most {most_kb}, or leave `ecn` and `preset` out"
+    return Diagnostic(RULE.code, late_marking.severity, message, place, kind.devices, fix)
+
+
+def _late_marking(marking: Marking, drops: DropLimits) -> _LateMarking | None:
+    """Return the worst case in which a queue drops before ECN marks, with the numbers; None if there is none."""
     low = marking.minimum_bytes
     starts = f"marking starts at {low} bytes"
     if low >= drops.alone_bytes:
         message = f"the queue drops before ECN marks: {starts}, it drops at {drops.alone_bytes}"
-        return _Late(Severity.ERROR, message, drops.alone_bytes, "min_kb")
+        return _LateMarking(Severity.ERROR, message, drops.alone_bytes, "min_kb")
     if low >= drops.beside_bytes:
         message = (
             f"bursts of {drops.others} other lossy classes make the queue drop before ECN marks: {starts}, it drops at"
             f" {drops.beside_bytes} while their queues on the port are full"
         )
-        return _Late(Severity.WARNING, message, drops.beside_bytes, "min_kb")
+        return _LateMarking(Severity.WARNING, message, drops.beside_bytes, "min_kb")
     if low >= drops.all_bytes:
         message = (
             f"the queue drops before ECN marks while all ports are congested: {starts}, it drops at"
             f" {drops.all_bytes} while those of all {drops.ports} ports are full"
         )
-        return _Late(Severity.WARNING, message, drops.all_bytes, "min_kb")
+        return _LateMarking(Severity.WARNING, message, drops.all_bytes, "min_kb")
     if marking.maximum_bytes > drops.alone_bytes:
         message = (
             f"the queue drops before ECN marks every packet: all is marked from {marking.maximum_bytes} bytes, it drops"
             f" at {drops.alone_bytes}"
         )
-        return _Late(Severity.WARNING, message, drops.alone_bytes, "max_kb")
+        return _LateMarking(Severity.WARNING, message, drops.alone_bytes, "max_kb")
     return None

@@ -24,34 +24,32 @@ def management_findings(fabric: Fabric, addresses: Mapping[str, str], where: Whe
     ``addresses`` is by switch; names of hosts are not resolved, because their addresses may change.
     """
     addressing = fabric.policies.addressing
-    for kind, pool in (
-        ("loopbacks", addressing.loopbacks),
-        ("links", addressing.links),
-        *addressing.host_pools.items(),
-    ):
-        within = _within(addresses, pool)
-        if not within:
+    pools = {"loopbacks": addressing.loopbacks, "links": addressing.links, **addressing.host_pools}
+    for kind, pool in pools.items():
+        in_pool = _addresses_in_pool(addresses, pool)
+        if not in_pool:
             continue
-        used = _used(fabric)
-        own = tuple(name for name, address in within.items() if address in used)
-        if own:
+        used_addresses = _used_addresses(fabric)
+        in_band = tuple(name for name, address in in_pool.items() if address in used_addresses)
+        if in_band:
+            name = in_band[0]
             message = (
-                f"{own[0]} is reached at {addresses[own[0]]}, an address of the fabric itself (pool of {kind} {pool}):"
+                f"{name} is reached at {addresses[name]}, an address of the fabric itself (pool of {kind} {pool}):"
                 " a change may cut the way to it"
             )
-            yield error("S-2", message, where, fix=_FIX, devices=own)
+            yield error("S-2", message, where, fix=_FIX, devices=in_band)
         else:
-            name = next(iter(within))
+            name = next(iter(in_pool))
             message = (
                 f"{name} is reached at {addresses[name]}, which the fabric's pool of {kind} {pool} may give to another"
                 " device"
             )
-            yield warning("S-2", message, where, fix=_FIX, devices=tuple(within))
+            yield warning("S-2", message, where, fix=_FIX, devices=tuple(in_pool))
 
 
-def _within(addresses: Mapping[str, str], pool: Pool) -> dict[str, int]:
+def _addresses_in_pool(addresses: Mapping[str, str], pool: Pool) -> dict[str, int]:
     """Return the addresses that are in a pool, by switch."""
-    within = {}
+    in_pool = {}
     for name, text in addresses.items():
         try:
             address = parse_pool(text)
@@ -59,11 +57,11 @@ def _within(addresses: Mapping[str, str], pool: Pool) -> dict[str, int]:
             # A name of a host.
             continue
         if pool.holds(address):
-            within[name] = address.first
-    return within
+            in_pool[name] = address.first
+    return in_pool
 
 
-def _used(fabric: Fabric) -> frozenset[int]:
+def _used_addresses(fabric: Fabric) -> frozenset[int]:
     """Return the addresses of loopbacks and of both ends of links."""
     used = {switch.loopback for switch in fabric.switches}
     for link in fabric.links:

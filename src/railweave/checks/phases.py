@@ -29,34 +29,38 @@ def _has_own_buffers(phase: Phase, head: Fabric) -> bool:
 def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of the phases that follow ``base``, errors first; ``where`` finds an intent path.
 
-    Errors are buffers without room for the lossless classes of a phase before the last; the head itself has checks of
-    its own.
+    Errors are buffers without room for the lossless classes of a phase before the last. The last one has the fabric of
+    the intent itself, which has checks of its own.
     """
-    head = phases[-1].fabric
+    last_fabric = phases[-1].fabric
     place = where("traffic_classes")
-    nics = tuple(_nics(base, phases, place))
-    between = [phase for phase in phases[:-1] if _has_own_buffers(phase, head)]
-    if not between:
-        return nics
-    of_head = {(finding.code, finding.message) for finding in buffer_findings(head, where)}
-    errors: list[Diagnostic] = []
-    for phase in between:
-        errors += _errors(phase, of_head, place)
-    return in_order((*nics, *errors, *_rewritten(base, [phase.fabric for phase in phases], place)))
+    nic_errors = tuple(_nic_errors(base, phases, place))
+    earlier_phases = [phase for phase in phases[:-1] if _has_own_buffers(phase, last_fabric)]
+    if not earlier_phases:
+        return nic_errors
+    last_messages = {(finding.code, finding.message) for finding in buffer_findings(last_fabric, where)}
+    buffer_errors: list[Diagnostic] = []
+    for phase in earlier_phases:
+        buffer_errors += _buffer_errors(phase, last_messages, place)
+    warnings = _rewritten_groups(base, [phase.fabric for phase in phases], place)
+    return in_order((*nic_errors, *buffer_errors, *warnings))
 
 
-def _errors(phase: Phase, of_head: Collection[tuple[str, str]], place: Where) -> Iterator[Diagnostic]:
-    """Yield the errors in a phase that head does not have as well."""
-    during = "while both markings are served" if "marking" in phase.values else phase.title
+def _buffer_errors(phase: Phase, last_messages: Collection[tuple[str, str]], place: Where) -> Iterator[Diagnostic]:
+    """Yield the errors in the buffers of a phase, except those (code and message) that the last phase has too."""
+    during = phase.title
+    if "marking" in phase.values:
+        during = "while both markings are served"
     for finding in buffer_findings(phase.fabric, lambda _: place):
-        if finding.severity is Severity.ERROR and (finding.code, finding.message) not in of_head:
+        if finding.severity is Severity.ERROR and (finding.code, finding.message) not in last_messages:
             yield finding._replace(message=f"{during}: {finding.message}", fix=_FIX)
 
 
-def _nics(base: Fabric, phases: Sequence[Phase], place: Where) -> Iterator[Diagnostic]:
+def _nic_errors(base: Fabric, phases: Sequence[Phase], place: Where) -> Iterator[Diagnostic]:
     """Yield an error for each vendor whose NICs serve fewer lossless priorities than a phase between needs."""
     needed = max((len(_lossless(phase.nodes)) for phase in phases if phase.is_of_nodes), default=0)
-    if needed <= max(len(_lossless(base)), len(_lossless(phases[-1].fabric))):
+    needed_before_or_after = max(len(_lossless(base)), len(_lossless(phases[-1].fabric)))
+    if needed <= needed_before_or_after:
         return
     fabric = phases[-1].nodes
     vendors = {host_vendor(fabric, host) for host in fabric.hosts}
@@ -73,19 +77,19 @@ def _nics(base: Fabric, phases: Sequence[Phase], place: Where) -> Iterator[Diagn
             )
 
 
-def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterator[Diagnostic]:
-    """Yield a warning if priority groups that stay lose their buffer for a moment."""
+def _rewritten_groups(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterator[Diagnostic]:
+    """Yield a warning at the first phase in which priority groups that stay lose their buffer for a moment."""
     # SONiC's buffer manager joins neighboring priorities in one row, such as 3-4, which is removed with the first of
     # them (``sonic.delta.daemon_rows``).
     before = base
     for fabric in fabrics:
-        removed, kept = _removed_rows(_lossless(before), _lossless(fabric))
-        if removed and _looks_headroom_up(fabric):
+        removed_rows, kept_priorities = _removed_rows(_lossless(before), _lossless(fabric))
+        if removed_rows and _looks_headroom_up(fabric):
             yield warning(
                 "RW516",
-                f"BUFFER_PG {', '.join(removed)}, which SONiC's buffer manager makes of neighboring lossless"
+                f"BUFFER_PG {', '.join(removed_rows)}, which SONiC's buffer manager makes of neighboring lossless"
                 " priorities, goes from one port after the other: for a moment lossless packets on priority"
-                f" {', '.join(map(str, kept))} have no headroom there",
+                f" {', '.join(map(str, kept_priorities))} have no headroom there",
                 place,
                 fix="choose a priority that is not adjacent to another lossless one, or run these phases while little"
                 " uses the class",
@@ -95,15 +99,16 @@ def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterato
 
 
 def _removed_rows(before: set[int], after: set[int]) -> tuple[list[str], list[int]]:
-    """Return the rows of joined priorities of which only some stay lossless, and those that stay."""
-    removed = []
-    kept: set[int] = set()
-    for span in ranges(before):
-        staying = after.intersection(_numbers(span))
-        if staying and not after.issuperset(_numbers(span)):
-            removed.append(span)
-            kept |= staying
-    return removed, sorted(kept)
+    """Return the rows of joined priorities, such as ``3-4``, of which only some stay lossless; and those that stay."""
+    removed_rows = []
+    kept_priorities: set[int] = set()
+    for row in ranges(before):
+        priorities = _priorities(row)
+        kept = after.intersection(priorities)
+        if kept and len(kept) < len(priorities):
+            removed_rows.append(row)
+            kept_priorities |= kept
+    return removed_rows, sorted(kept_priorities)
 
 
 def _looks_headroom_up(fabric: Fabric) -> bool:
@@ -116,9 +121,11 @@ def _looks_headroom_up(fabric: Fabric) -> bool:
 
 
 def _lossless(fabric: Fabric) -> set[int]:
+    """Return the lossless priorities."""
     return {traffic_class.priority for traffic_class in fabric.policies.classes if traffic_class.lossless}
 
 
-def _numbers(group: str) -> range:
-    first, _, last = group.partition("-")
+def _priorities(row: str) -> range:
+    """Return the priorities of a row of BUFFER_PG: ``3`` or ``3-4``."""
+    first, _, last = row.partition("-")
     return range(int(first), int(last or first) + 1)

@@ -125,10 +125,13 @@ class NodePort(NamedTuple):
         return self.name.partition(":")[2]
 
     def absent(self, facts: Mapping[str, str]) -> Iterator[str]:
-        """Yield the words for those of ``facts`` that the vendor's tools report of a NIC and did not of this one."""
+        """Yield the words for those of ``facts`` that the vendor's tools can report and did not of this port."""
         # Without any of their facts the tools did not run at all, which is reported elsewhere.
-        if not self.readable.isdisjoint(self.facts):
-            yield from (what for fact, what in facts.items() if fact in self.readable and fact not in self.facts)
+        if self.readable.isdisjoint(self.facts):
+            return
+        for fact, words in facts.items():
+            if fact in self.readable and fact not in self.facts:
+                yield words
 
 
 class NodeRead(NamedTuple):
@@ -145,10 +148,14 @@ class NodeRead(NamedTuple):
         readable = readable_facts(host_vendor(self.fabric, self.host))
         for index, port in enumerate(self.host.ports):
             far = far_of.get(index, "")
-            devices = (self.host.name, far) if far else (self.host.name,)
-            nic_gbps = sum(other.speed_gbps for other in self.host.ports if other.nic == port.nic)
-            name = f"{self.host.name}:{port.name}"
-            yield NodePort(name, self.nic(port.name), far, devices, nic_gbps, readable)
+            yield NodePort(
+                name=f"{self.host.name}:{port.name}",
+                facts=self.nic(port.name),
+                far=far,
+                devices=(self.host.name, far) if far else (self.host.name,),
+                nic_gbps=sum(other.speed_gbps for other in self.host.ports if other.nic == port.nic),
+                readable=readable,
+            )
 
     @property
     def intended(self) -> NodeSettings:
@@ -287,7 +294,7 @@ def priorities_text(numbers: Collection[int] | None) -> str:
 
 
 def unlike(link: LinkEnds, what: str, lower: object, upper: object) -> LinkBreaches:
-    """Yield a breach if both ends were read and differ, so that the link stays down."""
+    """Yield a breach if a setting (named ``what``) was read at both ends and differs, so that the link stays down."""
     if lower is not None and upper is not None and lower != upper:
         message = f"{link.lower} has {what} {lower}, {link.upper} {upper}: the link stays down"
         yield LinkBreach(link.upper, what, message, f"set {what} alike on both ends")
@@ -298,10 +305,14 @@ def not_exactly(
 ) -> LinkBreaches:
     """Yield a breach if a switch does something for other priorities than the intended ones.
 
-    ``numbers`` are the actual priorities, None if they were not read, and the intended ones.
+    ``does`` is what it does, such as ``keeps headroom for``, and ``means`` the setting for that. ``numbers`` are the
+    actual priorities, None if they were not read, and the intended ones.
     """
     actual, intended = numbers
-    if actual is not None and actual != intended:
-        right = priorities_text(intended)
-        message = f"{end} {does} {priorities_text(actual)}, while {right} is lossless between it and {link.far(end)}"
-        yield LinkBreach(end, does, message, f"put {means} of {end} on {right} and nothing else")
+    if actual is None or actual == intended:
+        return
+    intended_text = priorities_text(intended)
+    message = (
+        f"{end} {does} {priorities_text(actual)}, while {intended_text} is lossless between it and {link.far(end)}"
+    )
+    yield LinkBreach(end, does, message, f"put {means} of {end} on {intended_text} and nothing else")

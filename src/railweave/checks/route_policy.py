@@ -15,7 +15,8 @@ from railweave.sonic.frr.lines import FrrEntry
 _IPV4_BITS = 32
 _IPV6_BITS = 128
 _NEIGHBOR = re.compile(r"neighbor (\S+) (.+)")
-_WHO = ("remote-as", "description", "interface")
+# Beginnings of lines about a neighbor that decide about no route.
+_DESCRIPTION = ("remote-as", "description", "interface")
 _MAP = re.compile(r"route-map (\S+) (permit|deny) (\d+)")
 _PREFIX_LIST = re.compile(r"(?:ip|ipv6) prefix-list (\S+) (?:seq \d+ )?(permit|deny) (\S+)(?: ge (\d+))?(?: le (\d+))?")
 _COMMUNITY_LIST = re.compile(r"bgp community-list (?:standard |expanded )?(\S+) (?:seq \d+ )?(permit|deny) (.+)")
@@ -28,17 +29,36 @@ class BgpRoute(NamedTuple):
     communities: frozenset[str] = frozenset()
 
 
-class _Rule(NamedTuple):
+class _NeighborLine(NamedTuple):
+    """What follows ``neighbor PEER`` in a line, and the bits of an address of its address family."""
+
+    bits: int
+    words: str
+
+
+class _MapRule(NamedTuple):
+    """An entry of a route map: what follows ``match`` and ``set`` in its lines."""
+
+    number: int
     permits: bool
     matches: tuple[str, ...]
     sets: tuple[str, ...]
 
 
 class _PrefixRule(NamedTuple):
+    """An entry of a prefix list: prefixes within one (None for any), from the shortest to the longest length."""
+
     permits: bool
     prefix: Pool | None
     shortest: int
     longest: int
+
+
+class _CommunityRule(NamedTuple):
+    """An entry of a community list: the communities that a route must have, separated by spaces."""
+
+    permits: bool
+    communities: str
 
 
 class RoutePolicy:
@@ -46,22 +66,24 @@ class RoutePolicy:
 
     def __init__(self, document: FrrDocument) -> None:
         """Read the lines that decide about routes."""
-        self._neighbors: dict[str, list[tuple[int, str]]] = {}
-        self._maps: dict[str, list[tuple[int, _Rule]]] = {}
+        # By the name of a peer or peer group, and of a list or map.
+        self._neighbors: dict[str, list[_NeighborLine]] = {}
+        self._maps: dict[str, list[_MapRule]] = {}
         self._prefix_lists: dict[str, list[_PrefixRule]] = {}
-        self._communities: dict[str, list[tuple[bool, str]]] = {}
-        inside: dict[str, list[str]] = {}
+        self._community_lists: dict[str, list[_CommunityRule]] = {}
+        # The lines of each entry of a route map, by its first line.
+        map_lines: dict[str, list[str]] = {}
         for entry in document.entries:
-            last = entry.path[-1] if entry.path else ""
-            if last.startswith("route-map "):
-                inside.setdefault(last, []).append(entry.line)
+            context = entry.path[-1] if entry.path else ""
+            if context.startswith("route-map "):
+                map_lines.setdefault(context, []).append(entry.line)
             elif _MAP.fullmatch(entry.line):
-                inside.setdefault(entry.line, [])
+                map_lines.setdefault(entry.line, [])
             elif match := _NEIGHBOR.fullmatch(entry.line):
-                self._neighbors.setdefault(match[1], []).append((_bits_of(entry), match[2]))
+                self._neighbors.setdefault(match[1], []).append(_NeighborLine(_bits_of(entry), match[2]))
             else:
                 self._read_list(entry.line)
-        for head, lines in inside.items():
+        for head, lines in map_lines.items():
             self._read_map(head, lines)
 
     def takes(self, route: BgpRoute, peer: str) -> BgpRoute | None:
@@ -74,17 +96,17 @@ class RoutePolicy:
 
     def kind(self, peer: str) -> tuple[str, ...]:
         """Return the lines that make up a peer's policy, its group's included: peers with the same ones are alike."""
-        return tuple(words for _, words in self._words(peer) if not words.startswith(_WHO))
+        return tuple(line.words for line in self._lines(peer) if not line.words.startswith(_DESCRIPTION))
 
     def takes_its_own_as(self, peer: str) -> bool:
         """Tell whether a route with the switch's own AS number in its path is taken from ``peer`` (allowas-in)."""
-        return any(words.startswith("allowas-in") for _, words in self._words(peer))
+        return any(line.words.startswith("allowas-in") for line in self._lines(peer))
 
     def _read_list(self, line: str) -> None:
         if match := _PREFIX_LIST.fullmatch(line):
             self._prefix_lists.setdefault(match[1], []).append(_prefix_rule(match))
         elif match := _COMMUNITY_LIST.fullmatch(line):
-            self._communities.setdefault(match[1], []).append((match[2] == "permit", match[3]))
+            self._community_lists.setdefault(match[1], []).append(_CommunityRule(match[2] == "permit", match[3]))
 
     def _read_map(self, head: str, lines: Iterable[str]) -> None:
         match = _MAP.fullmatch(head)
@@ -92,28 +114,32 @@ class RoutePolicy:
             return
         matches = tuple(line.removeprefix("match ") for line in lines if line.startswith("match "))
         sets = tuple(line.removeprefix("set ") for line in lines if line.startswith("set "))
-        self._maps.setdefault(match[1], []).append((int(match[3]), _Rule(match[2] == "permit", matches, sets)))
+        map_rule = _MapRule(int(match[3]), match[2] == "permit", matches, sets)
+        self._maps.setdefault(match[1], []).append(map_rule)
 
-    def _words(self, peer: str) -> list[tuple[int, str]]:
-        """Return the lines about a peer and its peer groups, each with the bits of its address family."""
-        words = list(self._neighbors.get(peer, []))
-        for _, line in self._neighbors.get(peer, []):
-            match = re.search(r"peer-group (\S+)$", line)
+    def _lines(self, peer: str) -> list[_NeighborLine]:
+        """Return the lines about a peer and its peer groups."""
+        own_lines = self._neighbors.get(peer, [])
+        lines = list(own_lines)
+        for line in own_lines:
+            match = re.search(r"peer-group (\S+)$", line.words)
             if match is not None:
-                words += self._neighbors.get(match[1], [])
-        return words
+                lines += self._neighbors.get(match[1], [])
+        return lines
 
-    def _through(self, route: BgpRoute, peer: str, way: str) -> BgpRoute | None:
+    def _through(self, route: BgpRoute, peer: str, direction: str) -> BgpRoute | None:
+        """Return a route after the filters of a peer in a direction (``in`` or ``out``), None if one drops it."""
         bits = route.prefix.bits
-        of_family = [words for family, words in self._words(peer) if family == bits]
+        lines = [line.words for line in self._lines(peer) if line.bits == bits]
         # FRR activates neighbors for IPv4 by itself, for IPv6 by `activate` alone.
-        if bits == _IPV6_BITS and "activate" not in of_family:
+        if bits == _IPV6_BITS and "activate" not in lines:
             return None
         passed: BgpRoute | None = route
-        for words in of_family:
-            kind, _, rest = words.partition(" ")
-            name, _, direction = rest.partition(" ")
-            if passed is not None and direction == way:
+        for line in lines:
+            # Such as `route-map NAME in`.
+            kind, _, rest = line.partition(" ")
+            name, _, filter_direction = rest.partition(" ")
+            if passed is not None and filter_direction == direction:
                 passed = self._by_filter(kind, name, passed)
         return passed
 
@@ -127,35 +153,38 @@ class RoutePolicy:
 
     def _by_map(self, name: str, route: BgpRoute) -> BgpRoute | None:
         """Return a route after a route map, None if the map denies it; a map that is not defined denies all."""
-        for _, rule in sorted(self._maps.get(name, []), key=lambda numbered: numbered[0]):
+        for rule in sorted(self._maps.get(name, []), key=lambda rule: rule.number):
             # A match that is not understood must not keep a route from passing: it holds for `permit` only.
             if all(self._matches(match, route, unknown=rule.permits) for match in rule.matches):
-                return _marked(route, rule.sets) if rule.permits else None
+                if not rule.permits:
+                    return None
+                return _marked(route, rule.sets)
         return None
 
     def _matches(self, match: str, route: BgpRoute, *, unknown: bool) -> bool:
+        """Tell whether a route is in the list that a match names; ``unknown`` if the match is not understood."""
         family = "ip" if route.prefix.bits == _IPV4_BITS else "ipv6"
-        kinds: Mapping[str, Callable[[str, BgpRoute], bool]] = {
+        list_tests: Mapping[str, Callable[[str, BgpRoute], bool]] = {
             f"{family} address prefix-list ": self._in_prefix_list,
             "community ": self._in_community_list,
         }
-        for begin, holds in kinds.items():
-            if match.startswith(begin):
-                return holds(match.removeprefix(begin).split()[0], route)
+        for prefix, is_in_list in list_tests.items():
+            if match.startswith(prefix):
+                name = match.removeprefix(prefix).split()[0]
+                return is_in_list(name, route)
         return unknown
 
     def _in_prefix_list(self, name: str, route: BgpRoute) -> bool:
         for rule in self._prefix_lists.get(name, []):
-            if rule.shortest <= route.prefix.length <= rule.longest and (
-                rule.prefix is None or rule.prefix.holds(route.prefix)
-            ):
+            has_length = rule.shortest <= route.prefix.length <= rule.longest
+            if has_length and (rule.prefix is None or rule.prefix.holds(route.prefix)):
                 return rule.permits
         return False
 
     def _in_community_list(self, name: str, route: BgpRoute) -> bool:
-        for permits, needed in self._communities.get(name, []):
-            if set(needed.split()) <= route.communities:
-                return permits
+        for rule in self._community_lists.get(name, []):
+            if set(rule.communities.split()) <= route.communities:
+                return rule.permits
         return False
 
 

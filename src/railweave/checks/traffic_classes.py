@@ -10,19 +10,22 @@ from railweave.wording import either
 def shared_priorities(intent: Intent, *, lossless: bool) -> Breaches:
     """Yield the classes that share a priority: pairs with a lossless class, or else pairs without one."""
     classes = intent.policies.classes
-    free = sorted(set(range(PRIORITY_COUNT)) - {traffic_class.priority for traffic_class in classes})
-    first: dict[int, TrafficClass] = {}
+    free_priorities = sorted(set(range(PRIORITY_COUNT)) - {traffic_class.priority for traffic_class in classes})
+    fix = f"take a class out: there are {PRIORITY_COUNT} priorities"
+    if free_priorities:
+        fix = f"give one of them {either([str(priority) for priority in free_priorities])}"
+    first_of: dict[int, TrafficClass] = {}
     for index, traffic_class in enumerate(classes):
-        other = first.setdefault(traffic_class.priority, traffic_class)
-        if other is traffic_class or (traffic_class.lossless or other.lossless) != lossless:
+        first = first_of.setdefault(traffic_class.priority, traffic_class)
+        if first is traffic_class:
             continue
-        what = f"priority {traffic_class.priority}"
+        has_lossless = traffic_class.lossless or first.lossless
+        if has_lossless != lossless:
+            continue
+        priority_text = f"priority {traffic_class.priority}"
         consequence = "they would be one class"
         if lossless:
-            what = f"lossless {what}"
+            priority_text = f"lossless {priority_text}"
             consequence = "PFC would pause both"
-        message = f"classes `{other.name}` and `{traffic_class.name}` both have {what}: {consequence}"
-        fix = f"take a class out: there are {PRIORITY_COUNT} priorities"
-        if free:
-            fix = f"give one of them {either(list(map(str, free)))}"
+        message = f"classes `{first.name}` and `{traffic_class.name}` both have {priority_text}: {consequence}"
         yield Breach(f"traffic_classes[{index}].priority", message, fix)

@@ -25,8 +25,7 @@ rule(
     "V-1",
     "no leaf re-advertises to a spine what it learned from another (no transit)",
     "Routes go up, then down, never up again: a leaf that carries traffic from spine to spine is slower than a spine,"
-    " and"
-    " two of them close a ring.",
+    " and two of them close a ring.",
     "an FRR file of the project without the route map that keeps learned routes from going up",
 )
 rule(
@@ -62,11 +61,12 @@ class _Valley(NamedTuple):
 def transit_diagnostics(fabric: Fabric, sources: RouteSources, place: Callable[[str], Where]) -> Iterator[Diagnostic]:
     """Yield V-1 for every switch in transit, and D-1 where buffers may wait for each other in a cycle."""
     valleys = list(_Routes(fabric, sources).valleys())
-    first: dict[str, _Valley] = {}
+    # One of a switch is enough to find the cause.
+    first_valleys: dict[str, _Valley] = {}
     for valley in valleys:
-        first.setdefault(valley.low, valley)
+        first_valleys.setdefault(valley.low, valley)
     has_lossless = any(traffic_class.lossless for traffic_class in fabric.policies.classes)
-    for valley in first.values():
+    for valley in first_valleys.values():
         message = f"{valley.low} is in transit from {valley.near} to {valley.far}: {valley.sent}"
         if not valley.is_carried:
             message += f"; only the AS path keeps {valley.far} from taking it"
@@ -74,7 +74,7 @@ def transit_diagnostics(fabric: Fabric, sources: RouteSources, place: Callable[[
             message += ": lossless traffic would wait downwards and upwards at once"
         devices = (valley.low, valley.near, valley.far)
         yield error("V-1", message, place(valley.low), fix=valley.fix, devices=devices)
-    yield from _ring(fabric, valleys, place)
+    yield from _deadlock(fabric, valleys, place)
 
 
 def _first_other(names: Iterable[str], excluded: str) -> str | None:
@@ -82,15 +82,16 @@ def _first_other(names: Iterable[str], excluded: str) -> str | None:
 
 
 def _transits(valleys: Iterable[_Valley]) -> dict[str, frozenset[str]]:
-    """Return by switch the switches above to which it carries what comes from above."""
-    far: dict[str, set[str]] = {}
+    """Return by switch the upper switches to which it carries what comes from another upper one."""
+    upper_of: dict[str, set[str]] = {}
     for valley in valleys:
         if valley.is_carried:
-            far.setdefault(valley.low, set()).add(valley.far)
-    return {low: frozenset(high) for low, high in far.items()}
+            upper_of.setdefault(valley.low, set()).add(valley.far)
+    return {low: frozenset(upper) for low, upper in upper_of.items()}
 
 
-def _ring(fabric: Fabric, valleys: list[_Valley], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+def _deadlock(fabric: Fabric, valleys: list[_Valley], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+    """Yield D-1 if buffers can wait for each other in a cycle."""
     lossless = [traffic_class.name for traffic_class in fabric.policies.classes if traffic_class.lossless]
     # Without PFC no buffer waits for another.
     if not lossless:
@@ -109,12 +110,13 @@ def _ring(fabric: Fabric, valleys: list[_Valley], place: Callable[[str], Where])
         )
 
 
-class _Sent(NamedTuple):
-    """A route of switch ``origin``, and upper switches to which one policy sends it or not."""
+class _Announcement(NamedTuple):
+    """A route that a switch may learn from above, and upper switches with the same policy towards them."""
 
     prefix: Pool
+    # The switch whose prefix it is.
     origin: str
-    alike: list[str]
+    receivers: list[str]
 
 
 class _Routes:
@@ -135,7 +137,7 @@ class _Routes:
             above = self._fabric.above(name)
             if above:
                 yield from self._announced(switch, above)
-            yield from self._static(switch, above)
+            yield from self._static_valleys(switch, above)
 
     def _policy(self, name: str) -> RoutePolicy | None:
         if name not in self._policies:
@@ -149,12 +151,12 @@ class _Routes:
         if policy is None:
             return
         # Upper switches with the same policy are checked once.
-        kinds: dict[tuple[str, ...], list[str]] = {}
+        groups: dict[tuple[str, ...], list[str]] = {}
         for name in above:
-            kinds.setdefault(policy.kind(self._peer(low.name, name)), []).append(name)
+            groups.setdefault(policy.kind(self._peer(low.name, name)), []).append(name)
         for origin, prefix in self._heard(low):
-            for alike in kinds.values():
-                yield from self._passed_on(policy, low, above, _Sent(prefix, origin.name, alike))
+            for receivers in groups.values():
+                yield from self._passed_on(policy, low, above, _Announcement(prefix, origin.name, receivers))
 
     def _heard(self, low: Switch) -> Iterator[tuple[Switch, Pool]]:
         """Yield prefixes that a switch may learn from above, with the switches that announce them."""
@@ -168,26 +170,28 @@ class _Routes:
                 # enough.
                 yield origin, nics.addresses[0]
 
-    def _passed_on(self, policy: RoutePolicy, low: Switch, above: Sequence[str], sent: _Sent) -> Iterator[_Valley]:
+    def _passed_on(
+        self, policy: RoutePolicy, low: Switch, above: Sequence[str], announcement: _Announcement
+    ) -> Iterator[_Valley]:
         """Yield the valleys by which ``low`` passes a route on to upper switches with the same policy."""
-        to = sent.alike[0]
-        source = next((name for name in above if name != to), None)
+        receiver = announcement.receivers[0]
+        source = _first_other(above, receiver)
         if source is None:
             return
-        kept = policy.takes(BgpRoute(sent.prefix), self._peer(low.name, source))
-        if kept is None:
+        kept_route = policy.takes(BgpRoute(announcement.prefix), self._peer(low.name, source))
+        if kept_route is None:
             return
-        passed = policy.passes_on(kept, self._peer(low.name, to))
-        if passed is None:
+        sent_route = policy.passes_on(kept_route, self._peer(low.name, receiver))
+        if sent_route is None:
             return
-        family = 4 if sent.prefix.bits == 32 else 6
-        for far in sent.alike:
-            # It comes from another switch than it goes to.
-            near = source if source != far else to
-            text = f"it passes on {sent.prefix} of {sent.origin}, learned from {near}"
+        family = 4 if announcement.prefix.bits == 32 else 6
+        for far in announcement.receivers:
+            # The route comes from another switch than it goes to.
+            near = source if source != far else receiver
+            text = f"it passes on {announcement.prefix} of {announcement.origin}, learned from {near}"
             route_map = f"TO-{group_name(self._fabric.switch_of[far].tier)}-V{family}"
             fix = f"let {low.name} announce its own prefixes only (route map {route_map})"
-            yield _Valley(low.name, near, far, text, fix, self._is_taken(passed, low, near, far))
+            yield _Valley(low.name, near, far, text, fix, self._is_taken(sent_route, low, near, far))
 
     def _is_taken(self, sent: BgpRoute, low: Switch, source: str, far: str) -> bool:
         """Tell whether the upper switch accepts the route."""
@@ -203,21 +207,24 @@ class _Routes:
 
     def _others(self, low: Switch) -> list[Switch]:
         """Return the first and the last other switch of the tier in the plane; all announce alike."""
-        alike = self._tiers[low.tier, self._fabric.network_of(low)]
+        switches = self._tiers[low.tier, self._fabric.network_of(low)]
         # Two from each end: one of them may be the switch itself.
-        others = [switch for switch in dict.fromkeys((*alike[:2], *alike[-2:])) if switch.name != low.name]
+        outermost = dict.fromkeys((*switches[:2], *switches[-2:]))
+        others = [switch for switch in outermost if switch.name != low.name]
         if len(others) < 2:
             return others
         return [others[0], others[-1]]
 
     def _peer(self, name: str, neighbor: str) -> str:
+        """Return what a switch's FRR lines call a neighbor: a port without addresses on links, else an address."""
         link = next(link for link in self._fabric.links_of[name] if neighbor in (link.lower, link.upper))
         if self._fabric.policies.addressing.unnumbered:
             return self._fabric.switch_of[name].panel.ports[link.port_of(name)].name
         return ipv4_text(link.address_of(neighbor))
 
-    def _static(self, switch: Switch, above: Sequence[str]) -> Iterator[_Valley]:
-        for prefix, hop in self._statics(switch):
+    def _static_valleys(self, switch: Switch, above: Sequence[str]) -> Iterator[_Valley]:
+        """Yield the valleys by static routes of a switch: on it, or on a lower switch to which one leads."""
+        for prefix, hop in self._static_routes(switch):
             text = f"a static route of {switch.name} sends {prefix} to {hop}"
             fix = f"take the static route for {prefix} out of {switch.name}"
             if hop not in above and self._goes_up_again(prefix, hop):
@@ -231,9 +238,10 @@ class _Routes:
 
     def _goes_up_again(self, prefix: Pool, low: str) -> bool:
         """Tell whether a lower switch sends a prefix up: it is the fabric's, and not its own."""
-        pools = self._fabric.policies.addressing
-        within = any(prefix.meets(pool) for pool in (pools.loopbacks, *pools.host_pools.values()))
-        return within and not self._is_own(prefix, self._fabric.switch_of[low])
+        addressing = self._fabric.policies.addressing
+        pools = (addressing.loopbacks, *addressing.host_pools.values())
+        is_of_fabric = any(prefix.meets(pool) for pool in pools)
+        return is_of_fabric and not self._is_own(prefix, self._fabric.switch_of[low])
 
     def _is_own(self, prefix: Pool, switch: Switch) -> bool:
         return any(own.holds(prefix) for own in self._own(switch))
@@ -241,8 +249,8 @@ class _Routes:
     def _own(self, switch: Switch) -> tuple[Pool, ...]:
         return (*own_prefixes(self._fabric, switch), *own_ipv6_prefixes(self._fabric, switch))
 
-    def _statics(self, switch: Switch) -> Iterator[tuple[Pool, str]]:
-        """Yield the static routes that lead to a neighboring switch."""
+    def _static_routes(self, switch: Switch) -> Iterator[tuple[Pool, str]]:
+        """Yield prefix and next switch of each static route that leads to a neighboring switch."""
         hops = self._hops(switch)
         for text, hop in static_routes(self._sources.tables(switch.name), self._sources.documents(switch.name)):
             prefix = parse_prefix(text)

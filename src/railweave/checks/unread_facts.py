@@ -11,8 +11,9 @@ from railweave.hosts.settings import unread_settings
 from railweave.hosts.values import Rail, kernel_settings
 from railweave.wording import first_few
 
-_OF_LINK = ("mtu", "state", "speed_gbps", "autoneg", "fec", "pcie")
-_OF_FAMILY = ("addresses", "tables", "rule_priorities", "routes")
+_LINK_FACTS = ("mtu", "state", "speed_gbps", "autoneg", "fec", "pcie")
+# Facts of IPv6 have the prefix `ipv6_`.
+_FAMILY_FACTS = ("addresses", "tables", "rule_priorities", "routes")
 
 
 def unread_facts(node: NodeRead) -> Iterator[str]:
@@ -26,13 +27,14 @@ def unread_facts(node: NodeRead) -> Iterator[str]:
     if nics is None:
         return
     for port in node.ports:
-        if port.interface in nics:
-            yield from (f"{fact} of nics.{port.interface}" for fact in _unread_of_port(node, port))
-        else:
+        if port.interface not in nics:
             yield f"nics.{port.interface}"
+            continue
+        for fact in _unread_port_facts(node, port):
+            yield f"{fact} of nics.{port.interface}"
 
 
-def _unread_of_port(node: NodeRead, port: NodePort) -> Iterator[str]:
+def _unread_port_facts(node: NodeRead, port: NodePort) -> Iterator[str]:
     """Yield the missing facts of a port that was read."""
     if port.readable and port.readable.isdisjoint(port.facts):
         # Not one fact of the vendor's tools: they did not run.
@@ -43,40 +45,48 @@ def _unread_of_port(node: NodeRead, port: NodePort) -> Iterator[str]:
 
 def uncompared_facts(node: NodeRead) -> Iterator[str]:
     """Yield the missing facts that other checks need, each with its interfaces."""
-    stated = node.document.get("sysctl", {})
-    if lacks := [key for key in kernel_settings(node.rails) if key not in stated]:
-        yield f"sysctl {first_few(lacks, 2)}"
+    sysctls = node.document.get("sysctl", {})
+    unread_sysctls = [key for key in kernel_settings(node.rails) if key not in sysctls]
+    if unread_sysctls:
+        yield f"sysctl {first_few(unread_sysctls, 2)}"
+    nics = node.document.get("nics", {})
     rail_of = {rail.name: rail for rail in node.rails}
     interfaces_without: dict[str, list[str]] = {}
     for port in node.ports:
-        if port.interface in node.document.get("nics", {}):
-            for fact in _lacking(node, port, rail_of[port.interface]):
-                interfaces_without.setdefault(fact, []).append(port.interface)
-    yield from (f"{fact} of {first_few(names, 2)}" for fact, names in interfaces_without.items())
+        # `unread_facts` reports interfaces without any facts.
+        if port.interface not in nics:
+            continue
+        for fact in _uncompared_port_facts(node, port, rail_of[port.interface]):
+            interfaces_without.setdefault(fact, []).append(port.interface)
+    for fact, interfaces in interfaces_without.items():
+        yield f"{fact} of {first_few(interfaces, 2)}"
 
 
-def _lacking(node: NodeRead, port: NodePort, rail: Rail) -> Iterator[str]:
+def _uncompared_port_facts(node: NodeRead, port: NodePort, rail: Rail) -> Iterator[str]:
     """Yield the facts of a port that were not read, or cannot be compared."""
-    link = port.facts.get("pcie")
     # Without any fact of the vendor's tools they did not run, which `unread_facts` reports.
     has_tools = not port.readable.isdisjoint(port.facts)
-    yield from _missing(port, _OF_LINK)
+    yield from _missing(port, _LINK_FACTS)
+    link = port.facts.get("pcie")
     if link is not None and load_catalog().pcie_link_gbps(link) is None:
         yield f"a known pcie ({link})"
-    yield from _missing(port, _needed(port, rail, has_tools=has_tools))
-    if has_tools and not port.facts.get("settings") and any(unread_settings(node.intended, {})):
-        yield "settings"
-
-
-def _missing(port: NodePort, facts: Iterable[str]) -> Iterator[str]:
-    return (fact for fact in facts if fact not in port.facts)
-
-
-def _needed(port: NodePort, rail: Rail, *, has_tools: bool) -> Iterator[str]:
-    """Yield the facts of a port that its addresses and, with the vendor's tools, its pause frames are checked by."""
     if rail.ipv4 is not None:
-        yield from _OF_FAMILY
+        yield from _missing(port, _FAMILY_FACTS)
     if rail.ipv6 is not None:
-        yield from (f"ipv6_{fact}" for fact in _OF_FAMILY)
+        yield from _missing(port, _FAMILY_FACTS, prefix="ipv6_")
     if has_tools:
-        yield from (fact for fact in ("pause_rx", "pause_tx") if fact in port.readable)
+        yield from _missing(port, [fact for fact in ("pause_rx", "pause_tx") if fact in port.readable])
+        if _lacks_settings(node, port):
+            yield "settings"
+
+
+def _lacks_settings(node: NodeRead, port: NodePort) -> bool:
+    """Tell whether no settings of a port were read, although its vendor's tools report some."""
+    return not port.facts.get("settings") and any(unread_settings(node.intended, {}))
+
+
+def _missing(port: NodePort, facts: Iterable[str], prefix: str = "") -> Iterator[str]:
+    """Yield those of the facts that were not read, each with the prefix of its family."""
+    for fact in facts:
+        if prefix + fact not in port.facts:
+            yield prefix + fact
