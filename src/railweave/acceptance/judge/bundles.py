@@ -5,7 +5,7 @@ they had for themselves over several uplinks, the hash sees the source port, and
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import comb
 from typing import NamedTuple
 
@@ -21,6 +21,13 @@ Place = tuple[int, int | None, str]
 """Plane, pod and leaf of a bundle; the leaf is empty for the links between pods."""
 
 
+class PlaceFlows(NamedTuple):
+    """The flows out of each place, and into it."""
+
+    up: Counter[Place]
+    down: Counter[Place]
+
+
 class LinkBundle(NamedTuple):
     """Links in one direction among which a hash chooses."""
 
@@ -30,13 +37,14 @@ class LinkBundle(NamedTuple):
     flows: int
 
     def share(self, *links: CoveredLink) -> float:
-        """Return the share of all flows that these links carry at least: ECMP weighs links alike or by their speed."""
+        """Return the least share of all flows that these links carry: ECMP weighs links equally or by their speed."""
         by_speed = sum(link.speed_gbps for link in links) / sum(link.speed_gbps for link in self.links)
         return min(by_speed, len(links) / len(self.links))
 
     def odds_unused(self, unused: list[CoveredLink]) -> float:
-        """Return how probable it is that all flows miss as many links by chance, whichever these are."""
-        return (1 - self.share(*unused)) ** self.flows * comb(len(self.links), len(unused))
+        """Return the probability that by chance no flow uses as many links, whichever links these are."""
+        odds_of_these = (1 - self.share(*unused)) ** self.flows
+        return odds_of_these * comb(len(self.links), len(unused))
 
     def sender(self, link: CoveredLink) -> PortEnd:
         """Return the end of a link from which the bundle sends."""
@@ -44,91 +52,105 @@ class LinkBundle(NamedTuple):
 
 
 def link_bundles(case: Case, *kinds: RoundKind, ran: bool) -> list[LinkBundle]:
-    """Return the bundles with the flows of rounds of these kinds, of all without.
+    """Return every bundle in both directions, with the flows of rounds of ``kinds``, or of all rounds without them.
 
     With ``ran`` only tests with a value count; otherwise all whose tools started.
     """
-    places: dict[Place, list[CoveredLink]] = defaultdict(list)
+    links_of: dict[Place, list[CoveredLink]] = defaultdict(list)
     for link in case.index.plan.links:
         if link.nic_port is None:
-            places[_place(case, link)].append(link)
-    sees_ports = _hash_sees_ports(case)
-    uppers = {
-        leaf: {link.upper.device for link in case.index.links_of[leaf] if link.lower.device == leaf}
-        for leaf in case.index.node_switches
-    }
-    up: Counter[Place] = Counter()
-    down: Counter[Place] = Counter()
-    for test in _tests(case, kinds, ran=ran):
-        count = test.queue_pairs if sees_ports else 1
-        source, target = case.index.access_switches[test.id]
-        # While a fabric grows, leaves with other spines reach each other by some of their links alone.
-        if source.pod == target.pod and uppers[source.name] != uppers[target.name]:
-            continue
-        for kind in (_leaf, _pod):
-            if kind(source) != kind(target):
-                up[kind(source)] += count
-                down[kind(target)] += count
+            links_of[_place(case, link)].append(link)
+    flows = _place_flows(case, _pair_tests(case, kinds, ran=ran))
     bundles: list[LinkBundle] = []
-    for place, links in places.items():
-        bundles.append(LinkBundle(tuple(links), is_up=True, flows=up[place]))
-        bundles.append(LinkBundle(tuple(links), is_up=False, flows=down[place]))
+    for place, links in links_of.items():
+        bundles.append(LinkBundle(tuple(links), is_up=True, flows=flows.up[place]))
+        bundles.append(LinkBundle(tuple(links), is_up=False, flows=flows.down[place]))
     return bundles
 
 
 def _place(case: Case, link: CoveredLink) -> Place:
     lower = case.index.devices[link.lower.device]
-    kind: Callable[[PlannedDevice], Place] = _leaf
     if case.index.is_between_pods(link):
-        kind = _pod
-    return kind(lower)
+        return _pod_place(lower)
+    return _leaf_place(lower)
 
 
-def _leaf(device: PlannedDevice) -> Place:
-    return device.plane, device.pod, device.name
+def _leaf_place(leaf: PlannedDevice) -> Place:
+    return leaf.plane, leaf.pod, leaf.name
 
 
-def _pod(device: PlannedDevice) -> Place:
+def _pod_place(device: PlannedDevice) -> Place:
     return device.plane, device.pod, ""
 
 
-def _tests(case: Case, kinds: tuple[RoundKind, ...], *, ran: bool) -> Iterator[PlannedTest]:
-    for counts in case.rounds(*kinds):
-        for test in case.index.tests_of[counts.round]:
-            if test.receiver is None or test.kind not in _PAIRS:
-                continue
-            if len(case.index.access_switches[test.id]) != 2:
+def _pair_tests(case: Case, kinds: tuple[RoundKind, ...], *, ran: bool) -> Iterator[PlannedTest]:
+    """Yield the tests between two NIC ports with known leaves that ran, or without ``ran`` at least started."""
+    for tally in case.rounds(*kinds):
+        for test in case.index.tests_of[tally.round]:
+            is_pair = test.receiver is not None and test.kind in _PAIRS
+            if not is_pair or len(case.index.access_switches[test.id]) != 2:
                 continue
             outcome = case.outcomes[test.id]
-            if outcome.status is not OutcomeStatus.NOT_RUN or (outcome.tried and not ran):
+            has_run = outcome.status is not OutcomeStatus.NOT_RUN
+            if has_run or (outcome.tried and not ran):
                 yield test
 
 
+def _place_flows(case: Case, tests: Iterable[PlannedTest]) -> PlaceFlows:
+    """Return the flows of tests out of and into the leaves and pods that they leave and enter."""
+    hash_sees_ports = _hash_sees_ports(case)
+    spines_of = {
+        leaf: {link.upper.device for link in case.index.links_of[leaf] if link.lower.device == leaf}
+        for leaf in case.index.node_switches
+    }
+    flows = PlaceFlows(Counter(), Counter())
+    for test in tests:
+        count = test.queue_pairs if hash_sees_ports else 1
+        sender_leaf, receiver_leaf = case.index.access_switches[test.id]
+        # While a fabric grows, leaves of a pod with different spines use only some of their uplinks for each other.
+        if sender_leaf.pod == receiver_leaf.pod and spines_of[sender_leaf.name] != spines_of[receiver_leaf.name]:
+            continue
+        leaves = _leaf_place(sender_leaf), _leaf_place(receiver_leaf)
+        pods = _pod_place(sender_leaf), _pod_place(receiver_leaf)
+        for source, target in (leaves, pods):
+            if source != target:
+                flows.up[source] += count
+                flows.down[target] += count
+    return flows
+
+
 def _hash_sees_ports(case: Case) -> bool:
-    """Tell whether most leaves have sent a test that was alone there over more than one of their uplinks."""
-    several: set[str] = set()
-    alone: set[str] = set()
-    for counts in case.rounds(RoundKind.ISOLATED):
-        senders: dict[str, list[PlannedTest]] = defaultdict(list)
-        for test in case.index.tests_of[counts.round]:
-            leaves = [device.name for device in case.index.access_switches[test.id]]
-            if len(set(leaves)) > 1:
-                senders[leaves[0]].append(test)
-        for leaf, tests in senders.items():
-            used = _used_uplinks(case, counts, leaf, tests[0].queue_pairs)
-            if len(tests) == 1 and tests[0].queue_pairs > 1 and used:
-                alone.add(leaf)
-                if len(used) > 1:
-                    several.add(leaf)
-    return 2 * len(several) > len(alone)
+    """Tell whether most leaves that sent a test alone used more than one of their uplinks for its queue pairs."""
+    leaves_alone: set[str] = set()
+    leaves_with_several_uplinks: set[str] = set()
+    for tally in case.rounds(RoundKind.ISOLATED):
+        for leaf, tests in _tests_leaving(case, tally.round).items():
+            if len(tests) > 1 or tests[0].queue_pairs < 2:
+                continue
+            uplinks = _used_uplinks(case, tally, leaf, tests[0].queue_pairs)
+            if uplinks:
+                leaves_alone.add(leaf)
+            if len(uplinks) > 1:
+                leaves_with_several_uplinks.add(leaf)
+    return 2 * len(leaves_with_several_uplinks) > len(leaves_alone)
 
 
-def _used_uplinks(case: Case, counts: RoundTally, leaf: str, queue_pairs: int) -> list[PortEnd]:
-    """Return the uplinks that carried at least half of a queue pair's part of what a leaf sent up."""
-    sent: Mapping[PortEnd, int] = {
-        link.lower: counts.counted(link.lower, CounterMeaning.SENT_BYTES)
+def _tests_leaving(case: Case, round_id: str) -> Mapping[str, list[PlannedTest]]:
+    """Return the tests that go from each leaf to another one in a round."""
+    tests_of_leaf: dict[str, list[PlannedTest]] = defaultdict(list)
+    for test in case.index.tests_of[round_id]:
+        leaves = [device.name for device in case.index.access_switches[test.id]]
+        if len(set(leaves)) > 1:
+            tests_of_leaf[leaves[0]].append(test)
+    return tests_of_leaf
+
+
+def _used_uplinks(case: Case, tally: RoundTally, leaf: str, queue_pairs: int) -> list[PortEnd]:
+    """Return the uplinks of a leaf that sent more than half of the bytes of a queue pair, if all sent the same."""
+    sent_bytes = {
+        link.lower: tally.counted(link.lower, CounterMeaning.SENT_BYTES)
         for link in case.index.links_of[leaf]
         if link.lower.device == leaf
     }
-    total = sum(sent.values())
-    return [end for end, size in sent.items() if size * 2 * queue_pairs > total]
+    total_bytes = sum(sent_bytes.values())
+    return [end for end, size in sent_bytes.items() if 2 * size * queue_pairs > total_bytes]

@@ -27,19 +27,20 @@ from railweave.acceptance.model import CoveredLink, NicPort, PortEnd, RoundKind
 from railweave.diagnostics import Severity
 
 _REPLUG = "check that it is plugged as its label says, and that both ports are up"
-# A flow may get less than the share that covers a link; what is below a 50th of it is control traffic.
+# A flow may get less than the share that covers a link; less than a 50th of it is control traffic.
 _UNUSED_SHARE = 1 / 50
-# Flows of one test get as much as they find: the squared coefficient of variation of their bytes is below 1.
+# 1 plus the squared coefficient of variation of the bytes of flows, which is below 1.
 _UNEQUAL_FLOWS = 2.0
 
 
 def loaded_links(case: Case) -> frozenset[PortEnd]:
     """Return the lower ends of the links that rounds loaded, in both directions where the plan has flows in both."""
-    both = case.loaded_up & case.loaded_down
+    loaded_both_ways = case.loaded_up & case.loaded_down
     loaded: set[PortEnd] = set()
     for place in case.loaded_up | case.loaded_down:
         link = case.index.plan.links[place]
-        if place in both or not link.probability:
+        # A probability of 0 says that the plan does not load the link in both directions.
+        if place in loaded_both_ways or link.probability == 0:
             loaded.add(link.lower)
     return frozenset(loaded)
 
@@ -51,27 +52,28 @@ def unloaded_links(case: Case) -> tuple[CoveredLink, ...]:
 
 
 def _was_read(case: Case, link: CoveredLink) -> bool:
-    tallies = [case.tallies[name] for name in link.rounds if name in case.tallies]
-    for counts in tallies:
+    """Tell whether both ends of a link were read in all rounds with counters that may load it, at least one."""
+    tallies = [case.tallies[round_id] for round_id in link.rounds if round_id in case.tallies]
+    for tally in tallies:
         for end in (link.lower, link.upper):
-            if counts.count(end, CounterMeaning.SENT_BYTES) is None:
+            if tally.count(end, CounterMeaning.SENT_BYTES) is None:
                 return False
     return bool(tallies)
 
 
 def _unused_ends(case: Case) -> frozenset[PortEnd]:
-    """Return the ends from which a link that both ends counted carried nothing but control traffic in all rounds."""
-    waiting = {end: (case.index.places[end], link) for end, link in case.index.link_at.items()}
-    for counts in case.rounds():
-        seconds = case.index.rounds[counts.round].seconds
+    """Return the ends that were read and sent nothing but control traffic in all rounds."""
+    unused = dict(case.index.link_at)
+    for tally in case.rounds():
+        seconds = case.index.rounds[tally.round].seconds
         least_per_gbps = seconds * 1e9 / 8 * case.index.plan.settings.covered_share * _UNUSED_SHARE
-        sent = counts.columns.get(CounterMeaning.SENT_BYTES)
-        if sent is None:
+        sent_bytes = tally.columns.get(CounterMeaning.SENT_BYTES)
+        if sent_bytes is None:
             continue
-        for end, (place, link) in tuple(waiting.items()):
-            if (sent[place] or 0) > least_per_gbps * link.speed_gbps:
-                del waiting[end]
-    return frozenset(end for end, (_, link) in waiting.items() if _was_read(case, link))
+        for end, link in tuple(unused.items()):
+            if (sent_bytes[case.index.places[end]] or 0) > least_per_gbps * link.speed_gbps:
+                del unused[end]
+    return frozenset(end for end, link in unused.items() if _was_read(case, link))
 
 
 def dead_symptoms(case: Case) -> Iterator[Symptom]:
@@ -88,9 +90,8 @@ def dead_symptoms(case: Case) -> Iterator[Symptom]:
     for device, links in _dead_devices(case, rest).items():
         fix = "find out why it does not forward: power, BGP, maintenance mode (`railweave verify`)"
         culprit = Culprit((Element(ElementKind.DEVICE, device),), "carries nothing", fix, devices=(device,))
-        yield Symptom(
-            "A-6", Severity.ERROR, f"none of the {len(links)} links of {device} carried traffic", fix, culprit
-        )
+        message = f"none of the {len(links)} links of {device} carried traffic"
+        yield Symptom("A-6", Severity.ERROR, message, fix, culprit)
         rest = [link for link in rest if link not in links]
     yield from _dead_cables(case, rest)
     yield from _one_way_symptoms(case, unused, dead)
@@ -98,31 +99,38 @@ def dead_symptoms(case: Case) -> Iterator[Symptom]:
 
 def _dead_links(case: Case, unused: frozenset[PortEnd]) -> list[CoveredLink]:
     """Return the links without traffic that had to carry some, in the order of the plan."""
+    silent_both_ways = {link.lower for link in case.index.plan.links if {link.lower, link.upper} <= unused}
     dead: set[PortEnd] = set()
     for port, link in case.index.host_link.items():
-        if _had_to_carry(case, port) and {link.lower, link.upper} <= unused:
+        if link.lower in silent_both_ways and _had_to_carry(case, port):
             dead.add(link.lower)
     bundles = link_bundles(case, ran=False)
     for bundle in bundles:
-        silent = [link for link in bundle.links if {link.lower, link.upper} <= unused]
+        silent = [link for link in bundle.links if link.lower in silent_both_ways]
         if _is_improbable(bundle, silent, bundles):
             dead |= {link.lower for link in silent}
     return [link for link in case.index.plan.links if link.lower in dead]
 
 
 def _had_to_carry(case: Case, port: NicPort) -> bool:
-    """Tell whether tools started that fill the link of a NIC port, and no latency test was answered over it.
+    """Tell whether tools started that fill the link of a NIC port.
 
-    Latency tests send too little to count.
+    If a latency test passed over the port, its link works: such tests send too little to show in the counters.
     """
-    tests = [test for test in case.crossings[port] if test.round in case.tallies]
-    outcomes = [case.outcomes[test.id] for test in tests if test.kind is RoundKind.LATENCY]
-    if any(outcome.status is not OutcomeStatus.NOT_RUN for outcome in outcomes):
-        return False
-    return any(case.outcomes[test.id].tried for test in tests if test.kind is not RoundKind.LATENCY)
+    has_started = False
+    for test in case.crossings[port]:
+        if test.round not in case.tallies:
+            continue
+        outcome = case.outcomes[test.id]
+        if test.kind is not RoundKind.LATENCY:
+            has_started = has_started or outcome.tried
+        elif outcome.status is not OutcomeStatus.NOT_RUN:
+            return False
+    return has_started
 
 
 def _is_improbable(bundle: LinkBundle, unused: list[CoveredLink], bundles: list[LinkBundle]) -> bool:
+    """Tell whether chance does not explain the unused links of a bundle, if there are any."""
     return bool(unused) and bundle.odds_unused(unused) * len(bundles) < FALSE_FINDING_ODDS
 
 
@@ -136,33 +144,40 @@ def _one_way_symptoms(case: Case, unused: frozenset[PortEnd], dead: list[Covered
         for link in silent:
             end = bundle.sender(link)
             fix = f"find out why {end.device} does not use it: its routes and next hops (`show ip route`), and the port"
-            culprit = Culprit(
-                (cable_element(link),), "carries traffic in one direction alone", fix, (), (), (link.cable,)
-            )
+            fault = "carries traffic in one direction alone"
+            culprit = Culprit((cable_element(link),), fault, fix, cables=(link.cable,))
             message = f"{end_text(end)} sent nothing, {bundle.share(link):.1%} of {bundle.flows:,} flows are its share"
             yield Symptom("A-6", Severity.ERROR, message, fix, culprit)
 
 
 def _dead_planes(case: Case, dead: list[CoveredLink]) -> tuple[int, ...]:
-    planned = {link.plane for link in case.index.plan.links}
-    alive = {link.plane for link in case.loaded_links()}
-    return tuple(sorted({link.plane for link in dead} - alive)) if len(planned) > 1 and alive else ()
+    """Return the planes of which no link carried load, if another plane did."""
+    planes = {link.plane for link in case.index.plan.links}
+    loaded_planes = {link.plane for link in case.loaded_links()}
+    if len(planes) < 2 or not loaded_planes:
+        return ()
+    return tuple(sorted({link.plane for link in dead} - loaded_planes))
 
 
 def _dead_devices(case: Case, dead: list[CoveredLink]) -> Mapping[str, list[CoveredLink]]:
-    links: dict[str, list[CoveredLink]] = defaultdict(list)
+    """Return the switches of which all links, more than one, are dead, with these links."""
+    dead_links_of: dict[str, list[CoveredLink]] = defaultdict(list)
     for link in dead:
-        for end in {link.lower.device, link.upper.device} & case.index.devices.keys():
-            links[end].append(link)
-    return {device: silent for device, silent in links.items() if 1 < len(silent) == len(case.index.links_of[device])}
+        for device in {link.lower.device, link.upper.device} & case.index.devices.keys():
+            dead_links_of[device].append(link)
+    return {
+        device: links
+        for device, links in dead_links_of.items()
+        if len(links) > 1 and len(links) == len(case.index.links_of[device])
+    }
 
 
 def _dead_cables(case: Case, dead: list[CoveredLink]) -> Iterator[Symptom]:
-    """Yield cables without traffic; two that start at one device are swapped more probably than both are broken."""
-    lower: dict[str, list[CoveredLink]] = defaultdict(list)
+    """Yield cables without traffic; two that start at one device are more probably swapped than both broken."""
+    links_of_lower: dict[str, list[CoveredLink]] = defaultdict(list)
     for link in dead:
-        lower[link.lower.device].append(link)
-    for links in lower.values():
+        links_of_lower[link.lower.device].append(link)
+    for links in links_of_lower.values():
         cables = tuple(dict.fromkeys(link.cable for link in links))
         if len(cables) == 2:
             elements = tuple(dict.fromkeys(map(cable_element, links)))
@@ -179,26 +194,29 @@ def _dead_cables(case: Case, dead: list[CoveredLink]) -> Iterator[Symptom]:
 
 def uneven_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield links that carried less in the loaded rounds than a random choice of links explains."""
-    carried: dict[PortEnd, int] = defaultdict(int)
+    sent_bytes: dict[PortEnd, int] = defaultdict(int)
     for flows in case.flows:
         if case.index.rounds[flows.round].kind is not RoundKind.LOADED:
             continue
         for place, sent in zip(flows.places, flows.sent, strict=True):
             sender, _ = flows.ends(case.index.plan.links[place])
-            carried[sender] += sent
+            sent_bytes[sender] += sent
     for bundle in link_bundles(case, RoundKind.LOADED, ran=True):
         if bundle.flows:
-            yield from _uneven(case, bundle, carried)
+            yield from _uneven(case, bundle, sent_bytes)
 
 
-def _uneven(case: Case, bundle: LinkBundle, carried: Mapping[PortEnd, int]) -> Iterator[Symptom]:
-    total = sum(carried[bundle.sender(link)] for link in bundle.links)
+def _uneven(case: Case, bundle: LinkBundle, sent_bytes: Mapping[PortEnd, int]) -> Iterator[Symptom]:
+    """Yield links of a bundle that sent something, but less than chance explains."""
+    total_bytes = sum(sent_bytes[bundle.sender(link)] for link in bundle.links)
     deviations = NormalDist().inv_cdf(1 - FALSE_FINDING_ODDS / (2 * len(case.index.plan.links)))
     for link in bundle.links:
         end = bundle.sender(link)
         share = bundle.share(link)
-        scatter = sqrt(_UNEQUAL_FLOWS * bundle.flows * share * (1 - share)) * total / bundle.flows
-        if 0 < carried[end] < share * total - deviations * scatter:
+        # The number of flows on the link is binomial.
+        scatter_bytes = sqrt(_UNEQUAL_FLOWS * bundle.flows * share * (1 - share)) * total_bytes / bundle.flows
+        if 0 < sent_bytes[end] < share * total_bytes - deviations * scatter_bytes:
             culprit = Culprit((cable_element(link),), "carries too little", _REPLUG, cables=(link.cable,))
-            message = f"{end_text(end)} sent {carried[end] / total:.1%} of its bundle, {share:.1%} are its share"
+            part = sent_bytes[end] / total_bytes
+            message = f"{end_text(end)} sent {part:.1%} of its bundle, {share:.1%} are its share"
             yield Symptom("A-6", Severity.ERROR, message, _REPLUG, culprit)
