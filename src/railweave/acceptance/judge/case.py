@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
+from itertools import compress, product
+from typing import NamedTuple
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.jobs import JobResult
@@ -22,6 +23,14 @@ from railweave.acceptance.judge.tally import RoundTally
 from railweave.acceptance.model import CoveredLink, Metric, NicPort, PlannedTest, PortEnd, RoundKind
 
 TRANSPORT_LOSS = (CounterMeaning.OUT_OF_SEQUENCE, CounterMeaning.RETRANSMISSIONS)
+
+
+class NicCount(NamedTuple):
+    """The counter of a NIC port in a round, by the link of the port."""
+
+    round: str
+    link: CoveredLink
+    value: int
 
 
 @dataclass(frozen=True)
@@ -144,22 +153,23 @@ class Case:
         return tests
 
     def rounds(self, *kinds: RoundKind) -> Iterator[RoundTally]:
-        """Yield the tallies of rounds of these kinds, of all without."""
-        for name, counts in self.tallies.items():
-            if not kinds or self.index.rounds[name].kind in kinds:
-                yield counts
+        """Yield the tallies of rounds of these kinds, or of all rounds if no kind is given."""
+        for round_id, tally in self.tallies.items():
+            if not kinds or self.index.rounds[round_id].kind in kinds:
+                yield tally
 
-    def nic_counts(self, meaning: CounterMeaning) -> Iterator[tuple[str, CoveredLink, int]]:
-        """Yield what NICs counted in each round, by their links, where it is not 0."""
+    def nic_counts(self, meaning: CounterMeaning) -> Iterator[NicCount]:
+        """Yield the counter of every NIC port in every round in which it is not 0."""
         links = list(self.index.host_link.values())
         places, _ = self.index.host_places
-        for counts in self.rounds():
-            column = counts.column(places, meaning)
+        for tally in self.rounds():
+            column = tally.column(places, meaning)
+            # Most of a large fabric's counters are 0 or missing: they are skipped without a step of Python for each.
             for link, value in zip(compress(links, column), filter(None, column), strict=True):
-                yield counts.round, link, value
+                yield NicCount(tally.round, link, value)
 
     def measures(self, metric: Metric, *kinds: RoundKind) -> Iterator[tuple[PlannedTest, Measure]]:
-        """Yield what tests of these kinds measured of a metric, of all without."""
+        """Yield the tests of rounds of these kinds, or of all if no kind is given, that measured a metric."""
         for test in self.index.plan.tests:
             if kinds and test.kind not in kinds:
                 continue
@@ -181,20 +191,19 @@ class Case:
         return (), (end.device,)
 
     def transport_noticed(self, tests: Iterable[PlannedTest]) -> bool | None:
-        """Tell whether the NICs of tests saw packets missing in their rounds; None if they do not count that."""
-        noticed: bool | None = None
+        """Tell whether the NICs of tests saw packets missing in their rounds; None if no NIC counts that."""
+        is_counted = False
         for test in tests:
-            counts = self.tallies.get(test.round)
-            if counts is None:
+            tally = self.tallies.get(test.round)
+            if tally is None:
                 continue
-            for port in ends_of(test):
-                end = self.nic_end(port)
-                if end is None:
-                    continue
-                for meaning in TRANSPORT_LOSS:
-                    missed = counts.count(end, meaning)
-                    if missed:
-                        return True
-                    if missed is not None:
-                        noticed = False
-        return noticed
+            nic_ends = filter(None, map(self.nic_end, ends_of(test)))
+            for end, meaning in product(nic_ends, TRANSPORT_LOSS):
+                missing_packets = tally.count(end, meaning)
+                if missing_packets:
+                    return True
+                if missing_packets is not None:
+                    is_counted = True
+        if is_counted:
+            return False
+        return None

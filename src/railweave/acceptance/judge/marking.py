@@ -1,6 +1,6 @@
-"""What queues tell: traffic that is not in the queue of its class, and pauses without ECN marks before them."""
+"""Faults that counters of queues show: traffic outside the queue of its class, and PFC pauses before ECN marks."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,6 +18,14 @@ _BEYOND_PEERS = 10
 _FRAMES_OF_A_START = 2
 
 
+class QueueBytes(NamedTuple):
+    """Bytes that a switch sent towards a NIC from one of its queues."""
+
+    link: CoveredLink
+    queue: int
+    sent: int
+
+
 class StrayTraffic(NamedTuple):
     """Bytes towards a NIC outside the queue of RDMA traffic, and the nodes that may have sent them."""
 
@@ -30,67 +38,75 @@ class StrayTraffic(NamedTuple):
 
 def stray_traffic(case: Case) -> tuple[StrayTraffic, ...]:
     """Return the traffic towards NICs in queues that neither its class nor the control traffic of peers explains."""
-    queues = {planned.queue for planned in case.index.plan.classes if planned.role == "rdma"}
-    if not queues:
+    classes = case.index.plan.classes
+    expected_queues = {planned.queue for planned in classes if planned.role == "rdma"}
+    if not expected_queues:
         return ()
     if case.is_lossy:
-        # What is left of trimmed packets takes the queue of notifications.
-        queues |= {planned.queue for planned in case.index.plan.classes if planned.role == "cnp"}
-    strays = {counts.round: list(_strays(case, counts, queues)) for counts in case.rounds()}
-    rates = [sent / link.speed_gbps for of_round in strays.values() for link, _, sent in of_round]
+        # Trimmed packets are sent in the queue of notifications.
+        expected_queues |= {planned.queue for planned in classes if planned.role == "cnp"}
+    bytes_of_rounds = {tally.round: list(_unexpected_bytes(case, tally, expected_queues)) for tally in case.rounds()}
+    rates = [part.sent / part.link.speed_gbps for parts in bytes_of_rounds.values() for part in parts]
     if not rates:
         return ()
-    # CNPs and control traffic are the same for all; half of all ports have to stray before they count as usual.
+    # CNPs and control traffic are the same for all ports; a fault would have to reach half of them to count as usual.
     usual = HealthySpread(rates)
     share = case.index.plan.settings.disturbed_share
-    kept = []
-    for name, of_round in strays.items():
-        least_per_gbps = max(case.index.rounds[name].seconds * share * 1e9 / 8, usual.middle + usual.tolerance)
-        for link, queue, sent in of_round:
-            if sent <= link.speed_gbps * least_per_gbps or link.nic_port is None:
+    strays = []
+    for round_id, parts in bytes_of_rounds.items():
+        tally = case.tallies[round_id]
+        least_per_gbps = max(case.index.rounds[round_id].seconds * share * 1e9 / 8, usual.middle + usual.tolerance)
+        for link, queue, sent in parts:
+            least_bytes = link.speed_gbps * least_per_gbps
+            if sent <= least_bytes or link.nic_port is None:
                 continue
-            # Acknowledgments of what the NIC itself sends: at most one of 84 bytes for each packet of 1,024.
-            acknowledged = case.tallies[name].counted(link.upper, CounterMeaning.RECEIVED_BYTES)
-            senders = case.index.senders_to[name, link.nic_port]
-            if senders and sent > link.speed_gbps * least_per_gbps + acknowledged / 8:
-                kept.append(StrayTraffic(link, name, queue, sent, senders))
-    return tuple(kept)
+            # Acknowledgments of traffic from the NIC: at most one of 84 bytes for each packet of 1,024.
+            acknowledgments = tally.counted(link.upper, CounterMeaning.RECEIVED_BYTES) / 8
+            senders = case.index.senders_to[round_id, link.nic_port]
+            if senders and sent > least_bytes + acknowledgments:
+                strays.append(StrayTraffic(link, round_id, queue, sent, senders))
+    return tuple(strays)
 
 
-def _strays(case: Case, counts: RoundTally, queues: set[int]) -> Iterator[tuple[CoveredLink, int, int]]:
-    """Yield the bytes towards NICs in other queues than ``queues``: link, queue and bytes."""
+def _unexpected_bytes(case: Case, tally: RoundTally, expected_queues: set[int]) -> Iterator[QueueBytes]:
+    """Yield the bytes towards NICs in all other queues."""
     for link in case.index.host_link.values():
-        for queue, sent in counts.bytes_of_queues(link.upper).items():
-            if queue not in queues:
-                yield link, queue, sent
+        for queue, sent in tally.bytes_of_queues(link.upper).items():
+            if queue not in expected_queues:
+                yield QueueBytes(link, queue, sent)
 
 
 def dscp_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield the nodes whose traffic is in another queue than that of its class: the smallest set of senders."""
-    waiting = list(stray_traffic(case))
-    while waiting:
-        nodes: dict[str, list[StrayTraffic]] = defaultdict(list)
-        for stray in waiting:
+    """Yield the nodes whose traffic is in another queue than that of its class.
+
+    They are the fewest senders that explain all stray traffic; senders of the same traffic are named together.
+    """
+    unexplained = list(stray_traffic(case))
+    while unexplained:
+        strays_of: dict[str, list[StrayTraffic]] = defaultdict(list)
+        for stray in unexplained:
             for sender in stray.senders:
-                nodes[sender].append(stray)
-        strays = max(nodes.values(), key=len)
-        alike = tuple(sorted(name for name, others in nodes.items() if others == strays))
-        waiting = [stray for stray in waiting if stray not in strays]
-        queues = sorted({stray.queue for stray in strays})
-        stray_bytes = sum(stray.stray_bytes for stray in strays)
-        message = f"{stray_bytes:,} bytes from {', '.join(alike)} were in queue {queues[0]}, not in that of their class"
+                strays_of[sender].append(stray)
+        explained = max(strays_of.values(), key=len)
+        nodes = tuple(sorted(node for node, strays in strays_of.items() if strays == explained))
+        unexplained = [stray for stray in unexplained if stray not in explained]
+        queue = min(stray.queue for stray in explained)
+        stray_bytes = sum(stray.stray_bytes for stray in explained)
+        message = f"{stray_bytes:,} bytes from {', '.join(nodes)} were in queue {queue}, not in that of their class"
         fix = "set the DSCP of its RDMA traffic as rendered (`railweave hosts plan`)"
-        elements = tuple(setting_element(f"DSCP of {node}") for node in alike)
-        elements += tuple(Element(ElementKind.NODE, node) for node in alike)
-        culprit = Culprit(elements, "marks its packets with another DSCP", fix, nodes=alike, slows=CONGESTED)
+        elements = tuple(setting_element(f"DSCP of {node}") for node in nodes)
+        elements += tuple(Element(ElementKind.NODE, node) for node in nodes)
+        culprit = Culprit(elements, "marks its packets with another DSCP", fix, nodes=nodes, slows=CONGESTED)
         yield Symptom("A-3", Severity.ERROR, message, fix, culprit)
 
 
 class IncastReading(NamedTuple):
-    """What a switch did in incast rounds: PFC frames that those which it received do not explain, and ECN marks."""
+    """The counters of a switch over all incast rounds."""
 
     device: str
+    # PFC frames that it sent, without those that it may have sent because its neighbors paused it.
     frames: int
+    # ECN marks in lossless queues.
     marks: int
     senders: int
 
@@ -106,45 +122,54 @@ class IncastReading(NamedTuple):
 
 
 def incast_readings(case: Case) -> tuple[IncastReading, ...]:
-    """Return what every switch counted in incast rounds; without ECN counters there are none."""
-    readings: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for counts in case.rounds(RoundKind.INCAST):
-        senders = len(case.index.tests_of[counts.round])
+    """Return the reading of every switch that counts ECN marks, sorted by name."""
+    frames: Counter[str] = Counter()
+    marks: Counter[str] = Counter()
+    senders: Counter[str] = Counter()
+    for tally in case.rounds(RoundKind.INCAST):
         for device, links in case.index.links_of.items():
-            marks = _marks(case, counts, device)
-            if marks is None:
+            device_marks = _marks(case, tally, device)
+            if device_marks is None:
                 continue
-            places = case.index.places_of[device]
-            sent = sum(filter(None, counts.column(places, CounterMeaning.PFC_SENT)))
-            received = sum(filter(None, counts.column(places, CounterMeaning.PFC_RECEIVED)))
-            row = readings[device]
+            sent = _frames(case, tally, device, CounterMeaning.PFC_SENT)
+            received = _frames(case, tally, device, CounterMeaning.PFC_RECEIVED)
             # A switch that is paused at one port may pass the pause on at all others: the cause is further down.
-            row[0] += max(0, sent - received * len(links))
-            row[1] += marks
-            row[2] += senders
-    return tuple(IncastReading(device, *row) for device, row in sorted(readings.items()))
+            frames[device] += max(0, sent - received * len(links))
+            marks[device] += device_marks
+            senders[device] += len(case.index.tests_of[tally.round])
+    return tuple(IncastReading(device, frames[device], marks[device], senders[device]) for device in sorted(marks))
 
 
-def _marks(case: Case, counts: RoundTally, device: str) -> int | None:
-    marks: int | None = None
+def _frames(case: Case, tally: RoundTally, device: str, meaning: CounterMeaning) -> int:
+    """Return the sum of a counter of PFC frames over the ports of a switch; unread ports count as 0."""
+    column = tally.column(case.index.places_of[device], meaning)
+    return sum(frames for frames in column if frames is not None)
+
+
+def _marks(case: Case, tally: RoundTally, device: str) -> int | None:
+    """Return the ECN marks of the lossless queues of a switch, None if no such queue has a counter."""
+    counters = []
     for link in case.index.links_of[device]:
-        for queue, counted in counts.marks_of_queues(link.end_at(device)).items():
+        for queue, marks in tally.marks_of_queues(link.end_at(device)).items():
             if queue in case.lossless_queues:
-                marks = (marks or 0) + counted
-    return marks
+                counters.append(marks)
+    if not counters:
+        return None
+    return sum(counters)
 
 
 def ecn_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield the switches that paused before they marked, and those that pause far more per mark than their peers."""
-    tiers: dict[str, list[IncastReading]] = defaultdict(list)
+    readings_of_tier: dict[str, list[IncastReading]] = defaultdict(list)
     for reading in incast_readings(case):
-        tiers[case.index.devices[reading.device].tier].append(reading)
-    for readings in tiers.values():
-        early = [reading for reading in readings if _pauses_early(reading, readings)]
-        if len(early) > 1 and len(early) == len(readings):
-            yield _tier_symptom(tuple(reading.device for reading in early))
+        readings_of_tier[case.index.devices[reading.device].tier].append(reading)
+    for readings in readings_of_tier.values():
+        early_readings = [reading for reading in readings if _pauses_early(reading, readings)]
+        if len(early_readings) > 1 and len(early_readings) == len(readings):
+            # All switches of a tier do not break at once: their common configuration is at fault.
+            yield _tier_symptom(tuple(reading.device for reading in early_readings))
             continue
-        for reading in early:
+        for reading in early_readings:
             message = f"{reading.device} sent {reading.frames:,} PFC frames and marked {reading.marks:,} packets"
             fix = "compare its buffer and WRED profiles with the rendered ones (`railweave drift`)"
             element = Element(ElementKind.DEVICE, reading.device)
@@ -153,12 +178,13 @@ def ecn_symptoms(case: Case) -> Iterator[Symptom]:
 
 
 def _pauses_early(reading: IncastReading, readings: list[IncastReading]) -> bool:
+    """Tell whether a switch pauses without marks, or far more per mark than every other switch of its tier."""
     if reading.frames <= reading.start_frames:
         return False
     if not reading.marks:
         return True
-    peers = [peer.ratio for peer in readings if peer is not reading and peer.marks]
-    return bool(peers) and reading.ratio > _BEYOND_PEERS * max(peers)
+    peer_ratios = [peer.ratio for peer in readings if peer is not reading and peer.marks]
+    return bool(peer_ratios) and reading.ratio > _BEYOND_PEERS * max(peer_ratios)
 
 
 def _tier_symptom(devices: tuple[str, ...]) -> Symptom:

@@ -22,7 +22,7 @@ from railweave.acceptance.judge.elements import (
     setting_element,
 )
 from railweave.acceptance.judge.tally import Counts
-from railweave.acceptance.model import CoveredLink, PortEnd
+from railweave.acceptance.model import PortEnd
 from railweave.diagnostics import Severity
 
 _LEAST_FRAMES = 10
@@ -58,14 +58,15 @@ def drop_symptoms(case: Case) -> Iterator[Symptom]:
 
 
 def _switch_drops(case: Case) -> Mapping[str, list[Drop]]:
+    """Return the drops of each switch in lossless queues and priority groups."""
     drops: dict[str, list[Drop]] = defaultdict(list)
     lossless = case.lossless_queues
-    for counts in case.rounds():
-        for parts, is_ingress in ((counts.groups, True), (counts.queues, False)):
-            for end, numbers in parts.items():
-                packets = sum(_dropped(row) for number, row in numbers.items() if number in lossless)
+    for tally in case.rounds():
+        for counts_of_ports, is_ingress in ((tally.groups, True), (tally.queues, False)):
+            for end, counts_of_numbers in counts_of_ports.items():
+                packets = sum(_dropped(counts) for number, counts in counts_of_numbers.items() if number in lossless)
                 if packets:
-                    drops[end.device].append(Drop(counts.round, end, is_ingress, packets))
+                    drops[end.device].append(Drop(tally.round, end, is_ingress, packets))
     return drops
 
 
@@ -74,40 +75,40 @@ def _dropped(counts: Counts) -> int:
 
 
 def _dropping_culprit(case: Case, device: str, drops: list[Drop]) -> Culprit:
+    """Return what is to blame for the drops of a switch: its counter, the PFC of one port, or its buffer."""
     rounds = {drop.round for drop in drops}
-    tests = [test for name in sorted(rounds) for test in case.index.tests_of[name]]
+    tests = [test for round_id in sorted(rounds) for test in case.index.tests_of[round_id]]
     ends = {drop.end for drop in drops}
     if case.transport_noticed(tests) is False and len(ends) == 1:
         fix = "compare its counters with `show queue counters`: no NIC missed a packet"
-        return Culprit(
-            (port_element(*ends),), "counts drops that did not happen", fix, devices=(device,), slows=frozenset()
-        )
+        fault = "counts drops that did not happen"
+        return Culprit((port_element(*ends),), fault, fix, devices=(device,), slows=frozenset())
     ingress = {drop.end for drop in drops if drop.is_ingress}
-    if not ingress:
+    if ingress:
+        silent = {end for end in ingress if not _frames_sent(case, end, rounds)}
+    else:
         silent = _silent_feeders(case, device, rounds)
-        return _pfc_off(case, *silent) if len(silent) == 1 else _small_buffer(device)
-    silent = {end for end in ingress if not _frames_sent(case, end, rounds)}
     if len(silent) == 1:
         return _pfc_off(case, *silent)
-    if not silent and len(ingress) == 1:
+    if len(ingress) == 1 and not silent:
+        # The port paused its neighbor, which did not obey.
         return _pfc_off(case, _far_end(case, *ingress))
     return _small_buffer(device)
 
 
 def _silent_feeders(case: Case, device: str, rounds: set[str]) -> set[PortEnd]:
-    """Return the ports that took part in every congestion of a switch and never paused, while others did."""
-    silent: set[PortEnd] | None = None
-    any_paused = False
-    for name in rounds:
-        counts = case.tallies[name]
-        feeders = {end for end in case.receivers(name) if end.device == device}
-        paused = {end for end in feeders if counts.count(end, CounterMeaning.PFC_SENT)}
-        any_paused = any_paused or bool(paused)
-        still = feeders - paused
-        silent = still if silent is None else silent & still
-    if not any_paused or silent is None:
+    """Return the ports that received load in every one of ``rounds`` and never paused, while other ports did."""
+    silent_in_rounds = []
+    has_paused = False
+    for round_id in rounds:
+        tally = case.tallies[round_id]
+        feeders = {end for end in case.receivers(round_id) if end.device == device}
+        pausing = {end for end in feeders if tally.count(end, CounterMeaning.PFC_SENT)}
+        has_paused = has_paused or bool(pausing)
+        silent_in_rounds.append(feeders - pausing)
+    if not has_paused:
         return set()
-    return silent
+    return set.intersection(*silent_in_rounds)
 
 
 def _frames_sent(case: Case, end: PortEnd, rounds: set[str]) -> int:
@@ -136,46 +137,53 @@ def _small_buffer(device: str) -> Culprit:
 def _nic_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield NICs that dropped what arrived: either they send no pauses, or their switch port does not obey."""
     drops: Counter[PortEnd] = Counter()
-    for _, link, dropped in case.nic_counts(CounterMeaning.DROPS):
-        drops[link.lower] += dropped
+    for reading in case.nic_counts(CounterMeaning.DROPS):
+        drops[reading.link.lower] += reading.value
     if not drops:
         return
-    pausing = {link.lower for _, link, _ in case.nic_counts(CounterMeaning.PFC_SENT)}
+    pausing = {reading.link.lower for reading in case.nic_counts(CounterMeaning.PFC_SENT)}
     for port, link in case.index.host_link.items():
         dropped = drops[link.lower]
         if dropped and case.transport_noticed(case.crossings[port]) is not False:
-            end = link.upper if link.lower in pausing else link.lower
-            culprit = _pfc_off(case, end)
+            end_at_fault = link.upper if link.lower in pausing else link.lower
+            culprit = _pfc_off(case, end_at_fault)
             message = f"{end_text(link.lower)} dropped {dropped:,} packets that arrived"
             yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
 
 
 def _frame_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield ports that did not receive the PFC frames that their neighbor sent."""
-    frames_of: dict[tuple[PortEnd, PortEnd], PauseFrames] = defaultdict(lambda: PauseFrames(0, 0))
-    lower = case.index.lower_places
-    upper = case.index.upper_places
-    for counts in case.rounds():
-        for places, far_places in ((lower, upper), (upper, lower)):
-            sent = counts.column(places, CounterMeaning.PFC_SENT)
-            received = counts.column(far_places, CounterMeaning.PFC_RECEIVED)
-            for link, frames, arrived in zip(case.index.plan.links, sent, received, strict=True):
-                # Most ports of a large fabric never pause.
-                if frames is None or arrived is None or not (frames or arrived):
-                    continue
-                ends = _directions(link)[places is upper]
-                earlier = frames_of[ends]
-                frames_of[ends] = PauseFrames(earlier.sent + frames, earlier.received + arrived)
+    frames_of = _pause_frames(case)
     for link in case.index.plan.links:
-        for end, far in _directions(link):
-            frames, arrived = frames_of.get((end, far), PauseFrames(0, 0))
-            if end in case.exchanged_ports or frames < _LEAST_FRAMES or 2 * arrived > frames:
+        for sender, receiver in ((link.lower, link.upper), (link.upper, link.lower)):
+            frames = frames_of.get(sender)
+            if frames is None or frames.sent < _LEAST_FRAMES or sender in case.exchanged_ports:
                 continue
-            culprit = _pfc_off(case, far)
-            message = f"{end_text(end)} sent {frames:,} PFC frames, {end_text(far)} received {arrived:,}"
-            yield Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
+            # Frames of the moments between the readings of both ends may be missing, but not half of all.
+            if 2 * frames.received <= frames.sent:
+                culprit = _pfc_off(case, receiver)
+                ends = f"{end_text(sender)} sent {frames.sent:,} PFC frames, {end_text(receiver)} received"
+                yield Symptom("A-3", Severity.ERROR, f"{ends} {frames.received:,}", culprit.fix, culprit)
 
 
-def _directions(link: CoveredLink) -> tuple[tuple[PortEnd, PortEnd], tuple[PortEnd, PortEnd]]:
-    """Return the sender and the receiver of both directions."""
-    return (link.lower, link.upper), (link.upper, link.lower)
+def _pause_frames(case: Case) -> Mapping[PortEnd, PauseFrames]:
+    """Return the PFC frames of both directions of links over all rounds by sender, where there are any."""
+    frames_of: dict[PortEnd, PauseFrames] = {}
+    lower_places = case.index.lower_places
+    upper_places = case.index.upper_places
+    lower_ends = [link.lower for link in case.index.plan.links]
+    upper_ends = [link.upper for link in case.index.plan.links]
+    for tally in case.rounds():
+        for senders, sender_places, receiver_places in (
+            (lower_ends, lower_places, upper_places),
+            (upper_ends, upper_places, lower_places),
+        ):
+            sent_column = tally.column(sender_places, CounterMeaning.PFC_SENT)
+            received_column = tally.column(receiver_places, CounterMeaning.PFC_RECEIVED)
+            for sender, sent, received in zip(senders, sent_column, received_column, strict=True):
+                # Most ports of a large fabric never pause.
+                if sent is None or received is None or not (sent or received):
+                    continue
+                frames = frames_of.get(sender, PauseFrames(0, 0))
+                frames_of[sender] = PauseFrames(frames.sent + sent, frames.received + received)
+    return frames_of

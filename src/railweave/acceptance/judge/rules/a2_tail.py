@@ -27,8 +27,10 @@ def tail(case: Case) -> Iterator[Symptom]:
         for peers in _by_distance(case, metric).values():
             # Latencies scatter by factors, not by sums.
             usual = HealthySpread([log(measure.value) for _, measure in peers])
+            most = usual.middle + max(usual.tolerance, log(_FACTOR))
             for test, measure in peers:
-                if log(measure.value) > usual.middle + max(usual.tolerance, log(_FACTOR)) and not measure.failed:
+                # Those that failed their limit are reported above.
+                if log(measure.value) > most and not measure.failed:
                     slow.add(test.id)
         if slow:
             yield Symptom("A-2", Severity.ERROR, "latency far above that of their peers", "", None, frozenset(slow))

@@ -1,6 +1,6 @@
 """A-5: no PFC storms, no work for the PFC watchdog, and no NIC whose host is slower than its port."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from statistics import median
 
@@ -26,26 +26,27 @@ _SLOW_FIX = (
 @judge_rule("A-5", "No PFC storms", needs=frozenset({CounterMeaning.PFC_SENT}))
 def storms(case: Case) -> Iterator[Symptom]:
     """Yield ports whose neighbor stormed, and NICs that pause without traffic, or far more than their peers."""
-    stormed: dict[PortEnd, int] = {}
-    for counts in case.rounds():
-        for end, count in counts.storms.items():
-            stormed[end] = stormed.get(end, 0) + count
-        for end, queues in counts.queues.items():
-            detected = sum(row.get(CounterMeaning.STORMS, 0) for row in queues.values())
+    storms_at: Counter[PortEnd] = Counter()
+    for tally in case.rounds():
+        for end, count in tally.storms.items():
+            storms_at[end] += count
+        for end, queues in tally.queues.items():
+            detected = sum(counts.get(CounterMeaning.STORMS, 0) for counts in queues.values())
             if detected:
-                stormed[end] = stormed.get(end, 0) + detected
-    for end, count in stormed.items():
+                storms_at[end] += detected
+    for end, count in storms_at.items():
         yield _storm(case, end, f"{end_text(end)} counted {count} PFC storms")
     yield from _idle_pausers(case)
     yield from _busy_pausers(case)
 
 
 def _idle_pausers(case: Case) -> Iterator[Symptom]:
-    receivers = {name: {test.receiver for test in tests} for name, tests in case.index.tests_of.items()}
+    """Yield NICs that pause their switch for most of a round, although no test sends to them."""
+    receivers_of_round = {name: {test.receiver for test in tests} for name, tests in case.index.tests_of.items()}
     for name, link, frames in case.nic_counts(CounterMeaning.PFC_SENT):
-        # In a collective everybody sends to everybody.
-        busy = receivers.get(name, set())
-        is_busy = link.nic_port in busy or None in busy
+        receivers = receivers_of_round.get(name, set())
+        # A collective has no receiver: all of its NICs receive.
+        is_busy = link.nic_port in receivers or None in receivers
         if not is_busy and _paused_share(case, name, link, frames) > _IDLE_SHARE:
             message = f"{end_text(link.lower)} sent {frames:,} PFC frames in round {name}"
             yield _storm(case, link.lower, f"{message}, in which nobody sent to it")

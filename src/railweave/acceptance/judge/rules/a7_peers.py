@@ -1,7 +1,7 @@
 """A-7: no rail, plane or stripe is slower than its peers.
 
-A part of the design is as fast as three quarters of its senders at most are: one or two slow NICs, which also slow down
-those that send to them, make no slow rail.
+A part of the design is judged by the share that a quarter of its senders exceed, so that one or two slow NICs, which
+also slow down those that send to them, do not make a rail slow.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ from railweave.acceptance.model import Metric, NicPort, RoundKind
 from railweave.diagnostics import Severity
 
 KINDS = frozenset({RoundKind.ISOLATED, RoundKind.LOADED})
-# Of two senders the middle one is the slower as much as the other.
+# With fewer senders a single slow one decides.
 _LEAST_SENDERS = 3
 
 
@@ -64,19 +64,20 @@ def _tests(case: Case) -> Iterator[PeerTest]:
 
 def _slowest(case: Case, tests: Iterable[PeerTest]) -> SlowPart | None:
     """Return the part that is slowest among its peers, None if all parts keep up."""
-    best: dict[str, dict[str, dict[NicPort, float]]] = defaultdict(lambda: defaultdict(dict))
+    # By kind of part, then by part: the best share of each sender.
+    best_shares: dict[str, dict[str, dict[NicPort, float]]] = defaultdict(lambda: defaultdict(dict))
     for test in tests:
         for kind, name in test.parts.items():
-            senders = best[kind][name]
-            senders[test.sender] = max(test.share, senders.get(test.sender, 0.0))
-    slow: list[SlowPart] = []
-    for groups in best.values():
-        reached = {name: _reached(of) for name, of in groups.items() if len(of) >= _LEAST_SENDERS}
-        for name, share in reached.items():
-            others = [other for peer, other in reached.items() if peer != name]
-            if others and share < case.index.plan.settings.peer_share * median(others):
-                slow.append(SlowPart(name, share, median(others)))
-    return min(slow, key=lambda part: part.share / part.peers, default=None)
+            sender_shares = best_shares[kind][name]
+            sender_shares[test.sender] = max(test.share, sender_shares.get(test.sender, 0.0))
+    slow_parts: list[SlowPart] = []
+    for parts in best_shares.values():
+        share_of = {name: _reached(senders) for name, senders in parts.items() if len(senders) >= _LEAST_SENDERS}
+        for name, share in share_of.items():
+            peer_shares = [peer_share for peer, peer_share in share_of.items() if peer != name]
+            if peer_shares and share < case.index.plan.settings.peer_share * median(peer_shares):
+                slow_parts.append(SlowPart(name, share, median(peer_shares)))
+    return min(slow_parts, key=lambda part: part.share / part.peers, default=None)
 
 
 def _reached(senders: Mapping[NicPort, float]) -> float:
