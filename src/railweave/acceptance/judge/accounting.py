@@ -78,26 +78,36 @@ def loaded_flows(index: PlanIndex, tallies: Mapping[str, RoundTally]) -> Iterato
 
     Bytes are those of the whole round.
     """
-    for counts in tallies.values():
-        least_per_gbps = index.rounds[counts.round].seconds * 1e9 / 8 * index.plan.settings.covered_share
-        least = [least_per_gbps * link.speed_gbps for link in index.plan.links]
+    for tally in tallies.values():
+        least_per_gbps = index.rounds[tally.round].seconds * 1e9 / 8 * index.plan.settings.covered_share
+        least_of_links = [least_per_gbps * link.speed_gbps for link in index.plan.links]
         for is_up in (True, False):
             senders, receivers = index.lower_places, index.upper_places
             if not is_up:
                 senders, receivers = receivers, senders
-            sent = counts.column(senders, CounterMeaning.SENT_BYTES)
-            received = counts.column(receivers, CounterMeaning.RECEIVED_BYTES)
-            flows = [
-                (place, left, arrived)
-                for place, (left, arrived, least_bytes) in enumerate(zip(sent, received, least, strict=True))
-                if left is not None and arrived is not None and (left >= least_bytes or arrived >= least_bytes)
+            sent_column = tally.column(senders, CounterMeaning.SENT_BYTES)
+            received_column = tally.column(receivers, CounterMeaning.RECEIVED_BYTES)
+            # One comprehension for speed: it looks at every link of the fabric in every round.
+            rows = [
+                (place, sent, received)
+                for place, (sent, received, least) in enumerate(
+                    zip(sent_column, received_column, least_of_links, strict=True)
+                )
+                if sent is not None and received is not None and (sent >= least or received >= least)
             ]
-            if flows:
-                yield LinkFlows(counts.round, is_up, *(array("Q", column) for column in zip(*flows, strict=True)))
+            if rows:
+                places, sent_bytes, received_bytes = zip(*rows, strict=True)
+                yield LinkFlows(
+                    tally.round, is_up, array("Q", places), array("Q", sent_bytes), array("Q", received_bytes)
+                )
+
+
+LinkKind = tuple[str, str]
+"""The kind of a link, and the kind of the node at its lower end (empty between switches)."""
 
 
 class _Compared(NamedTuple):
-    """Some of the flows of a round and direction, with the lost share of each."""
+    """The flows of one kind of links in a round and direction, by number, with the lost share of each."""
 
     flows: LinkFlows
     numbers: list[int]
@@ -105,43 +115,48 @@ class _Compared(NamedTuple):
 
 
 def imbalances(index: PlanIndex, flows: Iterable[LinkFlows]) -> dict[tuple[PortEnd, PortEnd], list[Flow]]:
-    """Return the flows whose ends differ by more than those of healthy links do, by sender and receiver."""
-    kinds: dict[tuple[str, str, bool], list[_Compared]] = defaultdict(list)
+    """Return the flows whose ends differ by more than those of healthy links do, by sender and receiver.
+
+    They are compared with the flows of the same kind of links and direction in all rounds.
+    """
+    groups: dict[tuple[LinkKind, bool], list[_Compared]] = defaultdict(list)
     kind_of = [_kind(index, link) for link in index.plan.links]
-    for of_round in flows:
-        alike: dict[tuple[str, str], _Compared] = {kind: _Compared(of_round, [], []) for kind in dict.fromkeys(kind_of)}
-        columns = zip(of_round.places, of_round.sent, of_round.received, strict=True)
+    for round_flows in flows:
+        compared_of: dict[LinkKind, _Compared] = {
+            kind: _Compared(round_flows, [], []) for kind in dict.fromkeys(kind_of)
+        }
+        columns = zip(round_flows.places, round_flows.sent, round_flows.received, strict=True)
         for number, (place, sent, received) in enumerate(columns):
-            compared = alike[kind_of[place]]
+            compared = compared_of[kind_of[place]]
             compared.numbers.append(number)
             compared.shares.append((sent - received) / max(sent, received))
-        for kind, compared in alike.items():
-            kinds[*kind, of_round.is_up].append(compared)
+        for kind, compared in compared_of.items():
+            groups[kind, round_flows.is_up].append(compared)
     unequal: dict[tuple[PortEnd, PortEnd], list[Flow]] = defaultdict(list)
-    for alike_flows in kinds.values():
-        for flow in _unequal(index, alike_flows):
+    for group in groups.values():
+        for flow in _unequal(index, group):
             unequal[flow.sender, flow.receiver].append(flow)
     return unequal
 
 
-def _kind(index: PlanIndex, link: CoveredLink) -> tuple[str, str]:
-    """Return the kind of a link and of its node: flows of a kind and direction lose alike."""
+def _kind(index: PlanIndex, link: CoveredLink) -> LinkKind:
     node = index.nodes.get(link.lower.device)
     return link.kind, node.kind if node is not None else ""
 
 
-def _unequal(index: PlanIndex, compared: Sequence[_Compared]) -> Iterator[Flow]:
-    """Yield those of flows of a kind and direction whose loss is more than chance explains."""
-    shares = array("d", chain.from_iterable(part.shares for part in compared))
+def _unequal(index: PlanIndex, group: Sequence[_Compared]) -> Iterator[Flow]:
+    """Yield the flows of one kind and direction whose loss is more than chance explains."""
+    shares = array("d", chain.from_iterable(compared.shares for compared in group))
     if not shares:
         return
     healthy = HealthySpread(shares)
     tolerance = healthy.tolerance
-    for part in compared:
-        for number, share in zip(part.numbers, part.shares, strict=True):
+    for compared in group:
+        for number, share in zip(compared.numbers, compared.shares, strict=True):
             difference = abs(share - healthy.middle)
+            # Two steps for speed: a flow is made only if it may be one of the few unequal ones.
             if difference > tolerance:
-                flow = part.flows.flow(index, number)
+                flow = compared.flows.flow(index, number)
                 if difference > tolerance + CONTROL_BYTES / max(flow.sent, flow.received):
                     yield flow
 
@@ -167,36 +182,36 @@ def inner_surplus(
     if surplus is None or abs(surplus) <= CONTROL_BYTES * len(links):
         return 0
     for link in links:
-        end = link.end_at(device)
-        queues = counts.queues.get(end, {}).values()
-        if counts.count(end, CounterMeaning.DROPS) or any(row.get(CounterMeaning.DROPS) for row in queues):
+        flows = [*unequal.get((link.lower, link.upper), ()), *unequal.get((link.upper, link.lower), ())]
+        if _has_drops(counts, link.end_at(device)) or any(flow.round == counts.round for flow in flows):
             return 0
-        for ends in ((link.lower, link.upper), (link.upper, link.lower)):
-            if any(flow.round == counts.round for flow in unequal.get(ends, ())):
-                return 0
     return surplus
+
+
+def _has_drops(counts: RoundTally, end: PortEnd) -> bool:
+    """Tell whether a port or one of its queues counted drops."""
+    queues = counts.queues.get(end, {}).values()
+    return bool(counts.count(end, CounterMeaning.DROPS)) or any(row.get(CounterMeaning.DROPS) for row in queues)
 
 
 def swapped_links(
     links: Iterable[CoveredLink], tallies: Iterable[RoundTally]
 ) -> Iterator[tuple[CoveredLink, CoveredLink]]:
-    """Yield pairs of links of which each counts at one end what the other counts at its far end, over all rounds."""
-    counted = list(tallies)
+    """Yield pairs of links whose lower ends agree with each other's upper ends over all rounds, not with their own."""
+    all_tallies = list(tallies)
     for first, second in combinations(links, 2):
-        straight = 0
-        crossed = 0
-        for counts in counted:
-            straight += _difference(counts, first.lower, first.upper) + _difference(counts, second.lower, second.upper)
-            crossed += _difference(counts, first.lower, second.upper) + _difference(counts, second.lower, first.upper)
-        # A loss leaves both differences; swapped cables leave but control frames.
-        if crossed * 10 < straight:
+        as_planned = 0
+        as_swapped = 0
+        for tally in all_tallies:
+            as_planned += _difference(tally, first.lower, first.upper) + _difference(tally, second.lower, second.upper)
+            as_swapped += _difference(tally, first.lower, second.upper) + _difference(tally, second.lower, first.upper)
+        # After a loss both differences are large; with swapped cables only control frames are left of one.
+        if as_swapped * 10 < as_planned:
             yield first, second
 
 
-def _difference(counts: RoundTally, one_end: PortEnd, far_end: PortEnd) -> int:
-    return _lost(counts, one_end, far_end) + _lost(counts, far_end, one_end)
-
-
-def _lost(counts: RoundTally, sender: PortEnd, receiver: PortEnd) -> int:
-    sent = counts.counted(sender, CounterMeaning.SENT_BYTES)
-    return abs(sent - counts.counted(receiver, CounterMeaning.RECEIVED_BYTES))
+def _difference(tally: RoundTally, lower: PortEnd, upper: PortEnd) -> int:
+    """Return the bytes by which two ends differ, of both directions."""
+    up = tally.counted(lower, CounterMeaning.SENT_BYTES) - tally.counted(upper, CounterMeaning.RECEIVED_BYTES)
+    down = tally.counted(upper, CounterMeaning.SENT_BYTES) - tally.counted(lower, CounterMeaning.RECEIVED_BYTES)
+    return abs(up) + abs(down)

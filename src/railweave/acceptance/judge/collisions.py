@@ -1,4 +1,4 @@
-"""Limits of collectives by what their links carried: a hash that loads one of them most makes all flows wait for it.
+"""Limits of collectives by the bytes that their links carried: all flows wait for the link that the hash loads most.
 
 The plan knows no hash, so its limits allow the worst that chance leaves (`limits.collisions`). Counters tell how much
 the most loaded link between switches carried in the round, beside a NIC port:
@@ -24,12 +24,14 @@ _EVEN = 0.9
 def with_counted_limits(
     index: PlanIndex, outcomes: Mapping[str, MeasuredTest], tallies: Mapping[str, RoundTally]
 ) -> dict[str, MeasuredTest]:
-    """Return the outcomes of tests, those of collectives by limits for what their links carried."""
-    counted = dict(outcomes)
+    """Return the outcomes of tests, those of collectives by the limits that follow from the bytes on their links."""
+    updated = dict(outcomes)
     for test in index.plan.tests:
-        if test.receiver is not None or test.round not in tallies:
+        is_collective = test.receiver is None
+        if not is_collective or test.round not in tallies:
             continue
         outcome = outcomes[test.id]
+        # Where the hash cannot make a collective slower, its limits do not change.
         if not any("sure_share" in measure.limit.inputs for measure in outcome.measures):
             continue
         share = _counted_share(index, tallies[test.round], test.group)
@@ -39,40 +41,42 @@ def with_counted_limits(
         status = outcome.status
         if any(measure.failed for measure in measures):
             status = OutcomeStatus.FAILED
-        counted[test.id] = outcome._replace(status=status, measures=measures)
-    return counted
+        updated[test.id] = outcome._replace(status=status, measures=measures)
+    return updated
 
 
 def _counted_limit(limit: MetricLimit, share: float) -> MetricLimit:
-    """Return a limit for the share that the most loaded link let through."""
-    sure = number(limit.inputs.get("sure_share"))
-    if sure <= 0:
+    """Return a limit for the share of line rate that the most loaded link let through, instead of the sure share."""
+    sure_share = number(limit.inputs.get("sure_share"))
+    if sure_share <= 0:
         return limit
-    # Where links between switches are the bottleneck, what is expected is divided by it.
+    # What is expected is already divided by the oversubscription.
     ratio = number(limit.inputs.get("ratio")) or 1.0
-    part = max(sure, min(1.0, share * ratio))
-    inputs = {**limit.inputs, "counted_share": round(part, 4)}
-    return replace(limit, fail=limit.fail / sure * part, warn=limit.warn / sure * part, inputs=inputs)
+    counted_share = max(sure_share, min(1.0, share * ratio))
+    fail = limit.fail / sure_share * counted_share
+    warn = limit.warn / sure_share * counted_share
+    inputs = {**limit.inputs, "counted_share": round(counted_share, 4)}
+    return replace(limit, fail=fail, warn=warn, inputs=inputs)
 
 
 def _counted_share(index: PlanIndex, counts: RoundTally, group: Sequence[NicPort]) -> float | None:
-    """Return the time that a NIC port of a group needs for its bytes over that of the most loaded link.
+    """Return the time that a NIC port of a group needs for its bytes, divided by that of the most loaded link.
 
     None if a link was not read, or if the ports sent different amounts: then flows did not wait for each other.
     """
-    times = []
+    port_times = []
     for link in filter(None, map(index.host_link.get, group)):
-        size = counts.count(link.lower, CounterMeaning.SENT_BYTES)
-        if size:
-            times.append(size / link.speed_gbps)
-    if len(times) < len(group) or min(times) < _EVEN * max(times):
+        sent_bytes = counts.count(link.lower, CounterMeaning.SENT_BYTES)
+        if sent_bytes:
+            port_times.append(sent_bytes / link.speed_gbps)
+    if len(port_times) < len(group) or min(port_times) < _EVEN * max(port_times):
         return None
-    longest = max(times)
+    longest_time = max(port_times)
     for places in (index.lower_places, index.upper_places):
         column = counts.column(places, CounterMeaning.SENT_BYTES)
-        for link, size in zip(index.plan.links, column, strict=True):
-            if size is None:
+        for link, link_bytes in zip(index.plan.links, column, strict=True):
+            if link_bytes is None:
                 return None
             if link.nic_port is None:
-                longest = max(longest, size / link.speed_gbps)
-    return max(times) / longest
+                longest_time = max(longest_time, link_bytes / link.speed_gbps)
+    return max(port_times) / longest_time

@@ -5,6 +5,7 @@ holds headers, start-up and acknowledgments. Bytes beyond it are not the plan's.
 what it sends beyond that came by a port outside the plan, and the rest left by one.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
@@ -15,121 +16,119 @@ from railweave.acceptance.judge.elements import end_text
 from railweave.acceptance.judge.outcomes import MeasuredTest
 from railweave.acceptance.judge.paths import PlanIndex
 from railweave.acceptance.judge.tally import RoundTally
-from railweave.acceptance.model import CoveredLink, Metric, NicPort, PlannedTest, RoundKind
+from railweave.acceptance.model import CoveredLink, Metric, NicPort, RoundKind
 
 _PAIRS = frozenset({RoundKind.ISOLATED, RoundKind.LOADED, RoundKind.INCAST, RoundKind.LATENCY})
 
 
-class Carried(NamedTuple):
-    """The bytes of one direction of a host link, and those of payload that the plan puts on it."""
+class HostLinkBytes(NamedTuple):
+    """The bytes of one direction of a host link in a round, and the payload of the tests that explains them."""
 
     link: CoveredLink
-    # The lower of both ends: a counter that is wrong disturbs nobody.
-    bytes: int
-    # Of tests in this direction, and of those in the other, whose acknowledgments go this way.
+    # The lower count of both ends, so that a counter that is too high disturbs no round.
+    counted: int
+    # Of tests that send in this direction.
     payload: float
+    # Of tests that send in the other direction, whose acknowledgments take this one.
     acknowledged: float
 
 
 def disturbed_rounds(case: Case) -> Mapping[str, str]:
-    """Return the rounds with traffic that the plan does not explain, each with where it was seen."""
-    strange: dict[str, str] = {}
-    for counts in case.rounds(*_PAIRS):
-        carried = list(_carried(case.index, case.outcomes, counts))
-        factor = _factor([part.bytes / part.payload for part in carried if part.payload])
-        reverse = _factor(
-            [part.bytes / part.acknowledged for part in carried if part.acknowledged and not part.payload]
-        )
-        planned = case.index.rounds[counts.round]
-        for part in carried:
-            excess = part.bytes - factor * part.payload - reverse * part.acknowledged
-            share = excess / (part.link.speed_gbps * 1e9 / 8 * planned.seconds)
-            if share > case.index.plan.settings.disturbed_share and not _explained(case, counts, part.link):
-                end = part.link.lower
-                strange[counts.round] = f"{end_text(end)} carried {share:.1%} of its rate beyond its tests"
-                break
-    for (name, device), surplus in case.surpluses.items():
-        sentence = _passes_through(case, name, device, surplus)
-        if sentence and case.index.rounds[name].kind in _PAIRS:
-            strange.setdefault(name, sentence)
-    return strange
+    """Return the rounds with traffic that the plan does not explain, each with a sentence where it was seen."""
+    reasons: dict[str, str] = {}
+    for tally in case.rounds(*_PAIRS):
+        reason = _unplanned_traffic(case, tally)
+        if reason:
+            reasons[tally.round] = reason
+    for (round_id, device), surplus in case.surpluses.items():
+        reason = _passes_through(case, round_id, device, surplus)
+        if reason and case.index.rounds[round_id].kind in _PAIRS:
+            reasons.setdefault(round_id, reason)
+    return reasons
 
 
-def _passes_through(case: Case, name: str, device: str, surplus: int) -> str:
-    """Return in a sentence what entered or left a switch by ports outside the plan, empty if nothing did."""
+def _unplanned_traffic(case: Case, tally: RoundTally) -> str:
+    """Return which host link carried more than its tests explain, in a sentence; empty if none did."""
+    links = list(_host_link_bytes(case.index, case.outcomes, tally))
+    # Bytes on the wire for a byte of payload, with headers and start-up, and for one that is acknowledged.
+    payload_factor = _median([link.counted / link.payload for link in links if link.payload])
+    only_acknowledging = [link for link in links if link.acknowledged and not link.payload]
+    acknowledged_factor = _median([link.counted / link.acknowledged for link in only_acknowledging])
+    seconds = case.index.rounds[tally.round].seconds
+    for counts in links:
+        excess = counts.counted - payload_factor * counts.payload - acknowledged_factor * counts.acknowledged
+        share = excess / (counts.link.speed_gbps * 1e9 / 8 * seconds)
+        if share > case.index.plan.settings.disturbed_share and not _has_fault(case, tally, counts.link):
+            return f"{end_text(counts.link.lower)} carried {share:.1%} of its rate beyond its tests"
+    return ""
+
+
+def _passes_through(case: Case, round_id: str, device: str, surplus: int) -> str:
+    """Return which bytes entered or left a switch by ports outside the plan, in a sentence; empty if none did."""
     slowest_gbps = min((link.speed_gbps for link in case.index.links_of[device]), default=0)
-    least = case.index.plan.settings.disturbed_share * slowest_gbps * 1e9 / 8 * case.index.rounds[name].seconds
+    least = case.index.plan.settings.disturbed_share * slowest_gbps * 1e9 / 8 * case.index.rounds[round_id].seconds
     if abs(surplus) <= least:
         return ""
     if surplus < 0:
         return f"{device} sent {-surplus:,} bytes that it received by no port of the plan"
-    # Packets that a switch loses are missed by the NICs of the plan.
-    if case.transport_noticed(case.index.tests_of[name]):
+    # If the switch loses packets instead, NICs of the plan miss them.
+    if case.transport_noticed(case.index.tests_of[round_id]):
         return ""
     return f"{device} received {surplus:,} bytes that it sent to no port of the plan"
 
 
-def _factor(ratios: list[float]) -> float:
+def _median(ratios: list[float]) -> float:
+    """Return the median of ratios, 0 without any."""
     return median(ratios) if ratios else 0.0
 
 
-def _carried(index: PlanIndex, outcomes: Mapping[str, MeasuredTest], counts: RoundTally) -> Iterator[Carried]:
-    seconds = index.rounds[counts.round].seconds
-    sent: dict[NicPort, float] = {}
-    received: dict[NicPort, float] = {}
+def _host_link_bytes(
+    index: PlanIndex, outcomes: Mapping[str, MeasuredTest], tally: RoundTally
+) -> Iterator[HostLinkBytes]:
+    """Yield both directions of the host links that were read, without those of tests that yielded no value."""
+    seconds = index.rounds[tally.round].seconds
+    sent: dict[NicPort, float] = defaultdict(float)
+    received: dict[NicPort, float] = defaultdict(float)
     unknown: set[NicPort] = set()
-    for test in index.tests_of[counts.round]:
-        _add_test(test, outcomes[test.id], seconds, (sent, received), unknown)
-    links = list(index.host_link.values())
+    for test in index.tests_of[tally.round]:
+        if test.receiver is None:
+            continue
+        measure = outcomes[test.id].measure(Metric.BANDWIDTH)
+        if measure is not None:
+            payload = measure.value * 1e9 / 8 * seconds
+            sent[test.sender] += payload
+            received[test.receiver] += payload
+        elif test.kind is not RoundKind.LATENCY:
+            # A test without a value may have sent for a while. Latency tests send next to nothing.
+            unknown |= {test.sender, test.receiver}
     lower, upper = index.host_places
-    up = _lower_counts(counts, lower, upper)
-    down = _lower_counts(counts, upper, lower)
-    for port, link, up_bytes, down_bytes in zip(index.host_link, links, up, down, strict=True):
+    up = _smaller_counts(tally, lower, upper)
+    down = _smaller_counts(tally, upper, lower)
+    for (port, link), up_bytes, down_bytes in zip(index.host_link.items(), up, down, strict=True):
         if port in unknown:
             continue
-        up_payload = sent.get(port, 0.0)
-        down_payload = received.get(port, 0.0)
         if up_bytes is not None:
-            yield Carried(link, up_bytes, up_payload, down_payload)
+            yield HostLinkBytes(link, up_bytes, sent[port], received[port])
         if down_bytes is not None:
-            yield Carried(link, down_bytes, down_payload, up_payload)
+            yield HostLinkBytes(link, down_bytes, received[port], sent[port])
 
 
-def _add_test(
-    test: PlannedTest,
-    outcome: MeasuredTest,
-    seconds: int,
-    ways: tuple[dict[NicPort, float], dict[NicPort, float]],
-    unknown: set[NicPort],
-) -> None:
-    measure = outcome.measure(Metric.BANDWIDTH)
-    if test.receiver is None:
-        return
-    if measure is None and test.kind is not RoundKind.LATENCY:
-        # A test without a value may have sent for a while.
-        unknown |= {test.sender, test.receiver}
-        return
-    payload = measure.value * 1e9 / 8 * seconds if measure is not None else 0.0
-    for way, port in zip(ways, (test.sender, test.receiver), strict=True):
-        way[port] = way.get(port, 0.0) + payload
-
-
-def _lower_counts(counts: RoundTally, senders: Sequence[int], receivers: Sequence[int]) -> Iterator[int | None]:
-    """Yield what the end of each link counted that counted less, None for links that were not read at both ends."""
-    sent = counts.column(senders, CounterMeaning.SENT_BYTES)
-    received = counts.column(receivers, CounterMeaning.RECEIVED_BYTES)
-    for left, arrived in zip(sent, received, strict=True):
-        if left is None or arrived is None:
+def _smaller_counts(tally: RoundTally, senders: Sequence[int], receivers: Sequence[int]) -> Iterator[int | None]:
+    """Yield the smaller of the bytes that both ends of each link counted; None if one of them was not read."""
+    sent_column = tally.column(senders, CounterMeaning.SENT_BYTES)
+    received_column = tally.column(receivers, CounterMeaning.RECEIVED_BYTES)
+    for sent, received in zip(sent_column, received_column, strict=True):
+        if sent is None or received is None:
             yield None
         else:
-            yield min(left, arrived)
+            yield min(sent, received)
 
 
-def _explained(case: Case, counts: RoundTally, link: CoveredLink) -> bool:
+def _has_fault(case: Case, tally: RoundTally, link: CoveredLink) -> bool:
     """Tell whether a fault explains more bytes: packets that were sent again, or a cable in the wrong port."""
     if link.lower in case.exchanged_ports or link.nic_port is None:
         return True
-    tests = [test for test in case.crossings[link.nic_port] if test.round == counts.round]
+    tests = [test for test in case.crossings[link.nic_port] if test.round == tally.round]
     if case.transport_noticed(tests):
         return True
-    return any(flow.link is link and flow.round == counts.round for flows in case.unequal.values() for flow in flows)
+    return any(flow.link is link and flow.round == tally.round for flows in case.unequal.values() for flow in flows)

@@ -23,13 +23,13 @@ _CODEWORD_BITS = 5440
 _FEC_LIMIT = 2.4e-4
 _DRAIN_BER = _FEC_LIMIT / 10
 _WARN_BER = _FEC_LIMIT / 100
-# Two decades above its peers a cable is no healthy one of its kind.
+# Healthy cables of a kind differ by less than two decades.
 _OUTLIER = 100
 _FIX = "clean or replace the cable and its optics; compare lanes with `show interfaces counters fec-histogram`"
 
 
 class PortErrors(NamedTuple):
-    """What a port counted over all rounds."""
+    """The errors of a port over all rounds."""
 
     end: PortEnd
     link: CoveredLink
@@ -52,15 +52,15 @@ class PortErrors(NamedTuple):
 def error_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield the ports with more errors than the standard or their peers explain."""
     ports = _port_errors(case)
-    kinds: dict[str, list[PortErrors]] = defaultdict(list)
+    ports_of_kind: dict[str, list[PortErrors]] = defaultdict(list)
     for port in ports:
-        kinds[port.link.kind].append(port)
-    for alike in kinds.values():
-        usual = median(port.uncorrected for port in alike)
-        outlier_rate = max(_WARN_BER, _OUTLIER * median(port.bit_error_rate for port in alike))
-        for port in alike:
+        ports_of_kind[port.link.kind].append(port)
+    for peers in ports_of_kind.values():
+        usual = median(port.uncorrected for port in peers)
+        outlier_rate = max(_WARN_BER, _OUTLIER * median(port.bit_error_rate for port in peers))
+        for port in peers:
             allowed = max(usual, port.bits / _CODEWORD_BITS * _FRAME_LOSS_RATIO)
-            # Chance explains the mean at least; its tail takes long to compute.
+            # The first comparison saves time: the tail of the distribution takes long to compute.
             if port.uncorrected > allowed and port.uncorrected > most_by_chance(allowed, len(ports)):
                 yield _uncorrected(case, port)
             elif port.flaps:
@@ -75,40 +75,53 @@ def error_symptoms(case: Case) -> Iterator[Symptom]:
 def _port_errors(case: Case) -> list[PortErrors]:
     """Return the errors of every end of a link."""
     places = case.index.places
-    sums: dict[CounterMeaning, list[int]] = {meaning: [0] * len(places) for meaning in _MEANINGS}
+    sums = _summed_errors(case)
     seconds: dict[str, float] = defaultdict(float)
-    gaps: dict[int, set[str]] = defaultdict(set)
-    for counts in case.rounds():
-        for meaning, total in sums.items():
-            column = counts.columns.get(meaning, [])
-            for place in compress(count(), column):
-                total[place] += column[place] or 0
-        for device, duration in counts.seconds.items():
+    unread_rounds: dict[int, set[str]] = defaultdict(set)
+    for tally in case.rounds():
+        for device, duration in tally.seconds.items():
             seconds[device] += duration
-        for place in _unread(counts, len(places)):
-            gaps[place].add(counts.round)
+        for place in _unread_places(tally, len(places)):
+            unread_rounds[place].add(tally.round)
     ports = []
     for end, link in case.index.link_at.items():
         place = places[end]
-        uncorrected = max(sums[CounterMeaning.FEC_UNCORRECTABLE][place], sums[CounterMeaning.ERRORS][place])
-        corrected = max(sums[CounterMeaning.FEC_CORRECTED_BITS][place], sums[CounterMeaning.FEC_CORRECTED][place])
-        flaps = sums[CounterMeaning.LINK_DOWN][place]
-        duration = seconds[end.device]
-        if place in gaps:
-            read = (counts for counts in case.rounds() if counts.round not in gaps[place])
-            duration = sum(counts.seconds.get(end.device, 0.0) for counts in read)
-        ports.append(PortErrors(end, link, duration, uncorrected, corrected, flaps))
+        end_seconds = seconds[end.device]
+        if place in unread_rounds:
+            read_rounds = [tally for tally in case.rounds() if tally.round not in unread_rounds[place]]
+            end_seconds = sum(tally.seconds.get(end.device, 0.0) for tally in read_rounds)
+        port = PortErrors(
+            end=end,
+            link=link,
+            seconds=end_seconds,
+            uncorrected=max(sums[CounterMeaning.FEC_UNCORRECTABLE][place], sums[CounterMeaning.ERRORS][place]),
+            corrected=max(sums[CounterMeaning.FEC_CORRECTED_BITS][place], sums[CounterMeaning.FEC_CORRECTED][place]),
+            flaps=sums[CounterMeaning.LINK_DOWN][place],
+        )
+        ports.append(port)
     return ports
 
 
-def _unread(counts: RoundTally, size: int) -> Iterable[int]:
-    """Return the places whose errors were not read."""
-    columns = [counts.columns[meaning] for meaning in _MEANINGS if meaning in counts.columns]
-    if any(None not in column for column in columns):
-        return ()
+def _summed_errors(case: Case) -> dict[CounterMeaning, list[int]]:
+    """Return the sum of each counter of errors over all rounds, by the places of ports; unread counters add 0."""
+    sums = {meaning: [0] * len(case.index.places) for meaning in _MEANINGS}
+    for tally in case.rounds():
+        for meaning, totals in sums.items():
+            column = tally.columns.get(meaning, [])
+            # Almost all are 0 or None: `compress` skips them without a step of Python for each.
+            for place in compress(count(), column):
+                totals[place] += column[place] or 0
+    return sums
+
+
+def _unread_places(tally: RoundTally, size: int) -> Iterable[int]:
+    """Return the places of ports none of whose counters of errors was read in a round."""
+    columns = [tally.columns[meaning] for meaning in _MEANINGS if meaning in tally.columns]
     if not columns:
         return range(size)
-    return [place for place, errors in enumerate(zip(*columns, strict=True)) if errors.count(None) == len(errors)]
+    if any(None not in column for column in columns):
+        return ()
+    return [place for place, values in enumerate(zip(*columns, strict=True)) if values.count(None) == len(values)]
 
 
 _MEANINGS = (
@@ -121,16 +134,19 @@ _MEANINGS = (
 
 
 def _uncorrected(case: Case, port: PortErrors) -> Symptom:
+    """Return the symptom of uncorrected errors: of the cable, or of the counter if all packets and bytes arrived."""
     message = f"counted {port.uncorrected:,} codewords or frames with errors"
-    crossing = [test for test in case.index.plan.tests if case.index.may_cross(test, port.link)]
-    far = port.link.far_end(port.end)
-    if case.transport_noticed(crossing) is False and (far, port.end) not in case.unequal:
-        fix = "compare its counters with `show interfaces counters fec-stats`: all bytes arrived"
-        devices = (port.end.device,) if port.end.device in case.index.devices else ()
-        culprit = Culprit((port_element(port.end),), "counts errors that did not happen", fix, devices=devices)
-        text = f"{end_text(port.end)} {message}, and no NIC missed a packet"
-        return Symptom("A-8", Severity.ERROR, text, fix, culprit._replace(slows=frozenset()))
-    return _cable_symptom(port, message)
+    crossing_tests = [test for test in case.index.plan.tests if case.index.may_cross(test, port.link)]
+    bytes_are_missing = (port.link.far_end(port.end), port.end) in case.unequal
+    if bytes_are_missing or case.transport_noticed(crossing_tests) is not False:
+        return _cable_symptom(port, message)
+    fix = "compare its counters with `show interfaces counters fec-stats`: all bytes arrived"
+    devices = (port.end.device,) if port.end.device in case.index.devices else ()
+    culprit = Culprit(
+        (port_element(port.end),), "counts errors that did not happen", fix, devices=devices, slows=frozenset()
+    )
+    text = f"{end_text(port.end)} {message}, and no NIC missed a packet"
+    return Symptom("A-8", Severity.ERROR, text, fix, culprit)
 
 
 def _cable_symptom(port: PortErrors, message: str, severity: Severity = Severity.ERROR) -> Symptom:

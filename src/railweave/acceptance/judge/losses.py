@@ -1,5 +1,6 @@
 """Bytes that vanish or appear between the two ends of a link: a lossy cable, swapped cables, or a wrong counter."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from railweave.acceptance.counter_names import CounterMeaning
@@ -22,7 +23,7 @@ _COUNTED = (CounterMeaning.FEC_UNCORRECTABLE, CounterMeaning.ERRORS)
 
 
 def loss_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield what the unequal ends of links show."""
+    """Yield swapped cables, links with unequal ends, and switches that lose packets without counting drops."""
     for first, second in case.swapped:
         yield _swap_symptom(first, second)
     for flows in case.unequal.values():
@@ -33,16 +34,19 @@ def loss_symptoms(case: Case) -> Iterator[Symptom]:
 
 def _leak_symptoms(case: Case) -> Iterator[Symptom]:
     """Yield switches that received more than they sent, while NICs missed packets and nothing counted a drop."""
-    worst: dict[str, str] = {}
-    for (name, device), surplus in case.surpluses.items():
-        if surplus > case.surpluses.get((worst.get(device, ""), device), 0):
-            worst[device] = name
-    for device, name in worst.items():
-        if not case.transport_noticed(case.index.tests_of[name]):
+    # The round with the largest surplus of each switch.
+    worst_round: dict[str, str] = {}
+    largest: Counter[str] = Counter()
+    for (round_id, device), surplus in case.surpluses.items():
+        if surplus > largest[device]:
+            worst_round[device] = round_id
+            largest[device] = surplus
+    for device, round_id in worst_round.items():
+        if not case.transport_noticed(case.index.tests_of[round_id]):
             continue
         fix = "look for drops that no queue counts: `show dropcounters counts`, errors of the ASIC in its syslog"
-        size = case.surpluses[name, device]
-        message = f"{device} received {size:,} bytes in round {name} that it did not send on, and counted no drop"
+        received = f"{device} received {largest[device]:,} bytes in round {round_id}"
+        message = f"{received} that it did not send on, and counted no drop"
         culprit = Culprit((Element(ElementKind.DEVICE, device),), "loses packets", fix, devices=(device,))
         yield Symptom("A-3", Severity.ERROR, message, fix, culprit)
 
@@ -67,12 +71,13 @@ def _located(case: Case, flows: Sequence[Flow]) -> Symptom:
         f"{end_text(worst.sender)} sent {worst.sent:,} bytes in round {worst.round},"
         f" {end_text(worst.receiver)} received {worst.received:,}"
     )
-    liar = _wrong_counter(case, worst)
-    if liar is not None:
+    wrong_end = _wrong_counter(case, worst)
+    if wrong_end is not None:
         fix = (
             "compare its counters with `show interfaces counters` or `ethtool -S`; update the software that reads them"
         )
-        culprit = Culprit((port_element(liar),), "counts wrong", fix, *case.places_of(liar), slows=frozenset())
+        nodes, devices = case.places_of(wrong_end)
+        culprit = Culprit((port_element(wrong_end),), "counts wrong", fix, nodes, devices, slows=frozenset())
         return Symptom("A-3", Severity.ERROR, message, fix, culprit)
     if worst.lost < 0:
         suspects = (port_element(worst.sender), port_element(worst.receiver))
@@ -91,28 +96,32 @@ def lossy_cable(link: CoveredLink) -> Culprit:
 
 def _wrong_counter(case: Case, flow: Flow) -> PortEnd | None:
     """Return the end whose counter is wrong, None if packets were lost on the link."""
-    counts = case.tallies[flow.round]
+    tally = case.tallies[flow.round]
     for end in (flow.sender, flow.receiver):
-        surplus = device_surplus(case.index, counts, end.device)
-        # A counter that is off by what vanished leaves the sums of its switch off by as much.
+        surplus = device_surplus(case.index, tally, end.device)
+        # If the counter of a switch port is wrong, the sums of the switch are off by the same number of bytes.
         if surplus is not None and 2 * abs(surplus + flow.lost) < abs(flow.lost):
             return end
-    nic = flow.link.lower
     if flow.link.nic_port is None:
         return None
+    nic_end = flow.link.lower
     if flow.lost < 0:
-        return nic
+        return nic_end
     tests = [test for test in case.crossings[flow.link.nic_port] if test.round == flow.round]
-    noticed = case.transport_noticed(tests)
-    if noticed is None:
-        noticed = not _too_good(case, tests, flow.share)
-    if noticed:
+    packets_are_missing = case.transport_noticed(tests)
+    if packets_are_missing is None:
+        packets_are_missing = not _rule_out_loss(case, tests, flow.share)
+    if packets_are_missing:
         return None
-    return nic
+    return nic_end
 
 
-def _too_good(case: Case, tests: Sequence[PlannedTest], share: float) -> bool:
-    """Tell whether tests passed that could not have passed had this share of their packets been lost."""
-    passed = [test for test in tests if case.outcomes[test.id].status is OutcomeStatus.PASSED]
-    limits = [measure.limit for test in passed for measure in case.outcomes[test.id].measures]
-    return bool(limits) and len(passed) == len(tests) and all(share > 1 - limit.fail / limit.expect for limit in limits)
+def _rule_out_loss(case: Case, tests: Sequence[PlannedTest], share: float) -> bool:
+    """Tell whether all tests passed limits that they could not have reached with this share of packets lost."""
+    limits = []
+    for test in tests:
+        outcome = case.outcomes[test.id]
+        if outcome.status is not OutcomeStatus.PASSED:
+            return False
+        limits += [measure.limit for measure in outcome.measures]
+    return bool(limits) and all(share > 1 - limit.fail / limit.expect for limit in limits)

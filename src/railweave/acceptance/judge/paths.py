@@ -146,13 +146,18 @@ class PlanIndex:
 
     @cached_property
     def access_switches(self) -> Mapping[str, tuple[PlannedDevice, ...]]:
-        """Return the leaves of the ends of each test, by its id."""
+        """Return the leaves of the ends of each test, by its id; ends without a planned link or leaf are left out."""
         access: dict[str, tuple[PlannedDevice, ...]] = {}
         for test in self.plan.tests:
-            links = filter(None, map(self.host_link.get, ends_of(test)))
-            switches = (self.devices.get(link.upper.device) for link in links)
-            access[test.id] = tuple(switch for switch in switches if switch is not None)
+            leaves = map(self._leaf_of, ends_of(test))
+            access[test.id] = tuple(leaf for leaf in leaves if leaf is not None)
         return access
+
+    def _leaf_of(self, port: NicPort) -> PlannedDevice | None:
+        link = self.host_link.get(port)
+        if link is None:
+            return None
+        return self.devices.get(link.upper.device)
 
     def is_between_pods(self, link: CoveredLink) -> bool:
         """Tell whether only flows between pods use a link: its lower end attaches no node."""
@@ -169,10 +174,11 @@ class PlanIndex:
             return link.nic_port in ends_of(test)
         leaves = set(self.access_switches[test.id])
         lower = self.devices.get(link.lower.device)
-        if lower is None or len(leaves) < 2:
+        stays_on_leaf = len(leaves) < 2
+        if lower is None or stays_on_leaf:
             return False
         if lower in leaves:
             return True
-        # Between spines and super-spines: only flows that leave the pod.
+        # A link between a spine and a super-spine carries only flows that leave the spine's pod.
         pods = {leaf.pod for leaf in leaves if leaf.plane == lower.plane}
         return lower.pod in pods and len(pods) > 1
