@@ -21,10 +21,11 @@ _SHARED = frozenset({RoundKind.LOADED, RoundKind.INCAST, RoundKind.SOAK})
 _LEAST_TESTS = 2
 
 Attribution = tuple[Culprit | None, frozenset[str]]
+"""A culprit, None if nothing explains the tests, and the ids of the tests that it made slow."""
 
 
 class Others(NamedTuple):
-    """The tests beside those of a symptom: which did well, and which break the same rule as badly."""
+    """The tests that do not belong to a symptom: which did well, and which break the same rule as badly."""
 
     well: frozenset[str]
     beside: frozenset[str]
@@ -32,74 +33,78 @@ class Others(NamedTuple):
 
 def attributed(case: Case, symptom: Symptom, culprits: Sequence[Culprit], others: Others) -> Iterator[Attribution]:
     """Yield who is to blame for which tests of a symptom; None for those that nothing explains."""
-    waiting = set(symptom.tests)
+    unexplained = set(symptom.tests)
     for culprit in culprits:
-        tests = frozenset(name for name in waiting if _slows(case, culprit, case.index.tests[name]))
+        tests = frozenset(name for name in unexplained if _slows(case, culprit, case.index.tests[name]))
         if tests:
-            waiting -= tests
+            unexplained -= tests
             yield culprit, tests
-    if len(waiting) < len(symptom.tests) and _is_chance(case, symptom.bound, waiting):
+    if len(unexplained) < len(symptom.tests) and _is_chance(case, symptom.bound, unexplained):
         return
     # A node that is slow in collectives may pass every pair, and a pair of long latency may have its bandwidth.
     kinds = _compared_kinds(case.index.tests[min(symptom.tests)].kind)
-    passed = frozenset(name for name in others.well - symptom.tests if case.index.tests[name].kind in kinds)
-    passed -= others.beside
-    named = list(culprits)
-    held_up = _held_up(case, named, waiting)
-    failed = frozenset(waiting - held_up.keys())
+    other_tests = others.well - symptom.tests - others.beside
+    passed = frozenset(name for name in other_tests if case.index.tests[name].kind in kinds)
+    named_culprits = list(culprits)
+    held_up = _held_up(case, named_culprits, unexplained)
+    failed = frozenset(unexplained - held_up.keys())
     for blame in explain(case, failed, passed, others.beside | held_up.keys()):
-        culprit_of_blame = _blamed(case, blame)
-        tests = blame.tests & waiting
-        if culprit_of_blame is not None and tests:
-            named.append(culprit_of_blame)
-            waiting -= tests
-            yield culprit_of_blame, tests
-    yield from _rest(case, named, frozenset(waiting), passed)
+        new_culprit = _blamed(case, blame)
+        tests = blame.tests & unexplained
+        if new_culprit is not None and tests:
+            named_culprits.append(new_culprit)
+            unexplained -= tests
+            yield new_culprit, tests
+    yield from _rest(case, named_culprits, frozenset(unexplained), passed)
 
 
-def _is_chance(case: Case, bound: RoundBound | None, waiting: Collection[str]) -> bool:
+def _is_chance(case: Case, bound: RoundBound | None, rest: Collection[str]) -> bool:
     """Tell whether the rest of a round, without the tests of culprits, is as slow as chance makes it."""
-    if bound is None or not waiting:
+    if bound is None or not rest:
         return False
     if bound.tests:
-        return len(waiting) <= bound.tests
-    return sum(_share(case, name) for name in waiting) >= bound.share * len(waiting)
+        return len(rest) <= bound.tests
+    return sum(_share(case, name) for name in rest) >= bound.share * len(rest)
 
 
-def _rest(case: Case, named: Sequence[Culprit], waiting: frozenset[str], well: frozenset[str]) -> Iterator[Attribution]:
+def _rest(
+    case: Case, culprits: Sequence[Culprit], unexplained: frozenset[str], well: frozenset[str]
+) -> Iterator[Attribution]:
     """Yield who is to blame for tests that congestion may have held up: an element that is slow in all, or congestion.
 
     An element of which another test of the same kind met its limit is not slow by itself.
     """
-    held_up = _held_up(case, named, waiting)
+    held_up = _held_up(case, culprits, unexplained)
     kinds = {case.index.tests[name].kind for name in held_up}
-    alike = [test.id for test in case.index.plan.tests if test.kind in kinds]
-    passed = {name for name in alike if case.outcomes[name].status is OutcomeStatus.PASSED}
+    tests_of_kinds = [test.id for test in case.index.plan.tests if test.kind in kinds]
+    passed = {name for name in tests_of_kinds if case.outcomes[name].status is OutcomeStatus.PASSED}
     for blame in explain(case, frozenset(held_up), well | passed - held_up.keys()):
         culprit = _blamed(case, blame)
-        tests = blame.tests & waiting
+        tests = blame.tests & unexplained
         if culprit is not None and len(tests) >= _LEAST_TESTS:
-            waiting -= tests
+            unexplained -= tests
             yield culprit, tests
-    for culprit in named:
-        tests = frozenset(name for name in waiting & held_up.keys() if held_up[name] is culprit)
+    for culprit in culprits:
+        tests = frozenset(name for name in unexplained & held_up.keys() if held_up[name] is culprit)
         if tests:
-            waiting -= tests
+            unexplained -= tests
             yield culprit, tests
-    if waiting:
-        yield None, waiting
+    if unexplained:
+        yield None, unexplained
 
 
 def _blamed(case: Case, blame: Blame) -> Culprit | None:
+    """Return the culprit that an explanation names, None if it names nothing, or all nodes of a collective."""
     if not blame.elements:
         return None
-    # Nodes that only ever took part in the same collectives are all of these: that names nobody.
+    # Nodes that only took part in the same collectives cannot be told apart.
     if len(blame.elements) > 1 and case.index.tests[min(blame.tests)].receiver is None:
         return None
     return culprit_of(case, blame, "is slow")
 
 
 def _compared_kinds(kind: RoundKind) -> frozenset[RoundKind]:
+    """Return the rounds whose tests can clear elements of a slow test of ``kind``."""
     if kind in (RoundKind.COLLECTIVE, RoundKind.LATENCY):
         return frozenset({kind})
     return _SHARED | {RoundKind.ISOLATED}
@@ -107,18 +112,18 @@ def _compared_kinds(kind: RoundKind) -> frozenset[RoundKind]:
 
 def _held_up(case: Case, culprits: Iterable[Culprit], names: Iterable[str]) -> Mapping[str, Culprit]:
     """Return the tests that flows of a culprit may have held up by PFC, with the culprit."""
-    rounds: dict[str, list[str]] = {}
+    names_of_round: dict[str, list[str]] = {}
     for name in sorted(names):
         test = case.index.tests[name]
         if test.kind in _SHARED and not _has_own_path(case, name):
-            rounds.setdefault(test.round, []).append(name)
+            names_of_round.setdefault(test.round, []).append(name)
     held_up: dict[str, Culprit] = {}
-    for round_, waiting in rounds.items():
+    for round_id, round_names in names_of_round.items():
         for culprit in culprits:
-            tests = [test for test in case.index.tests_of[round_] if _slows(case, culprit, test)]
-            slowest = min((_share(case, test.id) for test in tests), default=1.0)
-            for name in waiting:
-                if _share(case, name) >= slowest:
+            slowed_tests = [test for test in case.index.tests_of[round_id] if _slows(case, culprit, test)]
+            slowest_share = min((_share(case, test.id) for test in slowed_tests), default=1.0)
+            for name in round_names:
+                if _share(case, name) >= slowest_share:
                     held_up.setdefault(name, culprit)
     return held_up
 
@@ -132,9 +137,11 @@ def _has_own_path(case: Case, name: str) -> bool:
 
 
 def _share(case: Case, name: str) -> float:
-    """Return what a test reached of its limit, 1 for a test without a bandwidth."""
+    """Return the share of the expected bandwidth that a test reached, 1 for a test without a bandwidth."""
     measure = case.outcomes[name].measure(Metric.BANDWIDTH)
-    return 1.0 if measure is None else measure.value / measure.limit.expect
+    if measure is None:
+        return 1.0
+    return measure.value / measure.limit.expect
 
 
 def _slows(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
@@ -143,34 +150,42 @@ def _slows(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
 
 
 def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
-    names = {element.name for element in culprit.elements}
-    nics = {element.kind for element in culprit.elements} == {ElementKind.NIC}
-    for port in ends_of(test):
-        if (nics and case.index.nic(port).name in names) or (not nics and port.node in culprit.nodes):
-            return True
+    """Tell whether a test has an end at a culprit, or may have crossed one of its switches or cables."""
     leaves = case.index.access_switches[test.id]
-    if any(leaf.name in culprit.devices for leaf in leaves):
-        return True
-    if test.kind is not RoundKind.ISOLATED and _may_pass(case, culprit, leaves):
+    if _has_end_at(case, culprit, test) or any(leaf.name in culprit.devices for leaf in leaves):
         return True
     links: list[CoveredLink] = []
     for cable in culprit.cables:
         links += case.index.links_of_cable[cable]
     if test.kind is RoundKind.ISOLATED:
-        # Alone on its leaf a test has left its traces at the switches that it passed.
+        # Nothing else left its leaf, so the links of a switch show whether the test passed it.
         for device in culprit.devices:
             links += case.index.links_of[device]
+    elif _may_pass(case, culprit, leaves):
+        return True
     return any(_carried(case, link, test) for link in links)
+
+
+def _has_end_at(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
+    """Tell whether a test has an end at a NIC or node of a culprit; if only NICs are at fault, their nodes are not."""
+    kinds = {element.kind for element in culprit.elements}
+    if kinds == {ElementKind.NIC}:
+        names = {element.name for element in culprit.elements}
+        return any(case.index.nic(port).name in names for port in ends_of(test))
+    return any(port.node in culprit.nodes for port in ends_of(test))
 
 
 def _may_pass(case: Case, culprit: Culprit, leaves: Sequence[PlannedDevice]) -> bool:
     """Tell whether flows between leaves may pass a switch of a culprit that attaches no node."""
     if len(set(leaves)) < 2:
         return False
+    planes = {leaf.plane for leaf in leaves}
+    pods = {leaf.pod for leaf in leaves}
     for name in culprit.devices:
         device = case.index.devices[name]
-        in_pods = device.pod is None or device.pod in {leaf.pod for leaf in leaves}
-        if name not in case.index.node_switches and in_pods and device.plane in {leaf.plane for leaf in leaves}:
+        attaches_nodes = name in case.index.node_switches
+        serves_pods = device.pod is None or device.pod in pods
+        if not attaches_nodes and serves_pods and device.plane in planes:
             return True
     return False
 

@@ -62,39 +62,39 @@ def explain(
 ) -> tuple[Blame, ...]:
     """Return who is to blame for the tests in ``failed``, given those that did what is expected of them.
 
-    Of two that explain as many, the one that explains more of the slow tests ``beside`` these is named.
+    Of two elements that explain as many of them, the one that explains more of the slow tests in ``beside`` is named.
     """
     candidates = _candidates(case, failed | beside, passed)
-    waiting = set(failed)
+    unexplained = set(failed)
     blames: list[Blame] = []
-    while waiting:
-        best = max(candidates, key=lambda candidate: _rank(candidate, waiting), default=None)
-        if best is None or not best.tests & waiting:
-            blames.append(Blame((), EndRole.ANY, frozenset(waiting)))
+    while unexplained:
+        best = max(candidates, key=lambda candidate: _rank(candidate, unexplained), default=None)
+        if best is None or not best.tests & unexplained:
+            blames.append(Blame((), EndRole.ANY, frozenset(unexplained)))
             break
-        alike = [other for other in candidates if other.tests == best.tests and other.role is best.role]
-        blames.append(Blame(_together(case, alike), best.role, best.tests))
-        waiting -= best.tests
+        equals = [candidate for candidate in candidates if (candidate.tests, candidate.role) == (best.tests, best.role)]
+        blames.append(Blame(_together(case, equals), best.role, best.tests))
+        unexplained -= best.tests
     return tuple(blames)
 
 
-def _rank(candidate: Candidate, waiting: set[str]) -> tuple[int, int, bool, int]:
-    covered = len(candidate.tests & waiting)
-    return covered, len(candidate.tests), candidate.role is EndRole.ANY, -candidate.size
+def _rank(candidate: Candidate, unexplained: set[str]) -> tuple[int, int, bool, int]:
+    """Return the order of candidates: the one that explains most is the largest, then the simplest one."""
+    explained = len(candidate.tests & unexplained)
+    return explained, len(candidate.tests), candidate.role is EndRole.ANY, -candidate.size
 
 
 def _candidates(case: Case, failed: frozenset[str], passed: frozenset[str]) -> list[Candidate]:
-    tests: dict[tuple[Element, EndRole], set[str]] = defaultdict(set)
+    """Return the elements, each in its roles, through which no test passed."""
+    tests_through: dict[tuple[Element, EndRole], set[str]] = defaultdict(set)
     for name in sorted(failed | passed):
         for element, role in _parts(case, case.index.tests[name]):
-            tests[element, role].add(name)
+            tests_through[element, role].add(name)
     candidates: list[Candidate] = []
-    for (element, role), names in tests.items():
-        if names & passed:
-            continue
-        if role is not EndRole.ANY and len(names) < _LEAST_TESTS_OF_A_DIRECTION:
-            continue
-        candidates.append(Candidate(element, role, frozenset(names & failed), len(names)))
+    for (element, role), tests in tests_through.items():
+        has_enough_tests = role is EndRole.ANY or len(tests) >= _LEAST_TESTS_OF_A_DIRECTION
+        if has_enough_tests and not tests & passed:
+            candidates.append(Candidate(element, role, frozenset(tests & failed), len(tests)))
     return candidates
 
 
@@ -112,6 +112,7 @@ def _parts(case: Case, test: PlannedTest) -> Iterator[tuple[Element, EndRole]]:
 
 
 def _elements_of(case: Case, port: NicPort) -> Iterator[Element]:
+    """Yield every element that traffic of a NIC port certainly uses."""
     yield case.index.nic(port)
     yield Element(ElementKind.NODE, port.node)
     link = case.index.host_link.get(port)
@@ -128,20 +129,21 @@ def _elements_of(case: Case, port: NicPort) -> Iterator[Element]:
 
 
 def _together(case: Case, candidates: Iterable[Candidate]) -> tuple[Element, ...]:
-    """Return elements that took part in the same tests, without those that the others contain or counters clear."""
-    elements = [candidate.element for candidate in candidates]
-    by_kind: dict[ElementKind, list[Element]] = defaultdict(list)
-    for element in elements:
-        by_kind[element.kind].append(element)
-    # A node with one NIC, or a rail with one leaf, is no smaller fault than its part.
+    """Return elements that took part in the same tests, sorted.
+
+    An element that contains another one of them (`_PARTS`), and a cable that counters clear, is left out.
+    """
+    elements = {candidate.element for candidate in candidates}
+    kinds = {element.kind for element in elements}
     for part, whole in _PARTS:
-        if by_kind.get(part):
-            by_kind.pop(whole, None)
-    cleared = set(_cleared(case, by_kind.get(ElementKind.CABLE, [])))
-    kept = [element for element in elements if element.kind in by_kind and element not in cleared]
-    return tuple(sorted(dict.fromkeys(kept or elements)))
+        if part in kinds:
+            kinds.discard(whole)
+    smallest = {element for element in elements if element.kind in kinds}
+    suspects = smallest - set(_cleared(case, smallest))
+    return tuple(sorted(suspects or elements))
 
 
+# The smaller element is named: a node with one NIC, or a rail with one leaf, takes part in the same tests.
 _PARTS = (
     (ElementKind.NIC, ElementKind.PORT),
     (ElementKind.NIC, ElementKind.NODE),
@@ -155,34 +157,35 @@ _PARTS = (
 )
 
 
-def _cleared(case: Case, cables: list[Element]) -> Iterator[Element]:
-    """Yield cables of which both ends counted the same in every round, so that nothing was lost on them."""
-    compared = {link.cable for link in case.loaded_links()}
-    unequal = {flows[0].link.cable for flows in case.unequal.values()}
-    for cable in cables:
-        if cable.name in compared - unequal:
-            yield cable
+def _cleared(case: Case, elements: Iterable[Element]) -> Iterator[Element]:
+    """Yield cables both ends of which counted the same in every round, so that nothing was lost on them."""
+    compared_cables = {link.cable for link in case.loaded_links()}
+    unequal_cables = {flows[0].link.cable for flows in case.unequal.values()}
+    for element in elements:
+        if element.kind is ElementKind.CABLE and element.name in compared_cables - unequal_cables:
+            yield element
 
 
 def culprit_of(case: Case, explanation: Blame, fault: str) -> Culprit:
-    """Return what an explanation blames, with the places that people look for."""
+    """Return the culprit of an explanation, with the nodes, switches and cables where people look for it."""
     names = {element.name for element in explanation.elements}
+    # Without duplicates, in the order of the links of the plan.
     nodes: dict[str, None] = {}
     devices: dict[str, None] = {}
     cables: dict[str, None] = {}
-    for link in case.index.plan.links:
-        port = link.nic_port
-        if port is None:
-            continue
-        if {case.index.nic(port).name, port.node, port_element(link.lower).name} & names:
+    for port, link in case.index.host_link.items():
+        names_of_node = {case.index.nic(port).name, port.node, port_element(link.lower).name}
+        if names_of_node & names:
             nodes[port.node] = None
-        if link.cable in names and cable_element(link) in explanation.elements:
+        if cable_element(link) in explanation.elements:
             cables[link.cable] = None
         stripe = f"stripe {case.index.nodes[port.node].stripe}"
-        if {link.upper.device, f"rail {link.rail}", f"plane {link.plane}", stripe} & names:
+        names_of_leaf = {link.upper.device, f"rail {link.rail}", f"plane {link.plane}", stripe}
+        if names_of_leaf & names:
             devices[link.upper.device] = None
+    if explanation.role is not EndRole.ANY:
+        fault = f"{fault} {explanation.role}"
     fix = _fix(explanation.elements)
-    fault = f"{fault} {explanation.role}" if explanation.role is not EndRole.ANY else fault
     return Culprit(explanation.elements, fault, fix, tuple(nodes), tuple(devices), tuple(cables))
 
 

@@ -1,7 +1,7 @@
 """From symptoms to findings: one for each rule and culprit, and one for what nothing explains."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from railweave.acceptance.judge.attribution import Others, attributed
@@ -36,56 +36,63 @@ class AcceptanceFinding(NamedTuple):
     fix: str
 
 
+class _BlamedSymptom(NamedTuple):
+    """A part of a symptom that one culprit explains, in words; without a culprit nothing explains it."""
+
+    symptom: Symptom
+    culprit: Culprit | None
+    text: str
+
+
 def findings(case: Case, symptoms: Iterable[Symptom]) -> tuple[AcceptanceFinding, ...]:
     """Return the findings of symptoms, one for each rule and culprit, errors first."""
-    blamed: list[tuple[Symptom, Culprit | None, str]] = []
-    of_tests: list[Symptom] = []
+    all_symptoms = tuple(symptoms)
+    breaches: list[_BlamedSymptom] = []
     culprits: list[Culprit] = []
-    given = tuple(symptoms)
-    for symptom in given:
-        if symptom.culprit is not None and not _is_of_its_switches(symptom, given):
-            culprits.append(symptom.culprit)
-            blamed.append((symptom, symptom.culprit, symptom.message))
-        elif symptom.culprit is not None:
+    test_symptoms: list[Symptom] = []
+    for symptom in all_symptoms:
+        if symptom.culprit is None and symptom.tests:
+            test_symptoms.append(symptom)
             continue
-        elif symptom.tests:
-            of_tests.append(symptom)
-        else:
-            blamed.append((symptom, None, symptom.message))
+        if symptom.culprit is not None:
+            if _follows_from_switches(symptom, all_symptoms):
+                continue
+            culprits.append(symptom.culprit)
+        breaches.append(_BlamedSymptom(symptom, symptom.culprit, symptom.message))
     well = did_well(case)
-    for symptom in sorted(of_tests, key=lambda waiting: _order(case, waiting)):
-        beside = _beside(symptom, of_tests)
-        for culprit, tests in attributed(case, symptom, culprits, Others(well, beside)):
-            text = _tests_text(case, symptom, tests)
-            blamed.append((symptom._replace(suspects=_suspects(case, tests)), culprit, text))
+    for symptom in sorted(test_symptoms, key=lambda test_symptom: _order(case, test_symptom)):
+        others = Others(well, _beside(symptom, test_symptoms))
+        for culprit, tests in attributed(case, symptom, culprits, others):
+            with_suspects = symptom._replace(suspects=_suspects(case, tests))
+            breaches.append(_BlamedSymptom(with_suspects, culprit, _tests_text(case, symptom, tests)))
             if culprit is not None and culprit not in culprits:
                 culprits.append(culprit)
-    return _merged(blamed)
+    return _merged(breaches)
 
 
-def _is_of_its_switches(slow: Symptom, symptoms: Iterable[Symptom]) -> bool:
+def _follows_from_switches(slow: Symptom, symptoms: Iterable[Symptom]) -> bool:
     """Tell whether a part of the design, such as a rail, is slow because all of its switches are at fault."""
     if slow.code != _OF_PARTS or slow.culprit is None or not slow.culprit.devices:
         return False
-    at_fault: set[str] = set()
+    faulty_switches: set[str] = set()
     for symptom in symptoms:
-        other = symptom.culprit
-        if other is not None and RoundKind.ISOLATED in other.slows:
-            at_fault |= {element.name for element in other.elements if element.kind is ElementKind.DEVICE}
-    return at_fault.issuperset(slow.culprit.devices)
+        culprit = symptom.culprit
+        if culprit is not None and RoundKind.ISOLATED in culprit.slows:
+            faulty_switches |= {element.name for element in culprit.elements if element.kind is ElementKind.DEVICE}
+    return faulty_switches.issuperset(slow.culprit.devices)
 
 
 def _order(case: Case, symptom: Symptom) -> tuple[bool, int]:
+    """Return the order of symptoms: errors first, then by the kinds of their rounds."""
     kinds = list(RoundKind)
-    return symptom.severity is not Severity.ERROR, min(
-        kinds.index(case.index.tests[name].kind) for name in symptom.tests
-    )
+    first_kind = min(kinds.index(case.index.tests[name].kind) for name in symptom.tests)
+    return symptom.severity is not Severity.ERROR, first_kind
 
 
-def _beside(symptom: Symptom, of_tests: list[Symptom]) -> frozenset[str]:
-    """Return the tests of other symptoms that break the same rule as badly."""
+def _beside(symptom: Symptom, test_symptoms: list[Symptom]) -> frozenset[str]:
+    """Return the tests of other symptoms that break the same rule with the same severity."""
     tests: set[str] = set()
-    for other in of_tests:
+    for other in test_symptoms:
         if other is not symptom and (other.code, other.severity) == (symptom.code, symptom.severity):
             tests |= other.tests
     return frozenset(tests)
@@ -114,29 +121,31 @@ def _tests_text(case: Case, symptom: Symptom, tests: frozenset[str]) -> str:
     return f"{symptom.message}: {counted(len(tests), 'test')}{worst}"
 
 
-def _merged(blamed: Iterable[tuple[Symptom, Culprit | None, str]]) -> tuple[AcceptanceFinding, ...]:
-    merged: dict[tuple[str, tuple[Element, ...]], list[tuple[Symptom, Culprit | None, str]]] = {}
-    for symptom, culprit, text in blamed:
-        elements = symptom.suspects if culprit is None else culprit.elements
-        code = symptom.code
-        if culprit is None and symptom.severity is Severity.ERROR:
-            code = UNEXPLAINED
-        merged.setdefault((code, elements), []).append((symptom, culprit, text))
-    result = [_finding(code, elements, group) for (code, elements), group in merged.items()]
+def _merged(breaches: Iterable[_BlamedSymptom]) -> tuple[AcceptanceFinding, ...]:
+    """Return one finding for all breaches of a rule by the same elements, errors first."""
+    groups: dict[tuple[str, tuple[Element, ...]], list[_BlamedSymptom]] = {}
+    for breach in breaches:
+        code = breach.symptom.code
+        if breach.culprit is not None:
+            elements = breach.culprit.elements
+        else:
+            elements = breach.symptom.suspects
+            if breach.symptom.severity is Severity.ERROR:
+                code = UNEXPLAINED
+        groups.setdefault((code, elements), []).append(breach)
+    result = [_finding(code, elements, group) for (code, elements), group in groups.items()]
     return tuple(sorted(result, key=lambda finding: (finding.severity is not Severity.ERROR, finding.code)))
 
 
-def _finding(
-    code: str, elements: tuple[Element, ...], group: list[tuple[Symptom, Culprit | None, str]]
-) -> AcceptanceFinding:
-    texts = first_few(dict.fromkeys(text for _, _, text in group), 3, "; ")
-    severity = min((symptom.severity for symptom, _, _ in group), key=list(Severity).index)
-    symptom, culprit, _ = group[0]
+def _finding(code: str, elements: tuple[Element, ...], breaches: Sequence[_BlamedSymptom]) -> AcceptanceFinding:
+    """Return the finding of breaches with the same elements; the first of them gives its places and fix."""
+    texts = first_few(dict.fromkeys(breach.text for breach in breaches), 3, "; ")
+    severity = min((breach.symptom.severity for breach in breaches), key=list(Severity).index)
+    culprit = breaches[0].culprit
     if culprit is None:
-        fix = symptom.fix or "repeat these tests one by one, and with other peers"
+        fix = breaches[0].symptom.fix or "repeat these tests one by one, and with other peers"
         return AcceptanceFinding(code, severity, texts, elements, (), (), (), fix)
-    names = _names(culprit)
-    message = f"{names} {culprit.fault}: {texts}"
+    message = f"{_names(culprit)} {culprit.fault}: {texts}"
     return AcceptanceFinding(
         code, severity, message, elements, culprit.nodes, culprit.devices, culprit.cables, culprit.fix
     )
@@ -146,11 +155,13 @@ _WORDS = {ElementKind.NIC: "NIC"}
 
 
 def _names(culprit: Culprit) -> str:
+    """Return the elements of a culprit as the subject of a sentence."""
     names = [element.name for element in culprit.elements]
-    # Swapped cables are both at fault, and a setting says more than where it is.
     if "swapped" in culprit.fault:
+        # Both cables are at fault, not either of them.
         return listed(names)
     if culprit.elements[0].kind is ElementKind.SETTING:
+        # The setting explains more than the elements that it belongs to.
         return names[0]
     if len(set(names)) < len(names):
         # A cable has the name of its NIC.

@@ -57,26 +57,26 @@ class MeasuredTest(NamedTuple):
 
 def outcomes(plan: AcceptancePlan, results: Iterable[NodeResult]) -> dict[str, MeasuredTest]:
     """Return the outcome of every planned test; results of tests that are not in the plan count for nothing."""
-    readings: dict[str, dict[str, ToolReading]] = {}
+    readings_of_tests: dict[str, dict[str, ToolReading]] = {}
     for result in results:
-        readings.setdefault(result.test, {})[result.node] = result.reading
+        readings_of_tests.setdefault(result.test, {})[result.node] = result.reading
     receivers_report = any(
-        test.receiver is not None and test.receiver.node in readings.get(test.id, {}) for test in plan.tests
+        test.receiver is not None and test.receiver.node in readings_of_tests.get(test.id, {}) for test in plan.tests
     )
     measured = {}
     for test in plan.tests:
-        of_test = readings.get(test.id, {})
-        outcome = _outcome(test, of_test)
+        readings = readings_of_tests.get(test.id, {})
+        outcome = _outcome(test, readings)
         if outcome.status is OutcomeStatus.NOT_RUN:
-            outcome = outcome._replace(tried=_started(test, of_test, receivers_report=receivers_report))
+            outcome = outcome._replace(tried=_has_started(test, readings, receivers_report=receivers_report))
         measured[test.id] = outcome
     return measured
 
 
-def _started(test: PlannedTest, readings: Mapping[str, ToolReading], *, receivers_report: bool) -> bool:
+def _has_started(test: PlannedTest, readings: Mapping[str, ToolReading], *, receivers_report: bool) -> bool:
     """Tell whether the tools of a test started, by what they printed.
 
-    Many sites keep what the sender prints alone; where receivers report at all, one without a report did not start.
+    Many sites keep only what the sender prints. With ``receivers_report`` a receiver without a report did not start.
     """
     if test.receiver is None:
         # One rank of a collective reports for all.
@@ -88,6 +88,7 @@ def _started(test: PlannedTest, readings: Mapping[str, ToolReading], *, receiver
 
 
 def _outcome(test: PlannedTest, readings: Mapping[str, ToolReading]) -> MeasuredTest:
+    """Return the outcome of a test from the readings of its nodes, as if its tools had started."""
     reading = readings.get(test.sender.node)
     if test.receiver is None and reading is None:
         # One rank of a collective writes the table, on whichever node it runs.
@@ -95,11 +96,11 @@ def _outcome(test: PlannedTest, readings: Mapping[str, ToolReading]) -> Measured
     if reading is None:
         return MeasuredTest(OutcomeStatus.NOT_RUN, (), None, f"{test.sender.node} has no result")
     if number(reading.values.get("wrong")) > 0:
-        # Wrong data outrank every bandwidth.
+        # Whatever its bandwidth is.
         return MeasuredTest(OutcomeStatus.FAILED, (), reading, "delivered wrong data")
-    other = _other_test(reading, test)
-    if other:
-        return MeasuredTest(OutcomeStatus.NOT_RUN, (), reading, other)
+    mismatch = _mismatch(reading, test)
+    if mismatch:
+        return MeasuredTest(OutcomeStatus.NOT_RUN, (), reading, mismatch)
     measures: list[Measure] = []
     for limit in test.limits:
         value = measured_value(reading, limit.metric, test)
@@ -116,21 +117,21 @@ def _outcome(test: PlannedTest, readings: Mapping[str, ToolReading]) -> Measured
     return MeasuredTest(status, tuple(measures), reading)
 
 
-def _other_test(reading: ToolReading, test: PlannedTest) -> str:
-    """Return why a result is that of another test than the planned one, empty if it is not."""
-    values = reading.values
-    if values.get("link") == "IB":
-        return (
-            f"{test.id} ran over InfiniBand, not over RoCE: name the RDMA device of the fabric (`rdma` in the intent)"
-        )
-    mtu = number(values.get("mtu"))
-    planned = max((number(limit.inputs.get("packet_bytes")) for limit in test.limits), default=0.0)
-    if test.tool is Tool.PERFTEST and mtu and planned and mtu != planned:
-        return (
-            f"{test.id} ran with path MTU {mtu:.0f} instead of {planned:.0f}: check the MTU of both NICs and the path"
-        )
-    queue_pairs = number(values.get("qps"))
-    if test.tool is Tool.PERFTEST and queue_pairs and queue_pairs != test.queue_pairs:
+def _mismatch(reading: ToolReading, test: PlannedTest) -> str:
+    """Return why a result belongs to another test than the planned one, empty if it does not."""
+    if reading.values.get("link") == "IB":
+        fix = "name the RDMA device of the fabric (`rdma` in the intent)"
+        return f"{test.id} ran over InfiniBand, not over RoCE: {fix}"
+    if test.tool is not Tool.PERFTEST:
+        return ""
+    # A number that the reading or the plan does not state is 0.
+    mtu = number(reading.values.get("mtu"))
+    planned_mtu = max((number(limit.inputs.get("packet_bytes")) for limit in test.limits), default=0.0)
+    if mtu and planned_mtu and mtu != planned_mtu:
+        fix = "check the MTU of both NICs and the path"
+        return f"{test.id} ran with path MTU {mtu:.0f} instead of {planned_mtu:.0f}: {fix}"
+    queue_pairs = number(reading.values.get("qps"))
+    if queue_pairs and queue_pairs != test.queue_pairs:
         return (
             f"{test.id} ran with {queue_pairs:.0f} queue pairs instead of {test.queue_pairs}: use the planned command"
         )

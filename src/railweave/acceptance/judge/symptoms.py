@@ -1,12 +1,12 @@
 """Symptoms of tests: what is beyond its limit, and what counts as a test that did well."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import RoundBound, Symptom
 from railweave.acceptance.judge.paths import ends_of
-from railweave.acceptance.model import Metric, NicPort, RoundKind
+from railweave.acceptance.model import HIGHER_IS_WORSE, Metric, NicPort, RoundKind
 from railweave.diagnostics import Severity
 
 # In the other kinds healthy tests may lie between `fail` and `warn`: the limits of the round count them.
@@ -40,18 +40,22 @@ def round_symptoms(case: Case, code: str, kind: RoundKind) -> Iterator[Symptom]:
             measure = case.outcomes[test.id].measure(Metric.BANDWIDTH)
             if measure is not None:
                 measures[test.id] = measure
-        # A mean over part of the round is another mean.
+        # The limits hold for all tests of the round together.
         if len(measures) < len(planned.tests):
             continue
         slow = frozenset(name for name, measure in measures.items() if measure.warned)
         for limit in planned.limits:
-            value = float(len(slow))
-            bound = RoundBound(0.0, limit.fail)
             if limit.metric is Metric.ROUND_BANDWIDTH:
                 value = sum(measure.value for measure in measures.values()) / len(measures)
-                bound = RoundBound(limit.fail / limit.expect, 0.0)
-            beyond = value > limit.fail if limit.metric is Metric.BELOW_LIMIT else value < limit.fail
-            if beyond:
+                bound = RoundBound(share=limit.fail / limit.expect, tests=0.0)
+            else:
+                value = float(len(slow))
+                bound = RoundBound(share=0.0, tests=limit.fail)
+            if limit.metric in HIGHER_IS_WORSE:
+                is_beyond = value > limit.fail
+            else:
+                is_beyond = value < limit.fail
+            if is_beyond:
                 message = f"round {planned.id}: {value:,.4g} {limit.unit}, limit {limit.fail:,.4g}"
                 yield Symptom(code, Severity.ERROR, message, "", None, slow or frozenset(measures), bound=bound)
 
@@ -59,27 +63,33 @@ def round_symptoms(case: Case, code: str, kind: RoundKind) -> Iterator[Symptom]:
 def did_well(case: Case) -> frozenset[str]:
     """Return the tests that clear what they went through.
 
-    While others send, a pair may be slow by chance: such a test clears only if it reached what its NICs must reach
-    alone.
+    While others send, a pair may be slow by chance: such a test clears only if it reached the bandwidth that its NICs
+    must reach alone.
     """
-    alone: dict[NicPort, float] = {}
-    of_speed: dict[int, float] = {}
-    for test, measure in case.measures(Metric.BANDWIDTH, RoundKind.ISOLATED):
-        for port in ends_of(test):
-            alone[port] = max(alone.get(port, 0.0), measure.limit.fail)
-            speed = case.index.host_link[port].speed_gbps
-            of_speed[speed] = max(of_speed.get(speed, 0.0), measure.limit.fail)
-    # A short plan has no isolated test of most NICs: what others of their speed must reach holds for them.
-    for port, link in case.index.host_link.items():
-        alone.setdefault(port, of_speed.get(link.speed_gbps, 0.0))
-    well: set[str] = set()
+    least_alone = _least_alone(case)
+    tests: set[str] = set()
     for test in case.index.plan.tests:
         measures = case.outcomes[test.id].measures
         if not measures or any(measure.failed for measure in measures):
             continue
         if test.kind in (RoundKind.LOADED, RoundKind.INCAST, RoundKind.SOAK) and test.receiver is not None:
-            least = min(alone.get(port, 0.0) for port in (test.sender, test.receiver))
+            least = min(least_alone.get(test.sender, 0.0), least_alone.get(test.receiver, 0.0))
             if not least or measures[0].value < least:
                 continue
-        well.add(test.id)
-    return frozenset(well)
+        tests.add(test.id)
+    return frozenset(tests)
+
+
+def _least_alone(case: Case) -> Mapping[NicPort, float]:
+    """Return the bandwidth that each NIC port must reach alone, 0 if no port of its speed was tested alone."""
+    least_of_port: dict[NicPort, float] = {}
+    least_of_speed: dict[int, float] = {}
+    for test, measure in case.measures(Metric.BANDWIDTH, RoundKind.ISOLATED):
+        for port in ends_of(test):
+            least_of_port[port] = max(least_of_port.get(port, 0.0), measure.limit.fail)
+            speed = case.index.host_link[port].speed_gbps
+            least_of_speed[speed] = max(least_of_speed.get(speed, 0.0), measure.limit.fail)
+    # A short plan has no isolated test of most NICs; they must reach as much as others of their speed.
+    for port, link in case.index.host_link.items():
+        least_of_port.setdefault(port, least_of_speed.get(link.speed_gbps, 0.0))
+    return least_of_port

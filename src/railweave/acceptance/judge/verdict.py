@@ -100,48 +100,50 @@ def judge_case(
 ) -> AcceptanceVerdict:
     """Return the verdict on a case, which ``results`` are a part of; see `judge`."""
     plan = case.index.plan
-    tallies = case.tallies
+    all_tallies = case.tallies
     remarks = list(diagnostics)
-    for counts in tallies.values():
-        remarks += round_diagnostics(counts.devices)
+    for tally in all_tallies.values():
+        remarks += round_diagnostics(tally.devices)
     disturbed = disturbed_rounds(case)
     if disturbed:
         case = _undisturbed(case, disturbed)
         remarks += [_disturbed_remark(name, reason) for name, reason in disturbed.items()]
     rules = [rule for rule in judge_rules() if rule.code not in without]
-    states = tuple(_state(rule, case, tallies) for rule in rules)
+    states = tuple(_state(rule, case, all_tallies) for rule in rules)
     symptoms: list[Symptom] = []
     for rule in rules:
         symptoms += rule.look(case)
-    result = findings(case, symptoms)
+    all_findings = findings(case, symptoms)
     remarks += _remarks(case, states)
-    loaded, uncovered = _coverage(case)
-    if uncovered:
-        remarks.append(_uncovered_remark(uncovered))
+    unloaded = unloaded_links(case)
+    if unloaded:
+        remarks.append(_unloaded_remark(unloaded))
     is_incomplete = has_errors(remarks) or _has_gaps(case, states)
     pairs = [test for test in plan.tests if test.receiver is not None]
     measured = sum(case.outcomes[test.id].status is not OutcomeStatus.NOT_RUN for test in pairs)
+    tools = {result.meta.tool_version for result in results if result.meta is not None}
     return AcceptanceVerdict(
-        plan,
-        _kind(result, is_incomplete=is_incomplete),
-        case.outcomes,
-        result,
-        states,
-        Shares(len(pairs), measured),
-        Shares(len(plan.links), loaded),
-        tuple(dict.fromkeys(remarks)),
-        tuple(sorted({result.meta.tool_version for result in results if result.meta} - {""})),
+        plan=plan,
+        verdict=_kind(all_findings, is_incomplete=is_incomplete),
+        outcomes=case.outcomes,
+        findings=all_findings,
+        rules=states,
+        pairs=Shares(len(pairs), measured),
+        links=Shares(len(plan.links), len(loaded_links(case))),
+        diagnostics=tuple(dict.fromkeys(remarks)),
+        tools=tuple(sorted(tools - {""})),
     )
 
 
 def _undisturbed(case: Case, disturbed: Mapping[str, str]) -> Case:
-    """Return a case without the rounds that are disturbed: their tests did not run as planned."""
-    kept = dict(case.outcomes)
-    for name, reason in disturbed.items():
-        for test in case.index.tests_of[name]:
-            kept[test.id] = MeasuredTest(OutcomeStatus.NOT_RUN, (), None, f"round {name} was disturbed: {reason}")
-    tallies = {name: counts for name, counts in case.tallies.items() if name not in disturbed}
-    return Case(case.index, kept, tallies, case.job)
+    """Return a case without the disturbed rounds, whose tests count as not run."""
+    outcomes = dict(case.outcomes)
+    for round_id, reason in disturbed.items():
+        remark = f"round {round_id} was disturbed: {reason}"
+        for test in case.index.tests_of[round_id]:
+            outcomes[test.id] = MeasuredTest(OutcomeStatus.NOT_RUN, (), None, remark)
+    tallies = {round_id: tally for round_id, tally in case.tallies.items() if round_id not in disturbed}
+    return Case(case.index, outcomes, tallies, case.job)
 
 
 def _disturbed_remark(name: str, reason: str) -> Diagnostic:
@@ -150,6 +152,7 @@ def _disturbed_remark(name: str, reason: str) -> Diagnostic:
 
 
 def _state(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally]) -> RuleStatus:
+    """Return whether a rule is judged; ``tallies`` are those of all rounds with counters, disturbed ones included."""
     if rule.code == JOB_RULE and case.job is None:
         return RuleStatus(rule.code, RuleState.NOT_PLANNED, "no job.json says what a job reached")
     if CounterMeaning.PFC_SENT in rule.needs and not case.lossless_queues:
@@ -164,7 +167,10 @@ def _state(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally]) -> Ru
 
 
 def _judged(rule: JudgeRule, case: Case) -> RuleStatus:
-    """Return the state of a rule whose results and counters are there, by those that not every device has."""
+    """Return the state of a rule whose results and required counters exist, by the counters it needs in addition.
+
+    Not every device has these (`JudgeRule.supported`).
+    """
     names = _names(rule.supported)
     if not rule.by_switches:
         if rule.supported and rule.supported.isdisjoint(case.meanings):
@@ -180,15 +186,15 @@ def _judged(rule: JudgeRule, case: Case) -> RuleStatus:
 
 
 def _missing(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally], rounds: list[str]) -> str:
-    """Return why a rule cannot be judged, empty if it can."""
+    """Return why a rule cannot be judged, empty if it can: results if it needs no counters, else counters."""
     if not rule.needs:
-        tests = [test for name in rounds for test in case.index.tests_of[name]]
+        tests = [test for round_id in rounds for test in case.index.tests_of[round_id]]
         if any(case.outcomes[test.id].measures for test in tests):
             return ""
         return _NO_RESULT
-    missing = [name for name in rounds if name not in tallies]
-    if missing:
-        return f"counters are missing in {first_few(missing)}"
+    rounds_without_counters = [round_id for round_id in rounds if round_id not in tallies]
+    if rounds_without_counters:
+        return f"counters are missing in {first_few(rounds_without_counters)}"
     if rule.by_switches and not case.switches_with(rule.needs):
         return f"no switch counts {_names(rule.needs)}"
     if rule.needs.isdisjoint(case.meanings):
@@ -220,29 +226,28 @@ def _has_gaps(case: Case, states: Iterable[RuleStatus]) -> bool:
 
 
 def _remarks(case: Case, states: Iterable[RuleStatus]) -> Iterator[Diagnostic]:
-    alike: dict[RuleStatus, list[str]] = {}
+    """Yield a warning for all rules with the same state and reason, and one for all tests that did not run."""
+    codes_of: dict[tuple[RuleState, str], list[str]] = {}
     for status in states:
         if status.reason and status.state is not RuleState.NOT_PLANNED:
-            alike.setdefault(status._replace(code=""), []).append(status.code)
-    for status, codes in alike.items():
+            codes_of.setdefault((status.state, status.reason), []).append(status.code)
+    for (state, reason), codes in codes_of.items():
         verb = "is" if len(codes) == 1 else "are"
-        state = status.state.value
-        if status.state is RuleState.JUDGED:
-            state = "judged in part"
-        message = f"{listed(codes)} {verb} {state}: {status.reason}"
-        yield warning("RW942", message, fix=_fix(status))
-    waiting = {name: outcome for name, outcome in case.outcomes.items() if outcome.status is OutcomeStatus.NOT_RUN}
-    if waiting:
-        reasons = first_few(dict.fromkeys(outcome.remark for outcome in waiting.values()), 3, "; ")
-        message = f"{counted(len(waiting), 'test')} did not run: {reasons}"
+        state_text = "judged in part" if state is RuleState.JUDGED else state.value
+        yield warning("RW942", f"{listed(codes)} {verb} {state_text}: {reason}", fix=_fix(reason))
+    not_run = [outcome for outcome in case.outcomes.values() if outcome.status is OutcomeStatus.NOT_RUN]
+    if not_run:
+        reasons = first_few(dict.fromkeys(outcome.remark for outcome in not_run), 3, "; ")
+        message = f"{counted(len(not_run), 'test')} did not run: {reasons}"
         yield warning("RW943", message, fix="run them again")
 
 
-def _fix(status: RuleStatus) -> str:
-    if status.reason == _NO_RESULT:
+def _fix(reason: str) -> str:
+    if reason == _NO_RESULT:
         return "run its rounds and put what the tools write into `results/` (docs/reference/acceptance-results.md)"
     for meaning, fix in _TURN_ON.items():
-        if meaning in status.reason:
+        # A reason names the counters that are missing.
+        if meaning in reason:
             return fix
     return (
         "read the counters of all switches and nodes before and after each round (docs/reference/acceptance-results.md)"
@@ -256,12 +261,7 @@ _TURN_ON = {
 }
 
 
-def _coverage(case: Case) -> tuple[int, list[CoveredLink]]:
-    """Return how many links were loaded, and which were read and were not."""
-    return len(loaded_links(case)), list(unloaded_links(case))
-
-
-def _uncovered_remark(links: list[CoveredLink]) -> Diagnostic:
+def _unloaded_remark(links: Collection[CoveredLink]) -> Diagnostic:
     cables = first_few(dict.fromkeys(link.cable for link in links))
     share = "`acceptance.covered_share` in every round, at least in one direction"
     message = f"{counted(len(links), 'link')} carried less than {share}: {cables}"
