@@ -29,14 +29,15 @@ def verdict_json(verdict: AcceptanceVerdict) -> dict[str, Any]:
 
 
 def _test_json(verdict: AcceptanceVerdict, test: PlannedTest) -> dict[str, Any]:
-    """Return a test with its decisive value: the first that failed, else the first."""
+    """Return a test with its decisive value: the first that failed, else the first, else its first limit alone."""
     outcome = verdict.outcomes[test.id]
     row: dict[str, Any] = {"id": test.id, "kind": test.kind.value, "status": outcome.status.value}
     failed = [measure for measure in outcome.measures if measure.failed]
-    for measure in (failed or outcome.measures)[:1]:
-        return row | {"value": measure.value, "limit": measure.limit.fail, "unit": measure.limit.unit}
-    for limit in test.limits[:1]:
-        return row | {"value": None, "limit": limit.fail, "unit": limit.unit}
+    measures = failed or outcome.measures
+    if measures:
+        return row | {"value": measures[0].value, "limit": measures[0].limit.fail, "unit": measures[0].limit.unit}
+    if test.limits:
+        return row | {"value": None, "limit": test.limits[0].fail, "unit": test.limits[0].unit}
     return row | {"value": None, "limit": None, "unit": ""}
 
 

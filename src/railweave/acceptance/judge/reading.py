@@ -55,14 +55,14 @@ def case_in(
             tallier.add(device)
         return _case(index, tallier, results, job)
 
-    def tally(part: int, parts: int) -> TallyPart:
-        own = _tallier(PlanIndex(plan))
+    def tally_part(part: int, parts: int) -> TallyPart:
+        part_tallier = _tallier(PlanIndex(plan))
         for device in files.read(files.devices[slice_of(len(files.devices), part, parts)]):
-            own.add(device)
-        return own.part()
+            part_tallier.add(device)
+        return part_tallier.part()
 
-    with forked(tally, processes) as tallied:
-        for part in tallied:
+    with forked(tally_part, processes) as parts:
+        for part in parts:
             tallier.add_part(part)
     return _case(index, tallier, results, job)
 

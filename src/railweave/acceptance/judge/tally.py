@@ -7,7 +7,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, reduce
+from functools import cache
 from itertools import compress
 from operator import add
 from typing import NamedTuple, cast
@@ -114,10 +114,11 @@ class RoundTally:
 
     def extend(self, other: "RoundTally", start: int) -> None:
         """Add the tally of other devices, whose ports have the places from ``start`` on."""
-        for meaning, column in other.columns.items():
-            own = self.columns.setdefault(meaning, [])
-            own.extend([None] * (start - len(own)))
-            own.extend(column)
+        for meaning, other_column in other.columns.items():
+            column = self.columns.setdefault(meaning, [])
+            # Devices before them may lack the counter.
+            column.extend([None] * (start - len(column)))
+            column.extend(other_column)
         self.storms.update(other.storms)
         self.queues.update(other.queues)
         self.groups.update(other.groups)
@@ -176,50 +177,53 @@ class Tallier:
         self._rows: dict[tuple[str, str], _Rows] = {}
 
     def _tally(self, round_id: str) -> RoundTally:
-        counts = self.tallies.get(round_id)
-        if counts is None:
-            counts = self.tallies[round_id] = RoundTally(round_id, self.places)
-        return counts
+        """Return the tally of a round, an empty one for a new round."""
+        if round_id not in self.tallies:
+            self.tallies[round_id] = RoundTally(round_id, self.places)
+        return self.tallies[round_id]
 
     def add(self, counters: DeviceCounters) -> None:
-        """Add what a device counted in a round."""
-        counts = self._tally(counters.round)
-        counts.devices.append(counters.without_growth())
+        """Add the counters of a device in a round."""
+        tally = self._tally(counters.round)
+        tally.devices.append(counters.without_growth())
         if counters.unread:
-            counts.incomplete.add(counters.device)
+            tally.incomplete.add(counters.device)
             return
-        counts.seconds[counters.device] = counters.seconds
+        tally.seconds[counters.device] = counters.seconds
         for table, growth in counters.growth.items():
-            if growth.restarted:
-                counts.incomplete.add(counters.device)
-            columns = self._meant(growth)
-            counts.meanings.update(columns)
-            if table != NIC_TABLE:
-                for meaning in columns:
-                    counts.switches[meaning].add(counters.device)
-            rows = self._rows_of(counters.device, table, growth.rows)
-            if table in PORT_TABLES:
-                self._add_ports(counts, rows, columns)
-            elif table == "groups":
-                _add_signals(counts.groups, rows, columns)
-            else:
-                _add_signals(counts.queues, rows, columns)
-                _add_queues(counts.queue_bytes, rows.watched, columns.get(CounterMeaning.SENT_BYTES))
-                if counters.round in self.marked:
-                    _add_queues(counts.queue_marks, rows.queues, columns.get(CounterMeaning.MARKS))
+            self._add_table(tally, counters.device, table, growth)
 
-    def _meant(self, growth: TableGrowth) -> dict[CounterMeaning, Column]:
-        """Return the columns of a table by what they mean; counters that no row has are missing."""
-        meant: dict[CounterMeaning, Column] = {}
+    def _add_table(self, tally: RoundTally, device: str, table: str, growth: TableGrowth) -> None:
+        if growth.restarted:
+            tally.incomplete.add(device)
+        columns = self._columns_by_meaning(growth)
+        tally.meanings.update(columns)
+        if table != NIC_TABLE:
+            for meaning in columns:
+                tally.switches[meaning].add(device)
+        rows = self._rows_of(device, table, growth.rows)
+        if table in PORT_TABLES:
+            self._add_ports(tally, rows, columns)
+        elif table == "groups":
+            _add_signals(tally.groups, rows, columns)
+        else:
+            _add_signals(tally.queues, rows, columns)
+            _add_queues(tally.queue_bytes, rows.watched, columns.get(CounterMeaning.SENT_BYTES))
+            if tally.round in self.marked:
+                _add_queues(tally.queue_marks, rows.queues, columns.get(CounterMeaning.MARKS))
+
+    def _columns_by_meaning(self, growth: TableGrowth) -> dict[CounterMeaning, Column]:
+        """Return the columns of a table by what they mean, without counters that no row has."""
+        columns: dict[CounterMeaning, Column] = {}
         for name, meaning in _meanings(tuple(growth.columns), self.lossless):
             column = growth.columns[name]
-            earlier = meant.get(meaning)
-            if earlier is not None:
-                column = _together(meaning, earlier, column)
-            meant[meaning] = column
-        return {meaning: column for meaning, column in meant.items() if not _is_missing(column)}
+            if meaning in columns:
+                column = _combined(meaning, columns[meaning], column)
+            columns[meaning] = column
+        return {meaning: column for meaning, column in columns.items() if not _is_missing(column)}
 
     def _rows_of(self, device: str, table: str, names: tuple[str, ...]) -> "_Rows":
+        """Return the rows of a table; those of the last reading if the names are the same, as almost always."""
         rows = self._rows.get((device, table))
         if rows is None or (rows.names is not names and rows.names != names):
             rows = _Rows(device, table, names, self.watched)
@@ -229,15 +233,17 @@ class Tallier:
             rows.are_together = rows.places == list(range(start, start + len(rows.places)))
         return rows
 
-    def _add_ports(self, counts: RoundTally, rows: "_Rows", columns: Mapping[CounterMeaning, Column]) -> None:
+    def _add_ports(self, tally: RoundTally, rows: "_Rows", columns: Mapping[CounterMeaning, Column]) -> None:
+        """Set the values of ports in the columns of the tally, storms apart."""
         for meaning, values in columns.items():
             if meaning is CounterMeaning.STORMS:
-                counts.storms.update(zip(compress(rows.ends, values), filter(None, values), strict=True))
+                tally.storms.update(zip(compress(rows.ends, values), filter(None, values), strict=True))
                 continue
-            column = counts.columns.setdefault(meaning, [])
+            column = tally.columns.setdefault(meaning, [])
             if len(column) < len(self.places):
                 column.extend([None] * (len(self.places) - len(column)))
             if rows.are_together and rows.places:
+                # One assignment of all rows, for speed.
                 column[rows.places[0] : rows.places[-1] + 1] = values
                 continue
             for place, value in zip(rows.places, values, strict=True):
@@ -278,16 +284,27 @@ def _is_missing(column: Column) -> bool:
     return not column or (column[0] is None and column.count(None) == len(column))
 
 
-class _Queues:
-    """Queues of a device with their places in a table."""
+class _NumberedRow(NamedTuple):
+    """A row of a table of queues or priority groups."""
 
-    def __init__(self, device: str, queues: Sequence[tuple[int, PortEnd, int]]) -> None:
+    # Its place in the table.
+    place: int
+    end: PortEnd
+    # Of the queue or group.
+    number: int
+
+
+class _Queues:
+    """Some of the queues of a device."""
+
+    def __init__(self, device: str, queues: Sequence[_NumberedRow]) -> None:
         self.device = device
-        self.places = [place for place, _, _ in queues]
-        # In the columns that are kept.
-        self.kept: dict[PortEnd, dict[int, int]] = defaultdict(dict)
-        for place, (_, end, number) in enumerate(queues):
-            self.kept[end][number] = place
+        # In the table.
+        self.table_places = [queue.place for queue in queues]
+        # In a column of these queues alone (`QueueColumn.places`).
+        self.column_places: dict[PortEnd, dict[int, int]] = defaultdict(dict)
+        for place, queue in enumerate(queues):
+            self.column_places[queue.end][queue.number] = place
 
 
 class _Rows:
@@ -295,21 +312,22 @@ class _Rows:
 
     def __init__(self, device: str, table: str, names: tuple[str, ...], watched: Collection[PortEnd]) -> None:
         self.names = names
-        # Of the ports, none for queues and groups.
+        # The ports, none in a table of queues or groups.
         self.ends: list[PortEnd] = []
+        # The places of the ports in columns of the tally, and whether these follow each other.
         self.places: list[int] = []
         self.are_together = False
-        # Places of queues and groups with their port and number.
-        self.numbered: list[tuple[int, PortEnd, int]] = []
+        # The queues or groups, none in a table of ports.
+        self.numbered: list[_NumberedRow] = []
         if table in PORT_TABLES:
             self.ends = [PortEnd(device, name) for name in names]
         else:
             for place, name in enumerate(names):
                 port, _, number = name.partition("|")
                 if number.isdecimal():
-                    self.numbered.append((place, PortEnd(device, port), int(number)))
+                    self.numbered.append(_NumberedRow(place, PortEnd(device, port), int(number)))
         self.queues = _Queues(device, self.numbered)
-        self.watched = _Queues(device, [row for row in self.numbered if row[1] in watched])
+        self.watched = _Queues(device, [row for row in self.numbered if row.end in watched])
 
 
 def _add_signals(
@@ -335,34 +353,39 @@ def _row(columns: Mapping[CounterMeaning, Column], place: int) -> Counts:
 
 def _add_queues(columns: dict[str, QueueColumn], queues: _Queues, column: Column | None) -> None:
     """Add a counter of queues of a device, if any has it."""
-    if column is not None and queues.places:
-        values = tuple(map(column.__getitem__, queues.places))
-        columns[queues.device] = QueueColumn(queues.kept, values)
+    if column is not None and queues.table_places:
+        values = tuple(map(column.__getitem__, queues.table_places))
+        columns[queues.device] = QueueColumn(queues.column_places, values)
 
 
-def _together(meaning: CounterMeaning, first: Column, second: Column) -> Column:
-    """Return what two counters with one meaning say of each row."""
+def _combined(meaning: CounterMeaning, first: Column, second: Column) -> Column:
+    """Return two counters with one meaning as one: their sum, of bytes the larger; None where a row has neither."""
     # ethtool counts the bytes of a NIC twice, in its driver and on the wire.
     combine = max if meaning in BYTES else add
     try:
         return tuple(map(combine, first, second))
     except TypeError:
+        # Some row lacks a counter.
         pass
-    both: list[int | None] = []
-    for values in zip(first, second, strict=True):
-        present = [value for value in values if value is not None]
-        both.append(reduce(combine, present) if present else None)
-    return tuple(both)
+    values: list[int | None] = []
+    for first_value, second_value in zip(first, second, strict=True):
+        if first_value is None:
+            values.append(second_value)
+        elif second_value is None:
+            values.append(first_value)
+        else:
+            values.append(combine(first_value, second_value))
+    return tuple(values)
 
 
 @cache
 def _meanings(names: tuple[str, ...], lossless: frozenset[int]) -> tuple[tuple[str, CounterMeaning], ...]:
-    """Return those of ``names`` that a rule looks at."""
-    meant: list[tuple[str, CounterMeaning]] = []
+    """Return those of ``names`` that a rule looks at, with their meaning; of PFC only lossless priorities."""
+    meanings: list[tuple[str, CounterMeaning]] = []
     for name in names:
         entry = counter_name(name)
         if entry is None or entry.meaning not in _JUDGED:
             continue
         if entry.priority is None or entry.priority in lossless:
-            meant.append((name, entry.meaning))
-    return tuple(meant)
+            meanings.append((name, entry.meaning))
+    return tuple(meanings)
