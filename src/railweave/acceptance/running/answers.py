@@ -1,6 +1,6 @@
-"""What nodes and switches answer while an acceptance runs, as values; a node's answer may lack anything."""
+"""The answers of nodes and switches while an acceptance runs, as values; a node's answer may lack any member."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -104,8 +104,8 @@ def rebooted(prepared: Mapping[str, NodeAnswer], answers: Mapping[str, NodeAnswe
     """Return the nodes that have booted since they were prepared, with that as the reason why tests did not run."""
     nodes = {}
     for node, answer in answers.items():
-        before = prepared[node].document.get("boot")
-        if before and not answer.error and answer.document.get("boot") != before:
+        boot_before = prepared[node].document.get("boot")
+        if boot_before and not answer.error and answer.document.get("boot") != boot_before:
             nodes[node] = "it was rebooted while tests ran"
     return nodes
 
@@ -114,8 +114,8 @@ def unfinished_rounds(block: str, answers: Mapping[str, NodeAnswer]) -> dict[str
     """Return the rounds of a block in which tools did not run or failed, each with the first reason."""
     reasons: dict[str, str] = {}
     for node, answer in answers.items():
-        kept = stored_block(answer, block) or StoredBlock()
-        for test in kept.tests:
+        stored = stored_block(answer, block) or StoredBlock()
+        for test in stored.tests:
             if test.why or test.meta.get("rc"):
                 reasons.setdefault(test.round, f"{node}: {test.why or 'a tool failed'}")
     return reasons
@@ -137,23 +137,24 @@ def tests_without_tools(
     refused: dict[str, str] = {}
     for test in tests:
         for node in members_of(test):
-            why = unusable.get(node) or next(_lacks(test, node, answers[node]), "")
-            if why:
-                refused[test.id] = f"{node}: {why}"
+            reason = unusable.get(node) or _missing_tool(test, node, answers[node])
+            if reason:
+                refused[test.id] = f"{node}: {reason}"
                 break
     return refused
 
 
-def _lacks(test: PlannedTest, node: str, answer: NodeAnswer) -> Iterator[str]:
+def _missing_tool(test: PlannedTest, node: str, answer: NodeAnswer) -> str:
+    """Return why a node cannot run its command of a test, empty if it can or has none."""
     words = test.argv.get(node)
     if words is None:
-        return
+        return ""
     if test.receiver is None:
-        if not answer.document.get("launchers"):
-            yield "neither mpirun nor srun is installed"
-        return
+        # The launcher is checked; a collective prints its own version.
+        return "" if answer.document.get("launchers") else "neither mpirun nor srun is installed"
     version = (answer.document.get("versions") or {}).get(words[0])
     if version is None:
-        yield f"{words[0]} is not installed"
-    elif not is_tested_version(version):
-        yield f"{version} is not a release whose output is known"
+        return f"{words[0]} is not installed"
+    if not is_tested_version(version):
+        return f"{version} is not a release whose output is known"
+    return ""

@@ -91,22 +91,21 @@ def forms_of(read: ReadPlan) -> dict[str, str]:
     """Return the scripts and the list of tests by file name."""
     plan = read.plan
     tests = {test.id: test for test in plan.tests}
-    paired = [planned.id for planned in plan.rounds if any(tests[test].receiver for test in planned.tests)]
-    names = ",".join(node.name for node in plan.nodes)
-    shared = {
+    pair_rounds = [planned.id for planned in plan.rounds if any(tests[test].receiver for test in planned.tests)]
+    values = {
         "FABRIC": plan.fabric,
-        "NODES": names,
+        "NODES": ",".join(node.name for node in plan.nodes),
         "COUNT": str(len(plan.nodes)),
-        "ROUNDS": " ".join(paired),
-        # Starting a round through a scheduler takes longer than the plan counts for it.
+        "ROUNDS": " ".join(pair_rounds),
+        # Twice the plan's time, because a scheduler takes longer to start a round.
         "MINUTES": str(2 * plan.duration_s // _MINUTE_S + 1),
     }
-    slurm = {**shared, "COLLECTIVES": "".join(_collectives(plan, by_srun=True))}
-    mpirun = {**shared, "COLLECTIVES": "".join(_collectives(plan, by_srun=False))}
+    slurm_values = {**values, "COLLECTIVES": "".join(_collectives(plan, by_srun=True))}
+    mpirun_values = {**values, "COLLECTIVES": "".join(_collectives(plan, by_srun=False))}
     return {
         "node.sh": _filled(_NODE, {"SHA256": read.sha256}),
-        "slurm.sbatch": _filled(_SLURM, slurm),
-        "mpirun.sh": _filled(_MPIRUN, mpirun),
+        "slurm.sbatch": _filled(_SLURM, slurm_values),
+        "mpirun.sh": _filled(_MPIRUN, mpirun_values),
         "tests.tsv": "".join(_rows(plan, tests)),
     }
 
@@ -120,23 +119,23 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 def _rows(plan: AcceptancePlan, tests: Mapping[str, PlannedTest]) -> Iterator[str]:
     """Yield a line for each node of each pair: round, test, node, serve or send, bound in seconds, words."""
     for planned in plan.rounds:
-        bound = planned.seconds + _MARGIN_S
+        bound_s = planned.seconds + _MARGIN_S
         pairs = [tests[test] for test in planned.tests if tests[test].receiver is not None]
         for node, parts in parts_of(pairs).items():
             for part in parts:
                 role = "serve" if part.serves else "send"
-                fields = (planned.id, part.test, node, role, str(bound), shlex.join(part.words))
+                fields = (planned.id, part.test, node, role, str(bound_s), shlex.join(part.words))
                 yield "\t".join(fields) + "\n"
 
 
 def _collectives(plan: AcceptancePlan, *, by_srun: bool) -> Iterator[str]:
-    seconds = {planned.id: planned.seconds for planned in plan.rounds}
+    """Yield the lines of the script that run each collective, by srun or by mpirun."""
+    seconds_of_round = {planned.id: planned.seconds for planned in plan.rounds}
     for test in plan.tests:
         if test.receiver is not None:
             continue
+        bound_s = seconds_of_round[test.round] + _MARGIN_S
         for node, words in test.argv.items():
-            launched = words
-            if by_srun:
-                launched = srun_words(words)
-            values = {"TEST": test.id, "NODE": node, "BOUND": str(seconds[test.round] + _MARGIN_S)}
-            yield _filled(_COLLECTIVE, {**values, "WORDS": shlex.join(launched)})
+            command = srun_words(words) if by_srun else words
+            values = {"TEST": test.id, "NODE": node, "BOUND": str(bound_s), "WORDS": shlex.join(command)}
+            yield _filled(_COLLECTIVE, values)

@@ -90,7 +90,7 @@ class AcceptanceProgress:
         return sorted(block for block, owing in self.stored.items() if node not in owing)
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """Add a line of the journal; a line of another form says nothing."""
+        """Add a line of the journal; a line of an unknown form is ignored."""
         match line:
             case {"event": "run", "plan_sha256": str(digest), "limit": str(limit)}:
                 self.plan_sha256 = digest
@@ -101,7 +101,8 @@ class AcceptanceProgress:
                 self.missed[block] = set()
                 self.block_of.update(dict.fromkeys(self.blocks[block], block))
             case {"event": "after", "block": str(block), "round": str(name), "read": bool(read)}:
-                (self.missed, self.followed)[read][block].add(name)
+                rounds_of = self.followed if read else self.missed
+                rounds_of[block].add(name)
             case {"event": "results", "block": str(block), "not_run": {**missing}, "owing": [*owing]}:
                 self.stored[block] = frozenset(map(str, owing))
                 self.not_run.update({str(name): tests for name, tests in missing.items() if isinstance(tests, dict)})

@@ -1,4 +1,4 @@
-"""What nodes stored of a block becomes files of results, and reasons why tests of its rounds do not count."""
+"""Results of a block from the answers of its nodes: files, and the reasons why tests of its rounds do not count."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,17 +24,18 @@ class BlockResults:
     idle: Mapping[str, str]
     # What each node stored of the block; None where it did not answer, or has delivered it before.
     stored: dict[str, StoredBlock | None] = field(default_factory=dict)
-    # By node the error of its file system, and why it stored no more, if something is known to have ended it.
+    # The error of the file system of a node.
     problems: dict[str, str] = field(default_factory=dict)
+    # Why a node stored only a part of the block or nothing, if the reason is known.
     cut_short: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read the answers."""
         for node, answer in self.answers.items():
-            kept = stored_block(answer, self.block)
-            self.stored[node] = kept
-            if kept is not None and kept.problem:
-                self.problems[node] = kept.problem
+            stored = stored_block(answer, self.block)
+            self.stored[node] = stored
+            if stored is not None and stored.problem:
+                self.problems[node] = stored.problem
             elif answer.error:
                 self.cut_short[node] = answer.error
             elif node in self.idle:
@@ -49,67 +50,72 @@ class BlockResults:
 
     def write(self, round_id: str, number: int) -> None:
         """Write outputs and counters of the round with that number in the block; raises RailweaveError."""
-        for node, kept in self.stored.items():
-            if kept is None:
+        for node, stored in self.stored.items():
+            if stored is None:
                 continue
-            for when, place in (("before", number), ("after", number + 1)):
-                if place in kept.readings:
-                    self.files.write_counters(round_id, when, node, kept.readings[place])
+            if number in stored.readings:
+                self.files.write_counters(round_id, "before", node, stored.readings[number])
+            if number + 1 in stored.readings:
+                self.files.write_counters(round_id, "after", node, stored.readings[number + 1])
             versions = self.prepared[node].document.get("versions") or {}
-            for test in kept.tests:
+            for test in stored.tests:
                 if test.round == round_id and not test.why:
                     words = self.tests[test.test].argv.get(node, ("",))
                     self.files.write_test(node, test, str(versions.get(words[0]) or ""))
 
     def without_result(self, tests: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Yield the tests that did not run, and why; one that failed did run."""
+        """Yield the tests that did not run, each with the reason; a test that failed did run."""
         for test in tests:
-            why = self._why_no_result(self.tests[test])
-            if why:
-                yield test, why
+            reason = self._no_result_reason(self.tests[test])
+            if reason:
+                yield test, reason
 
-    def _why_no_result(self, test: PlannedTest) -> str:
+    def _no_result_reason(self, test: PlannedTest) -> str:
+        """Return why a test has no result, with the node at fault; empty if it has one."""
         nodes = [name for name in members_of(test) if name in test.argv]
-        # What fails on the others follows from a node that is gone.
+        # Nodes that were cut short first: failures of the other nodes follow from that.
         for node in sorted(nodes, key=lambda name: name not in self.cut_short):
-            why = self._why_not_on(node, test)
-            if why:
-                return f"{node}: {why}"
+            reason = self._missing_on(node, test)
+            if reason:
+                return f"{node}: {reason}"
         return ""
 
-    def _why_not_on(self, node: str, test: PlannedTest) -> str:
-        kept = self.stored.get(node)
-        if kept is None and self.files.has_test(test.id, node):
-            # It was fetched before.
-            return ""
-        if kept is None:
+    def _missing_on(self, node: str, test: PlannedTest) -> str:
+        """Return why a node has no result of a test, empty if it has one."""
+        stored = self.stored.get(node)
+        if stored is None:
+            if self.files.has_test(test.id, node):
+                # It was fetched before.
+                return ""
             return self.cut_short.get(node, "it has no results")
-        own = next((each for each in kept.tests if each.test == test.id), None)
-        if own is None:
+        stored_test = next((candidate for candidate in stored.tests if candidate.test == test.id), None)
+        if stored_test is None:
             return self.cut_short.get(node, "somebody ended its tests before this round")
-        if own.why:
-            return own.why
-        if node in measuring_nodes(test) and not own.meta.get("rc") and not _is_readable(own.output):
-            return f"the output of {own.meta['argv'][0]} has no form that is known"
+        if stored_test.why:
+            return stored_test.why
+        has_succeeded = not stored_test.meta.get("rc")
+        if node in measuring_nodes(test) and has_succeeded and not _is_readable(stored_test.output):
+            return f"the output of {stored_test.meta['argv'][0]} has no form that is known"
         return ""
 
     def without_counters(self, tests: Iterable[str], round_id: str, number: int) -> Iterator[tuple[str, str]]:
-        """Yield the tests of a round of whose nodes one lacks the counters before or after it, and why."""
-        lacking = self._uncounted_nodes(round_id, number)
+        """Yield the tests with a node that lacks its counters before or after the round, each with the reason."""
+        uncounted_nodes = self._uncounted_nodes(round_id, number)
         for test in tests:
             for node in members_of(self.tests[test]):
-                if node in lacking:
+                if node in uncounted_nodes:
                     yield test, f"{node}: {self.cut_short.get(node, 'its counters of the round did not arrive')}"
                     break
 
     def _uncounted_nodes(self, round_id: str, number: int) -> set[str]:
+        """Return the nodes without both readings of a round, in their answers or in files of an earlier fetch."""
         nodes = set()
-        for node, kept in self.stored.items():
-            if kept is not None:
-                is_whole = {number, number + 1} <= kept.readings.keys()
+        for node, stored in self.stored.items():
+            if stored is not None:
+                has_both = {number, number + 1} <= stored.readings.keys()
             else:
-                is_whole = all(self.files.has_counters(round_id, when, node) for when in ("before", "after"))
-            if not is_whole:
+                has_both = all(self.files.has_counters(round_id, when, node) for when in ("before", "after"))
+            if not has_both:
                 nodes.add(node)
         return nodes
 

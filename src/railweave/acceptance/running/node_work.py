@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from railweave.acceptance.model import AcceptancePlan, AcceptanceRound, PlannedTest
-from railweave.acceptance.running.timing import RoundTimes
+from railweave.acceptance.running.timing import TimedRound
 
 NODE_PROGRAM_VERSION = 1
 """The version of the work documents that the program on the nodes reads."""
@@ -16,7 +16,7 @@ class NodePart(NamedTuple):
     test: str
     serves: bool
     words: tuple[str, ...]
-    # The same by another launcher, for nodes without the program of `words`; empty if there is none.
+    # The command for another launcher, for nodes without the program of `words`; empty if there is none.
     instead: tuple[str, ...] = ()
 
 
@@ -28,10 +28,11 @@ def members_of(test: PlannedTest) -> tuple[str, ...]:
 
 def limited_rounds(plan: AcceptancePlan, nodes: Collection[str]) -> tuple[AcceptanceRound, ...]:
     """Return the rounds with the tests whose nodes are all among ``nodes``; rounds without any are left out."""
-    kept = {test.id for test in plan.tests if set(members_of(test)) <= set(nodes)}
+    allowed_nodes = set(nodes)
+    allowed_tests = {test.id for test in plan.tests if allowed_nodes.issuperset(members_of(test))}
     rounds = []
     for planned in plan.rounds:
-        tests = tuple(test for test in planned.tests if test in kept)
+        tests = tuple(test for test in planned.tests if test in allowed_tests)
         if tests:
             rounds.append(planned._replace(tests=tests))
     return tuple(rounds)
@@ -55,25 +56,25 @@ def srun_words(words: Sequence[str]) -> tuple[str, ...]:
     if not words or words[0] != "mpirun":
         return ()
     hosts: list[str] = []
-    exported: list[str] = []
+    variables: list[str] = []
     ranks = "1"
-    rest = iter(words[1:])
     program: list[str] = []
-    for word in rest:
+    remaining = iter(words[1:])
+    for word in remaining:
         if word == "-np":
-            ranks = next(rest)
+            ranks = next(remaining)
         elif word == "-H":
-            hosts = [host.partition(":")[0] for host in next(rest).split(",")]
+            hosts = [host.partition(":")[0] for host in next(remaining).split(",")]
         elif word == "-x":
-            exported.append(next(rest))
+            variables.append(next(remaining))
         else:
-            program = [word, *rest]
-    count = str(len(hosts))
-    each = str(int(ranks) // max(1, len(hosts)))
-    placed = ("-N", count, "-n", ranks, f"--ntasks-per-node={each}", "-w", ",".join(hosts))
-    # pmix is what Open MPI's ranks find each other by.
-    # By env, because values hold commas, which separate the variables of --export.
-    return ("srun", "--mpi=pmix", *placed, "env", *exported, *program)
+            # The first word that is not an option of mpirun.
+            program = [word, *remaining]
+    ranks_per_node = int(ranks) // max(1, len(hosts))
+    placement = ("-N", str(len(hosts)), "-n", ranks, f"--ntasks-per-node={ranks_per_node}", "-w", ",".join(hosts))
+    # Open MPI's ranks find each other by PMIx. Variables are set by env, because their values contain commas, which
+    # separate the variables of --export.
+    return ("srun", "--mpi=pmix", *placement, "env", *variables, *program)
 
 
 def programs_of(tests: Iterable[PlannedTest]) -> tuple[str, ...]:
@@ -94,7 +95,7 @@ def interfaces_of(plan: AcceptancePlan) -> Mapping[str, tuple[str, ...]]:
 def block_work(
     block: str,
     plan_sha256: str,
-    rounds: Sequence[tuple[AcceptanceRound, RoundTimes]],
+    rounds: Sequence[TimedRound],
     tests: Mapping[str, PlannedTest],
     nodes: Collection[str],
 ) -> dict[str, dict[str, Any]]:
@@ -105,8 +106,8 @@ def block_work(
     for planned, times in rounds:
         parts = parts_of(tests[test] for test in planned.tests)
         for node in nodes:
-            own = list(_part_documents(parts.get(node, ())))
-            documents[node]["rounds"].append({**times._asdict(), "tests": own})
+            node_tests = list(_part_documents(parts.get(node, ())))
+            documents[node]["rounds"].append({**times._asdict(), "tests": node_tests})
     return documents
 
 

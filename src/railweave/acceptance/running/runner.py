@@ -34,7 +34,7 @@ from railweave.acceptance.running.node_work import (
 from railweave.acceptance.running.request import RunRequest, RunSummary, WallClock
 from railweave.acceptance.running.results import ResultsFolder
 from railweave.acceptance.running.timely import TimelySwitches
-from railweave.acceptance.running.timing import Pace, RoundTimes, pace_of, round_times, simulated_pace, split_rounds
+from railweave.acceptance.running.timing import Pace, TimedRound, pace_of, round_times, simulated_pace, split_rounds
 from railweave.errors import RailweaveError
 from railweave.wording import counted
 
@@ -114,6 +114,7 @@ class AcceptanceRunner:
         return self._pace(repeats=repeats)._replace(poll_s=round(poll_s, 2))
 
     def _pace(self, *, repeats: bool) -> Pace:
+        """Return the pace without the time of polls; of a simulated fabric by how slow the machine is."""
         switch_s = self.timely.measure(self.clock.now(), patient=repeats)
         if self.request.slowness is not None:
             slowness = self.request.slowness()
@@ -144,11 +145,12 @@ class AcceptanceRunner:
             self.pace = self._measured_pace()
             for rounds in split_rounds(self._left(), self.pace):
                 self._block(rounds)
-            # Whatever was disturbed or missed is repeated once.
-            if repeated := self._to_repeat():
+            # Rounds that were disturbed or not read in time are repeated once.
+            to_repeat = self._to_repeat()
+            if to_repeat:
                 self.timely.read_all_again()
                 self.pace = self._measured_pace(repeats=True)
-                for rounds in split_rounds(repeated, self.pace):
+                for rounds in split_rounds(to_repeat, self.pace):
                     self._block(rounds)
             self._clear_nodes()
         except KeyboardInterrupt:
@@ -163,16 +165,22 @@ class AcceptanceRunner:
         """Return what ran of the request so far."""
         not_run = {}
         for planned in self.request.rounds:
-            missing = self.progress.not_run.get(planned.id)
+            # None if the round has no results.
+            reasons = self.progress.not_run.get(planned.id)
             for test in planned.tests:
-                if missing is None:
+                if reasons is None:
                     not_run[test] = self.refused.get(test) or self._round_remark(planned.id)
-                elif test in missing:
-                    not_run[test] = missing[test]
-        tests = sum(len(planned.tests) for planned in self.request.rounds)
-        rounds = len(self.request.rounds)
-        fabric = self.request.read.plan.fabric
-        return RunSummary(fabric, rounds, tests, not_run, self.problems, self.progress.repeated, interrupted)
+                elif test in reasons:
+                    not_run[test] = reasons[test]
+        return RunSummary(
+            fabric=self.request.read.plan.fabric,
+            rounds=len(self.request.rounds),
+            tests=sum(len(planned.tests) for planned in self.request.rounds),
+            not_run=not_run,
+            problems=self.problems,
+            repeated=self.progress.repeated,
+            interrupted=interrupted,
+        )
 
     def _round_remark(self, round_id: str) -> str:
         """Return why a round has no results."""
@@ -186,8 +194,10 @@ class AcceptanceRunner:
         left = []
         for planned in self.request.rounds:
             tests = tuple(test for test in planned.tests if test not in self.refused)
-            missing = self.progress.not_run.get(planned.id)
-            if tests and (missing is None or missing.keys() - self.refused.keys()):
+            not_run = self.progress.not_run.get(planned.id)
+            # Without results of the round all of its tests are missing.
+            lacks_results = not_run is None or bool(not_run.keys() - self.refused.keys())
+            if tests and lacks_results:
                 left.append(planned._replace(tests=tests))
         return left
 
@@ -195,20 +205,21 @@ class AcceptanceRunner:
         return [planned for planned in self._left() if planned.id in self.progress.repeated]
 
     def _block(self, rounds: Sequence[AcceptanceRound]) -> None:
+        """Carry out rounds as a block, store their results, and note which rounds are to be repeated."""
         block = f"b{len(self.progress.blocks) + 1}"
         for planned in rounds:
             # Also of tests that cannot run any more: their results have no counters of this attempt.
             self.files.clear(planned.id, self.tests_of[planned.id])
         self._note("block", block=block, rounds=[planned.id for planned in rounds])
-        times = list(round_times(rounds, self.clock.now() + self.lead_s, self.pace))
+        times = round_times(rounds, self.clock.now() + self.lead_s, self.pace)
+        timed_rounds = [TimedRound(planned, moments) for planned, moments in zip(rounds, times, strict=True)]
         nodes = [node for node in self.request.nodes if node not in self.unusable]
-        timed = list(zip(rounds, times, strict=True))
-        works = block_work(block, self.request.read.sha256, timed, self.tests, nodes)
+        works = block_work(block, self.request.read.sha256, timed_rounds, self.tests, nodes)
         requests = {node: {**self._request(node), "work": work} for node, work in works.items()}
-        started = self._start(requests, times[0].read)
-        self._follow(block, timed)
+        start_answers = self._start(requests, timed_rounds[0].times.read)
+        self._follow(block, timed_rounds)
         answers = self._fetched(nodes)
-        idle = not_started(block, started, answers)
+        idle = not_started(block, start_answers, answers)
         self.problems.update(idle)
         self._keep(block, answers, idle)
         # A node that does not answer would delay the start of all others.
@@ -222,26 +233,29 @@ class AcceptanceRunner:
     def _start(self, requests: Mapping[str, Mapping[str, Any]], first_reading: float) -> Mapping[str, NodeAnswer]:
         """Start a block on nodes, and return their answers.
 
-        A node that did not answer is asked once more, if that can be over by the first reading: all rounds would lack
-        it. One that had started all the same refuses, and stores its results.
+        A node that did not answer is asked once more, if there is time before the first reading, because all rounds
+        would lack it. If it had started nevertheless, it refuses, and stores its results.
         """
         began = self.clock.now()
         answers = dict(self.nodes.ask("start", requests))
         now = self.clock.now()
-        self.lead_s = max(self.lead_s, _START_S + 1.5 * (now - began))
-        missing = {node: requests[node] for node, answer in answers.items() if answer.error}
-        # A few nodes take less than all did.
-        if missing and now + (now - began) / 2 < first_reading:
-            again = self.nodes.ask("start", missing)
-            answers.update({node: answer for node, answer in again.items() if not answer.error})
+        took_s = now - began
+        self.lead_s = max(self.lead_s, _START_S + 1.5 * took_s)
+        unanswered = {node: requests[node] for node, answer in answers.items() if answer.error}
+        # A few nodes take less time than all of them.
+        has_time = now + took_s / 2 < first_reading
+        if unanswered and has_time:
+            second_answers = self.nodes.ask("start", unanswered)
+            answers.update({node: answer for node, answer in second_answers.items() if not answer.error})
         return answers
 
     def _repeat_without(self, rounds: Sequence[AcceptanceRound], idle: Mapping[str, str]) -> None:
         """Note the rounds of a block whose tests lacked a node that did not start it."""
         for planned in rounds:
-            lacking = sorted(self._members(planned.id) & idle.keys())
-            if lacking and self._may_repeat(planned.id):
-                self._note("repeat", round=planned.id, why=f"{lacking[0]}: {idle[lacking[0]]}")
+            idle_members = sorted(self._members(planned.id) & idle.keys())
+            if idle_members and self._may_repeat(planned.id):
+                node = idle_members[0]
+                self._note("repeat", round=planned.id, why=f"{node}: {idle[node]}")
 
     def _repeat_unfinished(self, block: str, answers: Mapping[str, NodeAnswer]) -> None:
         """Note the rounds in which tools failed, if one machine simulates all nodes: it may have been too slow."""
@@ -253,29 +267,37 @@ class AcceptanceRunner:
 
     def _may_repeat(self, round_id: str) -> bool:
         """Tell whether a round was not repeated before, and has a test that can run."""
-        is_refused = self.refused.keys() >= set(self.tests_of[round_id])
-        return round_id not in self.progress.repeated and not is_refused
+        all_tests_are_refused = self.refused.keys() >= set(self.tests_of[round_id])
+        return round_id not in self.progress.repeated and not all_tests_are_refused
 
-    def _follow(self, block: str, timed: Sequence[tuple[AcceptanceRound, RoundTimes]]) -> None:
-        """Read the switches between the rounds of a block, and note each round that was read in time."""
-        is_read = False
-        for number, (planned, times) in enumerate(timed):
+    def _follow(self, block: str, timed_rounds: Sequence[TimedRound]) -> None:
+        """Read the switches between the rounds of a block, and note each round that was read in time.
+
+        One reading is that after a round, and that before the next one.
+        """
+        previous_id = ""
+        was_read_before = False
+        for number, (planned, times) in enumerate(timed_rounds, 1):
             self._wait_until(times.read)
             readings = self._switch_counters(times.serve)
-            if number:
-                self._note_after(block, timed[number - 1][0].id, readings, is_read=is_read)
-            is_read = readings is not None
+            if previous_id:
+                self._note_after(block, previous_id, readings, was_read_before=was_read_before)
+            was_read_before = readings is not None
             self._write_switches(planned.id, "before", readings)
             self._note("before", block=block, round=planned.id)
             kind = f"{planned.kind.value}, {counted(len(planned.tests), 'test')}"
-            self.show(f"{planned.id} ({number + 1} of {len(timed)}): {kind}, {times.end - times.send:.0f} s")
-        self._wait_until(timed[-1][1].end + self.pace.poll_s)
+            self.show(f"{planned.id} ({number} of {len(timed_rounds)}): {kind}, {times.end - times.send:.0f} s")
+            previous_id = planned.id
+        self._wait_until(timed_rounds[-1].times.end + self.pace.poll_s)
         readings = self._switch_counters(self.clock.now() + _LAST_READING_S)
-        self._note_after(block, timed[-1][0].id, readings, is_read=is_read)
+        self._note_after(block, previous_id, readings, was_read_before=was_read_before)
 
-    def _note_after(self, block: str, round_id: str, readings: Mapping[str, Any] | None, *, is_read: bool) -> None:
+    def _note_after(
+        self, block: str, round_id: str, readings: Mapping[str, Any] | None, *, was_read_before: bool
+    ) -> None:
+        """Store the reading after a round, which counts if the switches were read in time before and after it."""
         self._write_switches(round_id, "after", readings)
-        self._note("after", block=block, round=round_id, read=is_read and readings is not None)
+        self._note("after", block=block, round=round_id, read=was_read_before and readings is not None)
 
     def _switch_counters(self, deadline: float) -> Mapping[str, Any] | None:
         """Return the counters of the switches; None if one came after ``deadline``, and the round does not count."""
@@ -312,21 +334,21 @@ class AcceptanceRunner:
         results = BlockResults(block, answers, self.prepared, self.files, self.tests, idle or {})
         self.problems.update(results.problems)
         not_run: dict[str, dict[str, str]] = {}
-        # Rounds to repeat, with the reason.
-        again = dict.fromkeys(self.progress.missed[block], _LATE)
+        repeat_reasons = dict.fromkeys(self.progress.missed[block], _LATE)
         for number, round_id in enumerate(self.progress.blocks[block]):
-            # A later block repeated the others.
-            if round_id in self.progress.followed[block] and self.progress.block_of[round_id] == block:
-                results.write(round_id, number)
-                tests = self._possible_tests(round_id)
-                without_result = dict(results.without_result(tests))
-                uncounted = dict(results.without_counters(tests, round_id, number))
-                not_run[round_id] = {**self._refused_tests(round_id), **uncounted, **without_result}
-                # What ended a node early is for `--resume`, after somebody has looked at it.
-                if uncounted and not without_result and not results.cut_short:
-                    again[round_id] = min(uncounted.values())
+            was_repeated_later = self.progress.block_of[round_id] != block
+            if was_repeated_later or round_id not in self.progress.followed[block]:
+                continue
+            results.write(round_id, number)
+            tests = self._possible_tests(round_id)
+            without_result = dict(results.without_result(tests))
+            uncounted = dict(results.without_counters(tests, round_id, number))
+            not_run[round_id] = {**self._refused_tests(round_id), **uncounted, **without_result}
+            # If something ended a node early, somebody should look at it before `--resume` repeats the round.
+            if uncounted and not without_result and not results.cut_short:
+                repeat_reasons[round_id] = min(uncounted.values())
         self._note("results", block=block, not_run=not_run, owing=results.owing)
-        for round_id, why in sorted(again.items()):
+        for round_id, why in sorted(repeat_reasons.items()):
             if self._may_repeat(round_id):
                 self._note("repeat", round=round_id, why=why)
 

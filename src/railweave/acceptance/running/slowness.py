@@ -16,27 +16,29 @@ _DATA = bytes(1 << 20)
 
 
 def measured_slowness() -> float:
-    """Return how many times longer than alone programs take now, 1 to 10, by work on all cores for 0.4 to 4 seconds.
+    """Return how many times longer programs take now than on an idle machine, 1 to 10.
 
-    The load average would not do: it still counts the preparations of the run, and knows no shares of control groups.
-    Rounds wait in proportion: at 10 times each of them 19 s and 0.1 s for each NIC (`simulated_pace`). What a machine
-    that is slower still does not start or read in time is repeated once, and then left to ``--resume``.
+    It is measured by work on all cores for 0.4 to 4 seconds. The load average is not used, because it still counts the
+    preparations of the run, and ignores shares of control groups. Rounds wait in proportion: at 10 times each of them
+    19 s and 0.1 s for each NIC (`simulated_pace`). Rounds that an even slower machine does not start or read in time
+    are repeated once, and then left to ``--resume``.
     """
     cores = os.cpu_count() or 1
     began = time.monotonic()
     with ThreadPoolExecutor(cores) as pool:
-        worked_s = sum(pool.map(_work_from, [began] * cores))
+        processor_s = sum(pool.map(_work_from, [began] * cores))
     passed_s = time.monotonic() - began
-    return min(_MOST, max(1.0, cores * passed_s / max(worked_s, 1e-3)))
+    slowness = cores * passed_s / max(processor_s, 1e-3)
+    return min(_MOST, max(1.0, slowness))
 
 
 def _work_from(began: float) -> float:
-    """Work from a moment of the steady clock, and return the seconds of the processor that this thread got."""
+    """Work from ``began`` (of `time.monotonic`) on, and return the processor time in seconds that this thread got."""
     before_s = time.thread_time()
-    worked_s = 0.0
+    processor_s = 0.0
     passed_s = 0.0
-    while passed_s < _MEASURED_S or (worked_s < _WORKED_S and passed_s < _LONGEST_S):
+    while passed_s < _MEASURED_S or (processor_s < _WORKED_S and passed_s < _LONGEST_S):
         hashlib.sha256(_DATA)
-        worked_s = time.thread_time() - before_s
+        processor_s = time.thread_time() - before_s
         passed_s = time.monotonic() - began
-    return worked_s
+    return processor_s

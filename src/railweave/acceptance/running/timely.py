@@ -10,16 +10,16 @@ from railweave.acceptance.running.answers import SwitchReading, SwitchSet
 LATE_READINGS = 3
 """A switch that came too late so often is not read any more, so that the rounds of the others count."""
 
-# A switch that takes so much longer than most is not waited for around each round.
+# Switches are waited for around each round for so many times the usual time, and so many seconds more.
 _MUCH_S = 5.0
 _TIMES = 4
 
 
 class TimelySwitches:
-    """The switches of a run; why one has no counters is put into ``problems``."""
+    """The switches of a run; the reasons why switches have no counters are put into ``problems``."""
 
     def __init__(self, switches: SwitchSet, names: Sequence[str], problems: dict[str, str]) -> None:
-        """Read nothing yet."""
+        """Store the arguments; nothing is read."""
         self._switches = switches
         self._names = names
         self._problems = problems
@@ -33,23 +33,24 @@ class TimelySwitches:
         Switches that are far slower than most are left out, unless ``patient``: few rounds are repeated for them.
         """
         readings = self._switches.read([name for name in self._names if name not in self._left_out])
-        seconds = {}
+        seconds_of = {}
         for name, reading in readings.items():
             if reading.error:
                 self._problems[name] = reading.error
             else:
-                seconds[name] = reading.answered - now
-        if not seconds:
+                seconds_of[name] = reading.answered - now
+        if not seconds_of:
             return 0.0
-        usual_s = median_low(seconds.values())
-        most_s = _MUCH_S + _TIMES * usual_s
+        usual_s = median_low(seconds_of.values())
         if patient:
-            most_s = max(seconds.values())
-        for name, took_s in seconds.items():
-            if took_s > most_s:
-                self._problems[name] = f"its counters came after {took_s:.0f} s, those of most after {usual_s:.0f} s"
+            limit_s = max(seconds_of.values())
+        else:
+            limit_s = _MUCH_S + _TIMES * usual_s
+        for name, seconds in seconds_of.items():
+            if seconds > limit_s:
+                self._problems[name] = f"its counters came after {seconds:.0f} s, those of most after {usual_s:.0f} s"
                 self._left_out.add(name)
-        return max(took_s for took_s in seconds.values() if took_s <= most_s)
+        return max(seconds for seconds in seconds_of.values() if seconds <= limit_s)
 
     def read(self, now: float, deadline: float) -> Mapping[str, Any] | None:
         """Return the counters of the switches by name; None if one came after ``deadline``, in Unix seconds."""
@@ -66,17 +67,19 @@ class TimelySwitches:
         return {name: reading.counters for name, reading in readings.items() if not reading.error}
 
     def _note_late(self, late: Mapping[str, SwitchReading], count: int, began: float) -> None:
-        """Note which of ``count`` switches came late."""
-        if 2 * len(late) > count > 1:
-            # Most came late: this machine is slow, not a switch.
+        """Count late readings, and leave out switches that were late too often; ``count`` switches were read."""
+        most_were_late = 2 * len(late) > count
+        if most_were_late and count > 1:
+            # The controller is slow, not a switch.
             return
         for name, reading in late.items():
             self._lateness[name] += 1
-            if self._lateness[name] == LATE_READINGS and not reading.error:
+            if reading.error:
+                # The session of a switch that does not answer may hang as long each time.
+                self._left_out.add(name)
+            elif self._lateness[name] == LATE_READINGS:
                 seconds = reading.answered - began
                 self._problems[name] = f"its counters came after {seconds:.0f} s, too late for a round"
-            # The session of a switch that does not answer may hang as long each time.
-            if reading.error or self._lateness[name] == LATE_READINGS:
                 self._left_out.add(name)
 
     def read_all_again(self) -> None:

@@ -46,20 +46,27 @@ class RoundTimes(NamedTuple):
     end: float
 
 
+class TimedRound(NamedTuple):
+    """A round of a block with its moments."""
+
+    planned: AcceptanceRound
+    times: RoundTimes
+
+
 def split_rounds(rounds: Sequence[AcceptanceRound], pace: Pace) -> list[tuple[AcceptanceRound, ...]]:
     """Return the rounds in blocks of about the same length, at most two unless a round is longer than a block."""
     total_s = sum(_length_s(planned, pace) for planned in rounds)
-    longest_s = max(BLOCK_S, total_s / _BLOCKS)
+    block_s = max(BLOCK_S, total_s / _BLOCKS)
     blocks: list[list[AcceptanceRound]] = []
-    left_s = 0.0
+    free_s = 0.0
     for planned in rounds:
         length_s = _length_s(planned, pace)
-        # Half of a round may exceed the length, so that a third block does not start for a remainder.
-        if not blocks or left_s < length_s / 2:
+        # A block may be longer by half of a round, so that no third block is needed for the last one.
+        if not blocks or free_s < length_s / 2:
             blocks.append([])
-            left_s = longest_s
+            free_s = block_s
         blocks[-1].append(planned)
-        left_s -= length_s
+        free_s -= length_s
     return [tuple(block) for block in blocks]
 
 
@@ -87,7 +94,12 @@ def pace_of(factor: float, reading_s: float, offsets: Iterable[float]) -> Pace:
     differences = list(offsets) or [0.0]
     # The node whose clock is ahead of all others starts clients and ends servers before them.
     spread_s = max(differences) - min(differences)
-    return Pace(factor, round(0.5 + 2 * reading_s, 2), round(1.0 + spread_s, 2), round(2.0 + spread_s, 2))
+    return Pace(
+        factor=factor,
+        read_s=round(0.5 + 2 * reading_s, 2),
+        start_s=round(1.0 + spread_s, 2),
+        end_s=round(2.0 + spread_s, 2),
+    )
 
 
 # What it takes two cores to start both simulated tools of a test, and the one that reads the counters of a NIC.
@@ -101,4 +113,10 @@ def simulated_pace(factor: float, switch_s: float, nics: int, slowness: float) -
     ``switch_s`` is what the switches took to read their counters. All nodes have the machine's clock.
     """
     read_s = slowness * (0.4 + _COUNTERS_S * nics) + 1.5 * switch_s
-    return Pace(factor, round(read_s, 2), 0.5 * slowness, 1.0 * slowness, _PROGRAM_S * slowness)
+    return Pace(
+        factor=factor,
+        read_s=round(read_s, 2),
+        start_s=0.5 * slowness,
+        end_s=1.0 * slowness,
+        program_s=_PROGRAM_S * slowness,
+    )
