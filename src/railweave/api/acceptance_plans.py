@@ -36,24 +36,26 @@ def plan(
             scope = named_scope(fabric, designed.catalog, only)
         gpus_of = {entry.name: entry.gpus or 0 for entry in designed.intent.nodes}
         policy = fabric.policies.acceptance
-        given = PlanInput(fabric, designed.catalog, policy, designed.intent.sha256, gpus_of, level, seed, scope)
-        planned = plan_acceptance(given)
-        return summary_of(given, planned, _write_plan(planned, out), str(out))
+        plan_input = PlanInput(fabric, designed.catalog, policy, designed.intent.sha256, gpus_of, level, seed, scope)
+        acceptance_plan = plan_acceptance(plan_input)
+        plan_sha256 = _write_plan(acceptance_plan, out)
+        return summary_of(plan_input, acceptance_plan, plan_sha256, str(out))
 
 
-def _write_plan(planned: AcceptancePlan, out: Path) -> str:
-    """Write ``plan.json`` line by line, which replaces an earlier one at once; return its SHA-256."""
-    written = hashlib.sha256()
+def _write_plan(acceptance_plan: AcceptancePlan, out: Path) -> str:
+    """Write ``plan.json`` into ``out`` and return its SHA-256; an earlier file is replaced only by a complete one."""
+    digest = hashlib.sha256()
     path = out / PLAN_FILE
-    # Beside it, because a rename is atomic only within a file system.
-    fresh = path.with_name(f".{PLAN_FILE}.new")
+    # In the same folder, because a rename is atomic only within a file system.
+    new_file = path.with_name(f".{PLAN_FILE}.new")
     try:
         out.mkdir(parents=True, exist_ok=True)
-        with fresh.open("wb") as file:
-            for block in plan_blocks(planned):
-                written.update(block)
+        with new_file.open("wb") as file:
+            # Block by block, because the plan of a large fabric is not held in memory as text.
+            for block in plan_blocks(acceptance_plan):
+                digest.update(block)
                 file.write(block)
-        fresh.replace(path)
+        new_file.replace(path)
     except OSError as fault:
         raise RailweaveError(cannot_write(path, fault)) from fault
-    return written.hexdigest()
+    return digest.hexdigest()

@@ -29,9 +29,10 @@ class ErrorWatch:
 
     def checks(self) -> tuple[tuple[VerifyCheck, ...], tuple[str, ...]]:
         """Read again, at least ``LEAST_SECONDS`` after the first reading; return the failed checks and their fixes."""
-        # A switch that did not answer, or whose driver has no counters, would be waited for in vain.
-        answered = [name for name, answer in self._before.items() if not answer.error]
-        if not answered:
+        # There is nothing to compare for a switch that did not answer, or whose driver has no counters.
+        readable = [name for name, answer in self._before.items() if not answer.error]
+        if not readable:
             return (), ()
-        self._clock.sleep(max(0.0, self._read_at_s + LEAST_SECONDS - self._clock.monotonic()))
-        return growth_checks(self._live.designed.fabric, self._before, self._read(answered))
+        elapsed_s = self._clock.monotonic() - self._read_at_s
+        self._clock.sleep(max(0.0, LEAST_SECONDS - elapsed_s))
+        return growth_checks(self._live.designed.fabric, self._before, self._read(readable))

@@ -234,14 +234,14 @@ def test_journals_are_read_again_only_when_one_was_written(
         return [SimpleNamespace(alive=alive[0], finished=not alive[0], devices=(LEAF,))]
 
     monkeypatch.setattr(exporting, "rollouts", rollouts)
-    assert exporter._rolling() == frozenset()
-    assert exporter._rolling() == frozenset()
+    assert exporter._rolling_switches() == frozenset()
+    assert exporter._rolling_switches() == frozenset()
     assert read == [tmp_path]
     alive[0] = True
     (tmp_path / f"20261101T000100Z-{name}-bbbbbb.jsonl").write_text("")
     # While a rollout runs its journal is read each time.
-    assert exporter._rolling() == exporter._rolling() == frozenset({LEAF})
+    assert exporter._rolling_switches() == exporter._rolling_switches() == frozenset({LEAF})
     assert len(read) == 3
     alive[0] = False
     os.utime(journal, ns=(1, 1))
-    assert exporter._rolling() == frozenset()
+    assert exporter._rolling_switches() == frozenset()

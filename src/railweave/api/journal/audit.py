@@ -67,12 +67,12 @@ def audit(file: Path | None = None, *, head: str = "") -> AuditLog:
 def audited(
     command: str, plan: Plan, file: Path | None = None, *, signed_by: str = ""
 ) -> Iterator[Callable[[DeployResult], None]]:
-    """Record that ``plan`` is being deployed; the function given takes its result. ``signed_by`` signed the plan.
+    """Record that ``plan`` is being deployed, and yield the function that records its result.
 
-    Leaving the block by an exception is recorded as well. Raises RailweaveError if the log cannot be written before
-    anything was done: a deployment that leaves no record does not start.
+    ``signed_by`` is who signed the plan. Leaving the block by an exception is recorded as well. Raises RailweaveError
+    if the log cannot be written before anything was done: a deployment that leaves no record does not start.
     """
-    begun: dict[str, Any] = {
+    begin_entry: dict[str, Any] = {
         "command": command,
         "fabric": plan.fabric,
         "target": plan.target,
@@ -81,23 +81,23 @@ def audited(
         "changes": plan.summary.total,
     }
     if plan.limit:
-        begun["limit"] = plan.limit
+        begin_entry["limit"] = plan.limit
     if signed_by:
-        begun["signed_by"] = signed_by
-    with _recorded(begun, file) as record:
-        yield lambda result: record(_ended(result))
+        begin_entry["signed_by"] = signed_by
+    with _recorded(begin_entry, file) as record:
+        yield lambda result: record(_end_entry(result))
 
 
 @contextmanager
 def audited_action(
     command: str, fabric: str, target: str, intent_sha256: str, file: Path | None = None
 ) -> Iterator[Callable[[Mapping[str, Mapping[str, str]]], None]]:
-    """Record that devices are changed without a plan; the function given takes each device's outcome.
+    """Record that devices are changed without a plan, and yield the function that records the outcome of each device.
 
     An outcome is ``{"outcome": word, "error": text of an error}``. Raises as ``audited`` does.
     """
-    begun = {"command": command, "fabric": fabric, "target": target, "intent_sha256": intent_sha256}
-    with _recorded(begun, file) as record:
+    begin_entry = {"command": command, "fabric": fabric, "target": target, "intent_sha256": intent_sha256}
+    with _recorded(begin_entry, file) as record:
 
         def finish(devices: Mapping[str, Mapping[str, str]]) -> None:
             result = "done"
@@ -109,27 +109,30 @@ def audited_action(
 
 
 @contextmanager
-def _recorded(begun: Mapping[str, Any], file: Path | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Write the line of the beginning, and that of the end with the result that the yielded function takes."""
-    # Joins the two lines of a command: those of several commands may alternate in the log.
-    number = os.urandom(4).hex()
-    _append(file, {"event": "begun", "id": number, **who(), **begun})
-    ended: dict[str, Any] = {"result": "failed", "devices": {}}
+def _recorded(begin_entry: Mapping[str, Any], file: Path | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Write a line when the block begins and one when it ends; yield the function that takes the latter's members.
+
+    If the function is not called, the result in the line of the end is ``failed``, or ``refused`` after a RefusedError.
+    """
+    # Identifies the two lines of one command, because lines of several commands may alternate in the log.
+    command_id = os.urandom(4).hex()
+    _append(file, {"event": "begun", "id": command_id, **who(), **begin_entry})
+    end_entry: dict[str, Any] = {"result": "failed", "devices": {}}
     try:
-        yield ended.update
+        yield end_entry.update
     except RailweaveError as exc:
         if isinstance(exc, RefusedError):
-            ended["result"] = "refused"
-        ended["error"] = str(exc)
+            end_entry["result"] = "refused"
+        end_entry["error"] = str(exc)
         raise
     except BaseException as exc:
         # KeyboardInterrupt too: devices may have been changed by then.
-        ended["error"] = f"{type(exc).__name__}: {exc}"
+        end_entry["error"] = f"{type(exc).__name__}: {exc}"
         raise
     finally:
         # A full disk must not hide the result of the deployment from the operator.
         with suppress(RailweaveError):
-            _append(file, {"event": "ended", "id": number, **ended})
+            _append(file, {"event": "ended", "id": command_id, **end_entry})
 
 
 def who() -> dict[str, str]:
@@ -143,7 +146,8 @@ def who() -> dict[str, str]:
     return {"user": person or user, "account": user, "host": socket.gethostname()}
 
 
-def _ended(result: DeployResult) -> dict[str, Any]:
+def _end_entry(result: DeployResult) -> dict[str, Any]:
+    """Return the members of the line that ends a deployment."""
     devices = {}
     for name, device in result.devices.items():
         devices[name] = {"outcome": device.outcome.value}
@@ -172,36 +176,43 @@ def _append(file: Path | None, record: dict[str, Any]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            # Two commands at once must not both name the same line as the one before theirs.
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            before = _last_line(descriptor)
-            data = _line(record, before.rstrip(b"\n")) + b"\n"
-            if before and not before.endswith(b"\n"):
-                # The machine was lost while it wrote that line, which must not swallow the next one.
-                data = b"\n" + data
-            while data:
-                data = data[os.write(descriptor, data) :]
-            os.fsync(descriptor)
+            _append_locked(descriptor, record)
         finally:
             os.close(descriptor)
     except OSError as exc:
         raise RailweaveError(f"the audit log {file} cannot be written: {exc.strerror}") from exc
 
 
+def _append_locked(descriptor: int, record: dict[str, Any]) -> None:
+    """Append a line to an open log and synchronize it; closing the file releases the lock."""
+    # Two commands at once must not both name the same line as the previous one.
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    previous = _last_line(descriptor)
+    data = _line(record, previous.rstrip(b"\n")) + b"\n"
+    if previous and not previous.endswith(b"\n"):
+        # The machine crashed while it wrote that line; the new one must not be joined to it.
+        data = b"\n" + data
+    while data:
+        written_bytes = os.write(descriptor, data)
+        data = data[written_bytes:]
+    os.fsync(descriptor)
+
+
 def _append_shared(shared: SharedJournals, record: dict[str, Any]) -> None:
     try:
         stored = False
-        # Where another runner's line came first, the next try names that one.
+        # If another runner's line was stored first, the next attempt names that one as the previous line.
         while not stored:
-            stored = shared.append_audit(lambda before: _line(record, before))
+            stored = shared.append_audit(lambda previous: _line(record, previous))
     except StoreError as exc:
         raise RailweaveError(f"the audit log cannot be stored: {exc}") from exc
 
 
-def _line(record: Mapping[str, Any], before: bytes) -> bytes:
+def _line(record: Mapping[str, Any], previous: bytes) -> bytes:
+    """Return a line of the log without its newline; ``previous`` is the line before it, without one too."""
     # UTC: runners in several time zones write one log.
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return encode({"at": now, **masked(record), "previous": line_digest(before)})
+    timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return encode({"at": timestamp, **masked(record), "previous": line_digest(previous)})
 
 
 _BLOCK_BYTES = 65536
@@ -211,11 +222,14 @@ def _last_line(descriptor: int) -> bytes:
     """Return the last line of a file, with its newline if it has one; empty for an empty file."""
     offset = os.fstat(descriptor).st_size
     tail = b""
-    # Read backwards, block by block: a log of years is not read whole for one line.
+    # Read backwards, block by block: a log of years is not read whole for one line. The last byte is left out of the
+    # search because it is the newline of the last line itself.
     while offset and b"\n" not in tail[:-1]:
         length = min(offset, _BLOCK_BYTES)
         offset -= length
         tail = os.pread(descriptor, length, offset) + tail
     if not tail:
         return b""
-    return tail[tail.rfind(b"\n", 0, -1) + 1 :]
+    # Without an earlier newline rfind returns -1, and the line begins at 0.
+    line_start = tail.rfind(b"\n", 0, -1) + 1
+    return tail[line_start:]

@@ -23,13 +23,13 @@ def project_history(intent: Path, intent_sha256: str, fabric: str, running: Iter
     """
     revision, dirty = _revision(intent)
     history = History(Generation(revision=revision, digest=sources_digest(intent_sha256), dirty=dirty))
-    others = [generation for generation in running if history.is_other(generation)]
-    committed = {generation.revision for generation in others if _is_of_a_commit(generation)}
+    other_generations = [generation for generation in running if history.is_other(generation)]
     if revision:
-        history = replace(history, ancestry={other: _ancestry(revision, other) for other in committed})
+        commits = {generation.revision for generation in other_generations if _is_of_a_commit(generation)}
+        history = replace(history, ancestry={commit: _ancestry(revision, commit) for commit in commits})
     # A project may have thousands of journals, and only states without a commit are looked for in them.
-    if not all(map(_is_of_a_commit, others)):
-        history = replace(history, deployed=_deployed(fabric))
+    if not all(map(_is_of_a_commit, other_generations)):
+        history = replace(history, deployed=_deployed_digests(fabric))
     return history
 
 
@@ -64,16 +64,16 @@ def _ancestry(own: str, revision: str) -> Ancestry:
     """Return how the commit ``revision`` relates to the commit ``own`` that is checked out."""
     # What a switch reports is not passed to git unless it can be a commit: it could be an option.
     if not revision.isalnum() or _git("cat-file", "-e", f"{revision}^{{commit}}") is None:
-        return _unless_shallow(Ancestry.UNKNOWN)
+        return _beyond_shallow_or(Ancestry.UNKNOWN)
     if _git("merge-base", "--is-ancestor", revision, own) is not None:
         return Ancestry.CONTAINED
     if _git("merge-base", "--is-ancestor", own, revision) is not None:
         return Ancestry.NEWER
-    return _unless_shallow(Ancestry.DIVERGED)
+    return _beyond_shallow_or(Ancestry.DIVERGED)
 
 
-def _unless_shallow(ancestry: Ancestry) -> Ancestry:
-    """Return ``ancestry``, in a shallow clone that the commits which would show it are not there."""
+def _beyond_shallow_or(ancestry: Ancestry) -> Ancestry:
+    """Return ``ancestry`` in a full clone; in a shallow one the commits that would show it may be missing."""
     if _is_shallow():
         return Ancestry.BEYOND_SHALLOW
     return ancestry
@@ -83,7 +83,7 @@ def _is_shallow() -> bool:
     return (_git("rev-parse", "--is-shallow-repository") or "").strip() == "true"
 
 
-def _deployed(fabric: str) -> Collection[str]:
+def _deployed_digests(fabric: str) -> Collection[str]:
     """Return the digests of the states that this project deployed on any target, by its journals."""
     return {
         rollout.metadata.sources_sha256

@@ -36,7 +36,9 @@ def open_rollout_project(
     intents = sorted({candidate.metadata.intent for candidate in candidates if _has_intent(candidate)})
     if len(intents) == 1:
         return open_project(intents[0], operator)
-    if not intents or len(list(Path("intent").glob("*.y*ml"))) == 1:
+    # With a single file in intent/ the project's default intent is the only one that can be meant.
+    has_single_intent = len(list(Path("intent").glob("*.y*ml"))) == 1
+    if not intents or has_single_intent:
         return open_project(None, operator)
     raise _ambiguous_rollout(len(intents), candidates, target, resume=resume)
 
@@ -57,9 +59,11 @@ def _ambiguous_rollout(intents: int, candidates: Sequence[Rollout], target: str,
 
 def _newest(folder: Path, target: str, *, resume: bool) -> list[Rollout]:
     """Return the newest rollout of each fabric on ``target`` that can be resumed, or else rolled back."""
-    fabrics = dict.fromkeys(named["fabric"] for path in journals(folder) if (named := NAME.match(path.stem)))
+    names = (NAME.match(path.stem) for path in journals(folder))
+    # A dictionary, because it keeps the order of the journals.
+    fabrics = dict.fromkeys(name["fabric"] for name in names if name)
     search = newest_change
     if resume:
         search = newest_unfinished
-    newest = (search(folder, fabric, target) for fabric in fabrics)
-    return [rollout for rollout in newest if rollout is not None]
+    newest_rollouts = (search(folder, fabric, target) for fabric in fabrics)
+    return [rollout for rollout in newest_rollouts if rollout is not None]

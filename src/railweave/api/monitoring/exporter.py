@@ -52,6 +52,17 @@ class ExporterOptions:
 DEFAULT_OPTIONS = ExporterOptions()
 
 
+@dataclass(frozen=True, slots=True)
+class _DriftComparison:
+    """When a switch was compared with the intent, and the configuration that it ran.
+
+    ``running`` is None where the switch ran another state of the intent, so that its drift is unknown.
+    """
+
+    at_s: float
+    running: RunningConfig | None
+
+
 class Exporter:
     """Reads the switches of a fabric into a store."""
 
@@ -79,13 +90,13 @@ class Exporter:
         self._live = live
         self._options = options
         self._clock = clock
-        # When a switch was last compared with the intent, and what it ran; None if its drift is unknown.
-        self._compared: dict[str, tuple[float, RunningConfig | None]] = {}
-        # The journals of rollouts when all of them were over.
+        # The last comparison of each switch; none for a switch whose last reading failed.
+        self._comparisons: dict[str, _DriftComparison] = {}
+        # When each journal was last written, noted once no rollout ran.
         self._ended_journals: Mapping[Path, int] = {}
         self._telling = Lock()
         self._intent_digest = intent_digest
-        self._ended = Event()
+        self._stopped = Event()
         self._polling = _polling_of(live, self._reachable, options.interval_s)
 
     def page(self, name: str | None) -> str | None:
@@ -105,42 +116,49 @@ class Exporter:
         try:
             yield
         finally:
-            self._ended.set()
+            self._stopped.set()
             self._polling.stop()
 
     def read_once(self) -> None:
         """Read all switches once."""
         self._polling.read_once(self.store.begin, self.take)
 
-    def take(self, name: str, answered: object) -> None:
+    def take(self, name: str, answer: object) -> None:
         """Take the result of a task: a `SwitchTelemetry`, or the exception that ended it."""
-        if not isinstance(answered, SwitchTelemetry):
-            self._failed(name, f"this is a bug in railweave: {type(answered).__name__}: {answered}")
+        if not isinstance(answer, SwitchTelemetry):
+            self._fail(name, f"this is a bug in railweave: {type(answer).__name__}: {answer}")
             return
-        if answered.error or answered.reading is None:
-            self._failed(name, answered.error)
+        if answer.error or answer.reading is None:
+            self._fail(name, answer.error)
             return
         reading = MonitoredReading(
-            answered.observation, answered.reading.status, answered.reading.running, answered.telemetry or {}
+            answer.observation, answer.reading.status, answer.reading.running, answer.telemetry or {}
         )
         try:
-            earlier = self.store.put(name, self._samplers[name](reading))
+            previous_error = self.store.put(name, self._samplers[name](reading))
             self._compare(name, reading)
         # A bug that shows on this switch must not end the readings of the others.
         except Exception as fault:
-            self._failed(name, f"its answer cannot be used: {type(fault).__name__}: {fault}")
+            self._fail(name, f"its answer cannot be used: {type(fault).__name__}: {fault}")
             return
-        self._tell(name, earlier)
+        self._report_change(name, previous_error)
 
-    def _failed(self, name: str, error: str) -> None:
-        earlier = self.store.fail(name, error)
-        self._compared.pop(name, None)
-        self._tell(name, earlier)
+    def _fail(self, name: str, error: str) -> None:
+        """Note that a switch could not be read."""
+        previous_error = self.store.fail(name, error)
+        self._comparisons.pop(name, None)
+        self._report_change(name, previous_error)
 
-    def _tell(self, name: str, earlier: str | None) -> None:
-        """Tell the operator what is wrong with a switch, once, and that it is right again."""
+    def _report_change(self, name: str, previous_error: str | None) -> None:
+        """Tell the operator once what is wrong with a switch, and once that it can be read in full again.
+
+        ``previous_error`` is that of the reading before: empty if it was complete, None on the first reading.
+        """
         error = self.store.error(name)
-        if error == earlier or (earlier is None and not error):
+        if error == previous_error:
+            return
+        is_first_success = previous_error is None and not error
+        if is_first_success:
             return
         self._say(f"{name}: {error or 'read in full again'}")
 
@@ -149,44 +167,52 @@ class Exporter:
             self._operator.tell(note)
 
     def _compare(self, name: str, reading: MonitoredReading) -> None:
-        """Count the rows that differ from the intent, if it is time."""
-        now = self._clock()
-        compared_at, running = self._compared.get(name, (-self._options.drift_s, None))
-        if now - compared_at < self._options.drift_s:
+        """Count the rows that differ from the intent, unless the switch was compared less than ``drift_s`` ago."""
+        now_s = self._clock()
+        last = self._comparisons.get(name)
+        if last is not None and now_s - last.at_s < self._options.drift_s:
             return
-        self._compared[name] = now, reading.running
-        deployed = generation_of(reading.status.generation).digest
-        if self._intent_digest and deployed not in ("", self._intent_digest):
-            # A rollout of a changed intent is no drift, and neither is what is not deployed yet.
-            self._compared[name] = now, None
+        if self._runs_another_state(reading):
+            self._comparisons[name] = _DriftComparison(now_s, None)
             self.store.put_drift(name, None)
             self._say(f"{name}: runs another state of the intent: its drift is unknown until the exporter is restarted")
             return
-        # A driver gives the same object again while nothing changed.
-        if running is reading.running:
+        self._comparisons[name] = _DriftComparison(now_s, reading.running)
+        # A driver returns the same object while nothing changed: the number of rows is still right.
+        if last is not None and last.running is reading.running:
             return
         rows = None
-        # The drift of a configuration that cannot be compared is unknown, and its counters are none the worse.
+        # The drift of a configuration that cannot be compared is unknown; the counters of the switch are still served.
         with suppress(*DEVICE_ERRORS):
             rows = self._comparer.changes(name, reading.running)
         self.store.put_drift(name, rows)
 
-    def _watch_rollouts(self) -> None:
-        """Note which switches a rollout changes that runs on this machine: they may not answer for a while."""
-        while not self._ended.wait(self._options.interval_s):
-            self.store.put_rolling(self._rolling())
+    def _runs_another_state(self, reading: MonitoredReading) -> bool:
+        """Tell whether a switch runs another state of the intent than this one: its differences are not drift."""
+        deployed_digest = generation_of(reading.status.generation).digest
+        # An exporter without a project, and a switch deployed by an older railweave, have no digest to compare.
+        if not self._intent_digest or not deployed_digest:
+            return False
+        return deployed_digest != self._intent_digest
 
-    def _rolling(self) -> frozenset[str]:
+    def _watch_rollouts(self) -> None:
+        """Note again and again which switches are changed by a rollout on this machine: they may not answer."""
+        while not self._stopped.wait(self._options.interval_s):
+            self.store.put_rolling(self._rolling_switches())
+
+    def _rolling_switches(self) -> frozenset[str]:
+        """Return the switches of the rollout that runs on this machine, empty if none runs."""
         folder = journal_folder()
         fabric = self._live.designed.fabric.name
         written = last_written(folder, fabric)
-        # To read the journal of a rollout takes longer than to read a switch.
+        # Reading the journal of a rollout takes longer than reading a switch.
         if written == self._ended_journals:
             return frozenset()
+        # Newest first.
         for rollout in rollouts(folder, fabric, self._live.target.name):
             if rollout.alive:
                 return frozenset(rollout.devices)
-            # Older ones are over.
+            # The rollouts before a finished one ended as well.
             if rollout.finished:
                 break
         self._ended_journals = written
@@ -194,8 +220,9 @@ class Exporter:
 
 
 def _polling_of(live: LiveFabric, names: list[str], interval_s: float) -> SwitchPolling:
-    """Return the readings of the switches ``names``; nothing is read yet."""
+    """Return what reads the switches ``names`` every ``interval_s`` seconds; nothing is read yet."""
     reader = TelemetryReader(served_queues(live.designed.fabric))
+    # 0 is no limit. A jump host allows only so many sessions at a time.
     at_once = 0
     if live.target.login.jump is not None:
         at_once = live.target.login.jump.channels
@@ -247,7 +274,7 @@ def serve_exporter(project: Project, target: str, options: ExporterOptions = DEF
             f"{options.listen} cannot be listened on: {fault.strerror}; name a free port by --listen"
         ) from None
     scheme = "http" if config.tls is None else "https"
-    # Fabric and intent stay to the end: Python need not look through them again and again.
+    # Fabric and intent live until the end: the garbage collector need not traverse them again and again.
     gc.freeze()
     with server, exporter.reading():
         project.operator.tell(f"serving {scheme}://{host}:{server.port}/metrics; SIGTERM or Ctrl-C ends it")

@@ -66,6 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_allowed(self) -> bool:
         words = self.headers.get("Authorization", "").split()
+        # Without a login, or with one of another scheme, access depends on whether the configuration has users at all.
         user = password = ""
         if len(words) == 2 and words[0].lower() == "basic":
             try:

@@ -46,7 +46,9 @@ class WebConfig:
         if digest in self._right:
             return True
         stored = self.users.get(user, "").encode() or _NOBODY
-        if not _bcrypt_matches(password.encode(), stored) or user not in self.users:
+        # The hash is computed for unknown users too, so that an answer takes as long for them.
+        matches = _bcrypt_matches(password.encode(), stored)
+        if not matches or user not in self.users:
             return False
         self._right.add(digest)
         return True
@@ -99,55 +101,61 @@ def _unknown_keys(document: Document, path: str, value: Mapping[str, Any]) -> li
 
 
 def _tls_context(document: Document, folder: Path, faults: list[Diagnostic], now: datetime) -> ssl.SSLContext | None:
-    """Return the TLS of a server; None where ``faults`` say what is wrong with it."""
+    """Return the TLS settings of the server, and append what is wrong with them to ``faults``.
+
+    Returns None where no certificate could be loaded. An expired certificate is a fault, but is loaded.
+    """
     value = document.value[_TLS]
     if not isinstance(value, dict):
         faults.append(error(_CODE, f"`{_TLS}` is not a mapping of keys", document.places[_TLS], fix=_FORM))
         return None
-    wrong = _unknown_keys(document, _TLS, value)
+    key_faults = _unknown_keys(document, _TLS, value)
     for name in _FILES:
         if not isinstance(value.get(name), str):
-            wrong.append(error(_CODE, f"`{_TLS}.{name}` is missing", document.places[_TLS], fix="name a PEM file"))
-    faults += wrong
-    if wrong:
+            where = document.places[_TLS]
+            key_faults.append(error(_CODE, f"`{_TLS}.{name}` is missing", where, fix="name a PEM file"))
+    faults += key_faults
+    if key_faults:
         return None
-    certificate, key = (folder / str(value[name]) for name in _FILES)
+    certificate = folder / str(value["cert_file"])
+    key = folder / str(value["key_file"])
     where = document.places[f"{_TLS}.cert_file"]
     try:
-        context = _loaded(certificate, key)
-        expired = _expired(certificate, now)
+        context = _load_context(certificate, key)
+        invalidity = _invalidity(certificate, now)
     except (OSError, ValueError) as fault:
         why = getattr(fault, "strerror", "") or str(fault)
         fix = "name a PEM certificate and its PEM key without a passphrase, readable for this user"
         faults.append(error(_CODE, f"{certificate} and {key} cannot be used: {why}", where, fix=fix))
         return None
-    if expired:
-        faults.append(error(_CODE, f"{certificate} {expired}", where, fix="renew the certificate"))
+    if invalidity:
+        faults.append(error(_CODE, f"{certificate} {invalidity}", where, fix="renew the certificate"))
     return context
 
 
-def _loaded(certificate: Path, key: Path) -> ssl.SSLContext:
-    """Return the TLS of a server with this certificate. Raises OSError."""
+def _load_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """Return the TLS settings of a server with this certificate. Raises OSError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # A key with a passphrase would be asked for at the terminal.
+    # Without a password function OpenSSL would ask for the passphrase of a key at the terminal.
     context.load_cert_chain(certificate, key, password=lambda: "")
     return context
 
 
-def _expired(certificate: Path, now: datetime) -> str:
+def _invalidity(file: Path, now: datetime) -> str:
     """Return when a certificate expired or begins to be valid; empty while it is valid. Raises ValueError, OSError."""
     from cryptography.x509 import load_pem_x509_certificate
 
-    loaded = load_pem_x509_certificate(certificate.read_bytes())
-    if loaded.not_valid_after_utc < now:
-        return f"expired on {loaded.not_valid_after_utc:%Y-%m-%d}"
-    if loaded.not_valid_before_utc > now:
-        return f"is not valid before {loaded.not_valid_before_utc:%Y-%m-%d}"
+    certificate = load_pem_x509_certificate(file.read_bytes())
+    if certificate.not_valid_after_utc < now:
+        return f"expired on {certificate.not_valid_after_utc:%Y-%m-%d}"
+    if certificate.not_valid_before_utc > now:
+        return f"is not valid before {certificate.not_valid_before_utc:%Y-%m-%d}"
     return ""
 
 
 def _users(document: Document, faults: list[Diagnostic]) -> dict[str, str]:
+    """Return the bcrypt hashes of the users by name, and append what is wrong with them to ``faults``."""
     value = document.value.get(_USERS, {})
     if not isinstance(value, dict):
         faults.append(error(_CODE, f"`{_USERS}` is not a mapping of names", document.places[_USERS], fix=_FORM))
