@@ -145,8 +145,9 @@ def _refuse_other_intent(read: ReadPlan, live: LiveFabric, project: Project, fol
 
 
 def _limited_hosts(read: ReadPlan, live: LiveFabric, limit: str) -> tuple[Host, ...]:
-    kinds = {node.name: node.kind for node in read.plan.nodes}
-    names = selected(kinds, limit)
+    """Return the nodes of the plan that ``limit`` names, all of them without a limit."""
+    kind_of = {node.name: node.kind for node in read.plan.nodes}
+    names = selected(kind_of, limit)
     return tuple(host for host in live.designed.fabric.hosts if host.name in names)
 
 
@@ -156,7 +157,10 @@ def _access(live: LiveFabric, hosts: Sequence[Host], *, idle: bool) -> HostAcces
     access = node_access(live.designed.fabric.name, target)
     if access is None:
         raise RefusedError([_no_access(live)])
-    if target.source is Source.ADDRESSES and not access.hooks.drain and not access.hooks.drained and not idle:
+    # Nodes of the simulator run no jobs. Hooks drain real ones, or check that they are drained.
+    has_hooks = access.hooks.drain or access.hooks.drained
+    may_be_in_use = target.source is Source.ADDRESSES and not has_hooks and not idle
+    if may_be_in_use:
         message = f"nothing says that no job uses {first_few([host.name for host in hosts], 3)}"
         fix = "add `hosts.hooks` with `drain` or `drained` to the target, or give --idle if you have drained the nodes"
         raise RefusedError([error("RW963", message, Where(f"inventory/{target.name}.yml"), fix=fix)])
@@ -164,7 +168,7 @@ def _access(live: LiveFabric, hosts: Sequence[Host], *, idle: bool) -> HostAcces
 
 
 def _no_access(live: LiveFabric) -> Diagnostic:
-    """Return that nothing says how the nodes are reached, and what to do for it."""
+    """Return the error for a target that does not say how to reach its nodes, with the fix."""
     target = live.target
     if target.source is not Source.SIM:
         message = f"target {target.name} does not say how to reach the GPU nodes"
@@ -178,15 +182,17 @@ def _no_access(live: LiveFabric) -> Diagnostic:
 
 
 def _refuse_earlier_run(runner: AcceptanceRunner, request: RunRequest, *, resume: bool) -> None:
-    why = refused_progress(runner.progress, request.read.sha256, request.limit, resume=resume)
-    if why:
-        journal = request.folder / JOURNAL_FILE
-        fix = f"continue with --resume and the same --limit, or remove {journal} to begin anew"
-        if _is_finished(runner.progress, request):
-            # Also where settings have changed since: nobody is to take this for a refusal of theirs.
-            judging = command_line("acceptance", "judge", str(request.folder))
-            fix = f"judge what they measured by `{judging}`, or remove {journal} to test again"
-        raise RefusedError([error("RW962", why, Where(str(journal)), fix=fix)])
+    """Raise RefusedError if the directory holds a run that this one neither resumes nor may replace."""
+    reason = refused_progress(runner.progress, request.read.sha256, request.limit, resume=resume)
+    if not reason:
+        return
+    journal = request.folder / JOURNAL_FILE
+    fix = f"continue with --resume and the same --limit, or remove {journal} to begin anew"
+    if _is_finished(runner.progress, request):
+        # Even if --limit or the settings differ from that run's: resuming with the same ones would test nothing.
+        judge_command = command_line("acceptance", "judge", str(request.folder))
+        fix = f"judge what they measured by `{judge_command}`, or remove {journal} to test again"
+    raise RefusedError([error("RW962", reason, Where(str(journal)), fix=fix)])
 
 
 def _is_finished(progress: AcceptanceProgress, request: RunRequest) -> bool:
@@ -197,13 +203,12 @@ def _is_finished(progress: AcceptanceProgress, request: RunRequest) -> bool:
 
 
 def _refuse_unverified(result: VerifyResult) -> None:
-    """Raise RefusedError with the checks that fail: bandwidth would only say it less clearly."""
+    """Raise RefusedError with the first failed checks: a measured bandwidth would show the same faults less clearly."""
     if result.ok:
         return
-    failed = result.failed
     fix = f"repair it first; `{command_line('verify')}` shows all checks"
     diagnostics = []
-    for failure in failed[:_MOST_CHECKS]:
+    for failure in result.failed[:_MOST_CHECKS]:
         message = f"{failure.device} {failure.kind.value} {failure.subject}: {failure.actual}, not {failure.expected}"
         diagnostics.append(error("RW964", message, devices=(failure.device,), fix=fix))
     raise RefusedError(diagnostics)
@@ -223,9 +228,8 @@ def _refuse_settings(
     switches = write_readings(folder, switch_readings(live, list(request.switches)))
     nodes = []
     for name, answer in answers.items():
-        host = fabric.host_of[name]
-        read = answer.document.get("facts")
-        nodes.append(node_reading(fabric, host, read, answer.error, has_nics=has_nics))
+        facts = answer.document.get("facts")
+        nodes.append(node_reading(fabric, fabric.host_of[name], facts, answer.error, has_nics=has_nics))
         _write(request.folder / "nodes" / f"{name}.json", json.dumps(node_state(answer), indent=1) + "\n")
     write_readings(folder, nodes)
     diagnostics = check(project, facts=folder).diagnostics
@@ -242,12 +246,13 @@ def _longest_poll_s(switches: Iterable[DeviceFacts]) -> float:
         if switch.error:
             continue
         tables = json.loads(switch.text)
-        longest_ms = max(longest_ms, *(polled_every_ms(tables, group) for group in COUNTED))
+        for group in COUNTED:
+            longest_ms = max(longest_ms, polled_every_ms(tables, group))
     return longest_ms / 1000
 
 
 def _running_digests(live: LiveFabric, names: Sequence[str]) -> dict[str, str]:
-    """Return the digests of the intents that switches run, without those of which no digest is known."""
+    """Return the digests of the intents that switches run by name, without switches whose digest is unknown."""
     digests = {}
     for name, status in run_on(live.nornir, names, read_status).items():
         if status is not None and status.generation.digest:
@@ -259,31 +264,35 @@ def _running_digests(live: LiveFabric, names: Sequence[str]) -> dict[str, str]:
 def drained(
     operator: Operator, fabric: Fabric, access: HostAccess, hosts: Sequence[Host], log: HookLog
 ) -> Iterator[None]:
-    """Drain nodes by the target's hooks, and give them back whatever happens; raises RefusedError if one stays in use.
+    """Drain nodes by the target's hooks, and undrain them at the end; raises RefusedError if one stays in use.
 
-    Nodes that a killed run left drained are given back as well.
+    They are undrained after an exception too, and with them the nodes that a killed run left drained.
     """
     hooks = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
-    left = hooks.left_drained()
+    left_drained = hooks.left_drained()
     try:
         refused = _in_use(hooks.drain(hosts))
         if refused:
             raise RefusedError(refused)
         yield
     finally:
-        taken = {host.name for host in hosts} | left
-        # Another one, because an interrupt stops the first for good.
-        resuming = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
-        for name, why in resuming.resume([host for host in fabric.hosts if host.name in taken]).items():
-            if why:
-                operator.tell(f"{name} stays drained: {why}")
+        drained_names = {host.name for host in hosts} | left_drained
+        drained_hosts = [host for host in fabric.hosts if host.name in drained_names]
+        # A second runner, because an interrupt stops the first one for good.
+        undrain_hooks = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
+        for name, reason in undrain_hooks.resume(drained_hosts).items():
+            if reason:
+                operator.tell(f"{name} stays drained: {reason}")
 
 
-def _in_use(errors: Mapping[str, str]) -> list[Diagnostic]:
+def _in_use(reasons: Mapping[str, str]) -> list[Diagnostic]:
+    """Return an error for each node that is not drained; ``reasons`` are by node, empty for drained ones."""
     fix = "wait for its jobs, or leave it out with --limit"
-    return [
-        error("RW965", f"{name} is not drained: {why}", devices=(name,), fix=fix) for name, why in errors.items() if why
-    ]
+    diagnostics = []
+    for name, reason in reasons.items():
+        if reason:
+            diagnostics.append(error("RW965", f"{name} is not drained: {reason}", devices=(name,), fix=fix))
+    return diagnostics
 
 
 def write_forms(folder: Path) -> tuple[Path, ...]:

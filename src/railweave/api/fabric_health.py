@@ -63,18 +63,19 @@ class HealthLook:
         self._read_at_s = 0.0
 
     def read(self, names: Collection[str] | None = None) -> dict[str, CounterAnswer]:
-        """Read the counters of ``names``, by default of all switches, and return what the reading before answered."""
+        """Read the counters of ``names``, by default of all switches, and return the answers of the reading before."""
         if names is None:
             names = self._reachable
-        earlier = self._last
+        previous_answers = self._last
         self._read_at_s = self._clock.monotonic()
         readings = read_counters(self._live.nornir, names)
         self._last = {name: CounterAnswer(reading.counters, reading.error) for name, reading in readings.items()}
         self._add_flaps()
-        return earlier
+        return previous_answers
 
     def _add_flaps(self) -> None:
         """Add the flaps of ports to the last counters; without them the rule of flaps is not judged."""
+        # Another attempt on a switch that did not answer would only cost time.
         answering = [name for name, answer in self._last.items() if not answer.error]
         for name, reading in read_link_states(self._live.nornir, answering).items():
             if not reading.error:
@@ -85,7 +86,7 @@ class HealthLook:
 
         A switch that did not answer is asked again for the next report alone, unless this one ``is_last``.
         """
-        # A switch that hangs would be waited for again.
+        # Without the switches that did not answer: a switch that hangs would be waited for twice.
         answering = [name for name, answer in self._last.items() if not answer.error]
         checks = self._live.verify(devices=answering).checks
         self._clock.sleep(max(0.0, self._read_at_s + seconds - self._clock.monotonic()))
@@ -93,25 +94,27 @@ class HealthLook:
             before = self.read(answering)
         else:
             before = self.read()
-        return self._judged(seconds, before, checks)
+        return self._judge(seconds, before, checks)
 
-    def _judged(
+    def _judge(
         self, seconds: float, before: Mapping[str, CounterAnswer], checks: tuple[VerifyCheck, ...]
     ) -> HealthReport:
         """Return what is wrong by the counters from ``before`` to the last reading, and by the checks of the state."""
-        switches, unread = compare_switches(self._ports, before, self._last)
+        compared_switches, unread = compare_switches(self._ports, before, self._last)
         unread |= {name: _NO_ADDRESS for name in self._ports if name not in self._reachable}
         unread |= _unreachable(checks)
-        judged = {name: switch for name, switch in switches.items() if name not in unread}
+        judged_switches = {name: switch for name, switch in compared_switches.items() if name not in unread}
         fabric = self._live.designed.fabric
-        case = HealthCase(fabric, self._ports, judged, checks)
+        case = HealthCase(fabric, self._ports, judged_switches, checks)
+        # In the order of the fabric.
+        ordered_unread = {name: unread[name] for name in self._ports if name in unread}
         return HealthReport(
             fabric.name,
             self._live.target.name,
             seconds,
-            len(judged),
+            len(judged_switches),
             judge_health(case),
-            {name: unread[name] for name in self._ports if name in unread},
+            ordered_unread,
             health_gaps(case),
         )
 

@@ -159,24 +159,35 @@ def _refuse_shared(nodes: LiveNodes, target: str, single_step: bool) -> None:
     run = nodes.plan()
     changed = changed_values(run, Places(nodes.designed.fabric.part).document)
     if nodes.is_rollback:
-        changed = {host.name: changed[host.name] for host in run.hosts if host.name in changed and not host.interrupted}
+        for host in run.hosts:
+            if host.interrupted:
+                changed.pop(host.name, None)
     if not changed:
         return
     names = tuple(changed)
+    settings_of_first = ", ".join(changed[names[0]])
     message = (
-        f"{', '.join(changed[names[0]])} would change on {first_few(names, 1)}, and packets of nodes that have not"
+        f"{settings_of_first} would change on {first_few(names, 1)}, and packets of nodes that have not"
         " changed yet would be lost"
     )
+    fix = _shared_values_fix(is_rollback=nodes.is_rollback)
+    raise RefusedError([error("RW808", message, devices=names, fix=fix)])
+
+
+def _shared_values_fix(*, is_rollback: bool) -> str:
+    """Return how values that nodes share are changed without losing packets, and how to change them all the same."""
+    in_phases = command_line("deploy", "--from", "REV")
     nodes_alone = command_line("hosts", "apply", "--from", "REV", "--phase", "N")
     fix = (
-        f"change switches and nodes in phases with `{command_line('deploy', '--from', 'REV')}`, where REV is the git"
+        f"change switches and nodes in phases with `{in_phases}`, where REV is the git"
         f" revision that is deployed, or nodes alone with `{nodes_alone}`; or, where nothing uses the fabric, "
     )
-    if nodes.is_rollback:
-        fix = f"write the old values into the intent and {fix}or others never left the old values, roll back"
-    else:
-        fix = f"{fix}apply"
-    raise RefusedError([error("RW808", message, devices=names, fix=f"{fix} with --single-step")])
+    if is_rollback:
+        return (
+            f"write the old values into the intent and {fix}or others never left the old values, roll back with"
+            " --single-step"
+        )
+    return f"{fix}apply with --single-step"
 
 
 def live_nodes(project: Project, target: str, limit: str = "", values: NodeValues | None = None) -> LiveNodes:
@@ -195,17 +206,10 @@ def live_nodes(project: Project, target: str, limit: str = "", values: NodeValue
             fix="add `hosts:` to it; see inventory/production.example.yml",
         )
         raise RefusedError([refused])
-    hosts = designed.fabric.hosts
-    limited = selected({host.name: host.kind for host in hosts}, limit)
+    names = selected({host.name: host.kind for host in designed.fabric.hosts}, limit)
+    hosts = tuple(host for host in designed.fabric.hosts if host.name in names)
     values = values or NodeValues(designed.fabric, designed.fabric)
-    return reach_nodes(
-        project,
-        replace(designed, fabric=values.accepts),
-        tuple(host for host in hosts if host.name in limited),
-        loaded,
-        access,
-        values.sends,
-    )
+    return reach_nodes(project, replace(designed, fabric=values.accepts), hosts, loaded, access, values.sends)
 
 
 def reach_nodes(
@@ -259,7 +263,10 @@ def selected(kinds: Mapping[str, str], limit: str) -> frozenset[str]:
             unknown.append(pattern)
     if unknown:
         fix = f"choose from {compact(kinds, _MOST_NAMED)}"
-        near = dict.fromkeys(filter(None, (nearest(pattern, [*kinds, *kinds.values()]) for pattern in unknown)))
+        candidates = [*kinds, *kinds.values()]
+        suggestions = [nearest(pattern, candidates) for pattern in unknown]
+        # Each name once: two misspelled patterns may be close to the same name.
+        near = dict.fromkeys(name for name in suggestions if name)
         if near:
             fix = f"did you mean {', '.join(near)}? {fix}"
         raise RefusedError([error("RW807", f"no device is named {', '.join(unknown)}", fix=fix)])

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -108,7 +108,9 @@ def render(project: Project, out: Path | None = None, *, environ: Mapping[str, s
     prints its running configuration as the FRR of that release does. Raises RefusedError if the intent has errors or
     cannot become a lab, UsageError for an unknown kind, transport or release.
     """
-    lab = rendered(project.intent, _with_mac(chosen_image(os.environ if environ is None else environ)))
+    if environ is None:
+        environ = os.environ
+    lab = rendered(project.intent, _with_mac(chosen_image(environ)))
     if out is not None:
         lab = replace(lab, folder=out)
     write_lab(lab)
@@ -123,29 +125,32 @@ def up(project: Project, *, environ: Mapping[str, str] | None = None, wait: floa
     are in first. ``wait`` is how many seconds the switches may take to boot, by default 120, of virtual machines 900.
     Raises as `render` does, and ContainerlabError, with nothing left running that this call started.
     """
-    image = _with_mac(chosen_image(os.environ if environ is None else environ))
+    if environ is None:
+        environ = os.environ
+    lab = rendered(project.intent, _with_mac(chosen_image(environ)))
     # The image is built before the lock is taken: that takes minutes the first time, and touches no lab.
-    lab = _joined(_with_images(rendered(project.intent, image)))
+    lab = _joined(_with_images(lab))
     refuse_unable(lab.runner)
     with one_at_a_time(f"railweave-lab-{lab.name}"):
         running = running_topology(lab.runner)
         if running is not None:
-            return _grown(lab, running, wait)
+            return _grow(lab, running, wait)
         start(lab.runner, lab_topology(lab.lab), lambda: write_lab(lab), wait)
         return lab
 
 
-def _grown(rendered: RenderedLab, running: LabTopology, wait: float | None) -> RenderedLab:
-    """Add to the running lab what it lacks; raises ContainerlabError."""
+def _grow(rendered: RenderedLab, running: LabTopology, wait: float | None) -> RenderedLab:
+    """Add to the running lab the nodes and cables that it lacks, and return it; raises ContainerlabError."""
     lab = with_kept_ports(rendered.lab, running)
     rendered = replace(rendered, lab=lab)
-    missing = growth(rendered.name, running, lab_topology(lab), document_head(rendered.name), lab.image.takes_ports)
-    refuse_obstacles(rendered.name, missing)
+    lab_growth = growth(rendered.name, running, lab_topology(lab), document_head(rendered.name), lab.image.takes_ports)
+    refuse_obstacles(rendered.name, lab_growth)
     routes = _missing_routes(rendered, running)
-    grow(rendered.runner, missing, lambda: write_lab(rendered, missing.added), routes, wait)
-    # Nodes that run keep their files until their routes are set: the files are compared to find what is missing.
+    grow(rendered.runner, lab_growth, lambda: write_lab(rendered, lab_growth.added), routes, wait)
+    # The files of running nodes are replaced only after their routes are set: if that fails, the next attempt finds
+    # the missing routes by comparing these files.
     write_lab(rendered, routes)
-    return replace(rendered, growth=missing)
+    return replace(rendered, growth=lab_growth)
 
 
 def _missing_routes(rendered: RenderedLab, running: LabTopology) -> dict[str, tuple[str, ...]]:
@@ -154,7 +159,8 @@ def _missing_routes(rendered: RenderedLab, running: LabTopology) -> dict[str, tu
     for path, text in node_files(rendered.lab).items():
         script = rendered.folder / path
         node = script.parent.name
-        if node not in running.nodes or script.name != NETWORK_SCRIPT or not script.exists():
+        is_of_running_node = node in running.nodes and script.name == NETWORK_SCRIPT and script.exists()
+        if not is_of_running_node:
             continue
         existing = set(script.read_text(encoding="utf-8").splitlines())
         lines = tuple(line for line in text.splitlines() if " route add " in line and line not in existing)
@@ -235,20 +241,24 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
     """Return the lab of the intent at ``path``; raises RefusedError."""
     designed = load_configurable(path)
     folder = _FOLDER / designed.fabric.name
-    whole = _started(designed, image)
+    lab_fabric = _lab_fabric(designed, image)
     # For the intent itself, before it is scaled down.
-    hint = fitting_reserve(designed.fabric, whole)
+    hint = fitting_reserve(designed.fabric, lab_fabric)
     scaled_text: str | None = None
     mapping: tuple[tuple[str, str, str], ...] = ()
-    if needs_scaling(designed.fabric, whole):
-        scaled_text, mapping, designed = _scaled(path, designed, str(folder / SCALED_INTENT))
-        whole = _started(designed, image)
-    if diagnostics := lab_diagnostics(whole):
+    if needs_scaling(designed.fabric, lab_fabric):
+        scaled = _scale_down(path, designed, str(folder / SCALED_INTENT))
+        scaled_text = scaled.text
+        mapping = scaled.mapping
+        designed = scaled.designed
+        lab_fabric = _lab_fabric(designed, image)
+    diagnostics = lab_diagnostics(lab_fabric)
+    if diagnostics:
         raise RefusedError(diagnostics)
     return RenderedLab(
         folder=folder,
         intent=path,
-        lab=_lab(designed, whole, image),
+        lab=_lab(designed, lab_fabric, image),
         claimed=len(designed.fabric.switches),
         scaled=scaled_text,
         mapping=mapping,
@@ -256,26 +266,40 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
     )
 
 
-def _scaled(path: Path, designed: Designed, name: str) -> tuple[str, tuple[tuple[str, str, str], ...], Designed]:
-    """Return the text of the scaled-down intent, its mapping and its design; raises RefusedError if all are refused."""
-    first: RefusedError | None = None
-    for small in attempts(designed.intent, designed.fabric, designed.catalog):
-        text = _yaml(path, small.keys)
+class _ScaledDesign(NamedTuple):
+    """A scaled-down intent: its text, its mapping as in `RenderedLab`, and its design."""
+
+    text: str
+    mapping: tuple[tuple[str, str, str], ...]
+    designed: Designed
+
+
+def _scale_down(path: Path, designed: Designed, name: str) -> _ScaledDesign:
+    """Return the first scaled-down intent that can be designed.
+
+    Raises the RefusedError of the first attempt if all are refused.
+    """
+    first_refusal: RefusedError | None = None
+    for attempt in attempts(designed.intent, designed.fabric, designed.catalog):
+        text = _yaml(path, attempt.keys)
         try:
-            return text, small.mapping, design_text(text, name)
+            return _ScaledDesign(text, attempt.mapping, design_text(text, name))
         except RefusedError as refused:
-            first = first or refused
-    raise first or RefusedError(())
+            first_refusal = first_refusal or refused
+    raise first_refusal or RefusedError(())
 
 
-def _started(designed: Designed, image: NodeImage) -> Fabric:
-    """Return what a lab starts: the whole reserve, of virtual machines (4 GiB each) only what the intent has."""
+def _lab_fabric(designed: Designed, image: NodeImage) -> Fabric:
+    """Return the fabric that a lab starts: with the whole reserve, unless its switches are virtual machines.
+
+    A virtual machine takes 4 GiB, so that only those of the intent itself are started.
+    """
     if image.kind == MACHINE_KIND:
         return designed.fabric
-    return _whole(designed)
+    return _whole_reserve(designed)
 
 
-def _whole(designed: Designed) -> Fabric:
+def _whole_reserve(designed: Designed) -> Fabric:
     return whole_reserve(designed.intent, designed.fabric, designed.catalog)
 
 
@@ -283,7 +307,7 @@ def _reserve(designed: Designed, image: NodeImage) -> Fabric | None:
     """Return the fabric for which virtual machines get ports: the whole reserve, if a lab has SSH ports for it."""
     if image.kind != MACHINE_KIND:
         return None
-    whole = _whole(designed)
+    whole = _whole_reserve(designed)
     if len(whole.switches) > SSH_PORTS_OF_A_LAB or lab_diagnostics(whole):
         return None
     return whole
@@ -294,17 +318,18 @@ def _yaml(path: Path, keys: Mapping[str, Any]) -> str:
     return head + yaml.safe_dump(dict(keys), sort_keys=False, width=120)
 
 
-def _lab(designed: Designed, whole: Fabric, image: NodeImage) -> Lab:
+def _lab(designed: Designed, lab_fabric: Fabric, image: NodeImage) -> Lab:
+    """Return the lab of ``lab_fabric``, in which the switches of ``designed`` are claimed."""
     reserve = _reserve(designed, image)
-    ports = ssh_ports(reserve or whole)
-    devices = {device.name: device for device in simulator_spec(whole, designed.catalog).devices}
+    ports = ssh_ports(reserve or lab_fabric)
+    devices = {device.name: device for device in simulator_spec(lab_fabric, designed.catalog).devices}
 
     def lab_switch(switch: Switch) -> LabSwitch:
         device = devices[switch.name]
         claimed = switch.name in designed.fabric.switch_of
         boot = _with_ports_down(device.factory)
         if image.kind == MACHINE_KIND:
-            # Loaded over the image's own configuration: nothing that could take away its login or its address.
+            # It is loaded over the image's own configuration, and must not replace its login or its address.
             localhost = {"hostname": switch.name}
             if image.mac:
                 localhost["mac"] = image.mac
@@ -312,7 +337,7 @@ def _lab(designed: Designed, whole: Fabric, image: NodeImage) -> Lab:
         return LabSwitch(switch, boot, device.serial, device.mac, claimed, ports[switch.name])
 
     host_image = image.name if image.ours else _UNBUILT
-    return Lab(whole, tuple(map(lab_switch, whole.switches)), image, host_image, reserve=reserve)
+    return Lab(lab_fabric, tuple(map(lab_switch, lab_fabric.switches)), image, host_image, reserve=reserve)
 
 
 def _with_ports_down(factory: ConfigDb) -> ConfigDb:
@@ -337,15 +362,15 @@ def _with_images(rendered: RenderedLab) -> RenderedLab:
 
 def _joined(rendered: RenderedLab) -> RenderedLab:
     """Return the lab with its cables to the nodes that run in labs of other fabrics of the intent."""
-    # A scaled-down lab has fewer nodes than the intent, and so than the labs of the other fabrics.
-    if rendered.scaled is not None:
-        return replace(rendered, lab=replace(rendered.lab, joined={}))
+    # By node, what `running_nodes` has of it.
     joined: dict[str, str] = {}
-    for other in load_intent(rendered.intent).others:
-        running = running_nodes(other.fabric)
-        for host in rendered.lab.fabric.hosts:
-            if host.name in running:
-                joined.setdefault(host.name, running[host.name])
+    # A scaled-down lab has fewer nodes than the intent, so that its nodes are not those of the other labs.
+    if rendered.scaled is None:
+        for other_fabric in load_intent(rendered.intent).others:
+            running = running_nodes(other_fabric.fabric)
+            for host in rendered.lab.fabric.hosts:
+                if host.name in running:
+                    joined.setdefault(host.name, running[host.name])
     return replace(rendered, lab=replace(rendered.lab, joined=joined))
 
 
@@ -371,10 +396,11 @@ def write_lab(rendered: RenderedLab, only: Collection[str] | None = None) -> Non
     ``only`` are the nodes whose files are written; the others are running.
     """
     files = {"topology.clab.yml": yaml.safe_dump(clab_document(rendered.lab), sort_keys=False, width=120)}
-    # Paths are nodes/NAME/FILE.
-    files |= {
-        path: text for path, text in node_files(rendered.lab).items() if only is None or path.split("/")[1] in only
-    }
+    for node_path, text in node_files(rendered.lab).items():
+        # The path is nodes/NAME/FILE.
+        _, node, _ = node_path.split("/")
+        if only is None or node in only:
+            files[node_path] = text
     if rendered.scaled is not None:
         rows = "".join(f"| {what} | {in_intent} | {in_lab} |\n" for what, in_intent, in_lab in rendered.mapping)
         head = f"# {rendered.intent.name} as a lab\n\n| | intent | lab |\n|---|---|---|\n"

@@ -27,9 +27,13 @@ ORDER_NAMESPACE = "railweave-rollback"
 
 
 def read_plan(file: Path, allowed_signers: Path | None) -> tuple[Plan, Signed | None, str]:
-    """Return the plan in a file, what was signed, and by whom; only content whose signature was checked is parsed."""
+    """Return the plan in a file, what was signed, and who signed it; None and empty without ``allowed_signers``.
+
+    With allowed signers the content is parsed only after its signature was checked. Raises UsageError for a missing
+    file, RefusedError for one that no allowed signer signed, RailweaveError for one that cannot be read.
+    """
     try:
-        # Without allowed signers a signature proves nothing, and is not looked at.
+        # Without allowed signers a signature proves nothing, so that it is not read.
         if allowed_signers is None:
             return parse_plan(file.read_bytes().decode(), str(file)), None, ""
         signed, signer = read_signed(file, allowed_signers)
@@ -49,11 +53,11 @@ def sign_plan(file: Path, key: Path) -> Path:
     signature = Path(f"{file}.sig")
     # ssh-keygen asks before it overwrites a signature, which would wait for an answer in a pipeline.
     signature.unlink(missing_ok=True)
-    status, said = _ssh_keygen(b"", "-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE, str(file))
+    status, output = _ssh_keygen(b"", "-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE, str(file))
     if status or not signature.is_file():
         raise RailweaveError(
-            f"{file} cannot be signed with {key}: {said}; name the private key of an SSH key pair, or its public key if"
-            " an agent holds the private one"
+            f"{file} cannot be signed with {key}: {output}; name the private key of an SSH key pair, or its public key"
+            " if an agent holds the private one"
         )
     return signature
 
@@ -81,39 +85,48 @@ def read_order(file: Path | None, rollout: str, allowed: Path) -> tuple[Signed, 
 
 
 def check_resumed(rollout: Rollout, allowed: Path) -> str:
-    """Return who signed what ``rollout`` carries out, by its journal, against the signers that are allowed now.
+    """Return who signed the plan or order of ``rollout``, by its journal and the signers that are allowed now.
 
     Raises RefusedError where nobody did, or the journal names other changes than the signed plan.
     """
     where = f"the journal of rollout {rollout.name}"
-    if rollout.metadata.signed is None:
+    signed = rollout.metadata.signed
+    if signed is None:
         message = f"{where} has no plan or order that somebody in {allowed} signed"
         raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_AFRESH)])
     if rollout.metadata.kind is RolloutKind.ROLLBACK:
-        signer = _signer(rollout.metadata.signed, allowed, ORDER_NAMESPACE, where)
-        _require_order(rollout.metadata.signed, rollout.metadata.of, where)
+        signer = _signer(signed, allowed, ORDER_NAMESPACE, where)
+        _require_order(signed, rollout.metadata.of, where)
         return signer
-    signer = _signer(rollout.metadata.signed, allowed, NAMESPACE, where)
-    plan = parse_plan(rollout.metadata.signed.text.decode("utf-8", "replace"), where)
-    if differences := unlike_plan(rollout, plan):
+    signer = _signer(signed, allowed, NAMESPACE, where)
+    plan = parse_plan(signed.text.decode("utf-8", "replace"), where)
+    differences = unlike_plan(rollout, plan)
+    if differences:
         message = f"{where} does not have the plan that was signed: {first_few(differences)} differ"
         raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_AFRESH)])
     return signer
 
 
 def _require_order(order: Signed, rollout: str, where: str) -> None:
-    named = printable(order.text.decode("utf-8", "replace").strip())
-    if named != rollout:
-        fix = f"have an order signed that holds the rollout's name and nothing else: {rollout}"
-        # Of another file, passed by mistake, the start is enough.
-        raise RefusedError([error("RW528", f"{where} orders to roll back {named[:80]!r}, not {rollout}", fix=fix)])
+    """Raise RefusedError unless a signed order holds the name of ``rollout``."""
+    ordered = printable(order.text.decode("utf-8", "replace").strip())
+    if ordered == rollout:
+        return
+    # Shortened, because any other file may have been passed by mistake.
+    message = f"{where} orders to roll back {ordered[:80]!r}, not {rollout}"
+    fix = f"have an order signed that holds the rollout's name and nothing else: {rollout}"
+    raise RefusedError([error("RW528", message, fix=fix)])
 
 
 def _read(file: Path, allowed: Path, namespace: str) -> tuple[Signed, str]:
+    """Return the content of ``file`` with its signature, and who signed it; raises FileNotFoundError without the file.
+
+    Raises RefusedError without a signature, or if no allowed signer made it.
+    """
     try:
         signed = Signed(file.read_bytes(), Path(f"{file}.sig").read_bytes())
     except FileNotFoundError as missing:
-        # The file itself: the caller names the command that writes it.
+        # For the file itself the caller names the command that writes it.
         if missing.filename == str(file):
             raise
         raise _refused(f"{file} is not signed: there is no {missing.filename}", str(file), namespace) from None
@@ -123,25 +136,24 @@ def _read(file: Path, allowed: Path, namespace: str) -> tuple[Signed, str]:
 def _signer(signed: Signed, allowed: Path, namespace: str, where: str) -> str:
     """Return who signed it; raises RefusedError where no allowed signer did."""
     with tempfile.NamedTemporaryFile() as signature:
-        # ssh-keygen takes what was signed from standard input, and the signature from a file only.
+        # ssh-keygen reads the signed content from standard input, and the signature only from a file.
         signature.write(signed.signature)
         signature.flush()
         options = ("-f", str(allowed), "-n", namespace, "-s", signature.name)
-        # ssh-keygen verifies a signature for a given signer only, so that the signer is looked up first.
-        status, said = _ssh_keygen(signed.text, "-Y", "find-principals", *options)
-        signer = next(iter(said.splitlines()), "").strip()
+        # ssh-keygen verifies a signature only for a given signer, so the signer is looked up first.
+        status, output = _ssh_keygen(signed.text, "-Y", "find-principals", *options)
+        signer = next(iter(output.splitlines()), "").strip()
         if status or not signer:
-            raise _refused(
-                f"the signature of {where} is of nobody in {allowed}: {said or 'no match'}", where, namespace
-            )
-        status, said = _ssh_keygen(signed.text, "-Y", "verify", *options, "-I", signer)
+            reason = output or "no match"
+            raise _refused(f"the signature of {where} is of nobody in {allowed}: {reason}", where, namespace)
+        status, output = _ssh_keygen(signed.text, "-Y", "verify", *options, "-I", signer)
     if status:
-        raise _refused(f"the signature of {where} is not of this content: {said}", where, namespace)
+        raise _refused(f"the signature of {where} is not of this content: {output}", where, namespace)
     return signer
 
 
 def refuse_unsigned(target: str, allowed: Path) -> RefusedError:
-    """Return that ``target`` takes signed plans only."""
+    """Return the error for an unsigned plan on ``target``, which deploys signed plans only."""
     message = f"target {target} takes plans only that somebody in {allowed} signed"
     plan = command_line("plan", "--out", "plan.json", "--sign", "KEY")
     fix = f"`{plan}`, have it reviewed, then `{command_line('deploy', 'plan.json')}`"
@@ -154,12 +166,13 @@ def _refused(message: str, where: str, namespace: str) -> RefusedError:
 
 
 def _ssh_keygen(data: bytes, *words: str) -> tuple[int, str]:
+    """Run ssh-keygen with ``data`` on its standard input; return its exit status and what it printed."""
     try:
         done = subprocess.run(["ssh-keygen", *words], input=data, capture_output=True, check=False)
     except OSError as fault:
         raise RailweaveError(f"ssh-keygen cannot be run: {fault.strerror}") from fault
-    said = done.stdout
+    output = done.stdout
     if done.returncode:
         # `-Y verify` reports a signature that does not match on standard output.
-        said = done.stderr or done.stdout
-    return done.returncode, said.decode("utf-8", "replace").strip()
+        output = done.stderr or done.stdout
+    return done.returncode, output.decode("utf-8", "replace").strip()

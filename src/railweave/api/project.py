@@ -46,9 +46,11 @@ def open_project(
     """
     # Before an intent is read: it may name a model of the project.
     use_own_models()
-    chosen = intent or (os.environ if environ is None else environ).get("RAILWEAVE_INTENT")
-    if chosen:
-        return Project(reference(Path(chosen), fabric), operator)
+    if environ is None:
+        environ = os.environ
+    named_intent = intent or environ.get("RAILWEAVE_INTENT")
+    if named_intent:
+        return Project(reference(Path(named_intent), fabric), operator)
     candidates = sorted((*Path("intent").glob("*.yml"), *Path("intent").glob("*.yaml")))
     if len(candidates) == 1:
         return Project(reference(candidates[0], fabric), operator)

@@ -32,39 +32,43 @@ def create_repository(folder: Path) -> Repository:
     and ``user.email``) or refuses the commit. A missing git is no error, because a project works without it.
     """
     try:
-        around = _git(folder, "rev-parse", "--show-toplevel")
-        if around.returncode == 0:
-            top = around.stdout.strip()
-            return Repository(False, False, f"inside the git repository {top}: commit the files there")
-        if NO_REPOSITORY not in around.stderr:
-            return Repository(False, False, f"no repository created: {_reason(around)}")
-        # A default branch of this name; versions of git before 2.28 ignore it.
-        created = _git(folder, "-c", f"init.defaultBranch={BRANCH}", "init", "-q")
-        if created.returncode:
-            return Repository(False, False, f"no repository created: {_reason(created)}")
+        top_level = _git(folder, "rev-parse", "--show-toplevel")
+        if top_level.returncode == 0:
+            summary = f"inside the git repository {top_level.stdout.strip()}: commit the files there"
+            return Repository(created=False, committed=False, summary=summary)
+        if NO_REPOSITORY not in top_level.stderr:
+            return _not_created(_reason(top_level))
+        # Versions of git before 2.28 ignore the name of the branch.
+        init = _git(folder, "-c", f"init.defaultBranch={BRANCH}", "init", "-q")
+        if init.returncode:
+            return _not_created(_reason(init))
         return _commit(folder)
     except OSError as fault:
-        return Repository(False, False, f"no repository created: git cannot be run ({fault.strerror})")
+        return _not_created(f"git cannot be run ({fault.strerror})")
+
+
+def _not_created(reason: str) -> Repository:
+    return Repository(created=False, committed=False, summary=f"no repository created: {reason}")
 
 
 def _commit(folder: Path) -> Repository:
-    """Commit the files of a repository that is empty."""
+    """Commit the files of a new, empty repository."""
     # Without useConfigOnly git makes up an address from the names of the account and the machine.
     identity = _git(folder, "-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
     if identity.returncode:
-        return Repository(
-            True,
-            False,
-            "new repository, files not committed: git does not know your name. Set it with `git config --global"
-            f" user.name NAME` and `git config --global user.email ADDRESS`, then {_COMMIT_BY_HAND}",
+        return _not_committed(
+            "git does not know your name. Set it with `git config --global"
+            f" user.name NAME` and `git config --global user.email ADDRESS`, then {_COMMIT_BY_HAND}"
         )
-    added = _git(folder, "add", "-A")
-    if added.returncode:
-        return Repository(True, False, f"new repository, files not committed: {_reason(added)}")
-    committed = _git(folder, "commit", "-q", "-m", _SUBJECT)
-    if committed.returncode:
-        return Repository(True, False, f"new repository, files not committed: {_reason(committed)}")
-    return Repository(True, True, "new repository with a first commit")
+    for words in (("add", "-A"), ("commit", "-q", "-m", _SUBJECT)):
+        done = _git(folder, *words)
+        if done.returncode:
+            return _not_committed(_reason(done))
+    return Repository(created=True, committed=True, summary="new repository with a first commit")
+
+
+def _not_committed(reason: str) -> Repository:
+    return Repository(created=True, committed=False, summary=f"new repository, files not committed: {reason}")
 
 
 def _git(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":

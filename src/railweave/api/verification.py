@@ -48,34 +48,39 @@ def verify(
     if not base and phase is None:
         rollout = _limited_rollout(fabric)
     settled = _settled(fabric, rollout, names)
-    chosen = names or settled
+    # Empty for all switches: there is neither a limit now nor a switch that an earlier one left behind.
+    devices = names or settled
     with fabric.progress():
         if counters:
-            result = _with_counters(fabric, chosen, settled, wait_s, clock)
+            result = _verify_with_counters(fabric, devices, settled, wait_s, clock)
         else:
-            result = fabric.verify(wait_s=wait_s, devices=chosen or None, settled=settled)
+            result = fabric.verify(wait_s=wait_s, devices=devices or None, settled=settled)
     if rollout is None:
         return result
-    behind = [name for name in rollout.behind if name not in names]
-    return replace(result, warnings=(*result.warnings, *_left_behind(rollout, behind)))
+    unverified = [name for name in rollout.behind if name not in names]
+    return replace(result, warnings=(*result.warnings, *_left_behind(rollout, unverified)))
 
 
 def _settled(fabric: LiveFabric, rollout: Rollout | None, names: Set[str]) -> Set[str]:
-    """Return the switches of whose links something is expected, empty for all: none that a limit left behind."""
+    """Return the switches whose links are verified: all but those that ``rollout`` left behind, and ``names``.
+
+    Empty for all switches, if no rollout left any behind.
+    """
     if rollout is None:
         return frozenset()
-    return fabric.designed.fabric.switch_of.keys() - rollout.behind | names
+    deployed = fabric.designed.fabric.switch_of.keys() - rollout.behind
+    return deployed | names
 
 
-def _with_counters(
-    fabric: LiveFabric, chosen: Set[str], settled: Set[str], wait_s: float, clock: Clock
+def _verify_with_counters(
+    fabric: LiveFabric, devices: Set[str], settled: Set[str], wait_s: float, clock: Clock
 ) -> "VerifyResult":
-    """Verify the switches ``chosen``, by default all, and judge what they counted meanwhile."""
+    """Verify ``devices``, by default all switches, and judge what they counted meanwhile."""
     # Late: the rules of health take long to import.
     from railweave.api.error_watch import ErrorWatch
 
-    watch = ErrorWatch(fabric, sorted(chosen or fabric.designed.fabric.switch_of), clock)
-    result = fabric.verify(wait_s=wait_s, devices=chosen or None, settled=settled)
+    watch = ErrorWatch(fabric, sorted(devices or fabric.designed.fabric.switch_of), clock)
+    result = fabric.verify(wait_s=wait_s, devices=devices or None, settled=settled)
     checks, fixes = watch.checks()
     return replace(result, checks=(*result.checks, *checks), advice=(*result.advice, *fixes))
 
@@ -83,7 +88,8 @@ def _with_counters(
 def _limited_rollout(fabric: LiveFabric) -> Rollout | None:
     """Return the last rollout if its limit left switches behind the intent; else None."""
     folder = Path(os.environ.get("RAILWEAVE_JOURNALS") or JOURNALS)
-    # What reads journals takes long to import, and few rollouts are limited: their first lines say so.
+    # Few rollouts are limited, and the first line of a journal tells: most commands need not import what reads
+    # journals, which takes long. Journals in a store are not in a folder, and always read.
     if folder.is_dir() and not any(map(_is_limited, folder.glob("*.jsonl"))):
         return None
     from nornir_railweave.rollout.rollouts import leaving_behind
@@ -101,10 +107,11 @@ def _is_limited(journal: Path) -> bool:
         return False
 
 
-def _left_behind(rollout: Rollout, behind: Collection[str]) -> Iterator[str]:
-    if behind:
+def _left_behind(rollout: Rollout, unverified: Collection[str]) -> Iterator[str]:
+    """Yield the warning for switches that are not verified; none if all are."""
+    if unverified:
         yield (
-            f"not verified, left behind by the limit of rollout {rollout.name}: {compact(behind)}; "
+            f"not verified, left behind by the limit of rollout {rollout.name}: {compact(unverified)}; "
             f"`{command_line('plan')}` shows the remaining changes"
         )
 
@@ -123,8 +130,8 @@ def drift(project: Project, target: str, *, ignore: Path | None = None, today: d
     fabric = live_fabric(project, target)
     project.operator.warn(as_warnings(fabric.missing_secrets))
     with fabric.progress():
-        made = fabric.plan()
+        plan = fabric.plan()
     # In UTC, so that a pipeline and a workstation agree on the last day of an exception.
-    drift = judge(made, rules, today or datetime.now(UTC).date())
-    leaks = leaks_before(fabric.designed.fabric, made.deltas, lambda name: fabric.intended(name).config_db())
+    drift = judge(plan, rules, today or datetime.now(UTC).date())
+    leaks = leaks_before(fabric.designed.fabric, plan.deltas, lambda name: fabric.intended(name).config_db())
     return replace(drift, leaks=tuple(leak_warnings(leaks, fabric.designed.intent.where("tenants"))))

@@ -68,12 +68,13 @@ def check(project: Project, *, yang: Sequence[Path] = (), facts: Path | None = N
     names = fabrics_in(project.intent)
     if not names:
         return _check(project.intent, yang, facts)
-    checked = [_check(reference(project.intent, name), yang, facts) for name in names]
-    diagnostics = [diagnostic for fabric in checked for diagnostic in fabric.diagnostics]
-    return Checked(in_order(diagnostics), checked[0].fabric)
+    results = [_check(reference(project.intent, name), yang, facts) for name in names]
+    diagnostics = [diagnostic for result in results for diagnostic in result.diagnostics]
+    return Checked(in_order(diagnostics), results[0].fabric)
 
 
 def _check(intent: Path, yang: Sequence[Path], facts: Path | None) -> Checked:
+    """Return all diagnostics of the intent of one fabric."""
     gathered = gather(intent)
     diagnostics = [*to_configure(gathered.diagnostics), *_yang_diagnostics(gathered, yang)]
     if facts:

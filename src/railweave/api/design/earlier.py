@@ -1,4 +1,4 @@
-"""The fabrics that an intent meant in an earlier version, whose defaults were others."""
+"""The fabrics that an intent described under the defaults of earlier versions."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -23,14 +23,18 @@ def earlier_defaults(intent: Intent) -> Iterator[EarlierDefault]:
 def name_earlier_switches(
     diagnostics: Sequence[Diagnostic], intent: Intent, fabric: Fabric, is_reached: Callable[[Fabric], bool]
 ) -> tuple[Diagnostic, ...]:
-    """Return why switches of ``fabric`` are not reached; the fix names the lines of an earlier default whose switches
-    all are, because spines of three tiers are numbered by the split of a leaf."""
+    """Return ``diagnostics``, which say that switches of ``fabric`` are not reached, with a fix for earlier defaults.
+
+    Spines of three tiers are numbered by the split of a leaf, so another default of it gives other names. If all
+    switches of an earlier default are reached by ``is_reached``, the fix names the lines that state that default.
+    """
     missing = {name for diagnostic in diagnostics for name in diagnostic.devices}
     if not missing:
         return tuple(diagnostics)
     for default in earlier_defaults(intent):
-        has_others = not default.fabric.switch_of.keys() <= fabric.switch_of.keys()
-        if has_others and missing.isdisjoint(default.fabric.switch_of) and is_reached(default.fabric):
+        default_names = default.fabric.switch_of.keys()
+        has_other_names = not default_names <= fabric.switch_of.keys()
+        if has_other_names and missing.isdisjoint(default_names) and is_reached(default.fabric):
             where = intent.where("topology")
             fix = f"; if an earlier version of railweave deployed the switches, write {quoted(default.lines)} under"
             fix += f" `{where.path}` in {where.file}, which keeps their names"

@@ -126,14 +126,6 @@ def design_text(text: str, name: str, beside: Beside | None = None, *, to_count:
     return _demand(_gather(load_intent_text(text, name, beside)), to_count=to_count)
 
 
-def _design_revision(text: str, name: str, revision: str, beside: Beside, *, to_count: bool) -> Designed:
-    if not revision:
-        return design_text(text, name, beside, to_count=to_count)
-    templates = templates_at(revision)
-    with models_at(revision):
-        return _demand(_gather(load_intent_text(text, name, beside), templates), to_count=to_count)
-
-
 def design_intent(intent: Intent, *, to_count: bool = False) -> Designed:
     """Return the designed fabric of an intent; raises RefusedError with every error. ``to_count`` is as in
     `load_countable`."""
@@ -141,27 +133,30 @@ def design_intent(intent: Intent, *, to_count: bool = False) -> Designed:
 
 
 def designed_at(revision: str, path: Path, *, to_count: bool = False) -> Designed:
-    """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty,
-    with the templates and the project's models of that revision.
+    """Return the designed fabric of the intent at ``path`` in a git revision, with its templates and models.
 
-    ``revision`` may also name a file, which takes precedence over a revision of that name; a file has the templates and
-    models of the working tree. Of several fabrics the one that ``path`` names is meant, in a file that ``revision``
-    names too unless that names its own. ``to_count`` is as in `load_countable`. Raises RailweaveError with git's own
-    message, and RefusedError with every error of the intent.
+    An empty ``revision`` is the working tree. It may also name a file, which takes precedence over a revision of that
+    name and is designed with the templates and models of the working tree. In a file with several fabrics the one that
+    ``path`` names is designed, unless ``revision`` is a file that names its own. ``to_count`` is as in
+    `load_countable`. Raises RailweaveError with git's own message, and RefusedError with every error of the intent.
     """
     file = file_of(path)
     if not revision:
-        return _design_revision(_text_at("", file), str(path), "", files_beside(file), to_count=to_count)
-    other = file_of(Path(revision))
-    if other.is_file():
-        named = Path(revision)
-        if other == named:
-            # It names no fabric of its own: that of `path` is meant.
-            named = reference(other, split_reference(str(path))[1])
-        return design_text(_text_at("", other), str(named), files_beside(other), to_count=to_count)
+        return design_text(_text_at("", file), str(path), files_beside(file), to_count=to_count)
+    base_file = file_of(Path(revision))
+    if base_file.is_file():
+        base = Path(revision)
+        names_fabric = base != base_file
+        if not names_fabric:
+            _, fabric_name = split_reference(str(path))
+            base = reference(base_file, fabric_name)
+        return design_text(_text_at("", base_file), str(base), files_beside(base_file), to_count=to_count)
     text = _text_at(revision, file)
     beside = _beside(revision, file)
-    return _design_revision(text, f"{revision}:{path}", revision, beside, to_count=to_count)
+    templates = templates_at(revision)
+    with models_at(revision):
+        gathered = _gather(load_intent_text(text, f"{revision}:{path}", beside), templates)
+        return _demand(gathered, to_count=to_count)
 
 
 def commit_at(revision: str) -> str:
@@ -205,6 +200,10 @@ def _gather(intent: Intent, templates: Templates | None = None) -> Gathered:
 
 
 def _demand(gathered: Gathered, *, to_count: bool = False) -> Designed:
+    """Return the designed fabric; raises RefusedError if there is an error, or no fabric could be designed.
+
+    With ``to_count`` a fabric that can be counted is enough.
+    """
     if has_errors(gathered.diagnostics):
         raise RefusedError(gathered.diagnostics)
     fabric = gathered.fabric
@@ -218,6 +217,7 @@ def _demand(gathered: Gathered, *, to_count: bool = False) -> Designed:
 
 
 def _text_at(revision: str, path: Path) -> str:
+    """Return the text of a file at a git revision, in the working tree where that is empty. Raises RailweaveError."""
     if not revision:
         try:
             return path.read_text(encoding="utf-8")
@@ -228,29 +228,31 @@ def _text_at(revision: str, path: Path) -> str:
         raise RailweaveError(f"{revision!r} is not a git revision")
     shown = run_git("show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}")
     if shown.returncode:
-        why = _text(shown.stderr).strip() or "git failed"
-        if DUBIOUS_OWNERSHIP in why:
-            raise RailweaveError(f"{path} at {revision}: {_foreign_repository(why)}")
-        raise RailweaveError(f"{path} at {revision}: {why}\n{_revision_fix(path, why)}")
+        git_error = _text(shown.stderr).strip() or "git failed"
+        if DUBIOUS_OWNERSHIP in git_error:
+            raise RailweaveError(f"{path} at {revision}: {_foreign_repository(git_error)}")
+        raise RailweaveError(f"{path} at {revision}: {git_error}\n{_revision_fix(path, git_error)}")
     return _text(shown.stdout)
 
 
-def _foreign_repository(why: str) -> str:
-    """Return that git does not read a repository of another user, with the command of git's own text that allows it."""
-    commands = [line.strip() for line in why.splitlines() if line.strip().startswith("git config")]
-    allowed = f", or allow it: `{commands[0]}`" if commands else ""
-    return f"the repository belongs to another user, and git refuses it: run the command as that user{allowed}"
+def _foreign_repository(git_error: str) -> str:
+    """Return the message for a repository of another user; git's error text has the command that allows it."""
+    message = "the repository belongs to another user, and git refuses it: run the command as that user"
+    for line in git_error.splitlines():
+        command = line.strip()
+        if command.startswith("git config"):
+            return f"{message}, or allow it: `{command}`"
+    return message
 
 
-def _revision_fix(path: Path, why: str) -> str:
+def _revision_fix(path: Path, git_error: str) -> str:
     """Return what to do about a revision that git does not show."""
-    if NO_REPOSITORY in why:
+    if NO_REPOSITORY in git_error:
         return "run it in the clone of the project, or name a file in place of the revision"
-    fix = f"`git log --oneline {path}` lists the revisions that have it"
     branches = _text(run_git("branch", "--format=%(refname:short)").stdout).split()
     if not branches:
         return "the repository has no commit yet: `git add -A && git commit`, or name a file in place of the revision"
-    return f"branches: {first_few(branches)}; {fix}"
+    return f"branches: {first_few(branches)}; `git log --oneline {path}` lists the revisions that have it"
 
 
 def _text(output: bytes) -> str:

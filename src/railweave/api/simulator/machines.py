@@ -16,24 +16,27 @@ def nics_of(fabric: Fabric, host: Host, mac: str) -> tuple[SimNic, ...]:
 
     A port has the FEC of the switch at the other end of its cable, which is what both ends agree on.
     """
-    node = node_of(fabric, host)
-    rdma = {rail.name: rail.rdma for rail in node.rails}
-    fec = {link.lower_port: _fec(fabric, link.upper, link.upper_port) for link in fabric.links_of[host.name]}
-    return tuple(
-        SimNic(
+    rdma_devices = {rail.name: rail.rdma for rail in node_of(fabric, host).rails}
+    fec_modes = {link.lower_port: _fec(fabric, link.upper, link.upper_port) for link in fabric.links_of[host.name]}
+    vendor = host_vendor(fabric, host) or ""
+    slot = _slot(host.nic_model)
+    nics = []
+    for index, port in enumerate(host.ports):
+        # A node without a vendor's tools has no name for it, and nobody asks for the RDMA device there.
+        rdma = rdma_devices.get(port.name, "") or port.rdma or f"roce{index}"
+        nic = SimNic(
             name=port.name,
             mac=_mac(mac, index),
-            # Without a vendor's tools nobody asks for the RDMA device.
-            rdma=rdma.get(port.name, "") or port.rdma or f"roce{index}",
+            rdma=rdma,
             pci=port.pci or _pci(port),
-            vendor=host_vendor(fabric, host) or "",
+            vendor=vendor,
             speed_gbps=port.speed_gbps,
-            fec=fec.get(index, _ETHTOOL_FEC["rs"]),
-            pcie=_slot(host.nic_model),
+            fec=fec_modes.get(index, _ETHTOOL_FEC["rs"]),
+            pcie=slot,
             nic=port.nic,
         )
-        for index, port in enumerate(host.ports)
-    )
+        nics.append(nic)
+    return tuple(nics)
 
 
 def _fec(fabric: Fabric, switch: str, port: int) -> str:
@@ -41,25 +44,30 @@ def _fec(fabric: Fabric, switch: str, port: int) -> str:
 
 
 def _slot(model: str) -> tuple[str, ...]:
-    """Return the best single slot of a NIC model as the kernel shows it, empty without a model of the catalog."""
+    """Return the fastest single slot of a NIC model as the kernel shows it: its speed and its number of lanes.
+
+    Empty if the catalog does not have the model, or only with socket direct.
+    """
     catalog = load_catalog()
     nic = catalog.find_nic(model)
     if nic is None:
         return ()
-    # Of socket direct, which takes two slots, the kernel shows one.
-    slots = [slot for slot in map(catalog.pcie_slot, nic.pcie) if slot.slots == 1]
-    if not slots:
+    # Socket direct takes two slots, of which the kernel shows one.
+    single_slots = [slot for slot in map(catalog.pcie_slot, nic.pcie) if slot.slots == 1]
+    if not single_slots:
         return ()
-    slot = max(slots, key=lambda slot: slot.raw_gbps)
-    return f"{_GIGATRANSFERS[slot.generation]} GT/s PCIe", str(slot.lanes)
+    fastest = max(single_slots, key=lambda slot: slot.raw_gbps)
+    return f"{_GIGATRANSFERS[fastest.generation]} GT/s PCIe", str(fastest.lanes)
 
 
 def _pci(port: HostPort) -> str:
-    """Return a PCI address of the NIC's own, with a function a port."""
+    """Return a made-up PCI address: each NIC has its own bus, and each port of it a function."""
     return f"0000:{port.nic * 16 + 10:02x}:00.{port.port}"
 
 
 def _mac(mac: str, index: int) -> str:
     """Return the address of a port: the node's own with another first octet, which numbers the ports."""
-    # Locally administered, of a single station (IEEE 802).
-    return f"{(index + 1) * 4 + 2:02x}:{mac.split(':', 1)[1]}"
+    # The two lowest bits are 10: locally administered and unicast (IEEE 802).
+    first_octet = (index + 1) * 4 + 2
+    _, other_octets = mac.split(":", 1)
+    return f"{first_octet:02x}:{other_octets}"

@@ -145,7 +145,10 @@ class _Task:
 def _live(
     project: Project, target: str, options: DeployOptions, base: str, number: int | None
 ) -> tuple[LiveFabric, DeployOptions]:
-    """Return the fabric on the target, of a phase where ``base`` is given, and what is agreed to for it."""
+    """Return the fabric on the target and the consent for its deployment.
+
+    With ``base`` or ``number`` the fabric is that of a phase, by default of the first that is not done.
+    """
     if not base and number is None:
         return live_fabric(project, target), options
     phases = live_phases(project, target, base)
@@ -169,8 +172,10 @@ def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> _T
         limit = bound.limit
     with live.connected(), live.shown:
         plan = live.plan(remove_conflicting=options.remove_conflicting, limit=limit)
-        if bound is not None and (diagnostics := check_binding(bound, plan, str(reviewed))):
-            raise RefusedError(diagnostics)
+        if bound is not None:
+            diagnostics = check_binding(bound, plan, str(reviewed))
+            if diagnostics:
+                raise RefusedError(diagnostics)
         # Devices that could not be read for the plan have no digest.
         readable = [name for name, device in plan.devices.items() if device.reading.running_sha256]
         recorded = record(live.nornir, readable, events=live.shown)
@@ -210,24 +215,25 @@ def _offline(project: Project, target: str, options: DeployOptions, running: str
 def _settled(simulated: Twin, task: _Task, options: DeployOptions, dark: Sequence[tuple[str, str]]) -> Plan:
     """Put the twin into the state of the target, with the links of the ports ``dark`` down; return the plan.
 
-    Raises RefusedError if the plan for the twin differs from that for the target.
+    That is the plan for the target, or for the twin where no device was read. Raises RefusedError if the two differ.
     """
-    plan = task.plan
+    target_plan = task.plan
     limit: tuple[str, ...] = ()
-    if plan is not None:
-        limit = plan.limit
-        _disconnect_unreachable(simulated, plan, task.recorded)
+    if target_plan is not None:
+        limit = target_plan.limit
+        _disconnect_unreachable(simulated, target_plan, task.recorded)
     for name, port in dark:
         simulated.fault(name, _LINK_DOWN, port=port)
     with simulated.live.progress():
-        planned = simulated.live.plan(remove_conflicting=options.remove_conflicting, limit=limit)
-    if plan is None:
-        return planned
-    if differing := tuple(unlike(plan, planned)):
+        twin_plan = simulated.live.plan(remove_conflicting=options.remove_conflicting, limit=limit)
+    if target_plan is None:
+        return twin_plan
+    differing = tuple(unlike(target_plan, twin_plan))
+    if differing:
         message = f"the simulated twin of {first_few(differing)} does not run what the switch runs"
         fix = "rehearse again if the target was changed meanwhile; otherwise report it, with the plan as JSON"
         raise RefusedError([error("RW540", message, devices=differing, fix=fix)])
-    return plan
+    return target_plan
 
 
 def _disconnect_unreachable(simulated: Twin, plan: Plan, recorded: Mapping[str, RecordedSwitch]) -> None:
@@ -263,9 +269,14 @@ class _RehearsedRun:
     def deploy(self, intent: str) -> tuple[Diagnostic, ...]:
         """Deploy the plan as it would be deployed to the target; return why that is refused."""
         live = self.twin.live
+        target_policy = policy_for(self.twin.of, self.options)
         # The target's policy with the waits of the twin, which are short.
-        policy = policy_for(self.twin.of, self.options)
-        rollout = replace(live.target.rollout, max_failures=policy.rollout.max_failures)
+        policy = replace(
+            target_policy,
+            rollout=replace(live.target.rollout, max_failures=target_policy.rollout.max_failures),
+            reconnect_s=live.target.timeouts.reconnect_s,
+            journal_dir=self.twin.journals,
+        )
         try:
             with live.progress():
                 self.result = deploying.deploy(
@@ -273,12 +284,7 @@ class _RehearsedRun:
                     live.designed.fabric,
                     self.plan,
                     live.intended,
-                    policy=replace(
-                        policy,
-                        rollout=rollout,
-                        reconnect_s=live.target.timeouts.reconnect_s,
-                        journal_dir=self.twin.journals,
-                    ),
+                    policy=policy,
                     events=self._take,
                     metadata=RolloutMetadata(intent=intent, remove_conflicting=self.options.remove_conflicting),
                     scope=live.scope,
@@ -351,11 +357,12 @@ def _notes(task: _Task, plan: Plan, dark: Sequence[tuple[str, str]]) -> tuple[st
 
 
 def _unread_notes(task: _Task, plan: Plan) -> Iterator[str]:
-    """Yield which switches could not be read, wholly or what they boot; offline none was to be read."""
+    """Yield notes about switches that could not be read, and about those whose startup configuration could not be."""
     unread = [name for name in plan.names(DeviceState.UNREACHABLE) if name not in task.recorded]
     if unread:
         verb = "does" if len(unread) == 1 else "do"
         yield f"{compact(unread)} could not be read, and {verb} not answer in the rehearsal either"
+    # Offline no startup configuration was to be read.
     if task.plan is None:
         return
     without_startup = [name for name, switch in task.recorded.items() if switch.startup is None]

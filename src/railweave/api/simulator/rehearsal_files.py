@@ -4,6 +4,7 @@ A rehearsal with injected faults has a file of its own, so that it does not repl
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from railweave.plan.rehearsal import Rehearsal
 
 _FOLDER = STATE / "rehearsals"
-_SUFFIXES = (".rehearsal.json", ".rehearsal-with-faults.json")
+_SUFFIX = ".rehearsal.json"
+_SUFFIX_WITH_FAULTS = ".rehearsal-with-faults.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,10 @@ def store(rehearsal: "Rehearsal", *beside: Path) -> tuple[Path, ...]:
     # Imported late: every plan looks for stored rehearsals, and few have one.
     from railweave.report.rehearsal import rehearsal_json
 
-    text = (json.dumps(masked(versioned(rehearsal_json(rehearsal))), indent=2) + "\n").encode()
-    suffix = _SUFFIXES[bool(rehearsal.faults)]
-    paths = (_FOLDER / f"{rehearsal.plan_digest}{suffix}", *(plan.with_suffix(suffix) for plan in beside))
+    document = masked(versioned(rehearsal_json(rehearsal)))
+    text = (json.dumps(document, indent=2) + "\n").encode()
+    suffix = _SUFFIX_WITH_FAULTS if rehearsal.faults else _SUFFIX
+    paths = _candidates(rehearsal.plan_digest, suffix, beside)
     for path in paths:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,26 +64,34 @@ def stored(plan: Plan, *beside: Path) -> tuple[dict[str, Any], ...]:
 
     Documents of another plan, version or form are ignored.
     """
-    candidates = [plan_file.with_suffix(suffix) for plan_file in beside for suffix in _SUFFIXES]
-    if not (_FOLDER.is_dir() or any(path.exists() for path in candidates)):
-        # Most plans have no rehearsal, and the digest of a large one takes a noticeable time.
+    suffixes = (_SUFFIX, _SUFFIX_WITH_FAULTS)
+    files_beside = [plan_file.with_suffix(suffix) for plan_file in beside for suffix in suffixes]
+    # Most plans have no rehearsal, and computing the digest of a large one takes a noticeable time.
+    if not _FOLDER.is_dir() and not any(path.exists() for path in files_beside):
         return ()
     digest = plan_digest(plan)
-    documents = (_document(digest, suffix, beside) for suffix in _SUFFIXES)
+    documents = (_document(digest, suffix, beside) for suffix in suffixes)
     return tuple(document for document in documents if document is not None)
 
 
-def _document(digest: str, suffix: str, beside: tuple[Path, ...]) -> dict[str, Any] | None:
-    """Return the first valid rehearsal of the plan with this digest: in the project, else beside the plan's files."""
-    for path in (_FOLDER / f"{digest}{suffix}", *(plan_file.with_suffix(suffix) for plan_file in beside)):
+def _candidates(digest: str, suffix: str, plan_files: Sequence[Path]) -> tuple[Path, ...]:
+    """Return where a rehearsal of the plan with this digest is stored: in the project, then beside the plan's files."""
+    return (_FOLDER / f"{digest}{suffix}", *(plan_file.with_suffix(suffix) for plan_file in plan_files))
+
+
+def _document(digest: str, suffix: str, plan_files: Sequence[Path]) -> dict[str, Any] | None:
+    """Return the first valid rehearsal of the plan with this digest, None if there is none."""
+    for path in _candidates(digest, suffix, plan_files):
         try:
             text = path.read_bytes()
             rehearsal: _StoredRehearsal = read_text(_StoredRehearsal, text)
         except (OSError, CodecError):
             continue
-        if (rehearsal.version, rehearsal.plan_digest) != (VERSION, digest):
+        if rehearsal.version != VERSION or rehearsal.plan_digest != digest:
             continue
-        if all(wave.elapsed_s >= 0 for wave in rehearsal.waves):
-            document: dict[str, Any] = load_text(text)
-            return document
+        # A negative time was not written by railweave.
+        if any(wave.elapsed_s < 0 for wave in rehearsal.waves):
+            continue
+        document: dict[str, Any] = load_text(text)
+        return document
     return None

@@ -154,12 +154,17 @@ def move_cables(project: Project, base: str, number: int, *, target: str = "sim"
     if not phase.cables:
         raise UsageError(f"phase {number} moves no cables{_phases_with_cables(phases.change.phases)}")
     phases.require_reached(number)
-    out = [_sim_cable(cable.stays, cable.before) for cable in phase.cables if cable.after is None]
-    moved = [_sim_cable(*cable.ends_after) for cable in phase.cables if cable.after is not None]
+    removed_cables = []
+    moved_cables = []
+    for phase_cable in phase.cables:
+        if phase_cable.after is None:
+            removed_cables.append(_sim_cable(phase_cable.stays, phase_cable.before))
+        else:
+            moved_cables.append(_sim_cable(*phase_cable.ends_after))
     designed = phases.change.designed
     spec = simulator_spec(designed.fabric, designed.catalog)
-    count, added = control.rewire(folder, out, moved, spec.cables)
-    return RewiredPhase(phase, count, added)
+    moved, added = control.rewire(folder, removed_cables, moved_cables, spec.cables)
+    return RewiredPhase(phase, moved, added)
 
 
 def _phases_with_cables(phases: Sequence[Phase]) -> str:
@@ -167,7 +172,9 @@ def _phases_with_cables(phases: Sequence[Phase]) -> str:
     numbers = [str(phase.number) for phase in phases if phase.cables]
     if not numbers:
         return ""
-    return f"; those of {', '.join(numbers)} do" if len(numbers) > 1 else f"; phase {numbers[0]} does"
+    if len(numbers) == 1:
+        return f"; phase {numbers[0]} does"
+    return f"; those of {', '.join(numbers)} do"
 
 
 def _sim_cable(a: CableEnd, b: CableEnd) -> SimCable:
@@ -215,13 +222,16 @@ def ssh_command(project: Project, device: str, command: Sequence[str] = ()) -> l
     if command and command[0].startswith("-"):
         example = shlex.join((device, " ".join(command[1:]) or "show lldp table"))
         raise UsageError(f"{command[0]!r} is not a command of a switch: write it without options, as in `{example}`")
-    # Ports of loopback are used again by other simulators, whose keys a user's own known_hosts would contradict. An
-    # agent with many keys would use up the attempts of a login before the right one is tried.
-    options = {"UserKnownHostsFile": endpoints.known_hosts, "IdentitiesOnly": "yes", "LogLevel": "ERROR"}
     return [
         "ssh",
-        *(word for name, value in options.items() for word in ("-o", f"{name}={value}")),
-        *("-i", endpoints.key_file, "-p", str(endpoint.port), f"{username}@{endpoint.address}"),
+        # The user's own known_hosts would contradict: each simulator has other keys on the same ports of loopback.
+        *("-o", f"UserKnownHostsFile={endpoints.known_hosts}"),
+        # An agent with many keys would use up the attempts of a login before the right key is tried.
+        *("-o", "IdentitiesOnly=yes"),
+        *("-o", "LogLevel=ERROR"),
+        *("-i", endpoints.key_file),
+        *("-p", str(endpoint.port)),
+        f"{username}@{endpoint.address}",
         *command,
     ]
 
@@ -278,20 +288,19 @@ def _factory_ports(model: SwitchModel) -> dict[str, dict[str, str]]:
     panel = build_panel(model, (PortGroup(len(model.cages), boot_speed_gbps(model)),))
     if isinstance(panel, Blocker):
         raise TypeError(f"{model.id}: its own HWSKU cannot be built: {panel}")
-    rows = {
-        port.name: _port_row(port.lanes, port.speed_gbps, port.alias, port.panel, {"fec": port.fec})
-        for port in panel.ports
-    }
-    for port in model.service_ports:
-        lanes = ",".join(str(lane) for lane in port.lanes)
-        rows[port.name] = _port_row(lanes, port.speed_gbps, port.alias, port.port_index, {})
+    rows = {}
+    for port in panel.ports:
+        rows[port.name] = _port_row(port.lanes, port.speed_gbps, port.alias, port.panel) | {"fec": port.fec}
+    for service_port in model.service_ports:
+        lanes = ",".join(str(lane) for lane in service_port.lanes)
+        rows[service_port.name] = _port_row(lanes, service_port.speed_gbps, service_port.alias, service_port.port_index)
     return rows
 
 
-def _port_row(lanes: str, speed_gbps: int, alias: str, index: int, more: dict[str, str]) -> dict[str, str]:
+def _port_row(lanes: str, speed_gbps: int, alias: str, index: int) -> dict[str, str]:
     # SONiC states speeds in Mbit/s.
     row = {"lanes": lanes, "speed": str(speed_gbps * 1000), "alias": alias, "index": str(index)}
-    return row | {"mtu": "9100", "admin_status": "up"} | more
+    return row | {"mtu": "9100", "admin_status": "up"}
 
 
 def _host(host: Host, fabric: Fabric) -> SimHost:
@@ -324,6 +333,6 @@ def _digest(*parts: str) -> str:
 
 def _mac(*parts: str) -> str:
     """Return a locally administered address that is always the same for the same device."""
-    # 02: the bit that says that no vendor assigned the address (IEEE 802).
-    digits = _digest(*parts)[:10]
-    return ":".join(("02", *(digits[at : at + 2] for at in range(0, 10, 2))))
+    # The bit 02 marks an address that no vendor assigned (IEEE 802).
+    octets = b"\x02" + bytes.fromhex(_digest(*parts))[:5]
+    return octets.hex(":")

@@ -43,6 +43,7 @@ def states_of(project: Project, designed: Designed, source: str) -> RunningState
 
 
 def _recorded(fabric: Fabric, folder: Path) -> dict[str, RecordedSwitch]:
+    """Return the switches of the fabric whose documents are in a folder; other files are ignored."""
     switches = {}
     for path in sorted(folder.glob("*.json")):
         if path.stem not in fabric.switch_of:

@@ -104,20 +104,21 @@ def twin(
     holds a pipe whose other end is here. Raises RailweaveError where it cannot be started.
     """
     folder = Path(tempfile.mkdtemp(prefix="railweave-twin-"))
-    # The simulator ends when the other end of this pipe is closed, which the kernel does for a killed process too.
-    owned, owner = os.pipe()
+    # The simulator reads from this pipe, and ends when its other end is closed: the kernel does so for a killed
+    # process too.
+    read_end, write_end = os.pipe()
     try:
         with simulator_errors():
             spec = cabled_as_seen(simulator_spec(designed.fabric, designed.catalog), designed.fabric, recorded)
             states = {name: sim_state(switch) for name, switch in recorded.items() if not switch.error}
-            endpoints = control.up(folder, replace(spec, states=states), SimOptions(owner=owned))
-        yield Twin(_reached(project, designed, target, endpoints, scope), target, folder, spec)
+            endpoints = control.up(folder, replace(spec, states=states), SimOptions(owner=read_end))
+        yield Twin(_live_twin(project, designed, target, endpoints, scope), target, folder, spec)
     finally:
-        os.close(owned)
+        os.close(read_end)
         try:
             control.down(folder)
         finally:
-            os.close(owner)
+            os.close(write_end)
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -142,7 +143,7 @@ def _tables(config: RunningConfig) -> dict[str, Any]:
     return json_tables(config.config_db)
 
 
-def _reached(
+def _live_twin(
     project: Project, designed: Designed, of: Target, endpoints: Endpoints, scope: VerificationScope
 ) -> LiveFabric:
     """Return the fabric on the twin, under the name of the target: its plan is the same plan."""
@@ -198,10 +199,12 @@ def refuse_other_machines(fabric: Fabric, target: Target) -> None:
 
 def cabled_as_seen(spec: SimSpec, fabric: Fabric, recorded: Recorded) -> SimSpec:
     """Return ``spec`` with the cables that LLDP shows between switches, instead of those that contradict them."""
-    shown = {tuple(sorted(ends)) for ends in _lldp_cables(fabric, recorded)}
-    occupied = {end for ends in shown for end in ends}
-    kept = tuple(cable for cable in spec.cables if not occupied & {cable.a, cable.b})
-    return replace(spec, cables=(*kept, *(SimCable(a, b) for a, b in sorted(shown))))
+    # Both ends of a cable may report it.
+    seen_cables = sorted({tuple(sorted(ends)) for ends in _lldp_cables(fabric, recorded)})
+    occupied_ports = {port for ends in seen_cables for port in ends}
+    cables = [cable for cable in spec.cables if occupied_ports.isdisjoint((cable.a, cable.b))]
+    cables += [SimCable(a, b) for a, b in seen_cables]
+    return replace(spec, cables=tuple(cables))
 
 
 def _lldp_cables(fabric: Fabric, recorded: Recorded) -> Iterator[tuple[str, str]]:
@@ -234,8 +237,9 @@ def _port_names(switch: RecordedSwitch) -> dict[str, str]:
     if switch.running is None:
         return {}
     rows = switch.running.port_rows
-    # Names come last: should an alias be the name of another port, the name counts.
-    return {str(row.get("alias", name)): name for name, row in rows.items()} | {name: name for name in rows}
+    names_by_alias = {str(row.get("alias", name)): name for name, row in rows.items()}
+    # Names replace aliases: if an alias is the name of another port, the name counts.
+    return names_by_alias | {name: name for name in rows}
 
 
 def dark_ports(spec: SimSpec, recorded: Recorded, unprovisioned: Collection[str]) -> tuple[tuple[str, str], ...]:
@@ -248,8 +252,10 @@ def dark_ports(spec: SimSpec, recorded: Recorded, unprovisioned: Collection[str]
         ends = [end_of(cable.a), end_of(cable.b)]
         if any(end.node in unprovisioned for end in ends):
             continue
-        if port := _dark_end([end for end in ends if end.node in recorded], recorded):
-            dark.append(port)
+        recorded_ends = [end for end in ends if end.node in recorded]
+        dark_end = _dark_end(recorded_ends, recorded)
+        if dark_end is not None:
+            dark.append(dark_end)
     return tuple(dark)
 
 
@@ -264,11 +270,16 @@ def _dark_end(ends: Sequence[End], recorded: Recorded) -> tuple[str, str] | None
 
 
 def _is_configured_up(ports: Sequence[Port | None]) -> bool:
-    """Tell whether a link is up by the configuration of its recorded ends, one or both; None for a missing port."""
-    configured = [port for port in ports if port is not None and port.admin_up]
-    if len(configured) < len(ports):
+    """Tell whether a link is up by the configuration of its recorded ends, of which there are two at most.
+
+    An end is None where the configuration of its switch does not have the port.
+    """
+    enabled = [port for port in ports if port is not None and port.admin_up]
+    if len(enabled) < len(ports):
         return False
-    return len(configured) < 2 or compatible(configured[0], configured[1])
+    if len(enabled) < 2:
+        return True
+    return compatible(enabled[0], enabled[1])
 
 
 def _port(switch: RecordedSwitch, name: str) -> Port | None:

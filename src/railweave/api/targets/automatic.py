@@ -19,38 +19,47 @@ from railweave.plan.model import Plan
 
 
 def kept_on_switches(plan: Plan, intent: Intent, fabric: Fabric) -> KeptFabric | None:
-    """Return how ``intent``, of ``fabric``, keeps the cables of nodes that ``plan`` would move; None where it moves
-    none, or where no automatic value is the reason."""
+    """Return how ``intent``, whose fabric is ``fabric``, keeps the cables of nodes that ``plan`` would move.
+
+    None if the plan moves none, or if no automatic value is the reason.
+    """
     if not has_automatic_ports(intent):
         return None
-    before, after = node_cables(plan)
-    if not before:
+    old_cables, new_cables = node_cables(plan)
+    if not old_cables:
         return None
     catalog = load_catalog()
-    running = _of_running(plan, intent, fabric, _devices(before), _devices(after))
-    if running is None:
+    running_intent = _running_intent(plan, intent, fabric, _lower_devices(old_cables), _lower_devices(new_cables))
+    if running_intent is None:
         return None
-    runs = design(running, catalog).fabric
-    if runs is None or not before <= _ends(runs):
+    running_fabric = design(running_intent, catalog).fabric
+    # If the automatic values of that intent do not give the cables that run, they are not the reason.
+    if running_fabric is None or not old_cables <= _ends(running_fabric):
         return None
-    return keep_what_runs(intent, runs, fabric, catalog)
+    return keep_what_runs(intent, running_fabric, fabric, catalog)
 
 
-def _of_running(plan: Plan, intent: Intent, fabric: Fabric, before: Set[str], after: Set[str]) -> Intent | None:
-    """Return the intent of the nodes and leaves that run; ``before`` and ``after`` are the nodes of changed cables."""
-    nodes = before | {host.name for host in fabric.hosts if host.name not in after}
-    counts = {entry.name: _last_number(entry.name, nodes) for entry in intent.nodes}
-    lowest = fabric.tier_switches[0]
-    switches = sum(switch.name not in plan.unprovisioned for switch in lowest if switch.plane == 0)
-    return of_nodes(intent, counts, switches)
+def _running_intent(
+    plan: Plan, intent: Intent, fabric: Fabric, old_nodes: Set[str], new_nodes: Set[str]
+) -> Intent | None:
+    """Return the intent of the nodes and leaves that run.
+
+    ``old_nodes`` and ``new_nodes`` are the nodes with a cable that the plan takes out or plugs: nodes without a changed
+    cable run, and so do those whose cable is taken out.
+    """
+    running_nodes = old_nodes | {host.name for host in fabric.hosts if host.name not in new_nodes}
+    counts = {entry.name: _last_number(entry.name, running_nodes) for entry in intent.nodes}
+    plane_leaves = [switch for switch in fabric.tier_switches[0] if switch.plane == 0]
+    running_leaves = sum(leaf.name not in plan.unprovisioned for leaf in plane_leaves)
+    return of_nodes(intent, counts, running_leaves)
 
 
-def _devices(cables: Set[Ends]) -> set[str]:
+def _lower_devices(cables: Set[Ends]) -> set[str]:
     return {str(ends.lower.device) for ends in cables}
 
 
 def _last_number(kind: str, names: Set[str]) -> int:
-    """Return the highest number of the nodes of a kind, 0 where there is none."""
+    """Return the highest number among the nodes of a kind in ``names``, 0 if there are none."""
     matches = (re.fullmatch(rf"{re.escape(kind)}(\d+)", name) for name in names)
     return max((int(match[1]) for match in matches if match), default=0)
 

@@ -73,7 +73,7 @@ class LiveFabric:
     missing_secrets: tuple[Diagnostic, ...] = ()
 
     def history(self, plan: "Plan") -> "History":
-        """Return the state of the project that is deployed, and how those relate to it that devices of ``plan`` run."""
+        """Return the project's state that ``plan`` deploys, and how the states that its devices run relate to it."""
         from railweave.api.journal.history import project_history
 
         running = {device.reading.generation.content for device in plan.devices.values()}
@@ -160,10 +160,10 @@ class LiveFabric:
         )
 
     def earlier_default(self, plan: "Plan", instead: str = "") -> tuple[Diagnostic, ...]:
-        """Return that ``plan`` would change cables because a default is another one than in an earlier version, or an
-        automatic value another one than what runs.
+        """Return diagnostics if ``plan`` would move cables only because a default was another one in an earlier
+        version, or because growth changes an automatic value.
 
-        ``instead`` is what else can be done, by default to deploy the plan all the same.
+        ``instead`` says how to move the cables all the same; by default it is how to deploy the plan.
         """
         from railweave.api.design.earlier import earlier_defaults
         from railweave.api.targets.automatic import kept_on_switches
@@ -297,27 +297,34 @@ def on_nornir(
 
 
 def secret_places(intent: Intent) -> dict[str, Where]:
-    """Return the secrets of the intent's overrides, and of the templates of the project in the working directory."""
+    """Return the first place of each secret in the intent's overrides, and in the templates of the project in the
+    working directory."""
     places: dict[str, Where] = {}
-    for name, where in (*_of_overrides(intent), *_of_templates()):
+    for name, where in (*_override_secrets(intent), *_template_secrets()):
         places.setdefault(name, where)
     return places
 
 
-def _of_overrides(intent: Intent) -> Iterator[tuple[str, Where]]:
+def _override_secrets(intent: Intent) -> Iterator[tuple[str, Where]]:
+    """Yield the name and the place of each reference to a secret in the overrides."""
     for scope, tables in intent.policies.overrides.rows.items():
         for table, rows in tables.items():
             for key, fields in rows.items():
-                path = ("overrides", scope, table, key)
+                row_path = ("overrides", scope, table, key)
                 for name in references(key):
-                    yield name, intent.where(path_text(path))
+                    yield name, intent.where(path_text(row_path))
                 for column, value in fields.items():
-                    for name in references(value) if isinstance(value, str) else ():
-                        yield name, intent.where(path_text((*path, column)))
+                    if not isinstance(value, str):
+                        continue
+                    for name in references(value):
+                        yield name, intent.where(path_text((*row_path, column)))
 
 
-def _of_templates() -> Iterator[tuple[str, Where]]:
-    for path in sorted(path for path in _TEMPLATES.rglob("*") if path.is_file() and not path.is_symlink()):
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+def _template_secrets() -> Iterator[tuple[str, Where]]:
+    """Yield the name and the place of each reference to a secret in the project's templates."""
+    paths = sorted(path for path in _TEMPLATES.rglob("*") if path.is_file() and not path.is_symlink())
+    for path in paths:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        for number, line in enumerate(lines, start=1):
             for name in references(line):
                 yield name, Where(str(path), number, 1 + line.index("{secret:"))

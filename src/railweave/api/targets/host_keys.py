@@ -51,26 +51,27 @@ def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace
     # All switches of a target have their keys in one file.
     known_hosts = _known_hosts(next(iter(reaches.values())).options.get("alt_key_file"), file)
     jump_keys: tuple[ShownKey, ...] = ()
-    jump_recorded: tuple[str, ...] = ()
+    recorded_jumps: tuple[str, ...] = ()
+    jump = jump_of(reaches)
     # The jump host comes first: the switches' keys are read through it, and mean nothing if it is not the right one.
-    if jump := jump_of(reaches):
+    if jump is not None:
         jump_key = look_at_jump(jump, loaded.timeouts.connect_s)
         if jump_key.trust is Trust.UNREACHABLE:
             raise RailweaveError(f"jump host {jump}: {jump_key.error}")
         jump_keys = (jump_key,)
-        agreed = _recorded(jump_keys, jump.known_hosts_file, project.operator, replace=replace)
-        if agreed is None:
+        recorded = _record_agreed(jump_keys, jump.known_hosts_file, project.operator, replace=replace)
+        if recorded is None:
             return Trusted(jump_keys, (), known_hosts, agreed=False)
-        jump_recorded = agreed
+        recorded_jumps = recorded
     requested = {name: reach for name, reach in reaches.items() if not devices or name in devices}
     keys = look(requested, known_hosts, loaded.rollout.workers)
     # Against the recorded keys of all switches, not only of the requested ones.
-    shared = devices_by_key(keys, reaches, known_hosts)
-    project.operator.warn(_shared_key(fingerprint, names, known_hosts) for fingerprint, names in shared.items())
-    agreed = _recorded(keys, known_hosts, project.operator, replace=replace)
-    if agreed is None:
-        return Trusted((*jump_keys, *keys), jump_recorded, known_hosts, agreed=False)
-    return Trusted((*jump_keys, *keys), (*jump_recorded, *agreed), known_hosts, agreed=True)
+    devices_of_keys = devices_by_key(keys, reaches, known_hosts)
+    project.operator.warn(_shared_key(key, names, known_hosts) for key, names in devices_of_keys.items())
+    recorded = _record_agreed(keys, known_hosts, project.operator, replace=replace)
+    if recorded is None:
+        return Trusted((*jump_keys, *keys), recorded_jumps, known_hosts, agreed=False)
+    return Trusted((*jump_keys, *keys), (*recorded_jumps, *recorded), known_hosts, agreed=True)
 
 
 def _known_hosts(named: str | None, file: Path) -> Path:
@@ -86,26 +87,31 @@ def _known_hosts(named: str | None, file: Path) -> Path:
     return Path(named)
 
 
-def _recorded(
+def _record_agreed(
     keys: Sequence[ShownKey], known_hosts: Path, operator: Operator, *, replace: bool
 ) -> tuple[str, ...] | None:
-    """Show the keys, ask, record; return the devices whose key was recorded, None if the operator declined."""
+    """Show the keys, and record the new and the changed ones if the operator agrees.
+
+    Returns the devices whose key was recorded, None if the operator declined. Raises RefusedError for a revoked key,
+    and for a changed one without ``replace``.
+    """
     operator.show_keys(keys)
-    if diagnostics := [*_unacceptable(keys, known_hosts, replace=replace)]:
+    diagnostics = [*_unacceptable_keys(keys, known_hosts, replace=replace)]
+    if diagnostics:
         raise RefusedError(diagnostics)
-    fresh = [key for key in keys if key.trust in {Trust.NEW, Trust.CHANGED}]
-    if not fresh:
+    new_keys = [key for key in keys if key.trust in {Trust.NEW, Trust.CHANGED}]
+    if not new_keys:
         return ()
-    if not operator.approves_keys(fresh, known_hosts):
+    if not operator.approves_keys(new_keys, known_hosts):
         return None
     try:
-        record(known_hosts, {key.name: key.key for key in fresh})
+        record(known_hosts, {key.name: key.key for key in new_keys})
     except OSError as exc:
         raise RailweaveError(cannot_write(known_hosts, exc)) from exc
-    return tuple(key.device for key in fresh)
+    return tuple(key.device for key in new_keys)
 
 
-def _unacceptable(keys: Sequence[ShownKey], known_hosts: Path, *, replace: bool) -> Iterator[Diagnostic]:
+def _unacceptable_keys(keys: Sequence[ShownKey], known_hosts: Path, *, replace: bool) -> Iterator[Diagnostic]:
     """Yield why keys must not be recorded: revoked ones never, changed ones only with ``replace``."""
     for key in keys:
         if key.trust is Trust.REVOKED:

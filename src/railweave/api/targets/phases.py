@@ -17,6 +17,9 @@ from railweave.plan.phases.planning import Phase
 from railweave.plan.phases.progress import PhaseProgress, Waiting, check_phase, check_reached
 from railweave.sonic.render.configure import Configurator
 
+_SESSION_CHECKS = frozenset({CheckKind.BGP, CheckKind.TIMERS, CheckKind.BFD, CheckKind.IPV6})
+"""The checks that may still fail for a while after a link came up."""
+
 
 @dataclass(frozen=True, slots=True)
 class LivePhases:
@@ -50,12 +53,16 @@ class LivePhases:
         if settle:
             refuse_while_rolling_out(self.change.designed.fabric.name, self.target, self.project.operator)
         progress = self._progress(settle=settle)
-        if diagnostics := check_phase(progress, self.change.base, asked, self.change.phases):
+        diagnostics = check_phase(progress, self.change.base, asked, self.change.phases)
+        if diagnostics:
             raise RefusedError((*self._earlier_default(progress), *diagnostics))
         return progress.done
 
     def _earlier_default(self, progress: PhaseProgress) -> tuple[Diagnostic, ...]:
-        """Return that switches which run neither the base nor a phase have the cables of an earlier default."""
+        """Return diagnostics if switches that run neither the base nor a phase have the cables of an earlier default.
+
+        Empty if every switch runs one of them, or if a switch could not be read: no plan can be made then.
+        """
         if progress.unreadable or not progress.unknown:
             return ()
         live = connect(self.project, self.change.running, self.target)
@@ -65,36 +72,41 @@ class LivePhases:
 
     def require_reached(self, number: int) -> None:
         """Read every switch; raise RefusedError where one has not done phase ``number``, or not confirmed it yet."""
-        if diagnostics := check_reached(self._progress(settle=False), number, self.change.base):
+        diagnostics = check_reached(self._progress(settle=False), number, self.change.base)
+        if diagnostics:
             raise RefusedError(diagnostics)
 
     def _progress(self, *, settle: bool) -> PhaseProgress:
+        """Read every switch of the base and of the phases; with ``settle`` unconfirmed commits are waited for."""
         fabrics = (self.change.before, *(phase.fabric for phase in self.change.phases))
         inventory = replace(self.change.designed, fabric=_with_every_switch(fabrics))
         live = connect(self.project, inventory, self.target)
+        wait_s = 0.0
+        if settle:
+            wait_s = pending_wait_s(live.target)
+        # The base was rendered with the templates of its revision, every phase with those of the new one.
+        base = Configurator(self.change.before, self.change.running.templates, live.secrets)
+        templates = self.change.designed.templates
+        stages = [base, *(Configurator(phase.fabric, templates, live.secrets) for phase in self.change.phases)]
         with live.progress():
-            # What runs was rendered with the templates of its revision, every phase with those of the new one.
-            before = Configurator(self.change.before, self.change.running.templates, live.secrets)
-            templates = self.change.designed.templates
-            stages = [before, *(Configurator(phase.fabric, templates, live.secrets) for phase in self.change.phases)]
-            wait_s = pending_wait_s(live.target) if settle else 0
             return find_phase_progress(live.nornir, stages, pending_wait_s=wait_s, events=live.shown)
 
     def missing_cables(self, number: int) -> Waiting | None:
-        """Return the first phase up to ``number`` with a cable that is missing or whose link is down."""
-        moving = [phase for phase in self.change.phases[:number] if phase.pending]
-        if not moving:
+        """Return the cables of the first phase up to ``number`` that are not in place or whose links are down.
+
+        Reads the switches at the cables that the phases move or add. None if all of these cables are in place.
+        """
+        cabling_phases = [phase for phase in self.change.phases[:number] if phase.pending]
+        if not cabling_phases:
             return None
-        links = [link for phase in moving for link in phase.pending]
+        links = [link for phase in cabling_phases for link in phase.pending]
         fabric = self.live(number, VerificationScope(only=lower_ends(links)))
         with fabric.progress():
             failed = fabric.verify().failed
-            if failed and all(
-                check.kind in (CheckKind.BGP, CheckKind.TIMERS, CheckKind.BFD, CheckKind.IPV6) for check in failed
-            ):
-                # Links are up, so the cables are right: BGP sessions come up later than their links.
+            # Only sessions fail, so that the links are up and the cables right: sessions take longer to come up.
+            if failed and {check.kind for check in failed} <= _SESSION_CHECKS:
                 failed = fabric.verify(wait_s=fabric.target.rollout.verify_timeout_s).failed
-        return _first_missing(moving, _ports(fabric, failed))
+        return _first_missing(cabling_phases, _ports(fabric, failed))
 
 
 def live_phases(project: Project, target: str, base: str) -> LivePhases:
@@ -135,14 +147,19 @@ def _ports(fabric: LiveFabric, failed: Sequence[VerifyCheck]) -> set[tuple[str, 
     ports = {(check.device, check.subject) for check in failed}
     for name in {check.device for check in failed}:
         sessions = expect(fabric.designed.fabric, fabric.designed.fabric.switch_of[name]).sessions
-        # The subject of a check of a session is its peer.
+        # The subject of a check of a session is its peer, not a port.
         ports |= {(name, session.port) for session in sessions if (name, session.peer) in ports}
     return ports
 
 
-def _first_missing(moving: Sequence[Phase], ports: set[tuple[str, str]]) -> Waiting | None:
-    for phase in moving:
-        cables = tuple(cable for cable in phase.cables if {(end.device, end.port) for end in cable.ends_after} & ports)
+def _first_missing(phases: Sequence[Phase], ports: set[tuple[str, str]]) -> Waiting | None:
+    """Return the first phase with a cable at one of the ``ports``, and those cables; None if there is none."""
+    for phase in phases:
+        cables = []
+        for cable in phase.cables:
+            cable_ports = {(end.device, end.port) for end in cable.ends_after}
+            if cable_ports & ports:
+                cables.append(cable)
         if cables:
-            return Waiting(phase, cables)
+            return Waiting(phase, tuple(cables))
     return None

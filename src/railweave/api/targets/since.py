@@ -21,20 +21,21 @@ def plan_since(project: Project, live: LiveFabric, since: str, *, remove_conflic
     before = designed_at(since, project.intent)
     fabric = live.designed.fabric
     names = changed_switches(before.fabric, fabric, live.designed.templates, before=before.templates)
-    plan = _unread(live)
-    more = names
-    while more:
+    plan = _plan_without_readings(live)
+    unread_names = names
+    # Each plan may depend on further switches; the next one is made with them, until none is missing.
+    while unread_names:
         if len(names) == len(fabric.switches):
             project.operator.tell(f"reads all {counted(len(names), 'switch')}: the plan depends on each of them")
             return None
         plan = live.plan(remove_conflicting=remove_conflicting, only=names)
-        more = to_read_as_well(fabric, plan, names)
-        names |= more
+        unread_names = to_read_as_well(fabric, plan, names)
+        names |= unread_names
     return replace(limited(fabric, plan, names), since=since)
 
 
-def _unread(live: LiveFabric) -> Plan:
-    """Return a plan without any reading."""
+def _plan_without_readings(live: LiveFabric) -> Plan:
+    """Return the plan if no switch is read."""
     fabric = live.designed.fabric
     readings = dict.fromkeys(fabric.switch_of, NOT_READ)
     sha256 = live.designed.intent.sha256

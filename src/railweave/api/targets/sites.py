@@ -40,16 +40,17 @@ def spread(project: Project, designed: Designed, target: Target, nornir: Nornir)
     from nornir_railweave.workers.runner import SpreadRunner, TaskSpread
     from nornir_railweave.workers.serving import READING
 
-    sites = _site_places(target)
-    place_of = {name: sites[site] for name, site in site_of.items()}
+    site_places = _site_places(target)
+    place_of = {name: site_places[site] for name, site in site_of.items()}
     if count > 1:
-        command = (sys.executable, "-c", _RUN, *_words(project, target))
+        command = (sys.executable, "-c", _RUN, "worker", "--intent", str(project.intent), "--target", target.name)
         # Only reading and verifying cost processor time for every switch; changes wait for the switches.
-        processes = [_process(command, f"process-{number + 1}", target, READING) for number in range(count)]
+        processes = [_process(command, f"process-{number}", target, READING) for number in range(1, count + 1)]
+        # The switches take turns, so that every process has as many.
         place_of |= dict(zip(without_site, cycle(processes), strict=False))
     file = f"inventory/{target.name}.yml"
-    spreading = TaskSpread(binding_of(designed, target.name), place_of.get, _limits(target), file)
-    return nornir.with_runner(SpreadRunner(spreading, target.rollout.workers))
+    task_spread = TaskSpread(binding_of(designed, target.name), place_of.get, _limits(target), file)
+    return nornir.with_runner(SpreadRunner(task_spread, target.rollout.workers))
 
 
 def _site_places(target: Target) -> dict[str, "WorkPlace"]:
@@ -68,10 +69,12 @@ def _limits(target: Target) -> "TaskLimits":
     from nornir_railweave.workers.runner import TaskLimits
 
     rollout = target.rollout
-    times = target.timeouts
-    changing_s = rollout.revert_in_s + times.reconnect_s + 2 * rollout.verify_timeout_s + rollout.drain_timeout_s
-    reading_s = 4 * (times.connect_s + times.command_s) + times.worker_s
-    return TaskLimits(times.worker_s, reading_s, changing_s + reading_s)
+    timeouts = target.timeouts
+    # A few logins and commands, and the answer of the worker.
+    read_s = 4 * (timeouts.connect_s + timeouts.command_s) + timeouts.worker_s
+    # A change may also drain and verify the switch, and wait until its revert timer has expired and it answers again.
+    waits_s = rollout.revert_in_s + timeouts.reconnect_s + 2 * rollout.verify_timeout_s + rollout.drain_timeout_s
+    return TaskLimits(take_s=timeouts.worker_s, read_s=read_s, change_s=waits_s + read_s)
 
 
 _RUN = "from railweave.cli import run; run()"
@@ -124,20 +127,24 @@ def processes_for(target: Target, switches: int) -> int:
 def sites_of(target: Target, names: list[str]) -> dict[str, str]:
     """Return the site of each switch that has one; raises RefusedError for a switch of two."""
     site_of: dict[str, str] = {}
-    ambiguous: dict[tuple[str, str], list[str]] = {}
+    # The switches that match the patterns of two sites, by the names of these.
+    switches_of_pair: dict[tuple[str, str], list[str]] = {}
     for site_name, site in target.sites.items():
         for name in names:
             if not any(fnmatchcase(name, pattern) for pattern in site.devices):
                 continue
             first_site = site_of.setdefault(name, site_name)
             if first_site != site_name:
-                ambiguous.setdefault((first_site, site_name), []).append(name)
-    if ambiguous:
-        raise RefusedError([_of_two_sites(target, names, *pair) for pair, names in ambiguous.items()])
+                switches_of_pair.setdefault((first_site, site_name), []).append(name)
+    if switches_of_pair:
+        raise RefusedError(
+            [_of_two_sites(target, first, second, pair) for (first, second), pair in switches_of_pair.items()]
+        )
     return site_of
 
 
-def _of_two_sites(target: Target, names: list[str], first: str, second: str) -> Diagnostic:
+def _of_two_sites(target: Target, first: str, second: str, names: list[str]) -> Diagnostic:
+    """Return the error for switches that match the patterns of two sites."""
     verb = "is" if len(names) == 1 else "are"
     return error(
         "RW606",
@@ -155,7 +162,3 @@ def binding_of(designed: Designed, target: str) -> "ProjectBinding":
     from railweave.api.journal.history import sources_digest
 
     return ProjectBinding(designed.fabric.name, target, sources_digest(designed.intent.sha256), __version__)
-
-
-def _words(project: Project, target: Target) -> tuple[str, ...]:
-    return "worker", "--intent", str(project.intent), "--target", target.name
