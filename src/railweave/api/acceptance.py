@@ -70,11 +70,12 @@ def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:
     """
     with without_collections():
         read = read_plan(folder)
-        results, diagnostics = read_results(folder, read.plan)
-        job, unsound = read_job(folder)
-        changed = tuple(_changed_intents(read, folder, intent))
+        results, result_diagnostics = read_results(folder, read.plan)
+        job, job_diagnostics = read_job(folder)
+        intent_diagnostics = _changed_intents(read, folder, intent)
         case = case_in(folder, read.plan, results, job=job)
-        verdict = judge_case(case, results, (*diagnostics, *unsound, *changed))
+        diagnostics = (*result_diagnostics, *job_diagnostics, *intent_diagnostics)
+        verdict = judge_case(case, results, diagnostics)
     _store(verdict, read, folder)
     return verdict
 
@@ -91,10 +92,10 @@ def judgement(folder: Path, intent_sha256: str) -> Judgement:
     """Return the verdict on the results in ``folder`` for a report, and store nothing; raises what `judge` raises."""
     with without_collections():
         read = read_plan(folder)
-        results, diagnostics = read_results(folder, read.plan)
-        job, unsound = read_job(folder)
+        results, result_diagnostics = read_results(folder, read.plan)
+        job, job_diagnostics = read_job(folder)
         case = case_in(folder, read.plan, results, job=job)
-        verdict = judge_case(case, results, (*diagnostics, *unsound))
+        verdict = judge_case(case, results, (*result_diagnostics, *job_diagnostics))
         loads = link_loads(case)
     stored = _stored(folder / VERDICT_FILE, "judged", intent_sha256)
     return Judgement(verdict, loads, stored)
@@ -106,13 +107,19 @@ def last_acceptance(fabric: str, intent_sha256: str) -> LastAcceptance | None:
 
 
 def _stored(path: Path, member: str, intent_sha256: str) -> LastAcceptance | None:
-    """Return the summary in a file, or in a member of its document; a file that nobody can read is none."""
+    """Return the summary in a file, or in a member of its document; None if it is missing or cannot be read."""
     try:
-        document = json.loads(path.read_bytes())
-        summary = document[member] if member else document
-        at, commit, level, verdict = (str(summary[name]) for name in ("at", "commit", "level", "verdict"))
-        outdated = summary["intent_sha256"] != intent_sha256
-        return LastAcceptance(at, commit, level, verdict, outdated=outdated, running=dict(summary.get("running", {})))
+        summary = json.loads(path.read_bytes())
+        if member:
+            summary = summary[member]
+        return LastAcceptance(
+            at=str(summary["at"]),
+            commit=str(summary["commit"]),
+            level=str(summary["level"]),
+            verdict=str(summary["verdict"]),
+            outdated=summary["intent_sha256"] != intent_sha256,
+            running=dict(summary.get("running", {})),
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -134,6 +141,7 @@ def last_verdict_file(fabric: str) -> Path:
 
 
 def _store(verdict: AcceptanceVerdict, read: ReadPlan, folder: Path) -> None:
+    """Write the verdict into ``folder``, and in a project its summary into the project's state."""
     summary = {
         "version": 1,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -147,12 +155,11 @@ def _store(verdict: AcceptanceVerdict, read: ReadPlan, folder: Path) -> None:
         "running": _running(folder),
     }
     document = {"version": 1, **verdict_json(verdict), "judged": summary}
-    state = last_verdict_file(verdict.plan.fabric)
-    files = [(folder / VERDICT_FILE, document)]
+    files = {folder / VERDICT_FILE: document}
     # Files can be judged anywhere; only a project remembers its last acceptance.
     if Path("intent").is_dir():
-        files.append((state, summary))
-    for path, content in files:
+        files[last_verdict_file(verdict.plan.fabric)] = summary
+    for path, content in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_private(path, json.dumps(content).encode() + b"\n")
@@ -178,7 +185,10 @@ def _commit() -> str:
 
 
 def _changed_intents(read: ReadPlan, folder: Path, intent_file: Path | None) -> Iterator[Diagnostic]:
-    """Yield what describes the fabric of the plan otherwise: an error for ``intent_file``, else warnings."""
+    """Yield a diagnostic for each intent that describes the fabric of the plan differently.
+
+    It is an error for ``intent_file``; without that, a warning for each intent of the project.
+    """
     paths = sorted((*Path("intent").glob("*.yml"), *Path("intent").glob("*.yaml")))
     if intent_file is not None:
         paths = [intent_file]

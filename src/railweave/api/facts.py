@@ -50,21 +50,21 @@ def collect(project: Project, target: str, out: Path, *, limit: str = "") -> Col
     RefusedError if a name matches no device, RailweaveError if ``out`` cannot be written.
     """
     live = live_fabric(project, target)
-    names, hosts = _limited(live.designed.fabric, limit)
+    switch_names, hosts = _limited_devices(live.designed.fabric, limit)
     # Switches are written before nodes are read, so that a failure of Ansible loses nothing.
-    switches = write_readings(out, _of_switches(live, names))
-    nodes = write_readings(out, _of_nodes(project, live, hosts))
+    switches = write_readings(out, _switch_facts(live, switch_names))
+    nodes = write_readings(out, _node_facts(project, live, hosts))
     unread = {facts.device: facts.error for facts in chain(switches, nodes) if facts.error}
-    return Collected(_written(switches), _written(nodes), unread)
+    return Collected(_names_written(switches), _names_written(nodes), unread)
 
 
-def _limited(fabric: Fabric, limit: str) -> tuple[list[str], tuple[Host, ...]]:
-    """Return the names of the switches and the nodes that ``limit`` names; raises RefusedError for an unknown name."""
-    kinds = {switch.name: switch.tier.name for switch in fabric.switches}
-    kinds |= {host.name: host.kind for host in fabric.hosts}
-    limited = selected(kinds, limit)
-    names = [switch.name for switch in fabric.switches if switch.name in limited]
-    return names, tuple(host for host in fabric.hosts if host.name in limited)
+def _limited_devices(fabric: Fabric, limit: str) -> tuple[list[str], tuple[Host, ...]]:
+    """Return the switches' names and the nodes that ``limit`` names; raises RefusedError if a part of it names none."""
+    kind_of = {switch.name: switch.tier.name for switch in fabric.switches}
+    kind_of |= {host.name: host.kind for host in fabric.hosts}
+    names = selected(kind_of, limit)
+    switch_names = [switch.name for switch in fabric.switches if switch.name in names]
+    return switch_names, tuple(host for host in fabric.hosts if host.name in names)
 
 
 def write_readings(out: Path, readings: Iterable[DeviceFacts]) -> list[DeviceFacts]:
@@ -76,8 +76,8 @@ def write_readings(out: Path, readings: Iterable[DeviceFacts]) -> list[DeviceFac
     return written
 
 
-def _written(readings: Iterable[DeviceFacts]) -> tuple[str, ...]:
-    """Return the devices that have a file."""
+def _names_written(readings: Iterable[DeviceFacts]) -> tuple[str, ...]:
+    """Return the devices whose facts were written into a file."""
     return tuple(facts.device for facts in readings if not facts.error)
 
 
@@ -94,8 +94,8 @@ def _write(out: Path, facts: DeviceFacts) -> None:
         raise RailweaveError(f"cannot write the facts into {out}: {fault.strerror}") from fault
 
 
-def _of_switches(live: LiveFabric, names: list[str]) -> Iterator[DeviceFacts]:
-    # The login of the switches does not matter where only nodes are read.
+def _switch_facts(live: LiveFabric, names: list[str]) -> Iterator[DeviceFacts]:
+    # Without switches the login of the target is not tried: it may be missing where only nodes are read.
     if names:
         with live.progress():
             yield from switch_readings(live, names)
@@ -108,7 +108,8 @@ def switch_readings(live: LiveFabric, names: list[str]) -> Iterator[DeviceFacts]
         yield DeviceFacts(name, reading.text, reading.error)
 
 
-def _of_nodes(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> Iterator[DeviceFacts]:
+def _node_facts(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> Iterator[DeviceFacts]:
+    """Yield the facts of nodes; none, with a note to the operator, if the target does not say how to reach them."""
     access = node_access(live.designed.fabric.name, live.target)
     if access is None:
         if hosts:
@@ -124,9 +125,9 @@ def _of_nodes(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> It
 def node_reading(
     fabric: Fabric, host: Host, read: Mapping[str, Any] | None, why: str, *, has_nics: bool = True
 ) -> DeviceFacts:
-    """Return the facts of a node from what its program read; ``why`` says that it read nothing.
+    """Return the facts of a node from what its program read; ``why`` is the reason if nothing could be read.
 
-    Without ``has_nics`` (``hosts.nic_settings`` of the target) its interfaces are no NICs.
+    Without ``has_nics`` (``hosts.nic_settings`` of the target) the node's interfaces have no settings of a NIC.
     """
     facts = node_facts(read or {}, host_vendor(fabric, host), has_nics=has_nics)
     return DeviceFacts(host.name, json.dumps(facts, indent=2) + "\n", why)

@@ -38,17 +38,18 @@ def plan(
     names = selected_switches(fabric.designed.fabric, limit)
     project.operator.warn(as_warnings(fabric.missing_secrets))
     with fabric.progress():
-        made = None
+        result = None
         if since:
             # Imported late: most plans compare no revisions.
             from railweave.api.targets.since import plan_since
 
-            made = plan_since(project, fabric, since, remove_conflicting=remove_conflicting)
-        if made is None:
-            made = fabric.plan(remove_conflicting=remove_conflicting, skip_unreachable=skip_unreachable, limit=names)
-    project.operator.warn(as_warnings(fabric.earlier_default(made)))
-    project.operator.warn(as_warnings(discarded(made, fabric.history(made))))
-    return made
+            result = plan_since(project, fabric, since, remove_conflicting=remove_conflicting)
+        # Without --since, and where the plan depends on all switches.
+        if result is None:
+            result = fabric.plan(remove_conflicting=remove_conflicting, skip_unreachable=skip_unreachable, limit=names)
+    project.operator.warn(as_warnings(fabric.earlier_default(result)))
+    project.operator.warn(as_warnings(discarded(result, fabric.history(result))))
+    return result
 
 
 def as_warnings(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

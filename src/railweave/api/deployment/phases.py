@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from nornir_railweave.target.model import Source
 from nornir_railweave.target.target_file import load_target
@@ -104,10 +105,12 @@ class _PhasedRun:
             yield from self._deploy(phases[0])
             return
         done = self.live.done(settle=True)
-        # The configuration of a phase says nothing about its cables.
-        if done and (missing := self.live.missing_cables(done)):
-            yield missing
-            return
+        if done:
+            # The configuration of a phase does not show whether its cables were moved.
+            missing = self.live.missing_cables(done)
+            if missing is not None:
+                yield missing
+                return
         done = self._done_by_nodes(done)
         if done < len(phases):
             yield from self._deploy_all(phases[done:])
@@ -130,11 +133,12 @@ class _PhasedRun:
         phase = self.live.change.phase(number)
         if number > 1:
             self.live.done(number, settle=True)
-            if missing := self.live.missing_cables(number - 1):
+            missing = self.live.missing_cables(number - 1)
+            if missing is not None:
                 raise _missing_cables(missing, number, self.live.change.base)
-            before = self.live.change.phase(number - 1)
-            if before.is_drain and not self.options.remove_live:
-                require_unused(self.live, before)
+            previous = self.live.change.phase(number - 1)
+            if previous.is_drain and not self.options.remove_live:
+                require_unused(self.live, previous)
         check_nodes(self.live, phase, managed=self.manages_nodes, nodes_done=self.options.nodes_done)
         yield from self._deploy(phase, reviewed)
 
@@ -145,9 +149,9 @@ class _PhasedRun:
         """
         if done == 0:
             return 0
-        last = self.live.change.phases[done - 1]
-        if last.is_drain:
-            if self.options.remove_live or is_unused(self.live, last):
+        last_phase = self.live.change.phases[done - 1]
+        if last_phase.is_drain:
+            if self.options.remove_live or is_unused(self.live, last_phase):
                 return done
             return done - 1
         window = node_phases(self.live.change.phases, done)
@@ -155,6 +159,7 @@ class _PhasedRun:
             return node_progress(self.live, window).done(window)
         if self.options.nodes_done:
             return done
+        # Nobody has stated that the nodes have done any of these phases.
         return done - len(window)
 
     def _deploy(self, phase: Phase, reviewed: Path | None = None) -> Iterator[PhaseStep | Waiting]:
@@ -166,9 +171,10 @@ class _PhasedRun:
             if not self.options.remove_live:
                 yield drain_leaving(self.live, phase)
         elif phase.is_of_nodes and not self.manages_nodes:
-            rest = phases[phase.number - 1 :]
-            of_nodes = tuple(takewhile(lambda phase: phase.is_of_nodes, rest))
-            yield Waiting(phase, nodes=of_nodes, following=next(iter(rest[len(of_nodes) :]), None))
+            remaining = phases[phase.number - 1 :]
+            node_changes = tuple(takewhile(lambda remaining_phase: remaining_phase.is_of_nodes, remaining))
+            following = next(iter(remaining[len(node_changes) :]), None)
+            yield Waiting(phase, nodes=node_changes, following=following)
         elif phase.is_of_nodes:
             nodes = hosts.live_nodes(project, self.live.target, values=phase.node_values)
             with nodes.held():
@@ -200,13 +206,15 @@ class _PhasedRun:
 
 
 def _missing_cables(missing: Waiting, number: int, base: str) -> RefusedError:
-    shown = first_few((f"{' to '.join(map(str, cable.ends_after))}" for cable in missing.cables), _MOST_NAMED, "; ")
-    before = missing.phase.number
+    """Return the error for a phase that cannot begin because cables of an earlier one are missing."""
+    cables = [" to ".join(str(end) for end in cable.ends_after) for cable in missing.cables]
+    shown = first_few(cables, _MOST_NAMED, "; ")
+    cabling_phase = missing.phase.number
     diagnostic = error(
         "RW518",
-        f"phase {number} cannot begin: cables of phase {before} are missing or their links are down: {shown}",
+        f"phase {number} cannot begin: cables of phase {cabling_phase} are missing or their links are down: {shown}",
         devices=tuple(dict.fromkeys(cable.stays.device for cable in missing.cables)),
-        fix=f"move them; `{command_line('verify', '--from', base, '--phase', before)}` checks them",
+        fix=f"move them; `{command_line('verify', '--from', base, '--phase', cabling_phase)}` checks them",
     )
     return RefusedError([diagnostic])
 
@@ -234,29 +242,37 @@ def deploy_node_phase(
 
 
 def node_progress(live: LivePhases, window: Sequence[Phase]) -> NodeProgress:
-    """Read the nodes and return which of ``window``, phases in which nodes change one after the other, they have.
+    """Read the nodes and return which phase of ``window`` they have: phases in which nodes change one after the other.
 
     Raises RefusedError if a node cannot be read.
     """
     first = window[0]
     # The latest phase comes first: a node that two phases configure alike counts as having the later one.
-    states = [(phase.number, phase.node_values) for phase in reversed(window)]
+    states = [_NodeState(phase.number, phase.node_values) for phase in reversed(window)]
     if first.was:
-        states.append((first.number - 1, first.was))
-    return _progress(live, first, states)
+        states.append(_NodeState(first.number - 1, first.was))
+    return _match_nodes(live, first, states)
 
 
-def _progress(live: LivePhases, first: Phase, states: Iterable[tuple[int, NodeValues]]) -> NodeProgress:
-    """Read the nodes of a phase and return the first of ``states``, numbers and values, that each of them has."""
-    latest: dict[str, int | None] = {host.name: None for host in first.nodes.hosts}
-    for number, values in states:
-        unmatched = {name for name, phase_number in latest.items() if phase_number is None}
+class _NodeState(NamedTuple):
+    """What nodes accept and send once a phase is done."""
+
+    number: int
+    values: NodeValues
+
+
+def _match_nodes(live: LivePhases, phase: Phase, states: Iterable[_NodeState]) -> NodeProgress:
+    """Read the nodes of a phase and return the first of ``states`` that each of them has, None for none of them."""
+    latest: dict[str, int | None] = {host.name: None for host in phase.nodes.hosts}
+    for state in states:
+        unmatched = {name for name, number in latest.items() if number is None}
         if not unmatched:
             break
-        nodes = hosts.live_nodes(live.project, live.target, values=values)
-        run = replace(nodes, hosts=tuple(host for host in nodes.hosts if host.name in unmatched)).plan()
+        nodes = hosts.live_nodes(live.project, live.target, values=state.values)
+        unmatched_hosts = tuple(host for host in nodes.hosts if host.name in unmatched)
+        run = replace(nodes, hosts=unmatched_hosts).plan()
         _refuse_unread(run)
-        latest |= dict.fromkeys(run.named(HostState.UNCHANGED), number)
+        latest |= dict.fromkeys(run.named(HostState.UNCHANGED), state.number)
     return NodeProgress(latest)
 
 
@@ -268,9 +284,10 @@ def require_next(live: LivePhases, phase: Phase, *, managed: bool) -> None:
     live.done(phase.number, settle=True)
     if not (managed and phase.is_of_nodes):
         return
-    later = [other for other in _window(live, phase) if other.number > phase.number]
-    ahead = _progress(live, phase, [(other.number, other.node_values) for other in reversed(later)])
-    if diagnostics := ahead.check(phase, live.change.base):
+    later_phases = [node_phase for node_phase in _window(live, phase) if node_phase.number > phase.number]
+    later_states = [_NodeState(later.number, later.node_values) for later in reversed(later_phases)]
+    diagnostics = _match_nodes(live, phase, later_states).check(phase, live.change.base)
+    if diagnostics:
         raise RefusedError(diagnostics)
 
 
@@ -280,12 +297,15 @@ def check_nodes(live: LivePhases, phase: Phase, *, managed: bool, nodes_done: bo
     if phase.drops and not nodes_done:
         raise RefusedError([check_statement(phase, change.phases, change.base, managed=managed)])
     window = _window(live, phase)
-    if managed and window and (diagnostics := node_progress(live, window).check(phase, change.base)):
+    if not managed or not window:
+        return
+    diagnostics = node_progress(live, window).check(phase, change.base)
+    if diagnostics:
         raise RefusedError(diagnostics)
 
 
 def _window(live: LivePhases, phase: Phase) -> tuple[Phase, ...]:
-    """Return the phases in which nodes change that ``phase`` is one of, or follows."""
+    """Return the consecutive phases of nodes of which ``phase`` is one, or which it follows; empty without any."""
     phases = live.change.phases
     last = phase.number - 1
     while last < len(phases) and phases[last].is_of_nodes:
@@ -349,9 +369,8 @@ def _proofs(live: LiveFabric, phase: Phase) -> tuple[Proof, ...]:
     fabric = live.designed.fabric
     with live.progress():
         if _removes_nodes(phase, fabric):
-            return tuple(
-                _link_proof(name, ends) for name, ends in links_up_towards(live.nornir, fabric, phase.leaving).items()
-            )
+            ends_up = links_up_towards(live.nornir, fabric, phase.leaving)
+            return tuple(_link_proof(name, ends) for name, ends in ends_up.items())
         leaving = Leaving(tuple(fabric.switch_of[name] for name in phase.leaving), (), ())
         return proofs(fabric, leaving, switch_uses(live, leaving, live.target.rollout.drain_timeout_s))
 
@@ -374,8 +393,9 @@ def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
         targets = choose(fabric, [name for name, state in states.items() if not state.error])
         holding = Holding(live.nornir, fabric, command, MANUAL_S + rollout.drain_timeout_s)
         limits = DrainLimits(fabric, several=True)
-        if refused := draining.refusal(live.nornir, limits, targets, holding.name):
-            raise RefusedError(refused)
+        diagnostics = draining.refusal(live.nornir, limits, targets, holding.name)
+        if diagnostics:
+            raise RefusedError(diagnostics)
         results = draining.drain(
             live.nornir,
             targets,

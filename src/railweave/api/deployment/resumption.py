@@ -59,17 +59,20 @@ def _check(rollout: Rollout, fabric: LiveFabric) -> None:
     diagnostics = check_resume(rollout, designed.fabric.name, fabric.target.name, designed.intent.sha256)
     if diagnostics:
         raise RefusedError(diagnostics)
-    if newer := newer_change(journal_folder(), rollout):
-        raise RefusedError([came_after(rollout, newer)])
+    newer_rollout = newer_change(journal_folder(), rollout)
+    if newer_rollout:
+        raise RefusedError([came_after(rollout, newer_rollout)])
 
 
 def _resume(
     project: Project, fabric: LiveFabric, rollout: Rollout, journal: Journal, options: DeployOptions, signer: str
 ) -> DeployResult | None:
+    """Revert, plan, ask and deploy as ``rollout`` began; raises RefusedError if the remaining changes are others."""
     revert_unconfirmed(fabric, rollout, journal)
     with fabric.shown:
         plan = fabric.plan(remove_conflicting=rollout.metadata.remove_conflicting, limit=rollout.metadata.limit)
-    if diagnostics := differing(rollout, plan):
+    diagnostics = differing(rollout, plan)
+    if diagnostics:
         raise RefusedError(diagnostics)
     plan = in_journaled_order(fabric.designed.fabric, rollout, plan)
     if not project.operator.approves(plan, f"Resume rollout {rollout.name}:"):

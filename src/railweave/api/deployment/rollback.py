@@ -6,6 +6,7 @@ Resuming a rollout begins with the same steps: the fabric of the rollout, its jo
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from nornir_railweave.events import Announcer
 from nornir_railweave.rollout import last_rollout
@@ -36,8 +37,15 @@ from railweave.plan.rollout import Rollout, RolloutKind, RolloutMetadata
 from railweave.plan.signed import Signed
 from railweave.wording import first_few
 
-_Ordered = tuple[Signed | None, str]
-"""The order that a target with allowed signers asks for, None where none is asked for, and who signed it."""
+
+class _CheckedOrder(NamedTuple):
+    """The signed order to roll back, and who signed it; None and empty if the target asks for none.
+
+    A resumed rollback has the signer alone: its journal already has the order.
+    """
+
+    signed: Signed | None = None
+    signer: str = ""
 
 
 def rollback(
@@ -57,16 +65,17 @@ def rollback(
     fabric = live_fabric(project, target)
     fetched_journals()
     refuse_while_held(fabric.designed.fabric.name, target, project.operator)
-    undone = _rollout_to_roll_back(rollout, fabric)
+    past_rollout = _rollout_to_roll_back(rollout, fabric)
     if not rollout:
-        _report_skipped(project, undone)
-    _require_rollback(undone, fabric)
-    ordered = _ordered(fabric, undone.name, order)
+        _report_skipped(project, past_rollout)
+    _require_rollback(past_rollout, fabric)
+    checked_order = _checked_order(fabric, past_rollout.name, order)
     project.operator.require_answer("rollback")
-    refuse_while_rolling_out(undone.fabric, undone.target)
-    fabric = fabric_of(undone, fabric, project)
+    refuse_while_rolling_out(past_rollout.fabric, past_rollout.target)
+    fabric = fabric_of(past_rollout, fabric, project)
     with fabric.connected():
-        return _roll_back(fabric, _without_pending(fabric, undone, project), options, project, ordered)
+        past_rollout = _without_pending(fabric, past_rollout, project)
+        return _roll_back(fabric, past_rollout, options, project, checked_order)
 
 
 def rollback_last(
@@ -81,22 +90,23 @@ def rollback_last(
     refuse_while_rolling_out(fabric.designed.fabric.name, target, project.operator)
     with fabric.connected():
         with fabric.shown:
-            rollout = _last(fabric)
-            ordered = _ordered(fabric, rollout.name, order)
+            rollout = _recorded_rollout(fabric)
+            checked_order = _checked_order(fabric, rollout.name, order)
             reconnect_s = fabric.target.timeouts.reconnect_s
             revert_pending(fabric.nornir, rollout, fabric.intended, reconnect_s=reconnect_s, announce=fabric.shown)
             # Switches that had an unconfirmed commit of it have now reverted it, and are not part of it any more.
-            rollout = _last(fabric, rollout.name)
-        return _roll_back(fabric, rollout, options, project, ordered)
+            rollout = _recorded_rollout(fabric, rollout.name)
+        return _roll_back(fabric, rollout, options, project, checked_order)
 
 
-def _ordered(fabric: LiveFabric, rollout: str, order: Path | None) -> _Ordered:
-    """Return the checked order, if the target takes signed plans only; raises RefusedError without one."""
-    allowed = fabric.target.allowed_signers
-    if allowed is None:
-        return None, ""
+def _checked_order(fabric: LiveFabric, rollout: str, order: Path | None) -> _CheckedOrder:
+    """Return the order if the target takes signed plans only; raises RefusedError without one that is signed."""
+    allowed_signers = fabric.target.allowed_signers
+    if allowed_signers is None:
+        return _CheckedOrder()
     try:
-        return read_order(order, rollout, allowed)
+        signed, signer = read_order(order, rollout, allowed_signers)
+        return _CheckedOrder(signed, signer)
     except OSError as exc:
         raise RailweaveError(f"{order}: {exc.strerror}") from exc
 
@@ -108,16 +118,23 @@ def resume_rollback(
     project = replace(project, intent=Path(rollback.metadata.intent))
     with closing(reopened(rollback, project)) as journal, fabric.connected():
         revert_unconfirmed(fabric, rollback, journal)
-        name = rollback.metadata.of
-        has_journal = any(path.stem == name for path in journals(journal_folder(), rollback.fabric))
-        # `rollback_last` needs no journal of what it rolls back: then the switches know what they changed.
-        undone = named_rollout(journal_folder(), name) if has_journal else _last(fabric, name)
-        if diagnostics := check_journal_version(undone):
+        past_rollout = _journaled_or_recorded(fabric, rollback)
+        diagnostics = check_journal_version(past_rollout)
+        if diagnostics:
             raise RefusedError(diagnostics)
-        return _roll_back(fabric, undone, options, project, (None, signer), journal)
+        return _roll_back(fabric, past_rollout, options, project, _CheckedOrder(signer=signer), journal)
 
 
-def _last(fabric: LiveFabric, name: str = "") -> Rollout:
+def _journaled_or_recorded(fabric: LiveFabric, rollback: Rollout) -> Rollout:
+    """Return the rollout that ``rollback`` rolls back, from its journal if there is one, else from the switches."""
+    name = rollback.metadata.of
+    if any(path.stem == name for path in journals(journal_folder(), rollback.fabric)):
+        return named_rollout(journal_folder(), name)
+    # `rollback_last` needs no journal of the rollout that it rolls back.
+    return _recorded_rollout(fabric, name)
+
+
+def _recorded_rollout(fabric: LiveFabric, name: str = "") -> Rollout:
     """Return the rollout ``name``, by default the newest, as the switches themselves recorded it."""
     return last_rollout.last_rollout(
         fabric.nornir,
@@ -143,30 +160,30 @@ def _require_rollback(rollout: Rollout, fabric: LiveFabric) -> None:
     """Raise RefusedError if ``rollout`` cannot be rolled back with this fabric, target and intent."""
     designed = fabric.designed
     diagnostics = check_journal_version(rollout)
-    if not diagnostics:
-        if rollout.alive:
-            diagnostics = (still_running(rollout),)
-        elif not rollout.changed:
-            diagnostics = (changed_nothing(rollout),)
-        else:
-            target = fabric.target.name
-            diagnostics = check_same_intent(rollout, designed.fabric.name, target, designed.intent.sha256, "rollback")
+    if diagnostics:
+        raise RefusedError(diagnostics)
+    if rollout.alive:
+        raise RefusedError([still_running(rollout)])
+    if not rollout.changed:
+        raise RefusedError([changed_nothing(rollout)])
+    target = fabric.target.name
+    diagnostics = check_same_intent(rollout, designed.fabric.name, target, designed.intent.sha256, "rollback")
     if diagnostics:
         raise RefusedError(diagnostics)
 
 
-def _report_skipped(project: Project, undone: Rollout) -> None:
-    """Report to the operator, who named no rollout, which newer ones are skipped, and why."""
+def _report_skipped(project: Project, past_rollout: Rollout) -> None:
+    """Report to the operator, who named no rollout, which rollouts newer than ``past_rollout`` are skipped, and why."""
     skipped = []
-    for newer in newer_than(journal_folder(), undone):
+    for newer in newer_than(journal_folder(), past_rollout):
         if newer.metadata.kind is not RolloutKind.DEPLOY:
             continue
         reason = "already rolled back" if newer.changed else "changed nothing"
         skipped.append(f"{newer.name} ({reason})")
     if skipped:
         project.operator.tell(
-            f"skipped {first_few(skipped)}; this rolls back the earlier rollout {undone.name}, which "
-            f"{undone.by or 'somebody'} started at {undone.begun_at}"
+            f"skipped {first_few(skipped)}; this rolls back the earlier rollout {past_rollout.name}, which "
+            f"{past_rollout.by or 'somebody'} started at {past_rollout.begun_at}"
         )
 
 
@@ -184,30 +201,30 @@ def _roll_back(
     rollout: Rollout,
     options: DeployOptions,
     project: Project,
-    ordered: _Ordered,
+    order: _CheckedOrder,
     journal: Journal | None = None,
 ) -> DeployResult | None:
     """Plan, ask and roll back; ``journal`` is that of a rollback that is resumed."""
     designed = fabric.designed.fabric
-    order, signer = ordered
     policy = policy_of(options, fabric.target)
     with fabric.shown:
         planned = plan_rollback(fabric.nornir, designed, fabric.intended, rollout, policy, fabric.shown)
     plan = planned.plan
     # Asking for a rollback is consent to the earlier identities, but not to the outage of a reload.
     consent = replace(options, renumber=True, single_step=True, allow_lockout=True)
-    if diagnostics := check_consent(plan, consent):
+    diagnostics = check_consent(plan, consent)
+    if diagnostics:
         raise RefusedError(diagnostics)
     if not project.operator.approves(plan, f"Roll back {rollout.name}:"):
         return None
     with ExitStack() as stack:
         # A resumed rollback continues its own journal.
         if journal is None:
-            metadata = _metadata(rollout, project, order)
-            opened = Journal(journal_folder(), designed.name, plan.target, metadata, shared_journals())
-            journal = stack.enter_context(closing(opened))
+            metadata = _metadata(rollout, project, order.signed)
+            new_journal = Journal(journal_folder(), designed.name, plan.target, metadata, shared_journals())
+            journal = stack.enter_context(closing(new_journal))
         stack.enter_context(report_ended_state(project, fabric))
-        record = stack.enter_context(audited(f"rollback {rollout.name}", plan, signed_by=signer))
+        record = stack.enter_context(audited(f"rollback {rollout.name}", plan, signed_by=order.signer))
         stack.enter_context(fabric.shown)
         result = roll_back(fabric.nornir, designed, planned, policy=policy, events=fabric.shown, journal=journal)
         record(result)

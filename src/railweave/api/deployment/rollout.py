@@ -35,10 +35,10 @@ def policy_of(options: DeployOptions, target: Target) -> Policy:
 
 
 def agreed_for(options: DeployOptions, phase: "Phase") -> DeployOptions:
-    """Return the options for deploying ``phase``, with what a deployment in phases agrees to by itself.
+    """Return the options for deploying ``phase``, with the consent that the phases before it make unnecessary.
 
-    Its plan would need consent to a single step where the phase moves cables, or where it takes away a marking or a
-    packet size: the phases before it have seen to it that no node sends these any more.
+    The plan of a phase needs consent to a single step if it moves cables, lowers the MTU or drops a marking. In a
+    change in phases nothing is lost by that: by then no node sends the old values any more.
     """
     if phase.cables or phase.lowers_mtu or phase.drops:
         return replace(options, single_step=True)
@@ -120,10 +120,14 @@ def agree(
             limit=limit,
         )
     # Planned again, and compared with what was reviewed: devices may have changed since.
-    if review.plan is not None and (diagnostics := check_binding(review.plan, plan, str(review.file))):
-        raise RefusedError(diagnostics)
-    if not options.renumber and (diagnostics := fabric.earlier_default(plan)):
-        raise RefusedError(diagnostics)
+    if review.plan is not None:
+        diagnostics = check_binding(review.plan, plan, str(review.file))
+        if diagnostics:
+            raise RefusedError(diagnostics)
+    if not options.renumber:
+        diagnostics = fabric.earlier_default(plan)
+        if diagnostics:
+            raise RefusedError(diagnostics)
     if not project.operator.approves(plan):
         return None
     metadata = replace(_metadata(project, fabric, options, review.signed), limit=plan.limit)

@@ -61,7 +61,9 @@ def drain(project: Project, target: str, request: DrainRequest) -> tuple[DrainRe
     if not project.operator.approves_drain(targets, around, uplinks_left_percent(fabric, targets, around)):
         return None
     rollout = live.target.rollout
-    wait_s = rollout.drain_timeout_s if request.wait_s is None else request.wait_s
+    wait_s = request.wait_s
+    if wait_s is None:
+        wait_s = rollout.drain_timeout_s
     command = " ".join(["drain", *request.devices])
     if request.links:
         command += f" --links {','.join(request.links)}"
@@ -108,10 +110,11 @@ def undrain(
         if not undrained:
             return results, None
         timeout_s = live.target.rollout.verify_timeout_s if wait_s is None else wait_s
-        # What traffic does not depend on, and what the target skips, is not waited for.
+        # Wait only for checks that traffic depends on, and that the target does not skip.
         scope = replace(live.scope, skipped={**live.target.skip_checks, **_OTHER_CHECKS})
         verified = verify(live.nornir, fabric, undrained, timeout_s=timeout_s, scope=scope)
-        return results, VerifyResult(tuple(check for check in verified.checks if check.kind.value in _TRAFFIC_CHECKS))
+        traffic_checks = tuple(check for check in verified.checks if check.kind.value in _TRAFFIC_CHECKS)
+        return results, VerifyResult(traffic_checks)
 
 
 def forbidding(
@@ -128,13 +131,15 @@ def _drained_around(
     live: LiveFabric, targets: Sequence[DrainTarget], limits: DrainLimits
 ) -> Mapping[str, tuple[str, ...]]:
     """Return what is drained around the targets; raises RefusedError if the remaining paths do not suffice."""
-    around = draining.read(live.nornir, neighborhood(limits.fabric, targets))
+    states = draining.read(live.nornir, neighborhood(limits.fabric, targets))
     for target in targets:
-        if why := around[target.device].error:
-            raise RailweaveError(f"{target.device}: {why}")
-    if diagnostics := check_around(limits, targets, around):
+        read_error = states[target.device].error
+        if read_error:
+            raise RailweaveError(f"{target.device}: {read_error}")
+    diagnostics = check_around(limits, targets, states)
+    if diagnostics:
         raise RefusedError(diagnostics)
-    return drained_peers_of(around)
+    return drained_peers_of(states)
 
 
 def _outcomes(results: Sequence[DrainResult], done: str) -> dict[str, dict[str, str]]:

@@ -59,6 +59,7 @@ def _host_key(fabric: Fabric, target: Target, device: str) -> ShownKey | None:
 
 
 def _inspected(project: Project, target: str, device: str) -> Condition:
+    """Log in to a device and return its state; it is verified only if it runs what is intended."""
     live = live_fabric(project, target)
     fabric = live.designed.fabric
     compare = Comparer(fabric, live.intended)
@@ -69,8 +70,9 @@ def _inspected(project: Project, target: str, device: str) -> Condition:
         verified = None
         as_intended = not inspection.changes and not inspection.pending
         if inspection.provisioned and as_intended:
-            # The neighbors have an end of each of its links and sessions.
-            verified = verify(live.nornir, fabric, {device, *fabric.above(device), *fabric.below(device)}).ok
+            # With its neighbors, which have the other end of each of its links and sessions.
+            devices = {device, *fabric.above(device), *fabric.below(device)}
+            verified = verify(live.nornir, fabric, devices).ok
     return Condition(
         answers=True,
         key_known=True,
@@ -85,29 +87,31 @@ def _inspected(project: Project, target: str, device: str) -> Condition:
 def retire(
     project: Project, target: str, base: str, head: str = "", *, wait_s: float = 5
 ) -> tuple[Leaving, tuple[Proof, ...]]:
-    """Return the switches that leave between two git revisions of the intent, and the proofs that they are unused.
+    """Return what leaves the fabric between two git revisions of the intent, and the proofs that switches are unused.
 
-    ``wait_s`` bounds the wait for idle ports. Raises RefusedError if one of the two has errors, UsageError for an
+    There are proofs for each switch that leaves, none if only nodes leave or cables move. ``wait_s`` is the longest
+    wait for idle ports, in seconds. Raises RefusedError if one of the two revisions has errors, UsageError for an
     unknown target.
     """
     before = designed_at(base, project.intent)
     after = designed_at(head, project.intent)
-    removed = leaving(before.fabric, after.fabric)
-    # Also without switches that leave: an unknown target is refused either way.
+    removal = leaving(before.fabric, after.fabric)
+    # Before the return below, so that an unknown target is refused even if no switch leaves.
     live = connect(project, before, target)
-    if not removed.switches:
-        return removed, ()
+    if not removal.switches:
+        return removal, ()
     with live.progress():
-        return removed, proofs(before.fabric, removed, switch_uses(live, removed, wait_s))
+        uses = switch_uses(live, removal, wait_s)
+    return removal, proofs(before.fabric, removal, uses)
 
 
-def switch_uses(live: LiveFabric, removed: Leaving, wait_s: float) -> dict[str, Use]:
-    """Read the switches that leave, and the far ends of those that do not answer.
+def switch_uses(live: LiveFabric, removal: Leaving, wait_s: float) -> dict[str, Use]:
+    """Read the switches that leave, and the neighbors of those that do not answer; return their use by name.
 
-    ``wait_s`` bounds the wait for idle ports.
+    ``wait_s`` is the longest wait for idle ports, in seconds.
     """
     fabric = live.designed.fabric
-    names = [switch.name for switch in removed.switches]
+    names = [switch.name for switch in removal.switches]
     uses: dict[str, Use] = run_on(
         live.nornir,
         names,
@@ -119,12 +123,14 @@ def switch_uses(live: LiveFabric, removed: Leaving, wait_s: float) -> dict[str, 
         interval_s=_INTERVAL_S,
     )
     unreachable = [name for name, use in uses.items() if use.error]
+    # What an unreachable switch forwards shows only at its neighbors.
     for name, ends in links_up_towards(live.nornir, fabric, unreachable).items():
         uses[name] = replaced(uses[name], far_ends_up=ends)
     return uses
 
 
 def _hosts_by_port(fabric: Fabric, switch: str) -> dict[str, str]:
+    """Return the node at each port of a switch that has one, by SONiC's names of the ports."""
     ports = fabric.ports_of[switch]
     return {ports[link.upper_port].name: link.lower for link in fabric.downlinks_of[switch] if link.is_access}
 

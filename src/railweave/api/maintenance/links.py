@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nornir_railweave.tasks.counters import SwitchCounters, read_counters
 from nornir_railweave.tasks.link_state import SwitchLinkState, read_link_states
@@ -53,10 +53,10 @@ def links(
     catalog = load_catalog()
     grader = LinkGrader(fabric, cable_names(fabric, catalog), memory, planned_modules(fabric, catalog))
     with live.progress():
-        readings, unread, without_optics = _read_twice(live, seconds, sleep)
-    cables = tuple(grader.grade(readings))
-    repeated = _remember(fabric, target, memory, cables)
-    return LinksReport(fabric.name, target, seconds, cables, unread, without_optics, repeated)
+        readings = _read_twice(live, seconds, sleep)
+    cables = tuple(grader.grade(readings.switches))
+    repeat_offenders = _remember(fabric, target, memory, cables)
+    return LinksReport(fabric.name, target, seconds, cables, readings.unread, readings.without_optics, repeat_offenders)
 
 
 def _folder(fabric: Fabric) -> Path:
@@ -75,25 +75,35 @@ def _remember(fabric: Fabric, target: str, memory: Memory, cables: Sequence[Grad
     return tuple(offenders(history, today, fabric.policies.links))
 
 
-def _read_twice(
-    live: LiveFabric, seconds: float, sleep: Callable[[float], None]
-) -> tuple[dict[str, SwitchLinks], dict[str, str], dict[str, str]]:
-    """Return the readings by switch, why others could not be read, and why some have no optics."""
+class _LinkReadings(NamedTuple):
+    """What was read of the links of each switch, and by name why other switches could not be read.
+
+    ``without_optics`` are the read switches whose optics could not be, with the reason.
+    """
+
+    switches: dict[str, SwitchLinks]
+    unread: dict[str, str]
+    without_optics: dict[str, str]
+
+
+def _read_twice(live: LiveFabric, seconds: float, sleep: Callable[[float], None]) -> _LinkReadings:
+    """Read the counters of all switches twice, and their optics once in between."""
     names = [switch.name for switch in live.designed.fabric.switches]
     reachable = [name for name in names if name in live.nornir.inventory.hosts]
     unread = dict.fromkeys(set(names) - set(reachable), "not in the inventory")
     before = read_counters(live.nornir, reachable)
-    # A switch that hangs would be waited for again.
+    unread |= _errors(before)
+    # A switch that hangs is not waited for again.
     answering = _answering(before)
     states = read_link_states(live.nornir, answering)
     sleep(seconds)
     after = read_counters(live.nornir, answering)
-    unread |= {name: answer.error for name, answer in {**before, **after}.items() if answer.error}
-    readings = {}
+    unread |= _errors(after)
+    switches = {}
     for name in _answering(after):
-        readings[name] = SwitchLinks(before[name].counters, after[name].counters, _ports_of(states[name].state))
-    without_optics = {name: states[name].error for name in readings if states[name].error}
-    return readings, dict(sorted(unread.items())), without_optics
+        switches[name] = SwitchLinks(before[name].counters, after[name].counters, _ports_of(states[name].state))
+    without_optics = {name: states[name].error for name in switches if states[name].error}
+    return _LinkReadings(switches, dict(sorted(unread.items())), without_optics)
 
 
 def _answering(answers: Mapping[str, SwitchCounters]) -> list[str]:
@@ -130,9 +140,11 @@ def drain_requests(fabric: Fabric, cables: Sequence[str], wait_s: float | None =
     """Return what to drain for each cable: its ports at the lower switch. Raises UsageError."""
     links_of = links_of_cables(fabric, cable_names(fabric, load_catalog()))
     requests = []
+    # A cable that is named twice is drained once.
     for name in dict.fromkeys(cables):
         if name not in links_of:
             raise _unknown(fabric.name, name, list(links_of))
+        # All links of a cable have the same two ends.
         lower = links_of[name][0].lower
         if lower not in fabric.switch_of:
             raise UsageError(
@@ -165,7 +177,7 @@ def soak_links(
     soak = _soak_of(fabric, cables)
     try:
         with live.progress():
-            unread, without_optics = _soaked(live, soak, readings, seconds, sleep)
+            unread, without_optics = _take_readings(live, soak, readings, seconds, sleep)
     except KeyboardInterrupt:
         words = command_line("links", "soak", *cables, target=target)
         project.operator.tell(f"nothing of this soak counts; `{words}` begins another")
@@ -191,31 +203,32 @@ def _soak_of(fabric: Fabric, cables: Sequence[str]) -> Soak:
     return Soak(fabric, names, tuple(dict.fromkeys(cables)), planned_modules(fabric, catalog))
 
 
-def _soaked(
+def _take_readings(
     live: LiveFabric, soak: Soak, readings: int, seconds: float, sleep: Callable[[float], None]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Add readings to a soak; return why switches could not be read, and why some have no optics."""
+    """Add readings to a soak; return why switches could not be read, and why some have no optics, both by name."""
     answering = [name for name in soak.switches if name in live.nornir.inventory.hosts]
     unread = dict.fromkeys(set(soak.switches) - set(answering), "not in the inventory")
     without_optics: dict[str, str] = {}
-    for turn in range(readings + 1):
-        if turn:
+    # One more, because reading 0 is only what the first one is compared with.
+    for number in range(readings + 1):
+        if number:
             sleep(seconds)
         counters = read_counters(live.nornir, answering)
         unread |= _errors(counters)
-        # A switch that hangs would be waited for again, and its cables cannot pass any more.
+        # A switch that hangs is not waited for again: its cables cannot pass any more.
         answering = _answering(counters)
         states = read_link_states(live.nornir, answering)
         without_optics |= _errors(states)
         ports = {name: _ports_of(state.state) for name, state in states.items()}
         soak.add(SoakReading({name: counters[name].counters for name in answering}, ports))
-        if turn and not answering:
+        if number and not answering:
             break
     return dict(sorted(unread.items())), without_optics
 
 
 def _errors(answers: Mapping[str, SwitchCounters] | Mapping[str, SwitchLinkState]) -> dict[str, str]:
-    """Return why switches did not answer."""
+    """Return the errors of the switches that did not answer, by name."""
     return {name: answer.error for name, answer in answers.items() if answer.error}
 
 

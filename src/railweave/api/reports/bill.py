@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from math import ceil
 from pathlib import Path
+from typing import NamedTuple
 
 from railweave.api.design.intent import Designed, design_intent, designed_at, load_countable
 from railweave.api.project import Project
@@ -11,7 +12,7 @@ from railweave.bom.labels import CableLabel
 from railweave.bom.labels import cable_labels as labels_of
 from railweave.bom.phases import BomPhase
 from railweave.bom.prices import priced, read_prices
-from railweave.bom.spares import read_spares, with_spares
+from railweave.bom.spares import Spares, read_spares, with_spares
 from railweave.design.growth import (
     gpus_of,
     growing,
@@ -38,21 +39,25 @@ def bom(project: Project, *, against: str = "", prices: Path | None = None, spar
     price_list = None if prices is None else read_prices(prices)
     rules = read_spares(spares)
     intents = _intents(project)
-
-    def bought(designs: Iterable[Designed]) -> Bill:
-        bills = [bill(designed.fabric, designed.catalog) for designed in designs]
-        return with_spares(bills[0] if len(bills) == 1 else together(bills), rules)
-
-    order = bought(map(load_countable, intents))
-    # A price is refused if it is of no part; parts that are only in the earlier bill are known as well.
+    order = _bill_with_spares(map(load_countable, intents), rules)
+    # A price for an unknown part is refused; parts that are only in the earlier bill are known as well.
     parts = order.lines
     if against:
-        before = bought(designed_at(against, intent, to_count=True) for intent in intents)
-        parts = (*parts, *before.lines)
-        order = change(before, order, against)
+        earlier_designs = (designed_at(against, intent, to_count=True) for intent in intents)
+        earlier_bill = _bill_with_spares(earlier_designs, rules)
+        parts = (*parts, *earlier_bill.lines)
+        order = change(earlier_bill, order, against)
     if price_list is None:
         return order
     return priced(order, price_list, parts)
+
+
+def _bill_with_spares(designs: Iterable[Designed], rules: Spares) -> Bill:
+    """Return the bill of the fabrics together, with the spares that the rules add."""
+    bills = [bill(designed.fabric, designed.catalog) for designed in designs]
+    if len(bills) == 1:
+        return with_spares(bills[0], rules)
+    return with_spares(together(bills), rules)
 
 
 def _intents(project: Project) -> tuple[Path, ...]:
@@ -70,49 +75,62 @@ def bom_phases(project: Project, *, prices: Path | None = None, spares: Iterable
     price_list = None if prices is None else read_prices(prices)
     rules = read_spares(spares)
     today = load_countable(project.intent)
-    totals: list[Bill] = []
+    # The whole bill of each phase; a phase orders what its bill has more than that of the phase before.
+    bills: list[Bill] = []
     phases: list[BomPhase] = []
-    for title, nodes, designed in _phases(today):
-        total = with_spares(bill(designed.fabric, designed.catalog), rules)
-        order = total
-        if totals:
-            order = change(totals[-1], total, phases[-1].title)
-        totals.append(total)
-        phases.append(BomPhase(title, nodes, gpus_of(designed.intent), order))
+    for growth_phase in _growth_phases(today):
+        phase_bill = _bill_with_spares([growth_phase.designed], rules)
+        order = phase_bill
+        if bills:
+            order = change(bills[-1], phase_bill, phases[-1].title)
+        bills.append(phase_bill)
+        gpus = gpus_of(growth_phase.designed.intent)
+        phases.append(BomPhase(growth_phase.title, growth_phase.nodes, gpus, order))
     if price_list is None:
         return tuple(phases)
-    parts = [line for total in totals for line in total.lines]
+    parts = [line for phase_bill in bills for line in phase_bill.lines]
     return tuple(phase._replace(bill=priced(phase.bill, price_list, parts)) for phase in phases)
 
 
-def _phases(today: Designed) -> Iterator[tuple[str, int, Designed]]:
-    """Yield the nodes of the entry that grows and the fabric of each phase, each larger than the one before."""
+class _GrowthPhase(NamedTuple):
+    """A phase of growth; ``nodes`` are those of the entry that grows."""
+
+    title: str
+    nodes: int
+    designed: Designed
+
+
+def _growth_phases(today: Designed) -> Iterator[_GrowthPhase]:
+    """Yield the phases of growth, each larger than the one before."""
     intent = today.intent
-    kind = growing(intent)
-    yield "today", kind.count, today
-    largest = kind.count
+    entry = growing(intent)
+    yield _GrowthPhase("today", entry.count, today)
+    largest = entry.count
     target = intent.workload.growth
     if target is not None:
-        more = ceil((target.gpus - gpus_of(intent)) / max(1, kind.gpus))
-        nodes = kind.count + max(0, more)
+        # An entry without GPUs does not come closer to a target of GPUs; 1 keeps the division defined.
+        added = ceil((target.gpus - gpus_of(intent)) / max(1, entry.gpus))
+        nodes = entry.count + max(0, added)
         if nodes > largest:
             title = f"{target.gpus:,} GPUs"
             if target.months is not None:
                 title += f" in {counted(target.months, 'month')}"
-            yield title, nodes, _grown(today, nodes)
+            yield _GrowthPhase(title, nodes, _grown(today, nodes))
             largest = nodes
-    fits = most_growing(intent, today.fabric)
-    if fits > largest:
-        yield "all nodes that fit", fits, _grown(today, fits)
+    fitting = most_growing(intent, today.fabric)
+    if fitting > largest:
+        yield _GrowthPhase("all nodes that fit", fitting, _grown(today, fitting))
 
 
 def _grown(today: Designed, nodes: int) -> Designed:
-    """Return the design with so many nodes; raises RefusedError with what prevents it."""
+    """Return the design with ``nodes`` nodes of the entry that grows; raises RefusedError with what prevents it."""
     larger = grown(today.intent, nodes, today.fabric)
     try:
-        # Pods that state their switches are designed twice: first without, to count how many switches they need.
-        if (counted_freely := without_switches_of_pods(larger, today.fabric)) is not None:
-            larger = with_switches_of_pods(larger, today.fabric, design_intent(counted_freely, to_count=True).fabric)
+        # An intent that states the spines of its pods is designed twice: first without that number, to count the pods.
+        without_spines = without_switches_of_pods(larger, today.fabric)
+        if without_spines is not None:
+            larger_fabric = design_intent(without_spines, to_count=True).fabric
+            larger = with_switches_of_pods(larger, today.fabric, larger_fabric)
         return design_intent(larger, to_count=True)
     except RefusedError as refused:
         prefix = f"with {nodes} nodes {growing(today.intent).name}"

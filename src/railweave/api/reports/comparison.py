@@ -57,19 +57,22 @@ def _compared(named: Sequence[tuple[str, Gathered]], prices: Path | None) -> Com
 
 
 def _priced(alternatives: Sequence[Alternative], prices: Path) -> list[Alternative]:
-    """Return the alternatives with their costs; those that can only be sized have no bill. GPUs wait as long as the
-    prices say in the first of them."""
+    """Return the alternatives with their costs; those that can only be sized have no bill.
+
+    The time that GPUs wait for the network is relative to the first alternative.
+    """
     price_list = read_prices(prices)
     # A price counts as known if any of the alternatives has its part.
     bills = [alternative.bill for alternative in alternatives if alternative.bill is not None]
-    parts = [line for each in bills for line in each.lines]
-    result = []
+    parts = [line for parts_bill in bills for line in parts_bill.lines]
+    first_gpu_gbps = alternatives[0].gpu_gbps
+    priced_alternatives = []
     for alternative in alternatives:
-        bill_of_parts = alternative.bill
-        if bill_of_parts is not None:
-            bill_of_parts = priced(bill_of_parts, price_list, parts)
-        result.append(with_ownership(alternative, bill_of_parts, price_list, alternatives[0].gpu_gbps))
-    return result
+        priced_bill = alternative.bill
+        if priced_bill is not None:
+            priced_bill = priced(priced_bill, price_list, parts)
+        priced_alternatives.append(with_ownership(alternative, priced_bill, price_list, first_gpu_gbps))
+    return priced_alternatives
 
 
 def with_ownership(
@@ -82,8 +85,10 @@ def with_ownership(
 
 
 def measured(name: str, gathered: Gathered, catalog: Catalog, *, count_parts: bool = True) -> Alternative:
-    """Return what an intent without errors takes, carries and loses; without ``count_parts`` neither its parts nor its
-    worst failure, for which every link is looked at."""
+    """Return the sizes, parts, worst single failure and guidelines of an intent without errors.
+
+    Without ``count_parts`` there are neither parts nor the worst failure, which take a look at every link.
+    """
     sizing = gathered.sizing
     assert sizing is not None, name  # noqa: S101  an intent without errors has sizes
     fabric = gathered.fabric

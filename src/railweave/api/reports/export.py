@@ -48,8 +48,9 @@ def export(
         try:
             files[kind] = FORMATS[kind].file, FORMATS[kind].write(source)
         except RefusedError as refused:
-            # Of all formats those that do not fit the intent are left out; names that a consumer refuses are errors.
-            if name != ALL or any(diagnostic.code != "RW952" for diagnostic in refused.diagnostics):
+            # RW952: the intent has nothing for the format, which only matters if the format was asked for by name.
+            has_nothing = all(diagnostic.code == "RW952" for diagnostic in refused.diagnostics)
+            if name != ALL or not has_nothing:
                 raise
             without[kind] = refused.diagnostics[0].message
     if out is not None:
@@ -96,19 +97,20 @@ def export_source(project: Project, options: ExportOptions, live: str = "") -> t
 def designed_fabrics(project: Project) -> dict[Path, Designed]:
     """Return the designed fabrics by the path that names each: all of a file unless the project names one."""
     names = fabrics_in(project.intent) or ("",)
-    return {path: load_designed(path) for path in (reference(project.intent, name) for name in names)}
+    paths = [reference(project.intent, name) for name in names]
+    return {path: load_designed(path) for path in paths}
 
 
 def _write(out: Path, files: Mapping[str, tuple[str, str]], *, as_folder: bool) -> None:
-    """Write the files, each whole or not at all; several into a folder, where equal names get that of the format."""
+    """Write the only file to ``out``, or all files into that folder; each is written whole or not at all."""
     try:
-        if not as_folder:
-            ((_, text),) = files.values()
-            write_private(out, text.encode(), _READABLE)
-            return
-        out.mkdir(parents=True, exist_ok=True)
+        if as_folder:
+            out.mkdir(parents=True, exist_ok=True)
         for kind, (file, text) in files.items():
-            write_private(out / file_name(kind, file), text.encode(), _READABLE)
+            path = out
+            if as_folder:
+                path = out / file_name(kind, file)
+            write_private(path, text.encode(), _READABLE)
     except OSError as exc:
         raise RailweaveError(cannot_write(out, exc)) from exc
 

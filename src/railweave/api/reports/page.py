@@ -72,10 +72,10 @@ def report(
     fabric = gathered.fabric
     if fabric is None:
         raise RefusedError(to_configure(gathered.diagnostics))
-    marked = _marked_sections(fabric, plan, verification, drift, rollout)
+    marked_sections = _marked_sections(fabric, plan, verification, drift, rollout)
     if acceptance is not None:
-        marked["the acceptance"] = _acceptance(fabric, acceptance, gathered.intent.sha256)
-    html = page_html(_page(fabric, gathered.diagnostics, marked))
+        marked_sections["the acceptance"] = _acceptance(fabric, acceptance, gathered.intent.sha256)
+    html = page_html(_page(fabric, gathered.diagnostics, marked_sections))
     try:
         write_private(out, html, _READABLE)
     except OSError as exc:
@@ -83,18 +83,21 @@ def report(
     return Reported(fabric, out, len(html))
 
 
-def _page(fabric: Fabric, diagnostics: tuple[Diagnostic, ...], marked: Mapping[str, MarkedSection]) -> Page:
-    """Return the page: first what is drawn on the topology, then the sections of the design."""
+def _page(fabric: Fabric, diagnostics: tuple[Diagnostic, ...], marked_sections: Mapping[str, MarkedSection]) -> Page:
+    """Return the page: first the sections whose marks are drawn on the topology, then those of the design."""
     marked_by = ""
-    if marked:
-        marked_by = listed(marked)
+    if marked_sections:
+        marked_by = listed(marked_sections)
+    sections = [marked.section for marked in marked_sections.values()]
+    sections += _design_sections(fabric, diagnostics)
+    leaving_cables = [cable for marked in marked_sections.values() for cable in marked.leaving]
     return Page(
         fabric,
         summary_facts(fabric, diagnostics),
-        (*(part.section for part in marked.values()), *_design_sections(fabric, diagnostics)),
-        _joined(marked.values()),
+        tuple(sections),
+        _joined_marks(marked_sections.values()),
         marked_by,
-        tuple(cable for part in marked.values() for cable in part.leaving),
+        tuple(leaving_cables),
     )
 
 
@@ -150,10 +153,10 @@ def _acceptance(fabric: Fabric, folder: Path, intent_sha256: str) -> MarkedSecti
 
     judged = judgement(folder, intent_sha256)
     _demand_fabric(judged.verdict.plan.fabric, fabric, folder)
-    since = ["its verdict is not stored yet"]
+    note = "its verdict is not stored yet"
     if judged.stored is not None:
-        since = [acceptance_text(judged.stored)]
-    return acceptance_section(fabric, judged.verdict, judged.loads, tuple(since))
+        note = acceptance_text(judged.stored)
+    return acceptance_section(fabric, judged.verdict, judged.loads, (note,))
 
 
 def _plan(path: Path) -> Plan:
@@ -180,7 +183,7 @@ def _demand_devices(devices: Collection[str], fabric: Fabric, path: Path) -> Non
         raise UsageError(f"{path} is of {first_few(sorted(devices))}, of which the fabric {fabric.name!r} has none")
 
 
-def _joined(sections: Iterable[MarkedSection]) -> Marks:
+def _joined_marks(sections: Iterable[MarkedSection]) -> Marks:
     """Return the marks of all sections; those of one device or cable are in the order of the sections."""
     devices: dict[str, tuple[Mark, ...]] = {}
     cables: dict[tuple[str, str], tuple[Mark, ...]] = {}

@@ -67,9 +67,9 @@ class _Measures:
     def check(self, design: SuggestedDesign, sizing: Sizing) -> Verdict:
         """Lay a design out and check it; its intent is read as the user would write it."""
         gathered = gather_text(design.text(sizing), f"{design.name}.yml")
-        if has_errors(gathered.diagnostics):
-            first = next(fault for fault in gathered.diagnostics if fault.severity is Severity.ERROR)
-            return Verdict(None, first)
+        first_error = next((fault for fault in gathered.diagnostics if fault.severity is Severity.ERROR), None)
+        if first_error is not None:
+            return Verdict(None, first_error)
         alternative = _figures(design.name, gathered, self.start)
         changes = design.changed_from(self.start.document, sizing)
         self.accepted[design.name] = alternative._replace(changes=changes)
@@ -97,9 +97,9 @@ def suggest(
     the intent where no design carries it or with the prices, UsageError for an order without prices, RailweaveError
     where the folder cannot be written.
     """
-    chosen_order = _order(order, prices)
-    start = _started(project, prices, chosen_order)
-    measures = _Measures(start, chosen_order)
+    design_order = _order(order, prices)
+    start = _start(project, prices, design_order)
+    measures = _Measures(start, design_order)
     result = _search(start, measures, nics=nics, most=most)
     if not result.ranked and start.present is None:
         nothing = error("RW020", "no model of the catalog carries these nodes", fix=_WIDER)
@@ -111,8 +111,10 @@ def suggest(
 
 
 def _suggested(start: _Start, measures: _Measures, result: SearchResult) -> Suggested:
-    alternatives = [_with_reasons(design, measures) for _, design in result.ranked]
-    texts = _texts([design for _, design in result.ranked], alternatives)
+    """Return the designs that the search found, the best first, after that of the intent itself."""
+    designs = [design for _, design in result.ranked]
+    alternatives = [_with_reasons(design, measures) for design in designs]
+    texts = _texts(designs, alternatives)
     if start.present is not None:
         alternatives.insert(0, start.present)
     return Suggested(
@@ -124,7 +126,7 @@ def _suggested(start: _Start, measures: _Measures, result: SearchResult) -> Sugg
         laid_out=result.laid_out,
         refused=result.refused,
         without_value=tuple(model for model in start.catalog.switch_ids() if model not in measures.weights),
-        unused_prices=_unused(start.prices, alternatives),
+        unused_prices=_unused_prices(start.prices, alternatives),
         counts_parts=start.counts_parts,
     )
 
@@ -137,21 +139,28 @@ def _order(name: str, prices: Path | None) -> DesignOrder:
     return DesignOrder(name)
 
 
-def _started(project: Project, prices: Path | None, order: DesignOrder) -> _Start:
-    own = gather(project.intent)
+def _start(project: Project, prices: Path | None, order: DesignOrder) -> _Start:
+    """Read the intent and the prices; the intent's own design has figures only if `check` accepts it."""
+    gathered = gather(project.intent)
     price_list = None
     if prices is not None:
         price_list = read_prices(prices)
-    counts_parts = _counts_parts(own.intent, prices, order)
     start = _Start(
-        own.intent, document_of(project.intent), own.diagnostics, load_catalog(), price_list, None, counts_parts
+        intent=gathered.intent,
+        document=document_of(project.intent),
+        diagnostics=gathered.diagnostics,
+        catalog=load_catalog(),
+        prices=price_list,
+        present=None,
+        counts_parts=_counts_parts(gathered.intent, prices, order),
     )
-    if has_errors(own.diagnostics):
+    if has_errors(gathered.diagnostics):
         return start
-    return replace(start, present=_figures(str(project.intent), own, start))
+    return replace(start, present=_figures(str(project.intent), gathered, start))
 
 
 def _counts_parts(intent: Intent, prices: Path | None, order: DesignOrder) -> bool:
+    """Tell whether the parts of each design are counted: always for costs or power, else only of a small fabric."""
     if prices is not None or order is not DesignOrder.SWITCHES:
         return True
     ports = sum(nodes.count * nodes.nics.count * nodes.nics.ports for nodes in intent.nodes)
@@ -170,29 +179,33 @@ def _figures(name: str, gathered: Gathered, start: _Start) -> Alternative:
 
 
 def _search(start: _Start, measures: _Measures, *, nics: bool, most: int) -> SearchResult:
-    own = own_form(start.intent)
+    """Search for the ``most`` best designs; with ``nics`` for one of each choice of NICs."""
+    intent_form = own_form(start.intent)
     if nics:
-        chosen = nic_variants(start.intent, start.document, start.catalog)
-        # Other NICs carry other bandwidths, and so take more switches or fewer than the intent.
-        return search_nics(_problem(start, measures, chosen)._replace(limit=None), chosen, own.shape, most)
-    modes = variants(start.intent, start.document, start.catalog)
-    return search_forms(_problem(start, measures, modes), modes, own, most)
+        nic_choices = nic_variants(start.intent, start.document, start.catalog)
+        # Other NICs carry other bandwidths: the designs may take more switches than the intent.
+        problem = _problem(start, measures, nic_choices)._replace(limit=None)
+        return search_nics(problem, nic_choices, intent_form.shape, most)
+    port_modes = variants(start.intent, start.document, start.catalog)
+    return search_forms(_problem(start, measures, port_modes), port_modes, intent_form, most)
 
 
-def _problem(start: _Start, measures: _Measures, tried: Sequence[NodeVariant]) -> Problem:
+def _problem(start: _Start, measures: _Measures, node_variants: Sequence[NodeVariant]) -> Problem:
+    """Return what the search is given for these variants of the nodes."""
     intent = start.intent
-    preferred = own_models(intent)
+    intent_models = own_models(intent)
     limit: Fraction | None = None
     present: tuple[object, ...] | None = None
     if start.present is not None:
         limit = value(measures.order, start.present)
-        present = counts(preferred, "", start.present.sizing)
+        present = counts(intent_models, "", start.present.sizing)
+    model_weights = measures.weights
     classes = {}
-    for speeds_gbps in {variant.speeds_gbps for variant in tried}:
-        classes[speeds_gbps] = port_classes(start.catalog, intent.policies, speeds_gbps, measures.weights, preferred)
+    for speeds_gbps in {variant.speeds_gbps for variant in node_variants}:
+        classes[speeds_gbps] = port_classes(start.catalog, intent.policies, speeds_gbps, model_weights, intent_models)
     return Problem(
         classes,
-        measures.weights,
+        model_weights,
         cage_gbps(start.catalog),
         size=lambda design: calculate(design.intent, start.catalog),
         check=measures.check,
@@ -202,11 +215,12 @@ def _problem(start: _Start, measures: _Measures, tried: Sequence[NodeVariant]) -
     )
 
 
-def _unused(prices: Prices | None, alternatives: Sequence[Alternative]) -> tuple[str, ...]:
+def _unused_prices(prices: Prices | None, alternatives: Sequence[Alternative]) -> tuple[str, ...]:
+    """Return the parts that have a price and are in no bill."""
     if prices is None:
         return ()
     bills = [alternative.bill for alternative in alternatives if alternative.bill is not None]
-    names = part_names(line for each in bills for line in each.lines)
+    names = part_names(line for parts_bill in bills for line in parts_bill.lines)
     return tuple(part for part in prices.places if part not in names)
 
 
@@ -220,15 +234,16 @@ def _texts(chosen: Sequence[SuggestedDesign], alternatives: Sequence[Alternative
 
 
 def _with_reasons(design: SuggestedDesign, measures: _Measures) -> Alternative:
-    """Return a suggested design with what speaks for it and against it, beside the design of the intent."""
+    """Return a suggested design with the reasons for and against it, compared with the design of the intent."""
     start = measures.start
-    gpus: int | None = None
+    target_gpus: int | None = None
     if start.intent.workload.growth is not None:
-        gpus = start.intent.workload.growth.gpus
-    # A change of what the network carries, not only of its size.
-    rail_only = design.form.shape is Shape.RAIL_ONLY and start.intent.topology.shape is not Shape.RAIL_ONLY
+        target_gpus = start.intent.workload.growth.gpus
+    # Rail-only changes which nodes the network connects, not only its size.
+    becomes_rail_only = design.form.shape is Shape.RAIL_ONLY and start.intent.topology.shape is not Shape.RAIL_ONLY
     alternative = measures.accepted[design.name]
-    return alternative._replace(reasons=reasons(alternative, start.present, gpus, rail_only=rail_only))
+    design_reasons = reasons(alternative, start.present, target_gpus, rail_only=becomes_rail_only)
+    return alternative._replace(reasons=design_reasons)
 
 
 def _write(out: Path, texts: Mapping[str, str]) -> None:
