@@ -56,6 +56,7 @@ def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Dia
 
 
 def _rows(lines: Sequence[str], columns: Mapping[str, int], file: str) -> tuple[tuple[AsBuilt, ...], list[Diagnostic]]:
+    """Return the lengths in the lines after the header, and what is wrong in them; ``columns`` are indices by name."""
     lengths: list[AsBuilt] = []
     diagnostics: list[Diagnostic] = []
     for number, line in enumerate(lines[1:], start=2):

@@ -34,21 +34,26 @@ def carved(intents: "Mapping[str, Intent]") -> "dict[str, Intent]":
     """Return the fabrics of a file with the pools and AS numbers that they do not state."""
     result: dict[str, Intent] = {}
     for name, intent in intents.items():
-        result[name] = _beside(intent, list(result.values()))
+        fabrics_above = list(result.values())
+        result[name] = _carve(intent, fabrics_above)
     return result
 
 
 def free_values(intent: "Intent", others: "Sequence[Intent]") -> dict[str, str]:
-    """Return, by intent path, the pools and AS numbers with which a fabric is apart from ``others``: its own where
-    they are free. A path without a free value is left out."""
+    """Return pools and AS numbers, by intent path, that do not overlap those of ``others``.
+
+    The fabric's own values are kept where they are free. A path without a free value is left out.
+    """
     addressing = intent.policies.addressing
-    taken = [pool for other in others for pool in other.pools.values()]
+    taken_pools = [pool for other in others for pool in other.pools.values()]
     values = {}
-    for key in [key for key in _POOLS if key in intent.pools]:
-        pool = _first_free((intent.pools[key], *_candidates(key)), taken)
+    for key in _POOLS:
+        if key not in intent.pools:
+            continue
+        pool = _first_free((intent.pools[key], *_candidates(key)), taken_pools)
         if pool is not None:
             values[f"addressing.{key}"] = str(pool)
-            taken.append(pool)
+            taken_pools.append(pool)
     for key, numbers in _NUMBERS.items():
         number = _free_number(key, [getattr(addressing, key), *numbers], others)
         if number is not None:
@@ -56,42 +61,44 @@ def free_values(intent: "Intent", others: "Sequence[Intent]") -> dict[str, str]:
     return values
 
 
-def _beside(intent: "Intent", above: "Sequence[Intent]") -> "Intent":
-    """Return a fabric beside those above it in the file."""
+def _carve(intent: "Intent", fabrics_above: "Sequence[Intent]") -> "Intent":
+    """Return a fabric whose automatic values are free beside those of the fabrics above it in the file."""
     addressing = intent.policies.addressing
-    changes = {**_pools_beside(intent, above), **_numbers_beside(intent, above)}
+    changes = {**_carved_pools(intent, fabrics_above), **_carved_numbers(intent, fabrics_above)}
     policies = intent.policies._replace(addressing=Addressing(**{**addressing._asdict(), **changes}))
     return replace(intent, policies=policies)
 
 
-def _pools_beside(intent: "Intent", above: "Sequence[Intent]") -> dict[str, Pool]:
+def _carved_pools(intent: "Intent", fabrics_above: "Sequence[Intent]") -> dict[str, Pool]:
     """Return the pools that a fabric does not state; one for which nothing is free is refused later (RW127)."""
-    taken = _taken(intent, above)
+    taken_pools = _taken_pools(intent, fabrics_above)
     pools = {}
     for key in _POOLS:
         default: Pool | None = getattr(intent.policies.addressing, key)
         if default is None or _is_stated(intent, key):
             continue
-        pool = _first_free((default, *_candidates(key)), taken)
+        pool = _first_free((default, *_candidates(key)), taken_pools)
         if pool is not None:
             pools[key] = pool
-            taken.append(pool)
+            taken_pools.append(pool)
     return pools
 
 
-def _taken(intent: "Intent", above: "Sequence[Intent]") -> list[Pool]:
-    """Return the pools of the fabrics above, and those that a fabric states itself: its defaults may meet them."""
-    taken = [pool for other in above for pool in other.pools.values()]
-    return taken + [pool for key, pool in intent.pools.items() if _is_stated(intent, key)]
+def _taken_pools(intent: "Intent", fabrics_above: "Sequence[Intent]") -> list[Pool]:
+    """Return the pools of the fabrics above, and those that the fabric itself states."""
+    pools_above = [pool for fabric in fabrics_above for pool in fabric.pools.values()]
+    stated_pools = [pool for key, pool in intent.pools.items() if _is_stated(intent, key)]
+    return pools_above + stated_pools
 
 
-def _numbers_beside(intent: "Intent", above: "Sequence[Intent]") -> dict[str, int]:
-    """Return the first AS numbers that a fabric does not state where a fabric above has the defaults."""
+def _carved_numbers(intent: "Intent", fabrics_above: "Sequence[Intent]") -> dict[str, int]:
+    """Return the first AS numbers that a fabric does not state and whose defaults a fabric above has."""
     changes = {}
     for key, numbers in _NUMBERS.items():
-        is_taken = numbers[0] in {number for other in above for number in _numbers(other, key)}
-        if is_taken and not _is_stated(intent, f"asn.{key.removesuffix('_asn')}"):
-            changes[key] = _free_number(key, numbers, above) or numbers[0]
+        default = numbers[0]
+        numbers_above = {number for fabric in fabrics_above for number in _numbers(fabric, key)}
+        if default in numbers_above and not _is_stated(intent, f"asn.{key.removesuffix('_asn')}"):
+            changes[key] = _free_number(key, numbers, fabrics_above) or default
     return changes
 
 
@@ -103,19 +110,29 @@ def _candidates(key: str) -> Iterator[Pool]:
     return map(parse_pool, _POOLS[key])
 
 
-def _first_free(pools: Iterable[Pool], taken: Iterable[Pool]) -> Pool | None:
-    return next((pool for pool in pools if not any(pool.meets(other) for other in taken)), None)
+def _first_free(pools: Iterable[Pool], taken_pools: Iterable[Pool]) -> Pool | None:
+    """Return the first pool that overlaps none of the taken ones."""
+    for pool in pools:
+        if not any(pool.meets(taken) for taken in taken_pools):
+            return pool
+    return None
 
 
 def _free_number(key: str, numbers: Iterable[int], others: "Iterable[Intent]") -> int | None:
-    """Return the first of ``numbers`` that is as far from those of other fabrics as two fabrics of the list."""
-    used = [number for other in others for number in _numbers(other, key)]
-    apart = _NUMBERS[key].step
-    return next((number for number in numbers if all(abs(number - other) >= apart for other in used)), None)
+    """Return the first of ``numbers`` that is far enough from those of other fabrics, None if there is none.
+
+    Far enough is the distance of two numbers in the list of the tier, so that each fabric can count up from its own.
+    """
+    used_numbers = [number for other in others for number in _numbers(other, key)]
+    distance = _NUMBERS[key].step
+    for number in numbers:
+        if all(abs(number - used) >= distance for used in used_numbers):
+            return number
+    return None
 
 
 def _numbers(intent: "Intent", key: str) -> Iterator[int]:
-    """Yield the first AS number of a tier that a fabric has as far as its keys say: a count may add a tier later."""
+    """Yield the first AS number of a tier, nothing if the keys of the fabric show that it does not have the tier."""
     topology = intent.topology
     has_tier = {
         "leaf_asn": True,

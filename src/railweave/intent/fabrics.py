@@ -56,8 +56,11 @@ class _Projection:
 def _copy_places(places: Mapping[str, Where], source: str, copies: dict[str, Where], path: str) -> None:
     """Copy the places of ``source`` and everything below it to ``path``."""
     for place, where in places.items():
+        if not place.startswith(source):
+            continue
         below = place.removeprefix(source)
-        if place == source or (below != place and below[0] in ".["):
+        # Anything else is another key that begins with the same letters.
+        if not below or below[0] in ".[":
             copies[path + below] = where
 
 
@@ -90,7 +93,9 @@ def group_order(document: Document) -> dict[str, Groups]:
 def _fabrics_of(group: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the fabrics of a group: port p of its NICs is in fabric p modulo their number."""
     fabrics = group["fabric"]
-    return tuple(fabrics) if isinstance(fabrics, list) else (str(fabrics),)
+    if isinstance(fabrics, list):
+        return tuple(fabrics)
+    return (str(fabrics),)
 
 
 def _fabrics(document: Document) -> Fabrics:
@@ -111,15 +116,15 @@ def _structure(document: Document) -> Iterator[Diagnostic]:
     for name in fabrics:
         yield from _section_structure(document, name, fabrics[name])
     yield from _keys_beside_fabrics(document)
-    used: set[str] = set()
-    wrong_entries: list[Diagnostic] = []
+    used_fabrics: set[str] = set()
+    entry_diagnostics: list[Diagnostic] = []
     for index, entry in enumerate(_entries(document)):
-        wrong_entries += _entry_structure(document, index, entry, list(fabrics), used)
-    if wrong_entries:
+        entry_diagnostics += _entry_structure(document, index, entry, list(fabrics), used_fabrics)
+    if entry_diagnostics:
         # A wrong group may mean any of the fabrics, so none is reported as unused.
-        yield from wrong_entries
+        yield from entry_diagnostics
         return
-    yield from _unused(document, [name for name in fabrics if name not in used])
+    yield from _unused(document, [name for name in fabrics if name not in used_fabrics])
 
 
 def _keys_beside_fabrics(document: Document) -> Iterator[Diagnostic]:
@@ -158,9 +163,13 @@ def _section_structure(document: Document, name: str, section: Value) -> Iterato
 
 
 def _entry_structure(
-    document: Document, index: int, entry: Value, names: list[str], used: set[str]
+    document: Document, index: int, entry: Value, names: list[str], used_fabrics: set[str]
 ) -> Iterator[Diagnostic]:
-    """Yield the errors in the groups of one entry of nodes, and add the fabrics that they name to ``used``."""
+    """Yield the errors in the groups of one entry of nodes, and add the fabrics that they name to ``used_fabrics``.
+
+    ``names`` are those of all fabrics.
+    """
+    # Reported later, as in a file with one fabric.
     if not isinstance(entry, dict) or "nics" not in entry:
         return
     path = f"nodes[{index}]"
@@ -174,20 +183,20 @@ def _entry_structure(
         where = document.places[f"{path}.nics"]
         yield error("RW012", f"{path}.nics: expected a list, as there are several fabrics", where, fix=fix)
         return
-    earlier: set[str] = set()
+    fabrics_above: set[str] = set()
     for number, group in enumerate(groups):
-        diagnostic = _group_diagnostic(document, f"{path}.nics[{number}]", group, names, earlier)
+        diagnostic = _group_diagnostic(document, f"{path}.nics[{number}]", group, names, fabrics_above)
         if diagnostic is not None:
             yield diagnostic
         else:
-            earlier.update(_fabrics_of(group))
-    used |= earlier
+            fabrics_above.update(_fabrics_of(group))
+    used_fabrics |= fabrics_above
 
 
 def _group_diagnostic(
-    document: Document, path: str, group: Any, names: list[str], earlier: Container[str]
+    document: Document, path: str, group: Any, names: list[str], fabrics_above: Container[str]
 ) -> Diagnostic | None:
-    """Return the error in a group of NICs, None without one; ``earlier`` are the fabrics of the groups above it."""
+    """Return the error in a group of NICs, None without one; ``fabrics_above`` are those of the groups above it."""
     if not isinstance(group, dict):
         fix = "write its keys below it, or in `{ }`"
         return error("RW012", f"{path}: expected a mapping, got {shown(group)}", document.places[path], fix=fix)
@@ -197,26 +206,30 @@ def _group_diagnostic(
         fix = f"add `fabric`: {choices}"
         return error("RW011", f"key `fabric` is missing in `{path}`", document.places[path], fix=fix)
     if isinstance(name, list):
-        return _shared_group_diagnostic(document, path, group, names, earlier)
-    return _fabric_diagnostic(document, f"{path}.fabric", name, names, earlier)
+        return _shared_group_diagnostic(document, path, group, names, fabrics_above)
+    return _fabric_diagnostic(document, f"{path}.fabric", name, names, fabrics_above)
 
 
 def _fabric_diagnostic(
-    document: Document, path: str, name: Any, names: list[str], earlier: Container[str]
+    document: Document, path: str, name: Any, names: list[str], fabrics_above: Container[str]
 ) -> Diagnostic | None:
+    """Return the error in the name of a fabric at ``path`` in a group, None without one."""
     where = document.places[path]
     if name not in names:
         guess = nearest(str(name), names)
-        fix = f"did you mean `{guess}`?" if guess else f"write {either([f'`{fabric}`' for fabric in names])}"
+        if guess:
+            fix = f"did you mean `{guess}`?"
+        else:
+            fix = f"write {either([f'`{fabric}`' for fabric in names])}"
         return error("RW014", f"{path}: unknown fabric {shown(name)}", where, fix=fix)
-    if name in earlier:
-        group = path.partition(".fabric")[0]
+    if name in fabrics_above:
+        group, _, _ = path.partition(".fabric")
         return error("RW016", f"{group}: a second group in `{name}`", where, fix="keep one group of NICs a fabric")
     return None
 
 
 def _shared_group_diagnostic(
-    document: Document, path: str, group: Mapping[str, Any], names: list[str], earlier: Container[str]
+    document: Document, path: str, group: Mapping[str, Any], names: list[str], fabrics_above: Container[str]
 ) -> Diagnostic | None:
     """Return the error in the fabrics of a group whose ports are in several, None without one."""
     seen: list[str] = []
@@ -225,7 +238,7 @@ def _shared_group_diagnostic(
         if fabric in seen:
             fix = "name each fabric once: its ports follow each other in turn"
             return error("RW016", f"{path}: `{fabric}` twice", document.places[place], fix=fix)
-        diagnostic = _fabric_diagnostic(document, place, fabric, names, earlier)
+        diagnostic = _fabric_diagnostic(document, place, fabric, names, fabrics_above)
         if diagnostic is not None:
             return diagnostic
         seen.append(fabric)
@@ -246,14 +259,15 @@ def _project(document: Document, name: str, section: Mapping[str, Value]) -> Doc
     path = child("fabrics", name)
     projection.set_name(name, document.places[path])
     entries = _nodes(document, name, projection)
-    has_all_nodes = len(entries) == len(_entries(document))
     for key, value in document.value.items():
         if key == "nodes":
             projection.value[key] = entries or value
         elif key not in {"fabric", "fabrics", *section}:
             projection.value[key] = projection.take(value, key, key)
-    shared_keys = document.value.keys() - section.keys()
-    if "workload" in shared_keys and not has_all_nodes:
+    # The GPUs of a workload that the file states for all fabrics are those of all nodes.
+    has_all_nodes = len(entries) == len(_entries(document))
+    has_shared_workload = "workload" in document.value and "workload" not in section
+    if has_shared_workload and not has_all_nodes:
         projection.value["workload"] = _without_gpus(document.value["workload"])
     if "addressing" not in section:
         # The default pools overlap those of other fabrics, which is reported at the fabric.
@@ -264,7 +278,7 @@ def _project(document: Document, name: str, section: Mapping[str, Value]) -> Doc
 
 
 def _without_gpus(workload: Value) -> Value:
-    """Return the workload for a fabric with some of the nodes: the cluster's GPUs are more than the fabric's."""
+    """Return the workload without numbers of GPUs, for a fabric that has only some of the nodes."""
     if not isinstance(workload, dict):
         return workload
     return {key: value for key, value in workload.items() if key not in {"gpus", "growth"}}

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from itertools import chain, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,9 +34,9 @@ def load_intent(path: Path) -> "Intent":
 
     Raises RefusedError with every error in the file; UsageError if it has several fabrics and none of them is named.
     """
-    file, name = split_reference(str(path))
+    file, fabric_name = split_reference(str(path))
     data = _read(Path(file))
-    return _load(decode(data, file), (file, name), data, files_beside(Path(file)))
+    return _load(decode(data, file), file, fabric_name, data, files_beside(Path(file)))
 
 
 def load_intent_text(text: str, file: str, beside: Beside | None = None) -> "Intent":
@@ -45,13 +45,13 @@ def load_intent_text(text: str, file: str, beside: Beside | None = None) -> "Int
     ``file`` may name one of several fabrics, like the path of ``load_intent``. ``beside`` reads the files that the
     intent names; without it, naming one is an error.
     """
-    file, name = split_reference(file)
+    file, fabric_name = split_reference(file)
     # Surrogates are refused later, with their place.
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
         # It refuses the size.
         decode(data, file)
-    return _load(text.removeprefix("\ufeff"), (file, name), data, beside)
+    return _load(text.removeprefix("\ufeff"), file, fabric_name, data, beside)
 
 
 def files_beside(path: Path) -> Beside:
@@ -113,27 +113,30 @@ def document_of(path: Path) -> dict[str, Value]:
     return documents[name].value
 
 
-def _load(text: str, named: tuple[str, str], data: bytes, beside: Beside | None) -> "Intent":
-    """Return the intent of the fabric ``named``: the file, and the fabric's name if the file has several."""
-    file, name = named
-    whole = read_document(text, file)
-    documents, diagnostics = split_fabrics(whole)
+def _load(text: str, file: str, fabric_name: str, data: bytes, beside: Beside | None) -> "Intent":
+    """Return the intent of a fabric in ``text``; ``fabric_name`` is empty in a file with one fabric.
+
+    ``data`` are the bytes of the text, ``beside`` reads the files that the intent names.
+    """
+    whole_document = read_document(text, file)
+    documents, diagnostics = split_fabrics(whole_document)
+    sha256 = hashlib.sha256(data).hexdigest()
     intents: dict[str, Intent] = {}
-    for fabric, document in documents.items():
-        intent = _validated(document, file, hashlib.sha256(data).hexdigest())
-        if isinstance(intent, list):
-            diagnostics = _without_echoes(diagnostics, intent)
+    for name, document in documents.items():
+        intent_or_errors = _validated(document, file, sha256)
+        if isinstance(intent_or_errors, list):
+            diagnostics = _without_echoes(diagnostics, intent_or_errors)
         else:
-            intents[fabric] = intent
+            intents[name] = intent_or_errors
     if diagnostics:
         raise RefusedError(diagnostics)
     # A file with one fabric has it under the empty name.
     if "" not in intents:
-        intents = _as_parts(intents, group_order(whole))
-    chosen = _chosen(intents, file, name)
-    if chosen.cabling.as_built is None:
-        return chosen
-    return _with_as_built(chosen, chosen.cabling.as_built, data, beside)
+        intents = _as_parts(intents, group_order(whole_document))
+    intent = _named_intent(intents, file, fabric_name)
+    if intent.cabling.as_built is None:
+        return intent
+    return _with_as_built(intent, intent.cabling.as_built, data, beside)
 
 
 def _validated(document: Document, file: str, sha256: str) -> "Intent | list[Diagnostic]":
@@ -163,44 +166,50 @@ def _as_parts(intents: "dict[str, Intent]", orders: "Mapping[str, Groups]") -> "
     from railweave.intent.model import Part
 
     result: dict[str, Intent] = {}
-    for number, (name, intent) in enumerate(carved(intents).items()):
+    for number, (fabric, intent) in enumerate(carved(intents).items()):
         first_ports: dict[str, int] = {}
         collectives: set[str] = set()
+        nodes = []
         for entry in intent.nodes:
             groups = orders.get(entry.name, ())
-            first_ports[entry.name] = _ports_before(name, entry.name, groups, intents)
-            # GPUs meet over the NICs that are listed first.
-            if entry.role is NodeRole.GPU and groups and groups[0][0] == name:
+            first_ports[entry.name] = _ports_before(fabric, entry.name, groups, intents)
+            # Collectives run over the NICs of the first group, and its first fabric.
+            if entry.role is NodeRole.GPU and groups and groups[0][0] == fabric:
                 collectives.add(entry.name)
-        nodes = tuple(_with_own_ports(entry, name, orders.get(entry.name, ())) for entry in intent.nodes)
-        part = Part(name, number, first_ports, frozenset(collectives))
-        result[name] = replace(intent, part=part, nodes=nodes)
+            nodes.append(_with_own_ports(entry, fabric, groups))
+        part = Part(fabric, number, first_ports, frozenset(collectives))
+        result[fabric] = replace(intent, part=part, nodes=tuple(nodes))
     return result
 
 
 def _with_own_ports(entry: "Nodes", fabric: str, groups: "Groups") -> "Nodes":
-    """Return an entry of nodes with those ports of its NICs that are in the fabric: every one of those that take
-    turns. Where the NIC has none for it, all stay, and RW103 reports the group."""
+    """Return an entry of nodes with those ports of its NICs that are in the fabric.
+
+    The fabrics of a group take turns over the ports of a NIC. If the ports cannot be divided evenly, all of them stay,
+    and RW103 reports the group.
+    """
     fabrics = next((group for group in groups if fabric in group), ())
-    if len(fabrics) < 2 or entry.nics.ports % len(fabrics):
+    count = len(fabrics)
+    if count < 2 or entry.nics.ports % count:
         return entry
-    ports = tuple(range(fabrics.index(fabric), entry.nics.ports, len(fabrics)))
-    return entry.with_values(nics=entry.nics.with_own_ports(ports))
+    own_ports = tuple(range(fabrics.index(fabric), entry.nics.ports, count))
+    return entry.with_values(nics=entry.nics.with_own_ports(own_ports))
 
 
 def _ports_before(fabric: str, entry_name: str, groups: "Groups", intents: "Mapping[str, Intent]") -> int:
     """Return how many NIC ports of a node's entry belong to the groups that its ``nics`` list before the fabric's."""
     ports = 0
     for fabrics in takewhile(lambda group: fabric not in group, groups):
+        # The intent of any fabric of a group has the NICs of that group.
         nics = next(entry.nics for entry in intents[fabrics[0]].nodes if entry.name == entry_name)
         ports += nics.count * nics.ports
     return ports
 
 
-def _chosen(intents: "dict[str, Intent]", file: str, name: str) -> "Intent":
-    """Return the intent of the fabric ``name``; raises UsageError if the file has no such fabric."""
+def _named_intent(intents: "dict[str, Intent]", file: str, name: str) -> "Intent":
+    """Return the intent of the fabric ``name``, with the others of the file; raises UsageError without that fabric."""
     if name in intents:
-        others = tuple(intent for other, intent in intents.items() if other != name)
+        others = tuple(intent for fabric, intent in intents.items() if fabric != name)
         return replace(intents[name], others=others)
     if "" in intents:
         raise UsageError(f"{file} holds one fabric, `{intents[''].fabric}`: omit --fabric {name}")
@@ -239,11 +248,11 @@ def _with_as_built(intent: "Intent", name: str, data: bytes, beside: Beside | No
 
 
 def _without_echoes(diagnostics: Sequence[Diagnostic], more: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Return the diagnostics with those of ``more`` that are at other places.
+    """Return the diagnostics, and those of ``more`` that are at other places.
 
     One mistake is reported once, although YAML, a rule and a key's kind may all find it, or an alias repeats it.
     """
-    # Reversed, so that the first one at a place counts.
+    # Reversed, because the last one with a key stays in a dictionary, and the first one at a place has to.
     by_place = {_place(diagnostic): diagnostic for diagnostic in reversed(diagnostics)}
     for diagnostic in more:
         by_place.setdefault(_place(diagnostic), diagnostic)
@@ -287,11 +296,12 @@ def _other_file(path: Path) -> str:
     if path.parent == Path():
         # Where `railweave init` puts them.
         folders.insert(0, Path("intent"))
-    files = [*chain.from_iterable(map(_intents_in, folders))]
+    files = [file for folder in folders for file in _intents_in(folder)]
     if not files:
         return _EXAMPLE
-    # Of two files with one name the first counts.
+    # Reversed, because of two files with one name the first has to stay.
     by_name = {file.name: file for file in reversed(files)}
+    # The name may also have been written without its suffix.
     near = get_close_matches(path.name, by_name, 1) or get_close_matches(f"{path.name}.yml", by_name, 1)
     if near:
         return f"did you mean {by_name[near[0]]}?"
@@ -300,6 +310,7 @@ def _other_file(path: Path) -> str:
 
 
 def _file_within(path: Path) -> str:
+    """Return a fix that names the intent files in a folder."""
     names = [file.name for file in _intents_in(path)]
     if not names:
         return _EXAMPLE

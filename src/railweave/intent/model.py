@@ -323,19 +323,21 @@ class Topology(Keys):
         if not isinstance(leaf, dict):
             leaf = {}
         spine = {key: leaf[key] for key in ("model", "ports", "speed") if key in leaf}
-        if value.get("shape") == Shape.RAIL_ONLY:
+        shape = value.get("shape")
+        if shape == Shape.RAIL_ONLY:
             return {**value, "spine": spine}
-        if leaf.get("count") == 1 and value.get("shape", Shape.RACK_ALIGNED) == Shape.RACK_ALIGNED:
+        is_one_switch = leaf.get("count") == 1 and (shape is None or shape == Shape.RACK_ALIGNED)
+        if is_one_switch:
             return {"tiers": 1, **value, "shape": Shape.RACK_ALIGNED, "spine": spine}
         return value
 
     def named_tiers(self) -> tuple[tuple[str, TierIntent], ...]:
         """Return the tiers that the file names, each with its path."""
         tiers: list[tuple[str, TierIntent]] = [("topology.leaf", self.leaf)]
-        alike = (self.spine.model, self.spine.inline) == (self.leaf.model, self.leaf.inline)
-        # Spines that a file leaves out are like its leaves.
-        may_have_none = self.shape is Shape.RAIL_ONLY or self.tiers == 1
-        if not may_have_none or not alike:
+        may_omit_spine = self.shape is Shape.RAIL_ONLY or self.tiers == 1
+        # A file that leaves its spines out has spines like its leaves (`_spines_like_leaves`).
+        is_like_leaf = self.spine.model == self.leaf.model and self.spine.inline == self.leaf.inline
+        if not (may_omit_spine and is_like_leaf):
             tiers.append(("topology.spine", self.spine))
         if self.super_spine is not None:
             tiers.append(("topology.super_spine", self.super_spine))
@@ -400,12 +402,16 @@ class Intent:
 
     @property
     def stripe_caps_split(self) -> bool:
-        """Tell whether a leaf has the uplinks of its stripe's nodes, not of all its ports: every stripe is given."""
+        """Tell whether the number of a leaf's uplinks follows from the nodes of its stripe, not from all its ports.
+
+        It does if the intent states the stripe of every entry of nodes that has leaves of its own.
+        """
         topology = self.topology
         if topology.links_per_pair is not None or topology.split is not SplitRule.STRIPE:
             return False
-        owners = (entry for entry in self.nodes if not entry.share_leaves)
-        return topology.stripe is not None or all(entry.stripe is not None for entry in owners)
+        if topology.stripe is not None:
+            return True
+        return all(entry.stripe is not None for entry in self.nodes if not entry.share_leaves)
 
     @property
     def carries_collectives(self) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Never
+from typing import Any, NamedTuple, Never
 
 import yaml
 
@@ -71,9 +71,11 @@ def decode(data: bytes, file: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        before = data[: exc.start]
-        line = before.count(b"\n") + 1
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8-sig", "replace")) + 1
+        valid = data[: exc.start]
+        line = valid.count(b"\n") + 1
+        line_start = valid.rfind(b"\n") + 1
+        # In characters, not in bytes.
+        column = len(valid[line_start:].decode("utf-8-sig", "replace")) + 1
         message = f"byte 0x{data[exc.start]:02x} is not UTF-8 text"
         return _refuse("RW002", message, Where(file, line, column), "save the file as UTF-8")
 
@@ -117,8 +119,10 @@ def _refuse_control_characters(text: str, file: str) -> None:
     if match is None:
         return
     breaks = list(_LINE_BREAK.finditer(text, 0, match.start()))
-    start_of_line = breaks[-1].end() if breaks else 0
-    where = Where(file, len(breaks) + 1, match.start() - start_of_line + 1)
+    line_start = 0
+    if breaks:
+        line_start = breaks[-1].end()
+    where = Where(file, len(breaks) + 1, match.start() - line_start + 1)
     _refuse("RW002", f"character U+{ord(match[0]):04X} cannot stand in a text file", where, "remove it")
 
 
@@ -143,8 +147,15 @@ class _Node:
         self.height = 0
 
 
-_Entries = dict[str, tuple[Any, _Node]]
-"""The entries of a mapping by key: the key's event, and the value."""
+class _MappingEntry(NamedTuple):
+    """An entry of a mapping."""
+
+    key_event: Any
+    value: _Node
+
+
+_Entries = dict[str, _MappingEntry]
+"""The entries of a mapping by the text of their keys."""
 
 
 class _Reader:
@@ -176,6 +187,7 @@ class _Reader:
         return root
 
     def _node(self, event: Any, events: Iterator[Any]) -> _Node:
+        """Return the node that begins with ``event``; those of its children are taken from ``events``."""
         node = _Node(event)
         if isinstance(event, yaml.AliasEvent):
             self._resolve(node)
@@ -184,8 +196,10 @@ class _Reader:
         if isinstance(event, yaml.CollectionStartEvent):
             self._bound_depth(1, event)
             self._open.append(node)
-            while not isinstance(inner := next(events), yaml.CollectionEndEvent):
-                self._add(node, self._node(inner, events))
+            child_event = next(events)
+            while not isinstance(child_event, yaml.CollectionEndEvent):
+                self._add(node, self._node(child_event, events))
+                child_event = next(events)
             self._open.pop()
             node.height += 1
         if event.anchor:
@@ -193,24 +207,27 @@ class _Reader:
         return node
 
     def _resolve(self, node: _Node) -> None:
+        """Set the target of an alias; an alias without one is reported, and stays its own target."""
         event = node.event
-        target = self._anchors.get(event.anchor)
-        fault = ""
-        # An earlier anchor of the same name does not help: the inner one replaces it.
+        # Looked up first: a collection that is still open hides an earlier anchor of the same name.
         if any(collection.event.anchor == event.anchor for collection in self._open):
-            fault = "refers to the value that contains it"
-        elif target is None:
-            fault = f"has no anchor `&{event.anchor}` above it"
-        if fault or target is None:
-            fix = "write the value itself, or name an anchor that ends above this line"
-            self.report("RW006", f"alias `*{event.anchor}` {fault}", event, fix)
+            self._report_alias(event, "refers to the value that contains it")
+            return
+        target = self._anchors.get(event.anchor)
+        if target is None:
+            self._report_alias(event, f"has no anchor `&{event.anchor}` above it")
             return
         self._bound_depth(target.height, event)
         node.target = target
         node.size = target.size
         node.height = target.height
 
+    def _report_alias(self, event: Any, fault: str) -> None:
+        fix = "write the value itself, or name an anchor that ends above this line"
+        self.report("RW006", f"alias `*{event.anchor}` {fault}", event, fix)
+
     def _bound_depth(self, height: int, event: Any) -> None:
+        """Stop if a value of this height would be nested too deeply in the collections that are open."""
         if len(self._open) + height > MAX_DEPTH:
             message = f"values are nested deeper than {MAX_DEPTH} levels"
             self.stop("RW007", message, event, "compare the structure with a reference intent")
@@ -218,8 +235,9 @@ class _Reader:
     def _add(self, collection: _Node, node: _Node) -> None:
         """Add a finished node to the collection that it belongs to."""
         collection.children.append(node)
-        # The keys of a mapping do not count as values.
-        if isinstance(collection.event, yaml.MappingStartEvent) and len(collection.children) % 2:
+        # The children of a mapping are keys and values in turn. Keys do not count as values.
+        is_key = isinstance(collection.event, yaml.MappingStartEvent) and len(collection.children) % 2 == 1
+        if is_key:
             return
         collection.size += node.size
         collection.height = max(collection.height, node.height)
@@ -237,32 +255,34 @@ class _Reader:
     def mapping(self, node: _Node, path: str) -> dict[str, Value]:
         """Return a mapping as values; ``path`` is the mapping's."""
         result: dict[str, Value] = {}
-        for key, (named, value) in self._entries(node, path).items():
-            below = child(path, key)
-            self.keys[below] = self._where(named, below)
-            result[key] = self._value(value, below, named)
+        for key, entry in self._entries(node, path).items():
+            value_path = child(path, key)
+            self.keys[value_path] = self._where(entry.key_event, value_path)
+            result[key] = self._value(entry.value, value_path, entry.key_event)
         return result
 
-    def _value(self, node: _Node, path: str, key: Any = None) -> Value:
+    def _value(self, node: _Node, path: str, key_event: Any = None) -> Value:
+        """Return a value and record its place; ``key_event`` is its key's, None for the item of a list."""
         event = node.target.event
         if isinstance(event, _LEAF):
-            return self._leaf(node, path, key)
+            return self._leaf(node, path, key_event)
         # A mapping or list below its key is reported at the key.
-        self.places[path] = self._where(key or node.event, path)
+        self.places[path] = self._where(key_event or node.event, path)
         if isinstance(event, yaml.MappingStartEvent):
             return self.mapping(node.target, path)
         return [self._value(item, child(path, index)) for index, item in enumerate(node.target.children)]
 
-    def _leaf(self, node: _Node, path: str, key: Any) -> Value:
+    def _leaf(self, node: _Node, path: str, key_event: Any) -> Value:
+        """Return a scalar and record its place; None for an alias without a target, which was reported."""
         event = node.target.event
         value: Value = getattr(event, "value", None)
         if _is_plain(event):
             value = plain_value(event.value)
-        place = node.event
+        place_event = node.event
         # A key without a value is reported at the key.
-        if key is not None and value is None and not isinstance(place, yaml.AliasEvent):
-            place = key
-        self.places[path] = self._where(place, path)
+        if key_event is not None and value is None and not isinstance(place_event, yaml.AliasEvent):
+            place_event = key_event
+        self.places[path] = self._where(place_event, path)
         if isinstance(value, str) and _is_plain(event) and _BASE_60.fullmatch(value):
             self._report_base_60(value, path)
         return value
@@ -283,25 +303,28 @@ class _Reader:
         if node in self._entries_of:
             return self._entries_of[node]
         entries: _Entries = {}
-        merges: list[tuple[Any, _Node]] = []
+        merges: list[_MappingEntry] = []
+        # The children are keys and values in turn.
         for key, value in zip(node.children[::2], node.children[1::2], strict=True):
-            event = key.event
+            entry = _MappingEntry(key.event, value)
             scalar = key.target.event
             text = scalar.value if isinstance(scalar, yaml.ScalarEvent) else None
             if not text:
-                self._report_key(text, event)
+                self._report_key(text, entry.key_event)
             elif text in entries:
-                self._report_duplicate(text, event, entries[text][0], path)
-            elif text == _MERGE and _is_plain(event):
-                merges.append((event, value))
+                self._report_duplicate(text, entry.key_event, entries[text].key_event, path)
+            elif text == _MERGE and _is_plain(entry.key_event):
+                merges.append(entry)
             else:
-                entries[text] = (event, value)
-        for event, value in merges:
-            self._merge(entries, event, value, path)
+                entries[text] = entry
+        # After all written entries, which come before merged ones of the same key.
+        for merge in merges:
+            self._merge(entries, merge, path)
         self._entries_of[node] = entries
         return entries
 
     def _report_key(self, text: str | None, event: Any) -> None:
+        """Report a key that is empty, or not a scalar (None)."""
         message = "expected a key, got a list or mapping"
         if text == "":
             message = "a key is missing before the `:`"
@@ -314,19 +337,19 @@ class _Reader:
         fix = f"keep one of them; the first is in line {first.start_mark.line + 1}"
         self.report("RW004", message, event, fix)
 
-    def _merge(self, entries: _Entries, event: Any, value: _Node, path: str) -> None:
+    def _merge(self, entries: _Entries, merge: _MappingEntry, path: str) -> None:
         """Add the entries of a mapping, or list of mappings, after ``<<`` (https://yaml.org/type/merge.html)."""
-        mappings = [value]
-        if isinstance(value.target.event, yaml.SequenceStartEvent):
-            mappings = value.target.children
-        for mapping in mappings:
-            if isinstance(mapping.target.event, yaml.MappingStartEvent):
-                for key, merged in self._entries(mapping.target, path).items():
-                    entries.setdefault(key, merged)
-            elif not isinstance(mapping.target.event, yaml.AliasEvent):
-                # An alias without a target has been reported.
+        merged_nodes = [merge.value]
+        if isinstance(merge.value.target.event, yaml.SequenceStartEvent):
+            merged_nodes = merge.value.target.children
+        for node in merged_nodes:
+            if isinstance(node.target.event, yaml.MappingStartEvent):
+                for key, entry in self._entries(node.target, path).items():
+                    entries.setdefault(key, entry)
+            elif not isinstance(node.target.event, yaml.AliasEvent):
+                # An alias without a target was reported when it was read.
                 fix = "name an anchor of a mapping after `<<:`"
-                self.report("RW012", "`<<` merges mappings only", event, fix)
+                self.report("RW012", "`<<` merges mappings only", merge.key_event, fix)
 
     def report(self, code: str, message: str, event: Any, fix: str) -> None:
         """Record an error at an event."""

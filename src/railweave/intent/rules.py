@@ -56,7 +56,10 @@ def _items(value: Value) -> list[Value]:
 def _gpus_stated(document: Document, file: str) -> Iterator[Diagnostic]:
     """Yield an error for every entry of GPU nodes that does not say how many GPUs a node has."""
     for index, entry in enumerate(_items(document.value.get("nodes"))):
-        if not isinstance(entry, dict) or "gpus" in entry or entry.get("role", NodeRole.GPU) != NodeRole.GPU:
+        if not isinstance(entry, dict) or "gpus" in entry:
+            continue
+        # The role of an entry is GPU by default.
+        if entry.get("role", NodeRole.GPU) != NodeRole.GPU:
             continue
         path = f"nodes[{index}]"
         yield error(
@@ -79,23 +82,24 @@ def _tier_models(document: Document, file: str) -> Iterator[Diagnostic]:
 
 
 def _tier_model(document: Document, path: str, tier: Mapping[str, Value], file: str) -> Iterator[Diagnostic]:
-    inline = [key for key in ("ports", "speed") if key in tier]
-    if "model" in tier and inline:
-        place = place_of(document.keys, f"{path}.{inline[0]}", file)
-        message = f"`{path}` has a model, and {either([f'`{key}`' for key in inline])} beside it"
+    """Yield an error if a tier has both a model and one of ``ports`` and ``speed``, or neither a model nor both."""
+    inline_keys = [key for key in ("ports", "speed") if key in tier]
+    if "model" in tier and inline_keys:
+        place = place_of(document.keys, f"{path}.{inline_keys[0]}", file)
+        message = f"`{path}` has a model, and {either([f'`{key}`' for key in inline_keys])} beside it"
         fix = "keep `model`, which knows its ports, or for sizing only `ports` and `speed`"
         yield error("RW016", message, place, fix=fix)
-    elif "model" not in tier and len(inline) < 2:
-        missing, fix = _missing_in_tier(inline)
+    elif "model" not in tier and len(inline_keys) < 2:
+        missing, fix = _missing_in_tier(inline_keys)
         place = place_of(document.places, f"{path}.{missing}", file)
         yield error("RW011", f"key `{missing}` is missing in `{path}`", place, fix=fix)
 
 
-def _missing_in_tier(inline: Sequence[str]) -> tuple[str, str]:
-    """Return the missing key of a tier without a model, and the fix; ``inline`` are those of ports and speed it has."""
-    if not inline:
+def _missing_in_tier(inline_keys: Sequence[str]) -> tuple[str, str]:
+    """Return the missing key of a tier without a model, and the fix; it has ``inline_keys``, at most one."""
+    if not inline_keys:
         return "model", "add `model`: a switch of the catalog; or `ports` and `speed` for sizing without one"
-    missing = "ports" if "speed" in inline else "speed"
+    missing = "ports" if "speed" in inline_keys else "speed"
     return missing, f"add `{missing}`, or give a `model` of the catalog instead"
 
 
@@ -118,9 +122,11 @@ def _class_roles(document: Document, file: str) -> Iterator[Diagnostic]:
 def _rows_apart(document: Document, file: str) -> Iterator[Diagnostic]:
     """Yield an error for every row of racks after the first that does not say how far it is from the one before."""
     racks = document.value.get("racks")
-    rows = racks.get("rows") if isinstance(racks, dict) else None
-    for index, row in enumerate(_items(rows)):
-        if index and isinstance(row, dict) and "distance_m" not in row:
+    if not isinstance(racks, dict):
+        return
+    for index, row in enumerate(_items(racks.get("rows"))):
+        is_first_row = index == 0
+        if not is_first_row and isinstance(row, dict) and "distance_m" not in row:
             path = f"racks.rows[{index}].distance_m"
             yield error(
                 "RW011",

@@ -21,8 +21,10 @@ from railweave.wording import either, nearest
 Part = str | int
 
 _OVERRIDES = "overrides"
-# The index of a row's key in the path of an override: overrides.SCOPE.TABLE.KEY.FIELD.
-_ROW = 3
+# The indices of the parts in the path of an override: overrides.SCOPE.TABLE.KEY.FIELD.
+_TABLE = 2
+_KEY = 3
+_FIELD = 4
 _ALIKE = "keep the NICs of one speed here; those of another are for a fabric of their own, listed under `fabrics`"
 _NO_TEXT = f"{HIDDEN} is not text, and CONFIG_DB fields are text"
 
@@ -41,12 +43,15 @@ def place_of(places: Mapping[str, Where], path: str, file: str) -> Where:
 def diagnostics_of(invalid: ValidationError, document: Document, file: str) -> list[Diagnostic]:
     """Return one diagnostic for each of pydantic's errors; a mistyped key is not reported as missing as well."""
     details: list[dict[str, Any]] = list(map(dict, invalid.errors(include_url=False)))
-    mistyped = {
-        (*detail["loc"][:-1], _likely_key(detail["loc"])) for detail in details if detail["type"] == "extra_forbidden"
-    }
+    # The paths of the keys that were probably meant by unknown ones.
+    mistyped_paths = set()
+    for detail in details:
+        if detail["type"] == "extra_forbidden":
+            *section, _ = detail["loc"]
+            mistyped_paths.add((*section, _likely_key(detail["loc"])))
     diagnostics = []
     for detail in details:
-        if detail["type"] == "missing" and detail["loc"] in mistyped:
+        if detail["type"] == "missing" and detail["loc"] in mistyped_paths:
             continue
         # pydantic also calls a list too short if its only item is wrong.
         if detail["type"] == "too_short" and detail["input"]:
@@ -64,6 +69,7 @@ def _likely_key(parts: Sequence[Part]) -> str | None:
 
 
 def _diagnostic(detail: dict[str, Any], document: Document, file: str) -> Diagnostic:
+    """Return an error of pydantic, as ``ValidationError.errors`` has it, with secrets hidden."""
     parts: tuple[Part, ...] = detail["loc"]
     full_path = path_text(parts)
     path = _shown_path(parts)
@@ -71,31 +77,31 @@ def _diagnostic(detail: dict[str, Any], document: Document, file: str) -> Diagno
     if path != full_path:
         # A secret is hidden in the place, too.
         where = where._replace(path=path)
-    kind = detail["type"]
-    if kind == REFUSED:
+    error_type = detail["type"]
+    if error_type == REFUSED:
         context = detail["ctx"]
-        # The kind's own message shows the value.
+        # The kind's own message would show the value.
         if _holds_secret(parts):
             return error(context["code"], f"{path}: {_NO_TEXT}", where, fix="write it in quotes")
         return error(context["code"], f"{path}: {context['message']}", where, fix=context["fix"])
-    if kind == "extra_forbidden":
+    if error_type == "extra_forbidden":
         return _unknown_key(parts, place_of(document.keys, path, file))
-    if kind == "missing":
+    if error_type == "missing":
         return _missing_key(parts, where)
-    if kind == "too_short":
+    if error_type == "too_short":
         return error("RW012", f"{path}: the list is empty", where, fix="add an item that begins with `- `")
     value = detail["input"]
-    expected, fix = _expected(kind, parts, value)
+    expected, fix = _expected(error_type, parts, value)
     shown_value = shown(value)
     if parts[0] == _OVERRIDES and isinstance(value, str | int | float):
-        # It may be the secret of a field that is missing around it.
+        # Where a mapping is expected, the value may be a secret whose key was left out.
         shown_value = HIDDEN
     return error("RW012", f"{path}: expected a {expected}, got {shown_value}", where, fix=fix)
 
 
-def _expected(kind: str, parts: Sequence[Part], value: object) -> tuple[str, str]:
+def _expected(error_type: str, parts: Sequence[Part], value: object) -> tuple[str, str]:
     """Return the collection that belongs in the place of a value, and how to write it."""
-    if kind == "tuple_type":
+    if error_type == "tuple_type":
         return "list", "begin each item with `- `"
     if parts[-1] == "nics" and isinstance(value, list):
         return "mapping, as the NICs of a node in one fabric are alike", _ALIKE
@@ -104,23 +110,29 @@ def _expected(kind: str, parts: Sequence[Part], value: object) -> tuple[str, str
 
 def _shown_path(parts: Sequence[Part]) -> str:
     """Return the text of a path with secrets hidden: some keys of CONFIG_DB rows are secrets."""
-    if len(parts) > _ROW and parts[0] == _OVERRIDES:
-        parts = (*parts[:_ROW], shown_key(str(parts[_ROW - 1]), str(parts[_ROW])), *parts[_ROW + 1 :])
-    return path_text(parts)
+    if len(parts) <= _KEY or parts[0] != _OVERRIDES:
+        return path_text(parts)
+    table = str(parts[_TABLE])
+    key = str(parts[_KEY])
+    return path_text((*parts[:_KEY], shown_key(table, key), *parts[_FIELD:]))
 
 
 def _holds_secret(parts: Sequence[Part]) -> bool:
-    return len(parts) > _ROW + 1 and parts[0] == _OVERRIDES and is_secret(str(parts[_ROW - 1]), str(parts[_ROW + 1]))
+    """Tell whether the value at a path is a secret: a field of an override that is one by its table and name."""
+    if len(parts) <= _FIELD or parts[0] != _OVERRIDES:
+        return False
+    return is_secret(str(parts[_TABLE]), str(parts[_FIELD]))
 
 
 def _unknown_key(parts: Sequence[Part], where: Where) -> Diagnostic:
+    """Return the error for an unknown key; the fix names the sections that have it, or the keys of its own section."""
     key = str(parts[-1])
     section = path_text(parts[:-1])
     model = _model_at(parts[:-1])
     guess = _likely_key(parts)
-    sections = [other for other in _sections_with(key, IntentKeys, "") if other != section]
-    if sections:
-        fix = f"`{key}` belongs in {either(map(_section_name, sections))}"
+    other_sections = [path for path in _sections_with(key, IntentKeys, "") if path != section]
+    if other_sections:
+        fix = f"`{key}` belongs in {either(map(_section_name, other_sections))}"
     elif guess:
         fix = f"did you mean `{guess}`?"
     else:
@@ -153,13 +165,19 @@ def _keys_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def _model_at(parts: Sequence[Part]) -> type[BaseModel] | None:
-    model: type[BaseModel] | None = IntentKeys
+    """Return the section of keys at a path, None if there is none."""
+    model: type[BaseModel] = IntentKeys
     for part in parts:
+        # The model of a list is that of its items already.
         if isinstance(part, int):
-            # `_model_in` has gone from a list to its items.
             continue
-        field = _keys_of(model).get(part) if model else None
-        model = _model_in(field.annotation) if field else None
+        field = _keys_of(model).get(part)
+        if field is None:
+            return None
+        section = _model_in(field.annotation)
+        if section is None:
+            return None
+        model = section
     return model
 
 
