@@ -24,7 +24,7 @@ from nornir_railweave.target.policy import Policy
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.parsed_rollout import parse_rollout
-from railweave.plan.resumption import check_resume, of_other_version
+from railweave.plan.resumption import check_journal_version, check_resume
 from railweave.plan.rollout import Rollout, RolloutKind, RolloutMetadata
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
@@ -117,7 +117,7 @@ def test_a_journal_of_another_format_version_is_shown_and_never_acted_upon(
     assert f"has format version {version or 0}, this railweave reads version 1" in refused.message
     assert told in str(refused.fix)
     assert "railweave rollback --last" in str(refused.fix)
-    assert of_other_version(rollout) == (refused,)
+    assert check_journal_version(rollout) == (refused,)
 
 
 @pytest.mark.parametrize("until", [Step.DRAINING, Step.DRAINED, Step.APPLYING, Step.APPLIED, Step.CONFIRMED])

@@ -47,7 +47,7 @@ def test_the_rollout_before_one_that_changed_nothing_is_named_before_anything_is
     designed = SimpleNamespace(fabric=SimpleNamespace(name="lab"), intent=SimpleNamespace(sha256="f"))
     fabric = SimpleNamespace(designed=designed, target=SimpleNamespace(name="sim", allowed_signers=None))
     monkeypatch.setattr(rollback, "live_fabric", lambda project, target: cast("Any", fabric))
-    monkeypatch.setattr(rollback, "of_other_version", lambda rollout: ())
+    monkeypatch.setattr(rollback, "check_journal_version", lambda rollout: ())
     operator = Absent()
     with pytest.raises(RailweaveError, match="nobody to ask"):
         rollback.rollback(Project(Path("x"), operator), "sim", rollout=named)
