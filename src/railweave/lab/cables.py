@@ -8,7 +8,7 @@ open: its other end waits on the host, under a name that any process can compute
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,13 +51,12 @@ class LabTopology:
     @property
     def far_ends(self) -> dict[End, End | None]:
         """Return the far end of every end of a running node; None if the cable is open."""
-        return dict(self._ends())
-
-    def _ends(self) -> Iterator[tuple[End, End | None]]:
+        far_ends: dict[End, End | None] = {}
         for cable in self.cables:
-            yield cable.near, cable.far
+            far_ends[cable.near] = cable.far
             if cable.far is not None:
-                yield cable.far, cable.near
+                far_ends[cable.far] = cable.near
+        return far_ends
 
 
 def record(topology: LabTopology) -> bytes:
@@ -92,13 +91,15 @@ def joined_link(near: End, far: End) -> dict[str, Any]:
 
 def open_link(lab: str, end: End, node: str = "") -> dict[str, Any]:
     """Return an open cable as Containerlab reads it; ``node`` is the topology's name of the node, if it differs."""
+    end_node, interface = end
     return {
         "type": "host",
         "mtu": LINK_MTU_BYTES,
         "host-interface": waiting_end(lab, end),
-        "endpoint": _endpoint((node or end[0], end[1])),
+        "endpoint": _endpoint((node or end_node, interface)),
     }
 
 
 def _endpoint(end: End) -> dict[str, str]:
-    return {"node": end[0], "interface": end[1]}
+    node, interface = end
+    return {"node": node, "interface": interface}

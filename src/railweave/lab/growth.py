@@ -53,16 +53,22 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
+    """The running lab and the intended one, with the far ends of running nodes."""
+
     lab: str
     running: LabTopology
     intended: LabTopology
+    # The kinds of nodes that accept another interface while they run.
     takes_ports: Collection[str]
     far_ends: dict[End, End | None] = field(default_factory=dict)
 
     def is_new(self, end: End) -> bool:
-        return end[0] not in self.running.nodes
+        """Tell whether the node of an end does not run yet."""
+        node, _ = end
+        return node not in self.running.nodes
 
     def definition(self, node: str) -> Node:
+        """Return a node as it runs, else as it is intended."""
         if node in self.running.nodes:
             return self.running.nodes[node]
         return self.intended.nodes[node]
@@ -80,7 +86,7 @@ def growth(
     added = tuple(name for name in intended.nodes if name not in running.nodes)
     surplus = tuple(name for name in running.nodes if name not in intended.nodes)
     # All obstacles are reported at once: a person changes the intent once, or starts the lab anew.
-    obstacles = list(_changed(labs))
+    obstacles = list(_changed_nodes(labs))
     joints = []
     links: list[dict[str, Any]] = []
     for cable in intended.cables:
@@ -96,13 +102,15 @@ def growth(
     return LabGrowth(added, surplus, _grown(labs), document, tuple(joints), tuple(obstacles))
 
 
-def _changed(labs: _Comparison) -> Iterator[str]:
+def _changed_nodes(labs: _Comparison) -> Iterator[str]:
     """Yield how running nodes differ from those of the same name in the intent."""
-    for name, node in labs.intended.nodes.items():
-        running = labs.running.nodes.get(name, node)
+    for name, intended in labs.intended.nodes.items():
+        running = labs.running.nodes.get(name)
+        if running is None:
+            continue
         for key in ("kind", "image"):
-            if running.get(key) != node.get(key):
-                yield f"{name} runs {key} {running.get(key)}, not {node.get(key)}"
+            if running.get(key) != intended.get(key):
+                yield f"{name} runs {key} {running.get(key)}, not {intended.get(key)}"
 
 
 def _step(labs: _Comparison, cable: LabCable) -> _Step:
@@ -120,14 +128,14 @@ def _step(labs: _Comparison, cable: LabCable) -> _Step:
 
 
 def _joining_step(labs: _Comparison, near: End, far: End) -> _Step:
-    """Return how two ends are joined that no obstacle parts."""
-    # Ends of running nodes whose cable is open.
-    waiting = [end for end in (near, far) if end in labs.far_ends]
-    if not waiting:
+    """Return how two ends are joined between which there is no obstacle."""
+    # Running nodes with an open cable have it on the host already. A cable that exists was no step, and one that leads
+    # elsewhere an obstacle, so these far ends are open.
+    ends_to_open = [end for end in (near, far) if end not in labs.far_ends]
+    if len(ends_to_open) == 2:
         return _Step((joined_link(_external(labs, near), _external(labs, far)),))
     joint = (waiting_end(labs.lab, near), waiting_end(labs.lab, far))
-    opened = [end for end in (near, far) if end not in waiting]
-    return _Step(tuple(_open(labs, end) for end in opened), joint)
+    return _Step(tuple(_open(labs, end) for end in ends_to_open), joint)
 
 
 def _open_step(labs: _Comparison, end: End) -> _Step:
@@ -139,14 +147,16 @@ def _open_step(labs: _Comparison, end: End) -> _Step:
 
 def _obstacle(labs: _Comparison, end: End, far: End) -> str:
     """Return why no cable can lead from ``end`` to ``far``, empty if one can."""
-    leads_to = labs.far_ends.get(end)
-    if leads_to is not None:
-        return f"the cable of {_text(end)} leads to {_text(leads_to)}, not to {_text(far)}"
-    kind = labs.definition(end[0])["kind"]
-    if labs.is_new(end) or end in labs.far_ends or kind in labs.takes_ports:
+    present_far = labs.far_ends.get(end)
+    if present_far is not None:
+        return f"the cable of {_text(end)} leads to {_text(present_far)}, not to {_text(far)}"
+    node, interface = end
+    kind = labs.definition(node)["kind"]
+    has_open_cable = end in labs.far_ends
+    if labs.is_new(end) or has_open_cable or kind in labs.takes_ports:
         return ""
     ports = f"a {kind} gets its ports when it starts, those of its intent's reserve"
-    return f"{end[0]} has no port {end[1]} for {_text(far)}: {ports}"
+    return f"{node} has no port {interface} for {_text(far)}: {ports}"
 
 
 def _text(end: End) -> str:
@@ -155,16 +165,20 @@ def _text(end: End) -> str:
 
 def _external(labs: _Comparison, end: End) -> End:
     """Return an end under the second lab's name of its node: the container's."""
-    return container_name(labs.lab, end[0], labs.definition(end[0])), end[1]
+    node, interface = end
+    return container_name(labs.lab, node, labs.definition(node)), interface
 
 
 def _open(labs: _Comparison, end: End) -> dict[str, Any]:
-    return open_link(labs.lab, end, _external(labs, end)[0])
+    """Return an open cable of an end as a link of the second lab."""
+    container, _ = _external(labs, end)
+    return open_link(labs.lab, end, container)
 
 
 def _document(
     labs: _Comparison, base: dict[str, Any], added: tuple[str, ...], links: list[dict[str, Any]]
 ) -> dict[str, Any]:
+    """Return the second Containerlab lab: the added nodes, the links, and as external the running nodes at these."""
     nodes: dict[str, Any] = {}
     for name in added:
         definition = labs.intended.nodes[name]
@@ -187,22 +201,25 @@ def _with_host_name(name: str, definition: Node) -> dict[str, Any]:
 
 def _grown(labs: _Comparison) -> LabTopology:
     """Return the lab with the addition: running nodes and cables stay as they are."""
-    intended = labs.intended.far_ends
+    intended_far_ends = labs.intended.far_ends
     cables = []
-    cabled: set[End | None] = set()
+    used_ends: set[End | None] = set()
     for cable in labs.running.cables:
-        # An open cable that the intent joins is replaced below.
-        if cable.far is not None or intended.get(cable.near) is None:
+        # An open cable is replaced by the intended one if that has a far end.
+        is_replaced = cable.far is None and intended_far_ends.get(cable.near) is not None
+        if not is_replaced:
             cables.append(cable)
-            cabled |= {cable.near, cable.far}
-    cables += [cable for cable in labs.intended.cables if _is_added(labs, cable, cabled)]
+            used_ends.add(cable.near)
+            used_ends.add(cable.far)
+    cables += [cable for cable in labs.intended.cables if _is_added(labs, cable, used_ends)]
     return LabTopology({**labs.intended.nodes, **labs.running.nodes}, tuple(cables))
 
 
-def _is_added(labs: _Comparison, cable: LabCable, cabled: Collection[End | None]) -> bool:
-    if cable.near in cabled:
+def _is_added(labs: _Comparison, cable: LabCable, used_ends: Collection[End | None]) -> bool:
+    """Tell whether an intended cable is new, ``used_ends`` being those of the cables that stay."""
+    if cable.near in used_ends:
         return False
     if cable.far is None:
         # A running node has its open cables already, or takes interfaces while it runs.
         return labs.is_new(cable.near)
-    return cable.far not in cabled
+    return cable.far not in used_ends

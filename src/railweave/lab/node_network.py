@@ -27,36 +27,48 @@ def network_script(fabric: Fabric, host: Host) -> str:
 def network_commands(fabric: Fabric, host: Host) -> Iterator[str]:
     """Yield the commands of ``network_script``."""
     mtu = fabric.policies.mtu.hosts_bytes
-    reached: set[tuple[int, int]] = set()
+    reached_blocks: set[tuple[int, int]] = set()
     for link in fabric.links_of[host.name]:
         port = host.ports[link.lower_port]
         table = _FIRST_TABLE + host.port_number(link.lower_port)
         yield f"ip link set dev {port.name} mtu {mtu} up"
         if fabric.is_numbered(link):
             yield from _ipv4_commands(fabric, link, port, table)
-            source, gateway = _ends(link)
-            leaf = fabric.switch_of[link.upper]
-            for network, length in _rail_blocks(fabric, fabric.host_blocks, leaf, port):
-                # Several ports may reach a block; the main table has it over the first one.
-                if (network, length) not in reached:
-                    reached.add((network, length))
-                    yield f"ip route add {ipv4_text(network)}/{length} via {gateway} src {source}"
+            yield from _main_table_commands(fabric, link, port, reached_blocks)
         if fabric.nic_address(link) is not None:
             yield from _nic_commands(fabric, link, port, table)
         yield from _ipv6_commands(fabric, link, port, table)
-    first = fabric.links_of[host.name][0]
-    if fabric.is_numbered(first):
-        source, gateway = _ends(first)
+    first_link = fabric.links_of[host.name][0]
+    if fabric.is_numbered(first_link):
+        source, gateway = _link_addresses(first_link)
         yield f"ip route add {fabric.policies.addressing.loopbacks} via {gateway} src {source}"
 
 
-def _ends(link: Link) -> tuple[str, str]:
+def _link_addresses(link: Link) -> tuple[str, str]:
     """Return the IPv4 addresses of a link to a node: the node's, and its gateway, the leaf's."""
     return ipv4_text(link.network + 1), ipv4_text(link.network)
 
 
+def _main_table_commands(
+    fabric: Fabric, link: Link, port: HostPort, reached_blocks: set[tuple[int, int]]
+) -> Iterator[str]:
+    """Yield the routes of the main table over a port, and add their blocks to ``reached_blocks``.
+
+    Several ports may reach a block; the main table has it over the first one.
+    """
+    source, gateway = _link_addresses(link)
+    leaf = fabric.switch_of[link.upper]
+    for block in _rail_blocks(fabric, fabric.host_blocks, leaf, port):
+        if block in reached_blocks:
+            continue
+        reached_blocks.add(block)
+        network, length = block
+        yield f"ip route add {ipv4_text(network)}/{length} via {gateway} src {source}"
+
+
 def _ipv4_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> Iterator[str]:
-    source, gateway = _ends(link)
+    """Yield the commands that give a port its IPv4 address, and the routes for packets from that address."""
+    source, gateway = _link_addresses(link)
     addressing = fabric.policies.addressing
     pools = [addressing.hosts, addressing.loopbacks]
     if fabric.nic_address(link) is not None:
@@ -93,8 +105,8 @@ def _ipv6_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> It
     yield f"ip -6 route add {pool} via {gateway} table {table}"
     yield f"ip -6 rule add from {source} table {table}"
     # The kernel takes several ports of one leaf as equal paths, so only the first one has the routes.
-    first = min(other.lower_port for other in fabric.links_of[link.lower] if other.upper == link.upper)
-    if link.lower_port != first:
+    ports_to_leaf = [other.lower_port for other in fabric.links_of[link.lower] if other.upper == link.upper]
+    if link.lower_port != min(ports_to_leaf):
         return
     for block in _rail_blocks(fabric, fabric.ipv6_blocks, fabric.switch_of[link.upper], port):
         yield f"ip -6 route add {ipv6_text(block)}/{IPV6_BLOCK_LENGTH} via {gateway} src {source}"
@@ -103,6 +115,6 @@ def _ipv6_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> It
 def _rail_blocks(fabric: Fabric, blocks: Mapping[str, Block], leaf: Switch, port: HostPort) -> Iterator[Block]:
     """Yield the blocks of addresses, given by leaf, of the leaves on the port's plane and the rail of ``leaf``."""
     for name, block in blocks.items():
-        other = fabric.switch_of[name]
-        if other.plane == port.plane and other.rail == leaf.rail:
+        block_leaf = fabric.switch_of[name]
+        if block_leaf.plane == port.plane and block_leaf.rail == leaf.rail:
             yield block

@@ -19,20 +19,23 @@ from railweave.intent.model import Intent, Nodes
 
 def whole_reserve(intent: Intent, today: Fabric, catalog: Catalog) -> Fabric:
     """Return the fabric with every leaf, spine and node of the reserve, or as much of it as moves no cable."""
-    counts = [intent.topology.spine.count]
+    # The numbers of spines to try: those of the reserve; those of all pods, if each has as many as today's; today's.
+    spine_counts = [intent.topology.spine.count]
     if len(today.tiers) > 1:
-        tier = today.tiers[1]
-        groups = {(spine.pod, spine.rail) for spine in today.tier_switches[1]}
-        # If more spines move cables: all pods, each with as many spines as today's pods have.
-        counts = [tier.reserve, tier.count // len(groups) * tier.groups, *counts]
-    for spines in dict.fromkeys(counts):
-        grown = design(_grown(intent, today, spines), catalog).fabric
-        if grown is not None and _cables(today) <= _cables(grown):
+        spine_tier = today.tiers[1]
+        groups_today = {(spine.pod, spine.rail) for spine in today.tier_switches[1]}
+        spines_of_group = spine_tier.count // len(groups_today)
+        spine_counts = [spine_tier.reserve, spines_of_group * spine_tier.groups, *spine_counts]
+    cables_today = _cables(today)
+    for spine_count in dict.fromkeys(spine_counts):
+        grown = design(_grown(intent, today, spine_count), catalog).fabric
+        if grown is not None and cables_today <= _cables(grown):
             return grown
     return today
 
 
 def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
+    """Return the intent with all leaves and nodes of the reserve; ``spines`` are those of a plane, None for auto."""
     topology = intent.topology
     leaves_of_stripe = topology.leaves_per_nic
     if topology.shape.has_rails:
@@ -58,21 +61,26 @@ def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
 
 def _full_stripes(nodes: tuple[Nodes, ...], stripes: int, today: Fabric, leaves_of_stripe: int) -> tuple[Nodes, ...]:
     """Return the entries with all their stripes filled: up to the next entry's first stripe or their own reserve.
-    Entries on the leaves of others stay as they are."""
+
+    Entries on the leaves of others stay as they are.
+    """
     owners = [entry for entry in nodes if not entry.share_leaves]
-    ends = [*(entry.first_stripe or 0 for entry in owners[1:]), stripes]
-    full = {entry.name: entry for entry in nodes}
+    # Where the stripes of each of them end: at the first stripe of the next one.
+    ends = [entry.first_stripe or 0 for entry in owners[1:]]
+    ends.append(stripes)
+    full_entries = {entry.name: entry for entry in nodes}
     for entry, end in zip(owners, ends, strict=True):
         stripes_of_entry = end - (entry.first_stripe or 0)
-        full[entry.name] = _with_stripes(entry, stripes_of_entry, today.stripe_nodes[entry.name], leaves_of_stripe)
-    return tuple(full.values())
+        stripe_nodes = today.stripe_nodes[entry.name]
+        full_entries[entry.name] = _with_stripes(entry, stripes_of_entry, stripe_nodes, leaves_of_stripe)
+    return tuple(full_entries.values())
 
 
-def _with_stripes(entry: Nodes, stripes: int, size: int, leaves_of_stripe: int) -> Nodes:
-    """Return an entry with so many stripes filled, or those of its own reserve."""
+def _with_stripes(entry: Nodes, stripes: int, stripe_nodes: int, leaves_of_stripe: int) -> Nodes:
+    """Return an entry with so many stripes filled, or those of its own reserve if these are fewer."""
     if entry.leaf and entry.leaf.reserve:
         stripes = min(stripes, entry.leaf.reserve // leaves_of_stripe)
-    return entry.with_values(count=max(entry.count, stripes * size))
+    return entry.with_values(count=max(entry.count, stripes * stripe_nodes))
 
 
 def nodes_of_stripe(fabric: Fabric) -> int:
@@ -126,18 +134,28 @@ class ScaledIntent:
 
 def needs_scaling(fabric: Fabric, reserve: Fabric) -> bool:
     """Tell whether the fabric is too large for a lab, or has other switches than the virtual one."""
-    models = {switch.panel.model for switch in fabric.switches}
-    return models != {VIRTUAL_MODEL} or len(reserve.switches) + len(reserve.hosts) > MOST_NODES
+    return not _is_virtual(fabric) or _node_count(reserve) > MOST_NODES
 
 
 def fitting_reserve(fabric: Fabric, reserve: Fabric) -> str:
     """Return the ``reserve`` key with which the intent needs no scaling; empty if it needs none, or always does."""
-    nodes = len(fabric.switches) + len(fabric.hosts)
-    if {switch.panel.model for switch in fabric.switches} != {VIRTUAL_MODEL} or nodes > MOST_NODES:
+    always_needs_scaling = not _is_virtual(fabric) or _node_count(fabric) > MOST_NODES
+    if always_needs_scaling or not needs_scaling(fabric, reserve):
         return ""
-    if len(reserve.switches) + len(reserve.hosts) <= MOST_NODES or len(fabric.tiers) == 1:
+    # One tier has no reserve to state.
+    if len(fabric.tiers) == 1:
         return ""
     return f"reserve: {{leaves: {fabric.lowest.count}, spines: {fabric.top.count}}}"
+
+
+def _is_virtual(fabric: Fabric) -> bool:
+    """Tell whether all switches are the virtual one."""
+    return {switch.panel.model for switch in fabric.switches} == {VIRTUAL_MODEL}
+
+
+def _node_count(fabric: Fabric) -> int:
+    """Return how many containers a lab of the whole fabric has."""
+    return len(fabric.switches) + len(fabric.hosts)
 
 
 class _Counts(NamedTuple):
@@ -153,6 +171,7 @@ class _Counts(NamedTuple):
 
 
 def _counts(intent: Intent, fabric: Fabric) -> _Counts:
+    """Return the counts of a small fabric, with one stripe and spine in reserve if a lab has room for them."""
     per_nic = intent.topology.leaves_per_nic
     if intent.topology.shape.has_rails:
         leaves_of_stripe = fabric.rails * per_nic
@@ -172,16 +191,25 @@ def _counts(intent: Intent, fabric: Fabric) -> _Counts:
 
 
 def attempts(intent: Intent, fabric: Fabric, catalog: Catalog) -> Iterator[ScaledIntent]:
-    """Yield the small intents of the same shape to try, best first: pools can be as large as the intent needs and no
-    larger, so that those of a lab with room to grow, or with other ports, are not."""
+    """Yield the small intents of the same shape to try, best first.
+
+    The first one has room to grow, the second one has none, and the third one has the default pools: pools that are
+    just large enough for the intent may be too small for a lab with room to grow, or with other ports.
+    """
     small = scaled(intent, fabric, catalog)
     yield small
     yield scaled(intent, fabric, catalog, grows=False)
     addressing = small.keys["addressing"]
     # Nodes without IPv4 have none in the lab either.
-    pools = {key: value for key, value in addressing.items() if key not in _SIZED_POOLS or value == NO_POOL}
-    mapping = [row if row[0] != _AS_WRITTEN else (_AS_WRITTEN, "as written", "default pools") for row in small.mapping]
-    yield ScaledIntent({**small.keys, "addressing": pools}, tuple(mapping))
+    kept_keys = [key for key, value in addressing.items() if key not in _SIZED_POOLS or value == NO_POOL]
+    default_pools = {key: addressing[key] for key in kept_keys}
+    mapping = []
+    for row in small.mapping:
+        if row[0] == _AS_WRITTEN:
+            mapping.append((_AS_WRITTEN, "as written", "default pools"))
+        else:
+            mapping.append(row)
+    yield ScaledIntent({**small.keys, "addressing": default_pools}, tuple(mapping))
 
 
 def scaled(intent: Intent, fabric: Fabric, catalog: Catalog, *, grows: bool = True) -> ScaledIntent:
@@ -233,20 +261,23 @@ def _containers(counts: _Counts, planes: int) -> int:
 
 
 def _ratio(spines: int, rails: int, *, in_rails: bool) -> str:
+    """Return the oversubscription of a leaf with one uplink to each spine."""
     downlinks = _STRIPE_NODES
+    # Without rails a leaf has all NICs of its nodes.
     if not in_rails:
         downlinks *= rails
     return f"{max(downlinks / spines, 1):g}:1"
 
 
 def _nics(count: int, ports: int, catalog: Catalog) -> dict[str, Any]:
-    """Return the NICs of a node: of the usual model, of another for more ports than that has."""
-    nics = {"count": count, "speed": _SPEED, "ports": ports, "model": _NIC, "pcie": _PCIE}
+    """Return the NICs of a node: of the usual model, or of another one if that does not have so many ports."""
+    nics = {"count": count, "speed": _SPEED, "ports": ports}
     if catalog.nic(_NIC).find(ports, _SPEED_GBPS) is not None:
-        return nics
-    del nics["pcie"]
-    nics["model"] = next((nic for nic in catalog.nic_ids() if catalog.nic(nic).find(ports, _SPEED_GBPS)), _NIC)
-    return nics
+        return nics | {"model": _NIC, "pcie": _PCIE}
+    for model in catalog.nic_ids():
+        if catalog.nic(model).find(ports, _SPEED_GBPS):
+            return nics | {"model": model}
+    return nics | {"model": _NIC}
 
 
 def _entries(nodes: tuple[Nodes, ...], stripes: int, rails: int, nics: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -257,11 +288,13 @@ def _entries(nodes: tuple[Nodes, ...], stripes: int, rails: int, nics: Mapping[s
         if stripe > 0:
             keys["first_stripe"] = stripe
         entries.append(keys)
-    entries[-1]["count"] = _STRIPE_NODES * (stripes - len(nodes) + 1)
+    stripes_of_last = stripes - len(nodes) + 1
+    entries[-1]["count"] = _STRIPE_NODES * stripes_of_last
     return entries
 
 
 def _leaves(count: int, fabric: Fabric) -> dict[str, Any]:
+    """Return the keys of the leaf tier."""
     leaves = _tier(count) | {"downlink_speed": _SPEED, "uplink_speed": _SPEED}
     has_rails = fabric.switches[0].rail is not None
     if count == 1 and not has_rails and len(fabric.tiers) > 1:

@@ -118,32 +118,36 @@ def ssh_ports(fabric: Fabric) -> dict[str, int]:
 
 def with_kept_ports(lab: Lab, running: LabTopology) -> Lab:
     """Return the lab with the SSH ports of its running switches; a new switch whose port is taken gets a free one."""
-    published = {name: _published_port(node) for name, node in running.nodes.items() if node.get("ports")}
-    planned = ssh_ports(lab.laid_out)
-    taken = {*published.values(), *planned.values()}
-    first = min(planned.values())
-    free = (port for port in range(first, first + SSH_PORTS_OF_A_LAB) if port not in taken)
+    running_ports = {name: _published_port(node) for name, node in running.nodes.items() if node.get("ports")}
+    planned_ports = ssh_ports(lab.laid_out)
+    first = min(planned_ports.values())
+    taken_ports = {*running_ports.values(), *planned_ports.values()}
+    free_ports = (port for port in range(first, first + SSH_PORTS_OF_A_LAB) if port not in taken_ports)
     switches = []
     for lab_switch in lab.switches:
         name = lab_switch.switch.name
-        port = published.get(name)
-        if port is None:
-            port = planned[name]
-            if port in published.values():
-                port = next(free)
+        if name in running_ports:
+            port = running_ports[name]
+        elif planned_ports[name] in running_ports.values():
+            port = next(free_ports)
+        else:
+            port = planned_ports[name]
         switches.append(replace(lab_switch, ssh_port=port))
     return replace(lab, switches=tuple(switches))
 
 
 def _published_port(node: Node) -> int:
     """Return the port on the host in ``127.0.0.1:PORT:22``."""
-    return int(node["ports"][0].split(":")[1])
+    _, port, _ = node["ports"][0].split(":")
+    return int(port)
 
 
 def management_subnet(name: str) -> str:
     """Return the subnet of the lab's own management network, outside the default pools and Docker's own."""
-    number = _digest(name)
-    return f"172.{_MANAGEMENT_SECOND + number % _MANAGEMENT_NETS}.{number // _MANAGEMENT_NETS % 256}.0/24"
+    digest = _digest(name)
+    second_octet = _MANAGEMENT_SECOND + digest % _MANAGEMENT_NETS
+    third_octet = digest // _MANAGEMENT_NETS % 256
+    return f"172.{second_octet}.{third_octet}.0/24"
 
 
 def lab_diagnostics(fabric: Fabric) -> tuple[Diagnostic, ...]:
@@ -284,18 +288,20 @@ def _joining_command(fabric: Fabric, host: Host) -> str:
 
 
 def _cable(lab: Lab, link: Link, nodes: Mapping[str, Node]) -> LabCable | None:
-    """Return the cable of a link; None if none of its switches is started."""
+    """Return the cable of a link between two started nodes, or an open one at the only started switch; else None."""
     fabric = lab.laid_out
-    upper: End = (link.upper, cable_interface(fabric.switch_of[link.upper].panel.ports[link.upper_port]))
+    upper_interface = cable_interface(fabric.switch_of[link.upper].panel.ports[link.upper_port])
+    upper: End = (link.upper, upper_interface)
     port = fabric.ports_of[link.lower][link.lower_port]
-    interface = cable_interface(port) if isinstance(port, SwitchPort) else port.name
-    lower: End = (lab.joined.get(link.lower, link.lower), interface)
-    started = [end for end in (lower, upper) if end[0] in nodes]
-    if len(started) == 2:
+    lower_interface = cable_interface(port) if isinstance(port, SwitchPort) else port.name
+    lower: End = (lab.joined.get(link.lower, link.lower), lower_interface)
+    started_ends = [(node, interface) for node, interface in (lower, upper) if node in nodes]
+    if len(started_ends) == 2:
         return LabCable(lower, upper)
-    # A GPU node takes interfaces while it runs and needs no open cable.
-    if started and nodes[started[0][0]]["kind"] == lab.image.kind:
-        return LabCable(started[0], None)
+    for node, interface in started_ends:
+        # A GPU node takes interfaces while it runs and needs no open cable.
+        if nodes[node]["kind"] == lab.image.kind:
+            return LabCable((node, interface), None)
     return None
 
 
