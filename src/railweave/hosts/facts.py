@@ -1,7 +1,7 @@
 """The readings of a GPU node as facts of ``check --facts``: one object of interfaces, sysctls and NCCL's variables."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from railweave.catalog.load import load_catalog
 from railweave.hosts.values import tos_of
@@ -30,11 +30,12 @@ def node_facts(read: Read, vendor: str | None, *, has_nics: bool = True) -> dict
     """
     facts: dict[str, Any] = {}
     if "interfaces" in read:
-        facts["nics"] = {name: _nic(interface, vendor) for name, interface in read["interfaces"].items()}
-    if not has_nics:
-        for nic in facts.get("nics", {}).values():
-            for key in _OF_HARDWARE:
-                nic.pop(key, None)
+        nics = {name: _nic(interface, vendor) for name, interface in read["interfaces"].items()}
+        if not has_nics:
+            for nic in nics.values():
+                for key in _OF_HARDWARE:
+                    nic.pop(key, None)
+        facts["nics"] = nics
     for key in ("nccl", "sysctl"):
         if key in read:
             facts[key] = dict(read[key])
@@ -42,6 +43,7 @@ def node_facts(read: Read, vendor: str | None, *, has_nics: bool = True) -> dict
 
 
 def _nic(interface: Read, vendor: str | None) -> dict[str, Any]:
+    """Return the facts of an interface; what could not be read is left out."""
     facts: dict[str, Any] = {
         "mtu": interface.get("mtu"),
         "addresses": interface.get("addresses"),
@@ -96,14 +98,15 @@ def _slot(speed: object, width: object) -> str | None:
 def _settings(settings: Read, vendor: str) -> dict[str, Any]:
     """Return the settings that have a fact of their own."""
     facts: dict[str, Any] = {}
-    for fact, source in load_catalog().vendor_pack(vendor).facts.items():
+    for pack_name, source in load_catalog().vendor_pack(vendor).facts.items():
         value = settings.get(source["what"])
         if value in _UNKNOWN:
             continue
         if isinstance(value, str):
+            # A tool's own word for a value; without one the value stays as it is.
             value = source.get("values", {}).get(value, value)
-        name, parse = _KINDS.get(fact, (fact, str))
-        facts[name] = parse(value)
+        form = _fact_form(pack_name)
+        facts[form.name] = form.parse(value)
     return {key: value for key, value in facts.items() if value is not None}
 
 
@@ -142,19 +145,30 @@ def _map(value: object) -> dict[str, int] | None:
     return {str(key): int(entry) for key, entry in value.items() if str(key).isdigit() and str(entry).isdigit()}
 
 
-# The name of a fact in the document, and how its value is parsed; all others are words.
-_KINDS: Mapping[str, tuple[str, Callable[[object], object]]] = {
-    "pfc": ("pfc", _priorities),
-    "dscp_to_priority": ("dscp_to_priority", _map),
-    "roce_tos": ("roce_tos", _number),
+class _FactForm(NamedTuple):
+    """The name of a fact in the document, and how its value is parsed."""
+
+    name: str
+    parse: Callable[[object], object]
+
+
+# By the names in the vendors' packs; all other facts are words.
+_FACT_FORMS: Mapping[str, _FactForm] = {
+    "pfc": _FactForm("pfc", _priorities),
+    "dscp_to_priority": _FactForm("dscp_to_priority", _map),
+    "roce_tos": _FactForm("roce_tos", _number),
     # A driver that adds ECT(0) itself takes the bare code point.
-    "roce_dscp": ("roce_tos", _tos),
-    "cnp_dscp": ("cnp_dscp", _number),
+    "roce_dscp": _FactForm("roce_tos", _tos),
+    "cnp_dscp": _FactForm("cnp_dscp", _number),
 }
+
+
+def _fact_form(pack_name: str) -> _FactForm:
+    return _FACT_FORMS.get(pack_name, _FactForm(pack_name, str))
 
 
 def readable_facts(vendor: str | None) -> frozenset[str]:
     """Return the facts of RDMA settings that a vendor's tools show, by their names in the document."""
     if not vendor:
         return frozenset()
-    return frozenset(_KINDS.get(fact, (fact, str))[0] for fact in load_catalog().vendor_pack(vendor).facts)
+    return frozenset(_fact_form(pack_name).name for pack_name in load_catalog().vendor_pack(vendor).facts)

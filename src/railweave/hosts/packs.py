@@ -6,6 +6,7 @@ classes, ``{interface}`` and ``{rdma}`` on the node, port by port.
 """
 
 from collections.abc import Iterable, Mapping
+from math import ceil
 from typing import Any
 
 from railweave.catalog.model import Step
@@ -25,14 +26,16 @@ _WRITES = frozenset({"writes", "restore", "removes"})
 def filled_steps(pack: VendorPack, mark: NicMarking, receive: NicReceive | None = None) -> list[dict[str, Any]]:
     """Return the steps of ``pack`` for a marking, as in the node's document; ``receive`` is None without a cable."""
     values = _marking_values(mark)
-    # Receive buffers differ by what is lossless.
-    if receive and (mark.lossless or not mark.is_lossy):
+    # Receive buffers are for lossless classes: a fabric whose RDMA is lossy may have none.
+    has_buffers = bool(mark.lossless) or not mark.is_lossy
+    if receive is not None and has_buffers:
         values |= _receive_values(mark, receive)
     steps = []
     for step in pack.steps:
         if not _has_needed(step, values):
             continue
         if "for" in step:
+            # Once for each of the priorities in that value.
             steps += [_filled_step(step, {**values, "priority": priority}) for priority in values[step["for"]]]
         else:
             steps.append(_filled_step(step, values))
@@ -40,6 +43,7 @@ def filled_steps(pack: VendorPack, mark: NicMarking, receive: NicReceive | None 
 
 
 def _filled_step(step: Step, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a step with its ``$names`` filled in, without the reads whose needed name has no value."""
     filled = {key: value for key, value in step.items() if key not in {"needs", "for", "source"}}
     filled["reads"] = [_filled_read(read, values) for read in step["reads"] if _has_needed(read, values)]
     for key in _WRITES & step.keys():
@@ -49,7 +53,7 @@ def _filled_step(step: Step, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _receive_values(mark: NicMarking, receive: NicReceive) -> dict[str, Any]:
     """Return the buffers of a NIC; lossless priorities share one."""
-    units = -(-receive.lossless_bytes // _BUFFER_UNIT_BYTES)
+    units = ceil(receive.lossless_bytes / _BUFFER_UNIT_BYTES)
     return {
         "cable_m": str(receive.cable_m),
         "buffer_map": _by_priority(mark, _LOSSLESS_BUFFER, "0"),
@@ -58,32 +62,38 @@ def _receive_values(mark: NicMarking, receive: NicReceive) -> dict[str, Any]:
 
 
 def filled_firmware(pack: VendorPack, mark: NicMarking) -> list[str]:
-    """Return the firmware settings of ``pack`` as ``NAME=value``."""
+    """Return the firmware settings of ``pack`` as ``NAME=value``; those of notifications only if a class has them."""
     values = _marking_values(mark)
-    return [_words(text, values)[0] for text in pack.firmware if mark.cnp_dscp is not None or "$cnp" not in text]
+    has_cnp = mark.cnp_dscp is not None
+    texts = [text for text in pack.firmware if has_cnp or "$cnp" not in text]
+    return [_word(text, values) for text in texts]
 
 
 def filled_counter(pack: VendorPack, mark: NicMarking) -> Mapping[str, Any]:
     """Return the read of the bytes sent in the RDMA class's priority; empty if the NIC does not count them."""
     if not pack.sent_bytes:
         return {}
-    pattern = _words(pack.sent_bytes["pattern"], _marking_values(mark))[0]
+    pattern = _word(pack.sent_bytes["pattern"], _marking_values(mark))
     return {**pack.sent_bytes, "pattern": pattern}
 
 
 def _by_priority(mark: NicMarking, lossless: str, lossy: str) -> dict[str, str]:
     """Return a word for each of the eight priorities, by whether it is lossless."""
-    return {str(priority): lossless if on else lossy for priority, on in enumerate(mark.pfc)}
+    words = {}
+    for priority, is_paused in enumerate(mark.pfc):
+        words[str(priority)] = lossless if is_paused else lossy
+    return words
 
 
 def _marking_values(mark: NicMarking) -> dict[str, Any]:
     """Return the values of the ``$names`` in a pack."""
-    classes = {str(dscp): str(priority) for dscp, priority in mark.class_dscp}
-    # A NIC that maps DSCP n to priority n // 8 by default would make others lossless, too.
-    of_eighths: dict[str, str] = {}
+    class_map = {str(dscp): str(priority) for dscp, priority in mark.class_dscp}
+    # A NIC that maps DSCP n to priority n // 8 by default would make DSCPs of other classes lossless, too.
+    class_map_of_eighths: dict[str, str] = {}
     for priority in mark.lossless:
         for dscp in range(8 * priority, 8 * priority + 8):
-            of_eighths[str(dscp)] = str(mark.rest_priority)
+            class_map_of_eighths[str(dscp)] = str(mark.rest_priority)
+    class_map_of_eighths |= class_map
     values: dict[str, Any] = {
         "dscp": str(mark.dscp),
         "priority": str(mark.priority),
@@ -101,8 +111,8 @@ def _marking_values(mark: NicMarking) -> dict[str, Any]:
         # bnxt_setupcc.sh: 2 is congestion control alone, 3 is PFC too.
         "bnxt_mode": "3" if mark.lossless else "2",
         "rest": str(mark.rest_priority),
-        "class_map": classes,
-        "class_map_of_eighths": of_eighths | classes,
+        "class_map": class_map,
+        "class_map_of_eighths": class_map_of_eighths,
         "cnp_words": [],
     }
     return values | _optional_values(mark)
@@ -123,11 +133,16 @@ def _optional_values(mark: NicMarking) -> dict[str, Any]:
 
 
 def _schedule(shares: Iterable[tuple[int, int | None]]) -> dict[str, Any]:
-    """Return the shares of all priorities as words of a tool; those that are not strict make up the whole port."""
+    """Return the shares of all priorities as words of a tool: percent of the port, N/A for a strict one.
+
+    The percents add up to 100.
+    """
     share_of = dict(shares)
-    total = sum(share or 0 for share in share_of.values()) or 1
-    percents = {priority: share * 100 // total for priority, share in share_of.items() if share is not None}
-    # The rest of the rounding goes to the largest.
+    weights = {priority: share for priority, share in share_of.items() if share is not None}
+    # 1 if all shares are 0.
+    total = sum(weights.values()) or 1
+    percents = {priority: weight * 100 // total for priority, weight in weights.items()}
+    # What rounding down leaves goes to the largest.
     largest = max(percents, key=lambda priority: percents[priority])
     percents[largest] += 100 - sum(percents.values())
     schedule = {}
@@ -147,19 +162,21 @@ def _has_needed(part: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
 
 
 def _filled_read(read: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a read with its ``$names`` filled in, and without the name that it needs."""
     filled = {key: value for key, value in read.items() if key != "needs"}
     for key in {"want", "clear", "rest"} & read.keys():
         if read[key].startswith("$"):
-            # A map, or a word; `_words` fills in words alone.
+            # It may stand for a map, and `_word` fills in words only.
             filled[key] = values[read[key][1:]]
     for key in {"file", "what"} & read.keys():
-        filled[key] = _words(read[key], values)[0]
+        filled[key] = _word(read[key], values)
     return filled
 
 
 def _filled_write(write: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a command, or a file and its text, with the ``$names`` filled in."""
     if "command" not in write:
-        return {**write, "file": _words(write["file"], values)[0], "text": _words(write["text"], values)[0]}
+        return {**write, "file": _word(write["file"], values), "text": _word(write["text"], values)}
     command: list[str] = []
     for text in write["command"]:
         command += _words(text, values)
@@ -167,13 +184,18 @@ def _filled_write(write: Mapping[str, Any], values: Mapping[str, Any]) -> dict[s
 
 
 def _words(text: str, values: Mapping[str, Any]) -> list[str]:
-    """Return ``text`` with its ``$names`` filled in; one that stands for several words becomes several."""
-    if "$" not in text:
-        return [text]
+    """Return ``text`` with its ``$names`` filled in; a name that stands for several words becomes several."""
     if text.startswith("$") and isinstance(values[text[1:]], list):
         return list(values[text[1:]])
+    return [_word(text, values)]
+
+
+def _word(text: str, values: Mapping[str, Any]) -> str:
+    """Return ``text`` with its ``$names`` filled in, each of which stands for one word."""
+    if "$" not in text:
+        return text
     # Longer names first: $cnp_dscp begins with the name $cnp.
     for name in sorted(values, key=len, reverse=True):
         if isinstance(values[name], str):
             text = text.replace(f"${name}", values[name])
-    return [text]
+    return text

@@ -108,8 +108,8 @@ class Places:
 
     @property
     def owned(self) -> tuple[str, ...]:
-        """Return patterns of files that are removed if they are no longer wanted: of a removed rail, of another
-        backend, of counters that nobody asks for any more."""
+        """Return patterns of files that are removed unless they are rendered: those of a removed rail, of another
+        backend, or of counters that the intent does not ask for any more."""
         # A single fabric also owns the files of several, in case the intent had several before.
         names = "*"
         netplan = "90-railweave*"
@@ -131,20 +131,25 @@ class Places:
 
     def installed(self, files: Mapping[str, bytes], backend: NetworkBackend) -> Iterator[InstalledFile]:
         """Yield the files of a node as they are installed; those of the other network backend are left out."""
-        places = self._by_name
+        paths = self._by_name
         for name, content in files.items():
             if name in PROGRAMS:
-                yield InstalledFile(places[name], _PROGRAM_MODE, content)
-            elif name in places:
-                yield InstalledFile(places[name], _MODE, content)
-            elif place := self._network_place(name, backend):
-                path, mode = place
+                yield InstalledFile(paths[name], _PROGRAM_MODE, content)
+                continue
+            if name in paths:
+                yield InstalledFile(paths[name], _MODE, content)
+                continue
+            network_place = self._network_place(name, backend)
+            if network_place is not None:
+                path, mode = network_place
                 yield InstalledFile(path, mode, content)
 
     def _network_place(self, name: str, backend: NetworkBackend) -> tuple[str, int] | None:
         """Return the path and mode of a network file, None where ``backend`` does not read the file."""
-        if name.endswith(".link") or (name.startswith("networkd/") and backend is NetworkBackend.NETWORKD):
-            # udev names interfaces by .link files, whichever backend configures them.
+        # udev names interfaces by .link files, whichever backend configures them.
+        is_link_file = name.endswith(".link")
+        is_of_networkd = name.startswith("networkd/") and backend is NetworkBackend.NETWORKD
+        if is_link_file or is_of_networkd:
             return "/etc/systemd/network/" + name.removeprefix("networkd/"), _MODE
         if name == "netplan.yaml" and backend is NetworkBackend.NETPLAN:
             return f"/etc/netplan/90-railweave{self._suffix}.yaml", _PRIVATE_MODE

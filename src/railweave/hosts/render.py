@@ -92,12 +92,13 @@ class HostRenderer:
         for rail in texts:
             files[f"networkd/10-railweave-{rail['name']}.network"] = self._fill("rail.network.j2", rail).encode()
             netplan_rails += self._fill("netplan_rail.yaml.j2", rail)
-        of_netplan = {"host": node.name, "rails": netplan_rails.rstrip("\n")}
-        files["netplan.yaml"] = self._fill("netplan.yaml.j2", of_netplan).encode()
+        netplan_values = {"host": node.name, "rails": netplan_rails.rstrip("\n")}
+        files["netplan.yaml"] = self._fill("netplan.yaml.j2", netplan_values).encode()
         if self.fabric.policies.hosts.network is NetworkBackend.NETWORKMANAGER:
             for rail in texts:
                 files[f"railweave-{rail['name']}.nmconnection"] = self._fill("rail.nmconnection.j2", rail).encode()
         document = rails_document(node, texts, kind.nic, kind.nccl)
+        # The program on the node reads from the document which counters to write.
         if kind.counters is not None:
             document["nic_counters"] = kind.counters
         files[DOCUMENT] = orjson.dumps(document, option=_JSON)
@@ -117,44 +118,51 @@ class HostRenderer:
         return self._kinds[key]
 
     def _new_kind(self, node: NodeSettings, runs_nccl: bool) -> _Kind:
+        """Render what the nodes of a kind share; ``node`` is any of them."""
         shared: dict[str, bytes] = {}
         for rail in node.rails:
             # Without a PCI address something else pins the name.
             if rail.pci:
-                of_link = {"name": rail.name, "pci": rail.pci, "mtu": node.mtu_bytes}
-                shared[f"networkd/10-railweave-{rail.name}.link"] = self._fill("rail.link.j2", of_link).encode()
+                link_values = {"name": rail.name, "pci": rail.pci, "mtu": node.mtu_bytes}
+                shared[f"networkd/10-railweave-{rail.name}.link"] = self._fill("rail.link.j2", link_values).encode()
         shared["sysctl.conf"] = self._fill("sysctl.conf.j2", {"sysctl": kernel_settings(node.rails)}).encode()
         nccl: Mapping[str, str] = {}
         if runs_nccl:
             nccl = nccl_settings(self.fabric, node)
             shared["nccl.conf"] = self._fill("nccl.conf.j2", {"nccl": nccl}).encode()
             shared["nccl.env"] = "".join(f"{key}={value}\n" for key, value in nccl.items()).encode()
-        of_unit = {
-            "before": " ".join(self._before),
-            "document": self.places.document,
-            "command": self.places.command,
-        }
-        shared[UNIT] = self._fill(f"{UNIT}.j2", of_unit).encode()
-        of_rules = {"unit": self.places.unit, "interfaces": self.fabric.interfaces}
-        shared[RULES] = self._fill(f"{RULES}.j2", of_rules).encode()
-        shared[PROGRAM] = self._fill("railweave_host.py", {}).encode()
+        shared |= self._unit_files()
         telemetry = self.fabric.policies.telemetry
         counters = nic_counters(telemetry.nic_counters, node.vendor, self.places)
         if counters is not None:
             shared |= self._counter_files(telemetry, posixpath.dirname(counters["textfile"]))
         return _Kind(shared, _nic_values(node), nccl, counters)
 
+    def _unit_files(self) -> dict[str, bytes]:
+        """Return the program that sets the NICs, its unit, and the rules that run it again for a reloaded driver."""
+        unit_values = {
+            "before": " ".join(self._before),
+            "document": self.places.document,
+            "command": self.places.command,
+        }
+        rules_values = {"unit": self.places.unit, "interfaces": self.fabric.interfaces}
+        return {
+            UNIT: self._fill(f"{UNIT}.j2", unit_values).encode(),
+            RULES: self._fill(f"{RULES}.j2", rules_values).encode(),
+            PROGRAM: self._fill("railweave_host.py", {}).encode(),
+        }
+
     def _counter_files(self, telemetry: TelemetryPolicy, directory: str) -> dict[str, bytes]:
         """Return the program that writes counters of NICs to a folder, and its units; it runs once a scrape."""
-        of_service = {
+        service_values = {
             "document": self.places.document,
             "command": self.places.counter_command,
             "directory": directory,
         }
-        of_timer = {"interval_s": telemetry.scrape_s}
+        timer_values = {"interval_s": telemetry.scrape_s}
         return {
-            COUNTER_SERVICE: self._fill(f"{COUNTER_SERVICE}.j2", of_service).encode(),
-            COUNTER_TIMER: self._fill(f"{COUNTER_TIMER}.j2", of_timer).encode(),
+            COUNTER_SERVICE: self._fill(f"{COUNTER_SERVICE}.j2", service_values).encode(),
+            COUNTER_TIMER: self._fill(f"{COUNTER_TIMER}.j2", timer_values).encode(),
             COUNTER_PROGRAM: self._fill("railweave_nic_counters.py", {}).encode(),
         }
 
@@ -163,6 +171,7 @@ class HostRenderer:
 
 
 def _nic_values(node: NodeSettings) -> Mapping[str, Any]:
+    """Return the settings of the NICs in a node's document; none without RDMA, or without a pack for the vendor."""
     mark = node.marking
     if node.vendor is None or mark is None:
         return {"vendor": None, "names": {}, "steps": [], "firmware": []}
@@ -175,7 +184,7 @@ def _nic_values(node: NodeSettings) -> Mapping[str, Any]:
         "trust": "dscp",
         "rdma": {"dscp": mark.dscp, "priority": mark.priority, "tos": mark.tos},
         "cnp": cnp,
-        "pfc": [priority for priority, on in enumerate(mark.pfc) if on],
+        "pfc": [priority for priority, is_paused in enumerate(mark.pfc) if is_paused],
         "firmware": filled_firmware(pack, mark),
         "firmware_query": list(pack.firmware_query),
         "firmware_set": pack.firmware_set,
@@ -186,7 +195,7 @@ def _nic_values(node: NodeSettings) -> Mapping[str, Any]:
 
 
 def _bootstrap(fabric: Fabric) -> str:
-    """Return by what NCCL chooses the interface of its bootstrap if the intent names none."""
+    """Return NCCL_SOCKET_IFNAME for an intent that names no front-end interface."""
     # With ^ NCCL takes the first interface without one of these prefixes: the front end.
     return "^" + ",".join(("lo", "docker", fabric.interfaces, *fabric.rdma_beside))
 
@@ -329,18 +338,22 @@ def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _routes(rail: Rail, texts: Mapping[str, Any], family: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the routes of one family; ``texts`` are the interface's, ``family`` those of the family in them."""
-    via = {"via": family["gateway"]}
+    """Return the routes of one family: the default in the rail's table, and those to nodes in the main table.
+
+    ``texts`` are the interface's, ``family`` those of the family in them; for IPv4 both are the same.
+    """
+    gateway_keys = {"via": family["gateway"]}
     if texts["route_mtu"] is not None:
-        via["mtu"] = texts["route_mtu"]
-    default = {"to": "default", **via, "table": rail.table}
+        gateway_keys["mtu"] = texts["route_mtu"]
+    default_route = {"to": "default", **gateway_keys, "table": rail.table}
     if "default_metric" in family:
-        default["metric"] = family["default_metric"]
-    of_main = {**via, "table": MAIN_TABLE, "metric": texts["metric"]}
+        default_route["metric"] = family["default_metric"]
+    main_keys = {**gateway_keys, "table": MAIN_TABLE, "metric": texts["metric"]}
     if family.get("nic"):
-        # What binds no address uses the NIC's own, which survives the loss of a port.
-        of_main["src"] = family["nic"]["source"]
-    return [default, *({"to": to, **of_main} for to in family["reached"])]
+        # A socket that binds no address uses the NIC's own, which survives the loss of a port.
+        main_keys["src"] = family["nic"]["source"]
+    main_routes = [{"to": prefix, **main_keys} for prefix in family["reached"]]
+    return [default_route, *main_routes]
 
 
 def intended_routes(node: NodeSettings, rail: Rail) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -43,21 +43,23 @@ def unmet_settings(node: NodeSettings, settings: Mapping[str, Setting]) -> Itera
 
     Settings with a fact of their own are left out: other checks compare them.
     """
-    for read in _compared(node):
-        actual = settings.get(read["what"])
+    for read in _compared_reads(node):
+        name = read["what"]
+        actual = settings.get(name)
         if actual is not None and not is_as_intended(read, actual):
-            shown, intended = _texts(read, actual)
-            yield UnmetSetting(read["what"], shown, intended, _effect(node, read["what"]))
+            actual_text, intended_text = _texts(read, actual)
+            yield UnmetSetting(name, actual_text, intended_text, _effect(node, name))
 
 
 def unread_settings(node: NodeSettings, settings: Mapping[str, Setting]) -> Iterator[str]:
     """Yield the names of reads without a result, except ``optional`` ones, which a driver may lack."""
-    for read in _compared(node):
+    for read in _compared_reads(node):
         if read["what"] not in settings and not read.get("optional"):
             yield read["what"]
 
 
 def _effect(node: NodeSettings, name: str) -> str:
+    """Return what follows if a setting differs, as the vendor's pack states it; empty if it states nothing."""
     if not node.vendor:
         return ""
     for start, effect in load_catalog().vendor_pack(node.vendor).effects.items():
@@ -73,7 +75,7 @@ def _relief(node: NodeSettings) -> str:
     return "PFC pauses"
 
 
-def _compared(node: NodeSettings) -> Iterator[Read]:
+def _compared_reads(node: NodeSettings) -> Iterator[Read]:
     """Yield the reads of a node's NICs that want a value and have no fact of their own."""
     if node.vendor is None or node.marking is None:
         return
@@ -87,22 +89,29 @@ def _compared(node: NodeSettings) -> Iterator[Read]:
 
 def _unmet_entries(read: Read, want: Mapping[str, str], actual: Mapping[str, str]) -> Iterator[str]:
     """Yield the keys of a map whose entries differ from the intended ones."""
-    # Larger entries are fine, too: buffers.
+    # Buffers may be larger than intended.
     if read.get("at_least"):
-        yield from (key for key, least in want.items() if int(actual.get(key, "0")) < int(least))
+        for key, least in want.items():
+            if int(actual.get(key, "0")) < int(least):
+                yield key
         return
-    yield from (key for key, value in want.items() if actual.get(key) != value)
-    yield from _surplus(read, {key: value for key, value in actual.items() if key not in want})
+    for key, value in want.items():
+        if actual.get(key) != value:
+            yield key
+    unintended = {key: value for key, value in actual.items() if key not in want}
+    yield from _surplus(read, unintended)
 
 
-def _surplus(read: Read, others: Mapping[str, str]) -> Iterator[str]:
-    """Yield the keys of entries that are not intended and may not stay."""
+def _surplus(read: Read, unintended: Mapping[str, str]) -> Iterator[str]:
+    """Yield the keys of unintended entries that may not stay: all of them, unless ``read`` names values to clear."""
     if "clear" not in read:
-        yield from others
+        yield from unintended
         return
     # Other keys may have any value but the cleared ones; those get the value of the rest.
-    cleared = {*read["clear"]} - {read["rest"]}
-    yield from (key for key, value in others.items() if value in cleared)
+    cleared_values = {*read["clear"]} - {read["rest"]}
+    for key, value in unintended.items():
+        if value in cleared_values:
+            yield key
 
 
 def _texts(read: Read, actual: Setting) -> tuple[str, str]:

@@ -15,11 +15,13 @@ def node_in_transition(accepts: Fabric, sends: Fabric, host: Host) -> NodeSettin
     node = node_of(accepts, host)
     if sends is accepts:
         return node
-    sent = min(node.mtu_bytes, sends.policies.mtu.hosts_bytes)
-    return node._replace(sent_mtu_bytes=sent, marking=_sending(node.marking, marking(sends.policies.classes)))
+    sent_mtu_bytes = min(node.mtu_bytes, sends.policies.mtu.hosts_bytes)
+    mixed_marking = _mixed_marking(node.marking, marking(sends.policies.classes))
+    return node._replace(sent_mtu_bytes=sent_mtu_bytes, marking=mixed_marking)
 
 
-def _sending(accepted: NicMarking | None, sent: NicMarking | None) -> NicMarking | None:
+def _mixed_marking(accepted: NicMarking | None, sent: NicMarking | None) -> NicMarking | None:
+    """Return the marking of a NIC that accepts the code points of one marking and sends with another one."""
     if accepted is None or sent is None:
         return accepted
     return accepted._replace(

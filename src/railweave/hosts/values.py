@@ -12,6 +12,7 @@ installs such a route only once all of them are reachable, and netplan cannot ex
 """
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from railweave.catalog.load import load_catalog
@@ -83,11 +84,17 @@ def marking(classes: Sequence[TrafficClass]) -> NicMarking | None:
     rdma = _class_with_dscp(classes, ClassRole.RDMA)
     if rdma is None:
         return None
-    marked = NicMarking(
+    cnp_dscp = None
+    cnp_priority = 0
+    cnp = _class_with_dscp(classes, ClassRole.CNP)
+    if cnp is not None:
+        cnp_dscp = cnp.dscp[0]
+        cnp_priority = cnp.priority
+    return NicMarking(
         dscp=rdma.dscp[0],
         priority=rdma.priority,
-        cnp_dscp=None,
-        cnp_priority=0,
+        cnp_dscp=cnp_dscp,
+        cnp_priority=cnp_priority,
         lossless=map_chain(classes).lossless,
         class_dscp=tuple((dscp, traffic.priority) for traffic in classes for dscp in traffic.dscp),
         rest_priority=next((traffic.priority for traffic in classes if traffic.is_default), 0),
@@ -96,10 +103,6 @@ def marking(classes: Sequence[TrafficClass]) -> NicMarking | None:
         marked=tuple(sorted({traffic.priority for traffic in classes if traffic.marks})),
         is_lossy=rdma.is_lossy_rdma,
     )
-    cnp = _class_with_dscp(classes, ClassRole.CNP)
-    if cnp is None:
-        return marked
-    return marked._replace(cnp_dscp=cnp.dscp[0], cnp_priority=cnp.priority)
 
 
 def _class_with_dscp(classes: Sequence[TrafficClass], role: ClassRole) -> TrafficClass | None:
@@ -251,21 +254,26 @@ def _order(fabric: Fabric, host: Host, index: int) -> int:
         return host.port_number(index)
     port = host.ports[index]
     planes = fabric.planes
-    ports_of_nic = max(other.port for other in host.ports) + 1
+    ports_of_nic = max(node_port.port for node_port in host.ports) + 1
+    ports_of_plane = ports_of_nic // planes
     # The ports of a NIC take turns as the first of their plane, node by node and NIC by NIC, so that the leaves share
     # the load.
-    turn = (port.port // planes - host.place - port.nic) % (ports_of_nic // planes)
+    turn = (port.port // planes - host.place - port.nic) % ports_of_plane
     return host.first_port + port.nic * ports_of_nic + turn * planes + port.plane
 
 
 def _nic_address(fabric: Fabric, host: Host, link: Link, order: int) -> NicAddress | None:
+    """Return the address that a port shares with the other ports of its NIC and plane; None if it has only its own."""
     address = fabric.nic_address(link)
     if address is None:
         return None
     port = host.ports[link.lower_port]
-    sharing = [index for index, other in enumerate(host.ports) if (other.nic, other.plane) == (port.nic, port.plane)]
-    sharing.sort(key=lambda index: _order(fabric, host, index))
-    tables = tuple(FIRST_TABLE + host.port_number(index) for index in sharing)
+    sharing_ports = []
+    for index, node_port in enumerate(host.ports):
+        if node_port.nic == port.nic and node_port.plane == port.plane:
+            sharing_ports.append(index)
+    sharing_ports.sort(key=lambda index: _order(fabric, host, index))
+    tables = tuple(FIRST_TABLE + host.port_number(index) for index in sharing_ports)
     return NicAddress(address, FIRST_NIC_PRIORITY + order, tables)
 
 
@@ -273,7 +281,8 @@ def _ipv4_address(fabric: Fabric, link: Link) -> RailAddress | None:
     pool = fabric.policies.addressing.hosts
     if pool is None:
         return None
-    reached = _reached(fabric, link, pool, fabric.host_blocks[link.upper][1])
+    _, block_length = fabric.host_blocks[link.upper]
+    reached = _reached(fabric, link, pool, block_length)
     return RailAddress(link.network + 1, link.network, (*reached, *_nics_reached(fabric, link)))
 
 
@@ -289,10 +298,11 @@ def _reached(fabric: Fabric, link: Link, pool: Pool, length: int) -> tuple[Pool,
     """Return the prefixes that a link leads to: the whole pool, or the blocks of its rail if no switch joins rails."""
     if not fabric.rail_only:
         return (pool,)
-    block = 1 << (pool.bits - length)
+    block_addresses = 1 << (pool.bits - length)
     # Also the blocks of the reserve, so that nodes need no change when the rail grows.
     numbers = _numbers_of_rail(fabric, fabric.switch_of[link.upper])
-    return tuple(type(pool)(pool.first + number * block, length) for number in numbers)
+    # The pool is an IPv4 or an IPv6 one.
+    return tuple(type(pool)(pool.first + number * block_addresses, length) for number in numbers)
 
 
 def _nics_reached(fabric: Fabric, link: Link) -> tuple[Pool, ...]:
@@ -306,7 +316,7 @@ def _nics_reached(fabric: Fabric, link: Link) -> tuple[Pool, ...]:
     # The leaves that share NICs share a block, so blocks count rails and planes of a stripe, not its leaves.
     blocks_of_stripe = fabric.rails * fabric.planes
     first = fabric.switch_of[link.upper].number % blocks_of_stripe
-    stripes = -(-fabric.lowest.reserve // (fabric.rails * fabric.leaves_per_nic))
+    stripes = ceil(fabric.lowest.reserve / (fabric.rails * fabric.leaves_per_nic))
     numbers = range(first, stripes * blocks_of_stripe, blocks_of_stripe)
     return tuple(Pool(pool.first + number * block.size, block.length) for number in numbers)
 
@@ -321,8 +331,11 @@ def _receive(links: Sequence[Link], mtu_bytes: int) -> NicReceive | None:
     """Return the buffers for the longest of a node's cables."""
     if not links:
         return None
-    cables = [(link.length_m, nic_headroom_bytes(link.speed_gbps, link.length_m, mtu_bytes)) for link in links]
-    cable_m, headroom_bytes = max(cables)
+    cable_m = max(link.length_m for link in links)
+    # Of several longest cables the fastest one needs the largest buffer.
+    headroom_bytes = max(
+        nic_headroom_bytes(link.speed_gbps, link.length_m, mtu_bytes) for link in links if link.length_m == cable_m
+    )
     return NicReceive(cable_m, headroom_bytes + mtu_bytes)
 
 
