@@ -61,14 +61,14 @@ class Binding:
         errors = getattr(error, "errors", ())
         if not errors:
             return Failure(str(error).removeprefix(_PREFIX))
-        first = errors[0]
-        words = first.msg or ""
-        path = first.data_path or first.schema_path or ""
-        missing = _MANDATORY.match(words)
-        if missing and first.data_path:
-            # The path is the row that lacks the node; libyang 2 has the path of the node itself.
-            path = f"{first.data_path}/{missing[1]}"
-        return Failure(words, path, first.line or 0)
+        first_error = errors[0]
+        words = first_error.msg or ""
+        path = first_error.data_path or first_error.schema_path or ""
+        missing_node = _MANDATORY.match(words)
+        if missing_node and first_error.data_path:
+            # libyang 3 has the path of the row that lacks the node, libyang 2 that of the node itself.
+            path = f"{first_error.data_path}/{missing_node[1]}"
+        return Failure(words, path, first_error.line or 0)
 
 
 def read_failure(text: str) -> Failure:
@@ -113,23 +113,26 @@ def _has_library(name: str) -> bool:
     return True
 
 
-def _unusable(version: str, why: str, libraries: tuple[int, ...]) -> str:
-    """Return why no binding can be used, and how to install the one for the C library of this machine."""
-    what = "validation by YANG needs libyang, and its Python binding is not installed"
-    if version and why:
-        what = f"libyang's Python binding {version} cannot be loaded: {why}"
+def _unusable(version: str, import_error: str, libraries: tuple[int, ...]) -> str:
+    """Return why no binding can be used, and how to install the one for the C library of this machine.
+
+    ``version`` is that of the installed binding, empty for none; ``libraries`` are the major versions of the C library.
+    """
+    reason = "validation by YANG needs libyang, and its Python binding is not installed"
+    if version and import_error:
+        reason = f"libyang's Python binding {version} cannot be loaded: {import_error}"
     elif version:
-        what = f"libyang's Python binding {version} is not supported; {' and '.join(map(str, EXTRAS))} are"
-    fitting = [major for major in libraries if major in EXTRAS]
-    if fitting:
-        major = fitting[-1]
+        reason = f"libyang's Python binding {version} is not supported; {' and '.join(map(str, EXTRAS))} are"
+    supported = [major for major in libraries if major in EXTRAS]
+    if supported:
+        newest = supported[-1]
         return (
-            f"{what}. This machine has the C library libyang {major}: install the binding for it with "
-            f"`pip install --force-reinstall --no-deps 'libyang=={major}.*'`, or with railweave by "
-            f"`pip install 'railweave[{EXTRAS[major]}]'`; it is compiled against the headers ({DEBIAN[major]})"
+            f"{reason}. This machine has the C library libyang {newest}: install the binding for it with "
+            f"`pip install --force-reinstall --no-deps 'libyang=={newest}.*'`, or with railweave by "
+            f"`pip install 'railweave[{EXTRAS[newest]}]'`; it is compiled against the headers ({DEBIAN[newest]})"
         )
-    there = "its C library is not there"
+    library = "its C library is not there"
     if libraries:
-        there = f"its C library is there in version {', '.join(map(str, libraries))} alone"
-    ways = " or ".join(f"{DEBIAN[major]} and `pip install 'railweave[{EXTRAS[major]}]'`" for major in EXTRAS)
-    return f"{what}, and {there}: install {ways}"
+        library = f"its C library is there in version {', '.join(map(str, libraries))} alone"
+    installations = [f"{DEBIAN[major]} and `pip install 'railweave[{EXTRAS[major]}]'`" for major in EXTRAS]
+    return f"{reason}, and {library}: install {' or '.join(installations)}"

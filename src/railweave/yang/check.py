@@ -6,7 +6,7 @@ libyang 2 stops at the first error of a document, so the faulty part is removed 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.errors import RefusedError
@@ -44,6 +44,18 @@ class ReleaseModels(Protocol):
         """Return the first failure of a translated document, None if it is valid."""
 
 
+class _YangFault(NamedTuple):
+    """What makes two violations the same: devices, releases and rows that share it are reported once."""
+
+    table: str
+    # The field; for a violation of a whole row the key.
+    subject: str
+    value: str
+    words: str
+    # The intent path of the override that has it.
+    path: str
+
+
 @dataclass(frozen=True, slots=True)
 class _Removed:
     """The keys of the rows that were removed, or of which only a field was removed."""
@@ -78,21 +90,24 @@ class _Search:
     def __init__(self, tables: ConfigDb, refused: tuple[Violation, ...]) -> None:
         self.rest: dict[str, dict[str, Fields]] = {table: dict(rows) for table, rows in tables.items()}
         self.violations = _grouped(refused)
-        self._reported = {(violation.place.table, violation.place.key) for violation in refused}
-        # Rows of the document that are not in the tree: references to them are not wrong.
-        self._missing_keys = {violation.place.key for violation in refused if not violation.place.field}
+        # Tables and keys of the rows of these violations.
+        self._reported_rows = {(violation.place.table, violation.place.key) for violation in refused}
+        # Keys of rows that were removed for a fault of their own: the references to them are not at fault.
+        self._removed_keys = {violation.place.key for violation in refused if not violation.place.field}
 
     def take(self, failure: Failure, place: ConfigPlace) -> bool:
         """Record a failure and remove the faulty part from ``rest``; tell whether there was any."""
         target = _missing_target(failure)
         value = _value(self.rest, place)
         removed = _remove(self.rest, place, target)
-        is_new = removed.fields_only or (place.table, place.key) not in self._reported
-        if is_new and target not in self._missing_keys:
+        is_new = removed.fields_only or (place.table, place.key) not in self._reported_rows
+        refers_to_removed_row = target in self._removed_keys
+        if is_new and not refers_to_removed_row:
             self.violations.append(Violation(place, failure.words, value, max(1, len(removed.keys))))
-        self._reported |= {(place.table, key) for key in removed.keys}
+        self._reported_rows |= {(place.table, key) for key in removed.keys}
+        # A row that was removed as a dangling reference is no reason for others to dangle.
         if not removed.fields_only and target is None:
-            self._missing_keys |= set(removed.keys)
+            self._removed_keys |= set(removed.keys)
         return bool(removed.keys)
 
 
@@ -133,33 +148,41 @@ def _remove_field(rows: dict[str, Fields], field: str, value: object) -> _Remove
     """Remove a field from every row in which it has ``value``."""
     keys = tuple(key for key, fields in rows.items() if fields.get(field) == value)
     for key in keys:
-        # A copy: the fields are those of the caller's document.
-        rows[key] = {name: other for name, other in rows[key].items() if name != field}
+        # A copy, because the fields are those of the caller's document.
+        rows[key] = {name: text for name, text in rows[key].items() if name != field}
     return _Removed(keys, fields_only=True)
 
 
 def _has_same_fault(key: str, fields: Fields, place: ConfigPlace, target: str | None) -> bool:
-    if key == place.key or key.startswith(f"{place.key}|"):
+    """Tell whether a row has the fault of the row at ``place``, or is below that."""
+    is_same_row = key == place.key
+    is_row_below = key.startswith(f"{place.key}|")
+    if is_same_row or is_row_below:
         return True
     if place.field:
+        # The field is missing. Rows with as many parts in their keys are of the same form.
         return place.field not in fields and key.count("|") == place.key.count("|")
     return target is not None and target in key.split("|")
 
 
+def _fault(violation: Violation, path: str = "") -> _YangFault:
+    """Return what identifies a violation: that of a field is the same in all rows, that of a whole row is its own."""
+    place = violation.place
+    return _YangFault(place.table, place.field or place.key, violation.value, violation.words, path)
+
+
 def _grouped(refused: tuple[Violation, ...]) -> list[Violation]:
     """Return one violation for each field, value and words, with the number of its rows."""
-    groups: dict[tuple[str, ...], Violation] = {}
+    violation_of: dict[tuple[bool, _YangFault], Violation] = {}
     for violation in refused:
-        place = violation.place
-        # Violations of whole rows stay apart, those of a field differ by its value alone.
-        key = "" if place.field else place.key
-        group = (place.table, place.field, violation.value, violation.words, key)
-        if group in groups:
-            earlier = groups[group]
-            groups[group] = replace(earlier, rows=earlier.rows + violation.rows)
+        # A field and a row may have the same name.
+        group = (bool(violation.place.field), _fault(violation))
+        first = violation_of.get(group)
+        if first is None:
+            violation_of[group] = violation
         else:
-            groups[group] = violation
-    return list(groups.values())
+            violation_of[group] = replace(first, rows=first.rows + violation.rows)
+    return list(violation_of.values())
 
 
 WhereOf = Callable[[str], Where]
@@ -187,24 +210,24 @@ def check_yang(
 
     A switch that cannot be configured is skipped: the check of configurations reports why.
     """
-    repeated: dict[tuple[str, ...], _Repeated] = {}
+    repeated_by_fault: dict[_YangFault, _Repeated] = {}
     translator = Translator()
     for switch, config in _configured(fabric, templates):
         document = whole_document(config.config_db(), switch.panel.platform)
         for models in releases:
             for violation in violations(document, models, translator):
-                place = violation.place
-                path = _override_path(fabric, switch, place)
-                # Switches differ in their ports: the failure of a field is the same in all rows.
-                key = (place.table, place.field or place.key, violation.value, violation.words, path)
-                if key not in repeated:
-                    repeated[key] = _Repeated(violation, where(path), bool(path), {}, {})
-                repeated[key].devices[switch.name] = None
-                repeated[key].models[models.name] = None
-    return in_order(_diagnostic(violation) for violation in repeated.values())
+                path = _override_path(fabric, switch, violation.place)
+                fault = _fault(violation, path)
+                if fault not in repeated_by_fault:
+                    repeated_by_fault[fault] = _Repeated(violation, where(path), bool(path), {}, {})
+                repeated = repeated_by_fault[fault]
+                repeated.devices[switch.name] = None
+                repeated.models[models.name] = None
+    return in_order(_diagnostic(repeated) for repeated in repeated_by_fault.values())
 
 
 def _configured(fabric: Fabric, templates: Templates) -> Iterator[tuple[Switch, DeviceConfig]]:
+    """Yield the switches that can be configured, with their configurations."""
     try:
         configurator = Configurator(fabric, templates)
     except RefusedError:
@@ -220,14 +243,19 @@ def _override_path(fabric: Fabric, switch: Switch, place: ConfigPlace) -> str:
     """Return the intent path of the override that has the place; empty if railweave renders it."""
     for scope in (switch.name, switch.tier.name):
         rows = fabric.policies.overrides.rows.get(scope, {}).get(place.table, {})
-        if not place.key and rows:
-            return path_of(scope, place.table)
-        if place.key in rows and (not place.field or place.field in rows[place.key]):
+        if not place.key:
+            has_place = bool(rows)
+        elif not place.field:
+            has_place = place.key in rows
+        else:
+            has_place = place.field in rows.get(place.key, {})
+        if has_place:
             return path_of(scope, place.table)
     return ""
 
 
 def _diagnostic(repeated: _Repeated) -> Diagnostic:
+    """Return a violation as an error, with secrets hidden; for a table without a model as a warning."""
     violation = repeated.violation
     devices = tuple(repeated.devices)
     models = ", ".join(repeated.models)
@@ -241,15 +269,15 @@ def _diagnostic(repeated: _Repeated) -> Diagnostic:
             devices=devices,
         )
     value, words = _without_secrets(violation)
-    others = ""
+    other_rows = ""
     if violation.rows > 1:
-        others = f" and {violation.rows - 1} rows alike"
+        other_rows = f" and {violation.rows - 1} rows alike"
     fix = _mend_rendered()
     if repeated.overridden:
         fix = _MEND_OVERRIDE
     return error(
         "RW411",
-        f"{violation.place}{value}{others}: {words} (YANG models: {models})",
+        f"{violation.place}{value}{other_rows}: {words} (YANG models: {models})",
         repeated.where,
         fix=fix,
         devices=devices,
@@ -259,20 +287,22 @@ def _diagnostic(repeated: _Repeated) -> Diagnostic:
 def _without_secrets(violation: Violation) -> tuple[str, str]:
     """Return the value, with a space before it, and the model's words, which quote it; secrets are hidden in both."""
     place = violation.place
+    has_secret_key = is_secret_key(place.table)
     if place.field:
-        hidden = is_secret(place.table, place.field)
+        holds_secret = is_secret(place.table, place.field)
     else:
-        hidden = is_secret_key(place.table)
+        holds_secret = has_secret_key
     secrets: list[str] = []
-    if hidden:
+    if holds_secret:
         secrets.append(violation.value)
-        if is_secret_key(place.table):
+        if has_secret_key:
             secrets.append(place.key)
     words = shown_text(violation.words, secrets)
     if not place.field or not violation.value:
         return "", words
-    value = HIDDEN if hidden else repr(violation.value)
-    return f" {value}", words
+    if holds_secret:
+        return f" {HIDDEN}", words
+    return f" {violation.value!r}", words
 
 
 _MEND_OVERRIDE = "write the override as the YANG model of the table has it"

@@ -70,17 +70,20 @@ def _index(context: Any) -> SchemaIndex:
     tables: dict[str, TableSchema] = {}
     for module in context:
         namespace = _namespace(module)
-        for top in module.children(types=(schema.SNode.CONTAINER,)):
-            if top.name() != module.name():
+        for container in module.children(types=(schema.SNode.CONTAINER,)):
+            # Only the container with the module's own name holds tables.
+            if container.name() != module.name():
                 continue
-            for table in top.children(types=(schema.SNode.CONTAINER,)):
+            for table in container.children(types=(schema.SNode.CONTAINER,)):
                 table_schema = _table_schema(module.name(), namespace, table)
-                if table_schema.lists or table_schema.fixed:
+                has_rows = table_schema.lists or table_schema.fixed
+                if has_rows:
                     tables[table.name()] = table_schema
     return tables
 
 
 def _table_schema(module: str, namespace: str, table: Any) -> TableSchema:
+    """Return the schema of a table: its lists, and its containers, which are rows of a fixed name."""
     lists: list[RowSchema] = []
     fixed: dict[str, RowSchema] = {}
     for node in table:

@@ -62,7 +62,8 @@ class Translator:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, list[_TableText]] = {}
+        # By table, the newest first.
+        self._last_texts: dict[str, list[_TableText]] = {}
 
     def translate(self, tables: ConfigDb, index: SchemaIndex) -> Translation:
         """Return ``tables`` as XML by the models of ``index``; every row that cannot be translated is a violation."""
@@ -81,13 +82,14 @@ class Translator:
         return _joined(modules, tuple(refused))
 
     def _table(self, table: str, schema: TableSchema, rows: Table) -> _TableText:
-        kept = self._kept.setdefault(table, [])
-        for text in kept:
+        """Return the text of a table, one of the last if rows and schema are the same."""
+        last_texts = self._last_texts.setdefault(table, [])
+        for text in last_texts:
             if text.rows == rows and text.schema == schema:
                 return text
         text = _table_text(table, schema, rows)
-        kept.insert(0, text)
-        del kept[_MOST_KEPT:]
+        last_texts.insert(0, text)
+        del last_texts[_MOST_KEPT:]
         return text
 
 
@@ -111,29 +113,33 @@ def _joined(modules: Mapping[str, Sequence[_TableText]], refused: tuple[Violatio
 
 
 def _table_text(table: str, schema: TableSchema, rows: Table) -> _TableText:
+    """Return the XML of a table: all rows but those that no form of the schema can represent."""
+    # Pairs of a line and its place.
     lines = [(f"<{table}>", ConfigPlace(table))]
     refused: list[Violation] = []
     for key, fields in rows.items():
-        place = ConfigPlace(table, key)
-        form, problems = _form_of(schema, place, fields)
-        refused += problems
+        row_place = ConfigPlace(table, key)
+        form, row_violations = _form_of(schema, row_place, fields)
+        refused += row_violations
         if form is not None:
-            lines += _row_lines(form, place, fields, {problem.place.field for problem in problems})
+            refused_fields = {violation.place.field for violation in row_violations}
+            lines += _row_lines(form, row_place, fields, refused_fields)
     lines.append((f"</{table}>", ConfigPlace(table)))
     xml = "".join(f"{line}\n" for line, _ in lines)
-    return _TableText(schema, dict(rows), xml, tuple(place for _, place in lines), tuple(refused))
+    places = tuple(place for _, place in lines)
+    return _TableText(schema, dict(rows), xml, places, tuple(refused))
 
 
 def _row_lines(
-    form: RowSchema, place: ConfigPlace, fields: Fields, faulty: set[str]
+    form: RowSchema, place: ConfigPlace, fields: Fields, refused_fields: set[str]
 ) -> Iterator[tuple[str, ConfigPlace]]:
-    """Yield the lines of a row with their places, without the fields in ``faulty``."""
+    """Yield the lines of a row with their places, without ``refused_fields``."""
     yield f"<{form.element}>", place
     if form.keys:
         for name, part in zip(form.keys, place.key.split("|"), strict=True):
             yield _leaf(name, part), place
     for name, value in fields.items():
-        if name not in faulty:
+        if name not in refused_fields:
             field_place = ConfigPlace(place.table, place.key, name)
             for line in _field_lines(form, field_place, value):
                 yield line, field_place
@@ -147,20 +153,20 @@ def _form_of(schema: TableSchema, place: ConfigPlace, fields: Fields) -> tuple[R
     candidates = schema.candidates(place.key)
     if not candidates:
         return None, [Violation(place, _wrong_key(schema))]
-    nearest = min(candidates, key=lambda form: len(form.unknown(fields)))
-    unknown = nearest.unknown(fields)
-
-    problems = [
-        Violation(ConfigPlace(place.table, place.key, name), f"{schema.module} has no such field", _text(fields[name]))
-        for name in unknown
-    ]
+    form = min(candidates, key=lambda candidate: len(candidate.unknown(fields)))
+    unknown_fields = form.unknown(fields)
+    violations = []
+    # Unknown fields come first.
+    for name in unknown_fields:
+        field_place = ConfigPlace(place.table, place.key, name)
+        violations.append(Violation(field_place, f"{schema.module} has no such field", _text(fields[name])))
     for name, value in fields.items():
-        if name in unknown:
+        if name in unknown_fields:
             continue
-        words = _wrong_value(nearest, place.table, name, value)
+        words = _wrong_value(form, place.table, name, value)
         if words:
-            problems.append(Violation(ConfigPlace(place.table, place.key, name), words, _text(value)))
-    return nearest, problems
+            violations.append(Violation(ConfigPlace(place.table, place.key, name), words, _text(value)))
+    return form, violations
 
 
 def _wrong_key(schema: TableSchema) -> str:
@@ -179,10 +185,10 @@ def _wrong_value(form: RowSchema, table: str, name: str, value: Value) -> str:
     if form.map_fields and _NOT_XML.search(name):
         return "the field's name holds a character that no model takes"
     is_text = isinstance(value, str)
-    if name in form.leaf_lists:
-        if is_text and (table, name) not in SEPARATED_TEXT:
-            return "this is a list of values, and not text"
-    elif not is_text:
+    takes_list = name in form.leaf_lists
+    if takes_list and is_text and (table, name) not in SEPARATED_TEXT:
+        return "this is a list of values, and not text"
+    if not takes_list and not is_text:
         return "this is one text, and not a list of values"
     return ""
 
@@ -200,12 +206,10 @@ def _field_lines(form: RowSchema, place: ConfigPlace, value: Value) -> Iterator[
     elif place.field not in form.leaf_lists:
         yield _leaf(place.field, _text(value))
     else:
-        members: Sequence[str] = ()
+        members: Sequence[str] = value
         if isinstance(value, str):
             separator = SEPARATED_TEXT.get((place.table, place.field), ",")
             members = value.split(separator)
-        else:
-            members = value
         for member in members:
             yield _leaf(place.field, member)
 
@@ -226,9 +230,13 @@ def _text(value: Value) -> str:
 
 def place_of(failure: Failure, translation: Translation, tables: ConfigDb, index: SchemaIndex) -> ConfigPlace:
     """Return the row and field of a failure, or only its table, or nothing, as far as libyang reports them."""
-    if 0 < failure.line <= len(translation.places) and translation.places[failure.line - 1].table:
-        return translation.places[failure.line - 1]
-    # The first step is the container of the module.
+    has_line = 0 < failure.line <= len(translation.places)
+    if has_line:
+        line_place = translation.places[failure.line - 1]
+        # The lines of a module's root element belong to no table.
+        if line_place.table:
+            return line_place
+    # Below the container of the module, which is the first step: table, row, field.
     match _path_steps(failure.path)[1:]:
         case [(table, _)]:
             return ConfigPlace(table)
@@ -267,12 +275,13 @@ def _has_form(schema: TableSchema, key: str, element: str) -> bool:
 
 def _field_name(schema: TableSchema | None, element: str, name: str, inner: list[str]) -> str:
     """Return the CONFIG_DB field of a step below a row: the entry's key in a map table, nothing for a key leaf."""
-    for form in schema.lists if schema else ():
-        if form.element != element:
-            continue
-        if form.map_fields and form.map_fields.element == name:
-            return "".join(inner)
-        if name in form.keys:
-            return ""
-        break
+    if schema is None:
+        return name
+    form = next((form for form in schema.lists if form.element == element), None)
+    if form is None:
+        return name
+    if form.map_fields and form.map_fields.element == name:
+        return "".join(inner)
+    if name in form.keys:
+        return ""
     return name
