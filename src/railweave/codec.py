@@ -106,7 +106,8 @@ def load_text(text: str | bytes) -> Any:
     except RecursionError as exc:
         raise NestedTooDeepError(str(exc)) from None
     except ValueError as exc:
-        # No place has an integer of more digits than Python converts (sys.set_int_max_str_digits), nor a wrong byte.
+        # An integer of more digits than Python converts (sys.set_int_max_str_digits), or a byte that is not UTF-8:
+        # Python does not tell their place.
         raise InvalidTextError(str(exc)) from None
 
 
@@ -139,10 +140,12 @@ def read_text(kind: Any, text: str | bytes) -> Any:
         raise _invalid_value(exc) from None
 
 
-def _invalid_value(wrong: "ValidationError", at: Place = ()) -> InvalidValueError:
-    faults = wrong.errors(include_url=False, include_input=False, include_context=False)
-    parts = tuple(InvalidPart((*at, *fault["loc"]), fault["type"], fault["msg"]) for fault in faults)
-    return InvalidValueError(parts[0].place, parts[0].message, parts)
+def _invalid_value(invalid: "ValidationError", at: Place = ()) -> InvalidValueError:
+    """Return pydantic's error about a value at the place ``at`` as one of railweave's."""
+    details = invalid.errors(include_url=False, include_input=False, include_context=False)
+    parts = tuple(InvalidPart((*at, *detail["loc"]), detail["type"], detail["msg"]) for detail in details)
+    first = parts[0]
+    return InvalidValueError(first.place, first.message, parts)
 
 
 @cache
@@ -169,33 +172,43 @@ def position(text: str, place: Place) -> tuple[int, int]:
     """Return line and column, from 1, of a value in a valid JSON text; of what holds it if it is missing."""
     start = _past_space(text, 0)
     for part in place:
-        inner = dict(_members_of(text, start)).get(part) if text[start] in "{[" else None
-        if inner is None:
+        has_members = text[start] in "{["
+        if not has_members:
             break
-        start = inner
-    return text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+        value_starts = dict(_members_of(text, start))
+        if part not in value_starts:
+            break
+        start = value_starts[part]
+    line = text.count("\n", 0, start) + 1
+    # In the first line rfind returns -1, so that its first column is 1 too.
+    column = start - text.rfind("\n", 0, start)
+    return line, column
 
 
 def _members_of(text: str, start: int) -> Iterator[tuple[str | int, int]]:
-    """Yield the name or index of each member of an object or list, with where its value begins."""
+    """Yield the name or index of each member of an object or list, with the offset at which its value begins.
+
+    ``start`` is the offset of the object or list in a valid JSON text.
+    """
     is_object = text[start] == "{"
     index = 0
-    at = _past_space(text, start + 1)
-    while text[at] not in "}]":
+    offset = _past_space(text, start + 1)
+    while text[offset] not in "}]":
         name: str | int = index
         if is_object:
-            name, at = _DECODER.raw_decode(text, at)
-            # The colon.
-            at = _past_space(text, _past_space(text, at) + 1)
-        yield name, at
-        _, at = _DECODER.raw_decode(text, at)
-        at = _past_space(text, at)
-        if text[at] == ",":
-            at = _past_space(text, at + 1)
+            name, offset = _DECODER.raw_decode(text, offset)
+            colon = _past_space(text, offset)
+            offset = _past_space(text, colon + 1)
+        yield name, offset
+        _, offset = _DECODER.raw_decode(text, offset)
+        offset = _past_space(text, offset)
+        if text[offset] == ",":
+            offset = _past_space(text, offset + 1)
         index += 1
 
 
 def _past_space(text: str, start: int) -> int:
+    """Return the offset of the first character from ``start`` on that is not white space."""
     match = _SPACE.match(text, start)
     return match.end() if match is not None else start
 

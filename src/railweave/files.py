@@ -20,7 +20,8 @@ def create_private(path: Path | str, data: bytes) -> None:
     try:
         # Rendering writes thousands of files; os.write saves the fstat and seek calls of a file object.
         while data:
-            data = data[os.write(file, data) :]
+            written_bytes = os.write(file, data)
+            data = data[written_bytes:]
     finally:
         os.close(file)
 
@@ -37,6 +38,7 @@ def write_private(path: Path, data: bytes, mode: int = _MODE) -> None:
 def write_private_parts(path: Path, parts: Iterable[bytes], mode: int = _MODE) -> None:
     """Write a file as `write_private` does, from parts, which need not be in memory at once."""
     target = path.resolve()
+    # A terminal or a pipe cannot be replaced.
     if target.exists() and not target.is_file():
         with target.open("wb") as file:
             file.writelines(parts)
@@ -45,17 +47,18 @@ def write_private_parts(path: Path, parts: Iterable[bytes], mode: int = _MODE) -
     import tempfile
 
     # In the same folder, because a rename is atomic only within a file system. mkstemp creates it with mode 600.
-    handle, fresh = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    new_file = Path(name)
     try:
-        with os.fdopen(handle, "wb", _WRITE_BYTES) as file:
+        with os.fdopen(descriptor, "wb", _WRITE_BYTES) as file:
             file.writelines(parts)
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
-        Path(fresh).replace(target)
+        new_file.replace(target)
     except BaseException:
         with suppress(OSError):
-            Path(fresh).unlink()
+            new_file.unlink()
         raise
 
 

@@ -19,15 +19,15 @@ _PARTS_PER_PROCESS = 4
 
 
 def processes_for(items: int, shared_above: int) -> int:
-    """Return how many processes share the work on ``items``: one up to ``shared_above``, which pay for no start.
+    """Return how many processes share the work on ``items``: one for each core, or 1 where a fork is not safe.
 
-    Above, one for each core, and one where a fork is not safe.
+    Up to ``shared_above`` items it is 1, because starting processes would take longer than the work.
     """
     if items <= shared_above:
         return 1
     # A fork of a process with threads may inherit a lock that nobody will release.
-    forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
-    if not forks:
+    can_fork = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+    if not can_fork:
         return 1
     if hasattr(os, "sched_getaffinity"):
         # What a container or a cpuset grants, not what the machine has.
@@ -56,7 +56,7 @@ def forked(work: Callable[[int, int], Result], processes: int) -> Iterator[Itera
         except BrokenProcessPool as exc:
             raise RailweaveError("a process that shared the work was killed; is there memory left?") from exc
         except BaseException:
-            # What has not begun is of no use any more.
+            # Nobody takes the results of parts that have not begun.
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
@@ -64,7 +64,7 @@ def forked(work: Callable[[int, int], Result], processes: int) -> Iterator[Itera
 def _adopt(work: Callable[[int, int], object]) -> None:
     global _work  # noqa: PLW0603  the pool gives its processes no other way to keep a value
     _work = work
-    # What was inherited never becomes garbage here; looking through it again and again would cost more than the work.
+    # Inherited values never become garbage here, and to traverse them again and again would take longer than the work.
     gc.freeze()
 
 

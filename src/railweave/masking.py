@@ -174,21 +174,26 @@ def _plain_letter(match: re.Match[str]) -> str:
 
 
 def _pattern_in(searched: _Searched, value: str) -> str:
-    """Return a pattern for the forms of a value that may occur in a text, empty if none can."""
-    text, one_line, lower, unescaped, _ = searched
+    """Return a pattern for the forms of a value that may occur in a text, empty if none can.
+
+    Texts are searched for a run of the value's letters and digits first, which is much faster than for its pattern.
+    """
     run = _longest_run(value)
     if len(value) < SHORTEST:
-        if run not in text:
+        if run not in searched.text:
             return ""
         return _plain_pattern(value, is_wrapped=False)
-    is_wrapped = one_line is not text
+    # Both are the same object in a text without line ends, or without escapes.
+    is_wrapped = searched.one_line is not searched.text
+    is_escaped = searched.unescaped is not searched.one_line
     between = _BREAK if is_wrapped else ""
     patterns = []
+    may_be_plain = run in searched.one_line or run in searched.unescaped
     # Keys in hexadecimal digits are also written in upper case.
-    if run in one_line or run in unescaped or (_is_hex(value) and run.lower() in lower):
-        patterns.append(_plain_pattern(value, is_wrapped=is_wrapped, is_escaped=unescaped is not one_line))
+    if may_be_plain or (_is_hex(value) and run.lower() in searched.lower):
+        patterns.append(_plain_pattern(value, is_wrapped=is_wrapped, is_escaped=is_escaped))
     patterns += _hexadecimal_patterns(searched, value, between)
-    patterns += _base64_patterns(one_line, value, between)
+    patterns += _base64_patterns(searched.one_line, value, between)
     return "|".join(patterns)
 
 
@@ -204,7 +209,8 @@ def _hexadecimal_patterns(searched: _Searched, value: str, between: str) -> list
         return [f"(?i:{between.join(digits)})"]
     if digits in searched.joined:
         octets = re.findall("..", digits)
-        return [f"(?i:{f'(?:{_BETWEEN_OCTETS})?'.join(octets)})"]
+        separator = f"(?:{_BETWEEN_OCTETS})?"
+        return [f"(?i:{separator.join(octets)})"]
     return []
 
 
@@ -225,12 +231,14 @@ def _plain_pattern(value: str, *, is_wrapped: bool, is_escaped: bool = False) ->
     character_pattern = _escaped_character if is_escaped else _character
     parts: list[str] = []
     for part in _BLANKS.split(value):
-        if _BLANKS.fullmatch(part):
-            blank = _blank_pattern(part, is_wrapped=is_wrapped)
-            # A pattern that begins with a repetition is searched from each blank of a text to the last.
-            parts.append(f"(?:{blank})+" if any(parts) else blank)
-        else:
+        if not _BLANKS.fullmatch(part):
             parts.append(between.join(map(character_pattern, part)))
+            continue
+        blank = _blank_pattern(part, is_wrapped=is_wrapped)
+        # At the beginning without a repetition, which would be searched from each blank of a text to the last.
+        if any(parts):
+            blank = f"(?:{blank})+"
+        parts.append(blank)
     plain = "".join(parts)
     if _is_hex(value):
         return f"(?i:{plain})"
@@ -324,16 +332,21 @@ def _base64_forms(value: str) -> tuple[str, ...]:
     forms: list[str] = []
     for text in _escaped_forms(value):
         octets = text.encode("utf-8", "surrogatepass")
-        for before, shared in enumerate(_BASE64_SHARED):
-            padded = b"\0" * before + octets
-            whole = len(padded) * 8 // 6
-            encoded = base64.b64encode(padded).decode()[shared:whole]
-            forms += [encoded, encoded.replace("+", "-").replace("/", "_")]
+        for octets_before, shared_characters in enumerate(_BASE64_SHARED):
+            padded = b"\0" * octets_before + octets
+            # A character encodes 6 bits; one that is only partly filled also encodes the next octet.
+            whole_characters = len(padded) * 8 // 6
+            encoded = base64.b64encode(padded).decode()[shared_characters:whole_characters]
+            url_safe = encoded.replace("+", "-").replace("/", "_")
+            forms += [encoded, url_safe]
     return tuple(dict.fromkeys(forms))
 
 
 def _escaped_forms(value: str) -> tuple[str, ...]:
     """Return a value plain and as it is written in JSON documents and URLs, which may be encoded as a whole."""
-    plain = value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    in_json = (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
-    return tuple(dict.fromkeys((value, *in_json, quote(plain), quote(plain, safe=""))))
+    # Without the quotes around a JSON string.
+    ascii_json = json.dumps(value)[1:-1]
+    unicode_json = json.dumps(value, ensure_ascii=False)[1:-1]
+    # `quote` refuses surrogates.
+    encodable = value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return tuple(dict.fromkeys((value, ascii_json, unicode_json, quote(encodable), quote(encodable, safe=""))))

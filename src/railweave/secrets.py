@@ -121,7 +121,9 @@ def is_secret(table: str, field: str) -> bool:
     if any(_is_secret_word(table, words, place) for place in range(len(words))):
         return True
     # In a table that is named for its secrets every field may be one, unless its name says otherwise.
-    return _named_for_secrets(table, keys=True) and not (words and _says_no_secret(words[-1], of_a_key=True))
+    if not _named_for_secrets(table, keys=True):
+        return False
+    return not words or not _says_no_secret(words[-1], of_a_key=True)
 
 
 @lru_cache(maxsize=4096)
@@ -131,31 +133,44 @@ def is_secret_key(table: str) -> bool:
 
 
 def _named_for_secrets(table: str, *, keys: bool) -> bool:
+    """Tell whether the last word of a table's name is one for a secret, with ``keys`` also one for a key."""
     words = _words(table)
     if not words or _ROUTING_TABLE.match(table):
         return False
-    last = words[-1]
-    return _SECRET_WORD.search(last) is not None or (keys and _is_secret_word(table, words, len(words) - 1))
+    if _SECRET_WORD.search(words[-1]):
+        return True
+    return keys and _is_secret_word(table, words, len(words) - 1)
 
 
 def _words(name: str) -> tuple[str, ...]:
+    """Return the words of a name in lower case: ``auth_type`` and ``authType`` have the same two."""
     return tuple(word.lower() for word in _BOUNDARY.split(name) if word)
 
 
 def _is_secret_word(table: str, words: tuple[str, ...], place: int) -> bool:
+    """Tell whether the word at ``place`` makes a name in ``table`` that of a secret, given its other words."""
     secret = _SECRET_WORD.search(words[place])
-    if secret is None and _KEY_WORD.search(words[place]) is None:
+    is_key = secret is None and _KEY_WORD.search(words[place]) is not None
+    if secret is None and not is_key:
         return False
-    if place < len(words) - 1 and _says_no_secret(words[-1], of_a_key=secret is None):
+    is_last = place == len(words) - 1
+    if not is_last and _says_no_secret(words[-1], of_a_key=is_key):
         return False
-    if secret:
-        return not (_ROUTING_WORD.match(secret[0]) and _ROUTING_TABLE.match(table))
-    # A key may be a public one, and the word that says so comes before it or is it.
+    if secret is not None:
+        is_of_routing = _ROUTING_WORD.match(secret[0]) and _ROUTING_TABLE.match(table)
+        return not is_of_routing
+    # A key may be a public one: the word that says so comes before it, or is the word itself.
     return not any(_PUBLIC_WORD.match(word) for word in words[: place + 1])
 
 
-def _says_no_secret(last: str, *, of_a_key: bool) -> bool:
-    return bool(_MEASURE.fullmatch(last) or (of_a_key and _KEY_LABEL.fullmatch(last)))
+def _says_no_secret(last_word: str, *, of_a_key: bool) -> bool:
+    """Tell whether a name that ends with this word states something about a secret and is not the secret itself.
+
+    With ``of_a_key`` more words do: the label of a key is no secret.
+    """
+    if _MEASURE.fullmatch(last_word):
+        return True
+    return of_a_key and _KEY_LABEL.fullmatch(last_word) is not None
 
 
 def shown_key(table: str, key: str) -> str:
@@ -209,10 +224,12 @@ def shown_document(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown_rows(table: str, rows: Mapping[str, Any]) -> dict[str, Any]:
-    shown = {}
+    shown: dict[str, Any] = {}
     for key, row in rows.items():
-        is_row = isinstance(row, Mapping)
-        shown[shown_key(table, key)] = shown_row(table, row) if is_row else row
+        shown_fields = row
+        if isinstance(row, Mapping):
+            shown_fields = shown_row(table, row)
+        shown[shown_key(table, key)] = shown_fields
     return shown
 
 
@@ -230,15 +247,20 @@ def secret_values(document: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _frr_values(text: str) -> set[str]:
+    """Return the secrets in lines of FRR: all words behind the word for a secret, and the last of them."""
     secrets: set[str] = set()
     for match in _FRR_LINE.finditer(text):
-        arguments = match[0][len(match["kept"] or match["word"]) :].strip()
+        command = match["kept"] or match["word"]
+        arguments = match[0].removeprefix(command).strip()
+        secrets.add(arguments)
         # The kind of encryption may come before the secret, as in `password 8 HASH`.
-        secrets |= {arguments, arguments.rpartition(" ")[2]}
+        _, _, last_argument = arguments.rpartition(" ")
+        secrets.add(last_argument)
     return secrets
 
 
 def _row_values(table: str, rows: Iterable[Any]) -> set[str]:
+    """Return the values of the secret fields of a table's rows."""
     secrets: set[str] = set()
     for row in rows:
         if not isinstance(row, Mapping):
@@ -318,9 +340,11 @@ def _is_reference(name: re.Match[str], value: re.Match[str]) -> bool:
 
 
 def _names_secret(match: re.Match[str]) -> bool:
-    name = match["name"].rpartition(".")[2]
+    """Tell whether a match of ``_NAME`` is the name of a secret, by its last part."""
+    _, _, name = match["name"].rpartition(".")
     # A bare "key" in a sentence is nearly always that of a row or of a mapping.
-    return is_secret("", name) and (bool(match["quote"]) or name.lower() not in {"key", "keys"})
+    is_bare_key = not match["quote"] and name.lower() in {"key", "keys"}
+    return not is_bare_key and is_secret("", name)
 
 
 def _shown_place(match: re.Match[str]) -> str:

@@ -171,6 +171,7 @@ def compact(names: Iterable[str], most: int = 6) -> str:
 
 
 def _runs(names: Sequence[str]) -> list[list[str]]:
+    """Return the names divided into runs of consecutive numbers with one step; most names alone are a run of one."""
     runs: list[list[str]] = []
     for name in names:
         if runs and _follows(runs[-1], name):
@@ -181,7 +182,7 @@ def _runs(names: Sequence[str]) -> list[list[str]]:
 
 
 def _follows(run: Sequence[str], name: str) -> bool:
-    """Tell whether ``name`` continues the run with the step that it has (any step for a run of one)."""
+    """Tell whether ``name`` continues the run with the step between its last two numbers; a run of one has none yet."""
     last = _NUMBERED.match(run[-1])
     following = _NUMBERED.match(name)
     if last is None or following is None or last[1] != following[1]:
@@ -190,11 +191,14 @@ def _follows(run: Sequence[str], name: str) -> bool:
     if len(run) == 1:
         # SONiC numbers ports by lanes, 1, 2, 4 or 8 of them a port: Ethernet0, Ethernet8, …
         return step in {1, 2, 4, 8}
-    before = _NUMBERED.match(run[-2])
-    return before is not None and step == int(last[2]) - int(before[2])
+    second_last = _NUMBERED.match(run[-2])
+    if second_last is None:
+        return False
+    return step == int(last[2]) - int(second_last[2])
 
 
 def _text(run: Sequence[str]) -> str:
+    """Return a run as text: its names, or with an ellipsis between the first and the last."""
     if len(run) <= 2:
         return ", ".join(run)
     text = run[0]
