@@ -1,6 +1,6 @@
 """The GPU nodes of a fabric, through Ansible: what would change on them, and the change."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -262,15 +262,20 @@ def selected(kinds: Mapping[str, str], limit: str) -> frozenset[str]:
         if not names:
             unknown.append(pattern)
     if unknown:
-        fix = f"choose from {compact(kinds, _MOST_NAMED)}"
-        candidates = [*kinds, *kinds.values()]
-        suggestions = [nearest(pattern, candidates) for pattern in unknown]
-        # Each name once: two misspelled patterns may be close to the same name.
-        near = dict.fromkeys(name for name in suggestions if name)
-        if near:
-            fix = f"did you mean {', '.join(near)}? {fix}"
-        raise RefusedError([error("RW807", f"no device is named {', '.join(unknown)}", fix=fix)])
+        raise _no_device(kinds, unknown)
     return frozenset(matches)
+
+
+def _no_device(kinds: Mapping[str, str], unknown: Sequence[str]) -> RefusedError:
+    """Return the error for patterns that match no device, with the names that are close to them."""
+    fix = f"choose from {compact(kinds, _MOST_NAMED)}"
+    candidates = [*kinds, *kinds.values()]
+    suggestions = [nearest(pattern, candidates) for pattern in unknown]
+    # Each name once: two misspelled patterns may be close to the same name.
+    near = dict.fromkeys(name for name in suggestions if name)
+    if near:
+        fix = f"did you mean {', '.join(near)}? {fix}"
+    return RefusedError([error("RW807", f"no device is named {', '.join(unknown)}", fix=fix)])
 
 
 def _matching(kinds: Mapping[str, str], pattern: str) -> set[str]:

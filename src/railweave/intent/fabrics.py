@@ -266,8 +266,8 @@ def _project(document: Document, name: str, section: Mapping[str, Value]) -> Doc
             projection.value[key] = projection.take(value, key, key)
     # The GPUs of a workload that the file states for all fabrics are those of all nodes.
     has_all_nodes = len(entries) == len(_entries(document))
-    has_shared_workload = "workload" in document.value and "workload" not in section
-    if has_shared_workload and not has_all_nodes:
+    shared_keys = document.value.keys() - section.keys()
+    if "workload" in shared_keys and not has_all_nodes:
         projection.value["workload"] = _without_gpus(document.value["workload"])
     if "addressing" not in section:
         # The default pools overlap those of other fabrics, which is reported at the fabric.

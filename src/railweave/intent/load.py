@@ -296,7 +296,9 @@ def _other_file(path: Path) -> str:
     if path.parent == Path():
         # Where `railweave init` puts them.
         folders.insert(0, Path("intent"))
-    files = [file for folder in folders for file in _intents_in(folder)]
+    files: list[Path] = []
+    for folder in folders:
+        files += _intents_in(folder)
     if not files:
         return _EXAMPLE
     # Reversed, because of two files with one name the first has to stay.

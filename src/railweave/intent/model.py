@@ -326,7 +326,7 @@ class Topology(Keys):
         shape = value.get("shape")
         if shape == Shape.RAIL_ONLY:
             return {**value, "spine": spine}
-        is_one_switch = leaf.get("count") == 1 and (shape is None or shape == Shape.RACK_ALIGNED)
+        is_one_switch = leaf.get("count") == 1 and shape in (None, Shape.RACK_ALIGNED)
         if is_one_switch:
             return {"tiers": 1, **value, "shape": Shape.RACK_ALIGNED, "spine": spine}
         return value

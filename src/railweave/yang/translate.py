@@ -185,10 +185,11 @@ def _wrong_value(form: RowSchema, table: str, name: str, value: Value) -> str:
     if form.map_fields and _NOT_XML.search(name):
         return "the field's name holds a character that no model takes"
     is_text = isinstance(value, str)
-    takes_list = name in form.leaf_lists
-    if takes_list and is_text and (table, name) not in SEPARATED_TEXT:
-        return "this is a list of values, and not text"
-    if not takes_list and not is_text:
+    if name in form.leaf_lists:
+        # Some lists are one text in CONFIG_DB.
+        if is_text and (table, name) not in SEPARATED_TEXT:
+            return "this is a list of values, and not text"
+    elif not is_text:
         return "this is one text, and not a list of values"
     return ""
 
