@@ -323,11 +323,11 @@ class Topology(Keys):
         if not isinstance(leaf, dict):
             leaf = {}
         spine = {key: leaf[key] for key in ("model", "ports", "speed") if key in leaf}
-        shape = value.get("shape")
+        # One switch is rack-aligned unless the file states another shape.
+        shape = value.get("shape", Shape.RACK_ALIGNED)
         if shape == Shape.RAIL_ONLY:
             return {**value, "spine": spine}
-        is_one_switch = leaf.get("count") == 1 and shape in (None, Shape.RACK_ALIGNED)
-        if is_one_switch:
+        if leaf.get("count") == 1 and shape == Shape.RACK_ALIGNED:
             return {"tiers": 1, **value, "shape": Shape.RACK_ALIGNED, "spine": spine}
         return value
 
