@@ -148,12 +148,12 @@ def _add_device(ports: _Ports, name: str, device: DevicePlan, delta: Delta) -> N
         # Before its first configuration a switch has a factory's sample neighbors: no real cables.
         if not port_state.is_after and device.difference.unprovisioned:
             continue
-        label = far_labels.get(port_state)
-        far = _far_end(ports, far_devices.get(port_state), label, descriptions.get(port_state, ""))
+        far_label = far_labels.get(port_state)
+        far = _far_end(ports, far_devices.get(port_state), far_label, descriptions.get(port_state, ""))
         cables = ports.after if port_state.is_after else ports.before
         cables[End(name, port_state.port)] = far
-        if label is not None:
-            ports.labels[far] = label
+        if far_label is not None:
+            ports.labels[far] = far_label
 
 
 class _PortBeforeOrAfter(NamedTuple):

@@ -122,12 +122,12 @@ def accepted_prefixes(held: Health, seen: Observation, *, to_nodes: bool = True)
     accepted = {}
     for peer, session in seen.bgp.items():
         for family in _prefixes_by_family(peer, session):
-            if (family.kind, peer) not in held or family.count < 0:
+            if (family.kind, peer) not in held or family.accepted < 0:
                 continue
-            accepted[family.subject] = family.count
+            accepted[family.subject] = family.accepted
             if family.kind is CheckKind.BGP and not to_nodes:
                 # Of a leaf's prefixes the loopback stays and the host block is refused from now on: half, rounded up.
-                accepted[family.subject] = -(-family.count // PREFIXES_OF_A_DEVICE)
+                accepted[family.subject] = -(-family.accepted // PREFIXES_OF_A_DEVICE)
     return accepted
 
 
@@ -138,7 +138,7 @@ class _FamilyPrefixes(NamedTuple):
     kind: CheckKind
     subject: str
     # -1 if unknown.
-    count: int
+    accepted: int
 
 
 def _prefixes_by_family(peer: str, session: ObservedSession) -> tuple[_FamilyPrefixes, ...]:

@@ -15,13 +15,16 @@ _Entries = tuple[FrrEntry, ...]
 
 
 def with_activations(running: _Entries, intended: _Entries) -> tuple[_Entries, _Entries]:
-    """Return the lines of two configurations, with the activations of the routers that turn the default."""
-    turned = _quiet_routers(running) ^ _quiet_routers(intended)
-    # A router that comes or goes has all of its lines in the difference anyway.
-    turned &= _top_lines(running) & _top_lines(intended)
-    if not turned:
+    """Return the lines of two configurations; routers whose default changes state the activation of each neighbor."""
+    changing_routers = _quiet_routers(running) ^ _quiet_routers(intended)
+    # All lines of a router that is added or removed are in the difference anyway.
+    changing_routers &= _top_lines(running) & _top_lines(intended)
+    if not changing_routers:
         return running, intended
-    return tuple(_stated(running, turned)), tuple(_stated(intended, turned))
+    return (
+        tuple(_with_stated_activations(running, changing_routers)),
+        tuple(_with_stated_activations(intended, changing_routers)),
+    )
 
 
 def _quiet_routers(entries: _Entries) -> set[str]:
@@ -32,18 +35,22 @@ def _top_lines(entries: _Entries) -> set[str]:
     return {entry.line for entry in entries if not entry.context}
 
 
-def _stated(entries: _Entries, routers: set[str]) -> Iterator[FrrEntry]:
-    """Yield the lines with ``activate`` for the neighbors of ``routers`` that are active by default."""
-    families = {router: f"{router}{JOIN}{FIRST_FAMILY}" for router in routers - _quiet_routers(entries)}
+def _with_stated_activations(entries: _Entries, routers: set[str]) -> Iterator[FrrEntry]:
+    """Yield the lines with ``activate`` for the neighbors of ``routers`` that are active by default.
+
+    In these routers lines of inactive neighbors are left out, since the absence of ``activate`` says the same.
+    """
+    active_by_default = routers - _quiet_routers(entries)
+    family_of_router = {router: f"{router}{JOIN}{FIRST_FAMILY}" for router in active_by_default}
+    families = frozenset(family_of_router.values())
     inactive: set[tuple[str, str | None]] = set()
     for entry in entries:
-        if not _says_inactive(entry):
+        is_inactivation = _says_inactive(entry)
+        if is_inactivation:
+            inactive.add((entry.context, neighbor_of(entry.line)))
+        if not is_inactivation or entry.context not in families:
             yield entry
-            continue
-        inactive.add((entry.context, neighbor_of(entry.line)))
-        if entry.context not in families.values():
-            yield entry
-    for router, family in families.items():
+    for router, family in family_of_router.items():
         for name in _neighbors_without_group(entries, router):
             if (family, name) not in inactive:
                 yield FrrEntry(family, f"neighbor {name} activate")

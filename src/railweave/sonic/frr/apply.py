@@ -25,13 +25,13 @@ def apply_delta(delta: str, running: FrrDocument) -> FrrDocument:
         if is_foreign(command):
             continue
         if command.line.startswith("no "):
-            entries = _without(FrrEntry(command.context, command.line[3:]), entries)
+            entries = _after_removal(FrrEntry(command.context, command.line[3:]), entries)
         elif not IMPLICIT.match(command.line):
-            entries = _with(command, entries)
+            entries = _after_addition(command, entries)
     return replace(running, entries=normalize(entries, running.version))
 
 
-def _with(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
+def _after_addition(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
     """Return the lines after ``command``, which ends its negation, or replaces a line that sets the same value."""
     negative = FrrEntry(command.context, f"no {command.line}")
     if negative in entries:
@@ -50,7 +50,7 @@ def _replaced_lines(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry
 
 
 def _in_block(entry: FrrEntry, replaced: Iterable[FrrEntry], command: FrrEntry) -> FrrEntry:
-    """Return a line under the header ``command``, if a line that it replaces was the header until now."""
+    """Return a line, moved under the header ``command`` if its own header is among the ``replaced`` lines."""
     # FRR keeps the inner lines of a route-map entry whose action changes.
     for header in replaced:
         if not header.context and entry.context == header.line:
@@ -58,21 +58,28 @@ def _in_block(entry: FrrEntry, replaced: Iterable[FrrEntry], command: FrrEntry) 
     return entry
 
 
-def _without(target: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
-    kept = [entry for entry in entries if not _is_removed(entry, target, entries)]
-    if is_default_on(target.line) or len(kept) == len(entries):
-        return list(dict.fromkeys([*kept, FrrEntry(target.context, f"no {target.line}")]))
-    return kept
+def _after_removal(target: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
+    """Return the lines after ``no target``.
+
+    The ``no`` line itself is kept if it turns off a default, or if it removes nothing; ``normalize`` drops those that
+    FRR does not print.
+    """
+    remaining = [entry for entry in entries if not _is_removed(entry, target, entries)]
+    removes_nothing = len(remaining) == len(entries)
+    if is_default_on(target.line) or removes_nothing:
+        return list(dict.fromkeys([*remaining, FrrEntry(target.context, f"no {target.line}")]))
+    return remaining
 
 
 def _is_removed(entry: FrrEntry, target: FrrEntry, entries: list[FrrEntry]) -> bool:
     """Tell whether ``no target`` removes ``entry``."""
-    if _is_neighbor(target.line):
+    if _is_whole_neighbor(target.line):
         name = neighbor_of(target.line)
-        same_router = entry.path[:1] == target.path[:1]
-        return same_router and (neighbor_of(entry.line) == name or _is_member(entry, str(name), entries))
+        is_in_router = entry.path[:1] == target.path[:1]
+        return is_in_router and (neighbor_of(entry.line) == name or _is_member(entry, str(name), entries))
     block = (*target.path, target.line)
-    if entry.path[: len(block)] == block or _is_part_of_route_map(entry, target.line):
+    is_in_block = entry.path[: len(block)] == block
+    if is_in_block or _is_part_of_route_map(entry, target.line):
         return True
     if entry.context != target.context:
         return False
@@ -86,14 +93,20 @@ def _matches_shortened(line: str, target: str) -> bool:
     return line.startswith(f"{target} ") or slot(line) in (target, slot(target))
 
 
-def _is_neighbor(line: str) -> bool:
-    return defined_neighbor(line) is not None or (len(line.split()) == 2 and neighbor_of(line) is not None)
+def _is_whole_neighbor(line: str) -> bool:
+    """Tell whether the ``no`` form of a line removes a neighbor or group with all of its lines."""
+    if defined_neighbor(line) is not None:
+        return True
+    has_name_alone = len(line.split()) == 2
+    return has_name_alone and neighbor_of(line) is not None
 
 
 def _is_member(entry: FrrEntry, group: str, entries: Iterable[FrrEntry]) -> bool:
+    """Tell whether a line is of a neighbor that is a member of ``group`` in the same router."""
     name = neighbor_of(entry.line)
+    router = entry.path[:1]
     return any(
-        membership(other.line) == group and neighbor_of(other.line) == name and other.path[:1] == entry.path[:1]
+        membership(other.line) == group and neighbor_of(other.line) == name and other.path[:1] == router
         for other in entries
     )
 

@@ -7,8 +7,10 @@ that refer to them, policies change in place, and removals come last and in the 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 from railweave.secrets import is_hidden
 from railweave.sonic.frr.activation import QUIET, with_activations
@@ -16,6 +18,7 @@ from railweave.sonic.frr.document import FrrDocument, without_implied
 from railweave.sonic.frr.lines import (
     CLEARED_FIRST,
     FrrEntry,
+    RoutePrefix,
     command_of,
     defined_neighbor,
     is_group,
@@ -32,10 +35,16 @@ from railweave.sonic.frr.lines import (
 from railweave.sonic.frr.writing import write_lines
 from railweave.wording import natural_key
 
-Owner = tuple[str, str]
-"""A router's line and a neighbor's or peer group's name."""
+
+class RouterNeighbor(NamedTuple):
+    """A neighbor or peer group: the line of its router, and its name."""
+
+    router: str
+    name: str
+
+
 Slot = tuple[str, str]
-"""A context, and what of a line says which setting it is (``lines.slot``)."""
+"""A context, and the setting that a line makes in it (``lines.slot``)."""
 
 
 def frr_delta(running: FrrDocument, intended: FrrDocument) -> str:
@@ -78,17 +87,17 @@ def _lines_of_recreated(before: Sequence[FrrEntry], after: Sequence[FrrEntry]) -
 
 # A change of a switch asks for the owner of each of its lines five to eight times.
 @lru_cache(maxsize=8192)
-def owner(entry: FrrEntry) -> Owner | None:
-    """Return the router and neighbor that a line belongs to, or None."""
+def owner(entry: FrrEntry) -> RouterNeighbor | None:
+    """Return the neighbor or peer group that a line belongs to, or None."""
     name = neighbor_of(entry.line)
     if name and entry.context:
-        return entry.path[0], name
+        return RouterNeighbor(entry.path[0], name)
     return None
 
 
-def _definitions(entries: Iterable[FrrEntry]) -> dict[Owner, set[str]]:
+def _definitions(entries: Iterable[FrrEntry]) -> dict[RouterNeighbor, set[str]]:
     """Return the lines that create each neighbor, without values that FRR changes in place."""
-    definitions: dict[Owner, set[str]] = {}
+    definitions: dict[RouterNeighbor, set[str]] = {}
     for entry in entries:
         neighbor = owner(entry)
         if neighbor and defined_neighbor(entry.line):
@@ -98,34 +107,55 @@ def _definitions(entries: Iterable[FrrEntry]) -> dict[Owner, set[str]]:
     return definitions
 
 
-def _recreated(running: Iterable[FrrEntry], intended: Iterable[FrrEntry]) -> set[Owner]:
-    """Return the neighbors to remove and add as a whole: those that are created in another way, for example by a peer
-    group in place of an AS number, and the members of a group that is removed."""
+def _recreated(running: Iterable[FrrEntry], intended: Iterable[FrrEntry]) -> set[RouterNeighbor]:
+    """Return the neighbors to remove and add as a whole.
+
+    These are neighbors that are created in another way, for example by a peer group in place of an AS number, and
+    members of a group that is removed.
+    """
     before = _definitions(running)
     after = _definitions(intended)
     # A first provisioning has no neighbor in common, and hundreds of lines.
     if before.keys().isdisjoint(after):
         return set()
     recreated = _redefined(before, after)
-    removed = before.keys() - after.keys() | recreated
+    removed = (before.keys() - after.keys()) | recreated
     for entry in running:
         group = membership(entry.line)
         neighbor = owner(entry)
+        if group is None or neighbor is None or neighbor not in after:
+            continue
         # FRR deletes the members of a group together with it.
-        if group and neighbor in after and (entry.path[0], group) in removed:
+        if RouterNeighbor(neighbor.router, group) in removed:
             recreated.add(neighbor)
     return recreated
 
 
-def _redefined(before: Mapping[Owner, set[str]], after: Mapping[Owner, set[str]]) -> set[Owner]:
+def _redefined(
+    before: Mapping[RouterNeighbor, set[str]], after: Mapping[RouterNeighbor, set[str]]
+) -> set[RouterNeighbor]:
+    """Return the neighbors of both sides that are created by other lines afterwards."""
     return {neighbor for neighbor in before.keys() & after.keys() if before[neighbor] != after[neighbor]}
+
+
+class _CommandPhase(IntEnum):
+    """The order of a change."""
+
+    # Removes what must be gone before anything is configured.
+    CLEAR = 0
+    CONFIGURE = 1
+    REMOVE = 2
+
+
+_BEFORE_ADDITION, _ADDITION, _AFTER_ADDITION = -1, 0, 1
+"""Whether a command of phase ``CONFIGURE`` adds a line, or removes one right before or after additions of its kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """One command: ``phase`` 0 clears the way, 1 configures, 2 removes."""
+    """One command; ``place`` is its sort key within the phase."""
 
-    phase: int
+    phase: _CommandPhase
     place: tuple[object, ...]
     entry: FrrEntry
 
@@ -147,17 +177,18 @@ def delta_text(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> str:
 def _in_new_context(
     removed: Sequence[FrrEntry], added: Sequence[FrrEntry]
 ) -> tuple[Sequence[FrrEntry], Sequence[FrrEntry]]:
-    """Return the lines with those inside route-map entries whose action changes under the new header.
+    """Return the removed and added lines, with lines of route-map entries whose action changes under the new header.
 
-    FRR keeps the inner lines of such an entry, so they are kept, removed or added one by one.
+    FRR keeps the inner lines of such an entry, so lines that are in the entry before and after need no command.
     """
-    renamed = _renamed_headers(removed, added)
-    if not renamed:
+    new_header_of = _renamed_headers(removed, added)
+    if not new_header_of:
         return removed, added
-    others = [entry for entry in removed if entry.line not in renamed]
-    moved = [FrrEntry(renamed.get(entry.context, entry.context), entry.line) for entry in others]
-    kept = {entry for entry in moved if entry.context in renamed.values()} & set(added)
-    return _without(moved, kept), _without(added, kept)
+    removed_lines = [entry for entry in removed if entry.line not in new_header_of]
+    moved = [FrrEntry(new_header_of.get(entry.context, entry.context), entry.line) for entry in removed_lines]
+    new_headers = frozenset(new_header_of.values())
+    unchanged = {entry for entry in moved if entry.context in new_headers}.intersection(added)
+    return _without(moved, unchanged), _without(added, unchanged)
 
 
 def _without(entries: Iterable[FrrEntry], left_out: Collection[FrrEntry]) -> list[FrrEntry]:
@@ -176,22 +207,22 @@ def _renamed_headers(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> 
 
 def _additions(added: Iterable[FrrEntry]) -> Iterator[_Command]:
     for number, entry in enumerate(added):
-        yield _Command(1, (*_forward(entry), 0, number), entry)
+        yield _Command(_CommandPhase.CONFIGURE, (*_forward(entry), _ADDITION, number), entry)
 
 
 def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterator[_Command]:
+    """Yield the commands that remove lines: whole neighbors, and other lines that no other command removes."""
     merged = _merged_slots(removed, added)
     removable = _not_overwritten(removed, added, merged)
-    headers = {(*entry.path, entry.line) for entry in removable}
+    removed_blocks = {(*entry.path, entry.line) for entry in removable}
     before = _definitions(removed)
     after = _definitions(added)
-    # A line that is removed and added alike belongs to a neighbor that is created anew.
-    recreated = _redefined(before, after)
-    unchanged = {owner(entry) for entry in set(removed) & set(added)}
-    recreated |= {neighbor for neighbor in before.keys() & after.keys() if neighbor in unchanged}
+    # A neighbor with a line that is both removed and added is recreated as well (`_lines_of_recreated`).
+    with_unchanged_lines = {owner(entry) for entry in set(removed) & set(added)}
+    recreated = _redefined(before, after) | (before.keys() & after.keys() & with_unchanged_lines)
     leaving = (before.keys() - after.keys()) | recreated
-    yield from _neighbors(leaving, recreated, removed, headers)
-    single = [entry for entry in removable if owner(entry) not in leaving and not _is_covered(entry, headers)]
+    yield from _neighbor_removals(leaving, recreated, removed, removed_blocks)
+    single = [entry for entry in removable if owner(entry) not in leaving and not _is_in_block(entry, removed_blocks)]
     if single:
         yield from _line_removals(single, merged, added)
 
@@ -199,7 +230,7 @@ def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterato
 def _not_overwritten(
     removed: Sequence[FrrEntry], added: Sequence[FrrEntry], merged: Collection[Slot]
 ) -> list[FrrEntry]:
-    """Return the removed lines that need a command: no added line replaces them, nor does another removal.
+    """Return the removed lines that need a command: no added line replaces them, and no other removal removes them.
 
     Lines of ``merged`` slots are not replaced.
     """
@@ -224,47 +255,55 @@ def _merged_slots(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> set
 def _line_removals(
     entries: Iterable[FrrEntry], merged: Collection[Slot], added: Sequence[FrrEntry]
 ) -> Iterator[_Command]:
-    in_the_way = _lines_in_the_way(merged, added)
-    new_router = any(entry.line.startswith("router bgp ") for entry in added)
+    """Yield a command for each line, in the phase in which FRR can remove it."""
+    is_in_the_way = _in_the_way_of(added, merged)
+    adds_router = any(entry.line.startswith("router bgp ") for entry in added)
     for number, entry in enumerate(entries):
         is_router = entry.line.startswith("router bgp ")
-        # FRR keeps the default instance as long as instances of VRFs need it.
-        last = is_router and " vrf " not in entry.line
-        if is_router and new_router:
-            yield _Command(0, (0, (), last, number), _no(entry))
-        elif in_the_way(entry):
-            yield _Command(1, (*_forward(entry), -1, number), _no(entry))
+        # FRR keeps the default instance as long as instances of VRFs need it, so it is removed last.
+        is_default_instance = is_router and " vrf " not in entry.line
+        removal = FrrEntry(entry.context, negated(entry.line))
+        if is_router and adds_router:
+            yield _Command(_CommandPhase.CLEAR, (0, (), is_default_instance, number), removal)
+        elif is_in_the_way(entry):
+            yield _Command(_CommandPhase.CONFIGURE, (*_forward(entry), _BEFORE_ADDITION, number), removal)
         elif entry.context.startswith("route-map "):
-            yield _Command(1, (*_forward(entry), 1, number), _no(entry))
+            yield _Command(_CommandPhase.CONFIGURE, (*_forward(entry), _AFTER_ADDITION, number), removal)
         else:
-            yield _Command(2, (*_backward(entry), last, number), _no(entry))
+            yield _Command(_CommandPhase.REMOVE, (*_backward(entry), is_default_instance, number), removal)
 
 
-def _neighbors(
-    leaving: Iterable[Owner], recreated: Iterable[Owner], removed: Sequence[FrrEntry], headers: set[tuple[str, ...]]
+def _neighbor_removals(
+    leaving: Iterable[RouterNeighbor],
+    recreated: Iterable[RouterNeighbor],
+    removed: Sequence[FrrEntry],
+    removed_blocks: set[tuple[str, ...]],
 ) -> Iterator[_Command]:
     """Yield one command for each neighbor or group to remove; members are removed before their group."""
-    # A router that is removed takes its neighbors along.
-    leaving = [neighbor for neighbor in leaving if (neighbor[0],) not in headers]
+    # FRR removes the neighbors of a router together with it.
+    leaving = [neighbor for neighbor in leaving if (neighbor.router,) not in removed_blocks]
     if not leaving:
         return
-    lines = _defining_lines(removed)
-    # Adding a group again needs all of its members removed before it.
-    early = {router for router, _ in recreated}
-    for router, name in leaving:
-        definitions = lines[router, name]
+    defining_lines = _defining_lines(removed)
+    # To add a group again, all of its members must have been removed before.
+    routers_to_clear = {neighbor.router for neighbor in recreated}
+    for neighbor in leaving:
+        router, name = neighbor
+        definitions = defining_lines[neighbor]
         group = any(is_group(line) for line in definitions)
-        command = FrrEntry(router, _no_neighbor(name, definitions, group=group))
-        if router in early:
-            yield _Command(0, (1, natural_key(router), group, natural_key(name)), command)
+        removal = FrrEntry(router, _no_neighbor(name, definitions, group=group))
+        if router in routers_to_clear:
+            # Routers are cleared first (0), then neighbors (1), members before groups.
+            yield _Command(_CommandPhase.CLEAR, (1, natural_key(router), group, natural_key(name)), removal)
         else:
             definition = FrrEntry(router, _definition_of(name, group=group))
-            yield _Command(2, (*_backward(definition), -1, natural_key(name)), command)
+            # Whole neighbors (-1) are removed before single lines of the same kind.
+            yield _Command(_CommandPhase.REMOVE, (*_backward(definition), -1, natural_key(name)), removal)
 
 
-def _defining_lines(entries: Iterable[FrrEntry]) -> Mapping[Owner, list[str]]:
-    """Return the lines that define a neighbor or group, by their neighbor or group."""
-    lines: dict[Owner, list[str]] = {}
+def _defining_lines(entries: Iterable[FrrEntry]) -> Mapping[RouterNeighbor, list[str]]:
+    """Return the lines that define each neighbor or group."""
+    lines: dict[RouterNeighbor, list[str]] = {}
     for entry in entries:
         neighbor = owner(entry)
         if neighbor and defined_neighbor(entry.line):
@@ -287,39 +326,42 @@ def _no_neighbor(name: str, definitions: Iterable[str], *, group: bool) -> str:
     return f"no neighbor {name}"
 
 
-def _lines_in_the_way(merged: Collection[Slot], added: Sequence[FrrEntry]) -> Callable[[FrrEntry], bool]:
+def _in_the_way_of(added: Sequence[FrrEntry], merged: Collection[Slot]) -> Callable[[FrrEntry], bool]:
     """Return a test for lines that FRR would keep or prefer over a line to add; they are removed right before it."""
     slots = {(entry.context, slot(entry.line)) for entry in added}.intersection(merged)
     list_entries = {list_entry(entry.line) for entry in added} - {None}
     routes = {(entry.context, route_prefix(entry.line)) for entry in added}
-    of_neighbors = {(entry.context, _without_name(entry.line)) for entry in added}
+    neighbor_settings = {(entry.context, _without_name(entry.line)) for entry in added}
     commands = {(entry.context, command_of(entry.line)) for entry in added if command_of(entry.line)}
 
-    def in_the_way(entry: FrrEntry) -> bool:
-        # A list line under a taken number keeps parts of the old one.
+    def is_in_the_way(entry: FrrEntry) -> bool:
+        # A list line under a used number keeps parts of the old one.
         if (entry.context, slot(entry.line)) in slots or (entry.context, command_of(entry.line)) in commands:
             return True
         # A list line that the list has under another number is ignored (FRR 8.4).
         if list_entry(entry.line) in list_entries:
             return True
-        # With a line of a peer group its members lose that line, even one that they are to have themselves.
-        if _of_group(entry.line) and (entry.context, _without_name(entry.line)) in of_neighbors:
+        # If a peer group loses a line, its members lose it too, even one that is added to a member itself.
+        if _is_of_group(entry.line) and (entry.context, _without_name(entry.line)) in neighbor_settings:
             return True
         route = route_prefix(entry.line)
         if route is None:
             return False
-        # A blackhole is refused beside a next hop, and a next hop beside a blackhole; `reject` and `blackhole` are
-        # one route.
-        prefix, drops = route
-        return (entry.context, (prefix, not drops)) in routes or (drops and (entry.context, route) in routes)
+        # FRR refuses a blackhole beside a next hop, and a next hop beside a blackhole.
+        opposite_route = RoutePrefix(route.prefix, drops=not route.drops)
+        if (entry.context, opposite_route) in routes:
+            return True
+        # `reject` and `blackhole` are one route.
+        return route.drops and (entry.context, route) in routes
 
-    return in_the_way
+    return is_in_the_way
 
 
 _GROUP_NAME = re.compile(r"neighbor [A-Za-z][^.: ]* ")
 
 
-def _of_group(line: str) -> bool:
+def _is_of_group(line: str) -> bool:
+    """Tell whether a line is of a neighbor that is named rather than given by its address, as peer groups are."""
     return _GROUP_NAME.match(line) is not None
 
 
@@ -331,18 +373,14 @@ def _without_name(line: str) -> str:
     return words[2]
 
 
-def _is_covered(entry: FrrEntry, headers: set[tuple[str, ...]]) -> bool:
+def _is_in_block(entry: FrrEntry, removed_blocks: set[tuple[str, ...]]) -> bool:
     """Tell whether a line is removed together with one of its contexts."""
     path = entry.path
-    return any(path[:depth] in headers for depth in range(1, len(path) + 1))
-
-
-def _no(entry: FrrEntry) -> FrrEntry:
-    return FrrEntry(entry.context, negated(entry.line))
+    return any(path[:depth] in removed_blocks for depth in range(1, len(path) + 1))
 
 
 def _forward(entry: FrrEntry) -> tuple[object, ...]:
-    """Order additions: kinds, then blocks by name, plain lines before inner contexts, then by meaning."""
+    """Return the sort key of additions: kinds, blocks by name, plain lines before inner contexts, then by meaning."""
     kind, depth, meaning = rank(entry)
     return kind, natural_key(_block(entry)), depth, natural_key(entry.context), meaning
 
@@ -356,14 +394,14 @@ def _block(entry: FrrEntry) -> str:
         return numbered.name
     route = route_prefix(entry.line)
     if route:
-        return route[0]
+        return route.prefix
     if entry.line.startswith("route-map "):
         return entry.line
     return command_of(entry.line) or slot(entry.line)
 
 
 def _backward(entry: FrrEntry) -> tuple[object, ...]:
-    """Order removals: the opposite of additions."""
+    """Return the sort key of removals: the opposite of additions."""
     kind, depth, meaning = rank(entry)
     block = natural_key(entry.path[0]) if entry.context else ()
     return -kind, block, -depth, natural_key(entry.context), -meaning

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 from railweave.sonic.frr.drain_lines import is_drain_line, separate
 from railweave.sonic.frr.lines import (
@@ -195,19 +196,19 @@ def _is_system_block(top: str) -> bool:
 def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
     """Return the lines as FRR would print them: lists numbered, defaults left out, each line once."""
     numbered = without_negations(_numbered(_complete(with_whole_definitions(tuple(entries)))))
-    quiet = _quiet_routers(numbered)
+    quiet_routers = _quiet_routers(numbered)
     groups = _groups(numbered)
-    numbers = _numbers_of_groups(numbered) if groups else {}
+    groups_with_asn = _groups_with_asn(numbered) if groups else set()
     printed: list[FrrEntry] = []
     for entry in without_implied(numbered, version):
         line = entry.line
-        if _is_unsaid(line):
+        if _is_default(line):
             continue
-        # The last word and a cached look spare most lines the costlier questions.
-        if line.endswith(" activate") and _is_default_activation(entry, quiet, groups, numbered):
+        # For speed, the last word of a line and a cached match come before the costlier tests.
+        if line.endswith(" activate") and _is_default_activation(entry, quiet_routers, groups, numbered):
             continue
-        inheritable = _inheritable(line) if groups else None
-        if inheritable is not None and _is_inherited(entry, *inheritable, groups, numbered, numbers):
+        setting = _inheritable_setting(line) if groups else None
+        if setting is not None and _is_inherited(entry, setting, groups, numbered, groups_with_asn):
             continue
         printed.append(entry)
     return tuple(printed)
@@ -219,7 +220,7 @@ def _quiet_routers(entries: Iterable[FrrEntry]) -> set[tuple[str, ...]]:
 
 
 @lru_cache(maxsize=8192)
-def _is_unsaid(line: str) -> bool:
+def _is_default(line: str) -> bool:
     return is_default_on(line) or is_default_value(line)
 
 
@@ -232,12 +233,14 @@ def _complete(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
             yield entry
 
 
-_Groups = Mapping[tuple[str, str], str]
-"""The peer group of each member, by its router and name."""
+_RouterPeer = tuple[str, str]
+"""A router's line, and the name of a neighbor or peer group in it."""
+_Groups = Mapping[_RouterPeer, str]
+"""The peer group of each member."""
 
 
 def _groups(entries: Iterable[FrrEntry]) -> _Groups:
-    groups: dict[tuple[str, str], str] = {}
+    groups: dict[_RouterPeer, str] = {}
     for entry in entries:
         # A substring spares most lines the pattern of `membership`.
         if " peer-group " not in entry.line or not entry.context:
@@ -253,17 +256,17 @@ def _router_of(entry: FrrEntry) -> str:
     return entry.context.partition(JOIN)[0]
 
 
-def _numbers_of_groups(entries: Iterable[FrrEntry]) -> _Groups:
-    """Return the AS number of each peer group that has one, by its router and name."""
+def _groups_with_asn(entries: Iterable[FrrEntry]) -> set[_RouterPeer]:
+    """Return the peer groups that have an AS number."""
     groups = {(_router_of(entry), str(neighbor_of(entry.line))) for entry in entries if is_group(entry.line)}
-    numbers: dict[tuple[str, str], str] = {}
+    with_asn: set[_RouterPeer] = set()
     for entry in entries:
-        if " remote-as " not in entry.line:
-            continue
-        peer = (_router_of(entry), str(neighbor_of(entry.line)))
-        if peer in groups:
-            numbers[peer] = entry.line
-    return numbers
+        # A substring spares most lines the pattern of `neighbor_of`.
+        if " remote-as " in entry.line:
+            peer = (_router_of(entry), str(neighbor_of(entry.line)))
+            if peer in groups:
+                with_asn.add(peer)
+    return with_asn
 
 
 _INHERITED = re.compile(
@@ -275,39 +278,59 @@ _INHERITED = re.compile(
 the group's wherever it has one."""
 
 
+class _PeerSetting(NamedTuple):
+    """A setting of a neighbor: what follows its name in the line."""
+
+    peer: str
+    setting: str
+
+
 @lru_cache(maxsize=8192)
-def _inheritable(line: str) -> tuple[str, str] | None:
-    """Return the peer and the setting of a line that a member may have from its group; None for other lines."""
+def _inheritable_setting(line: str) -> _PeerSetting | None:
+    """Return the setting of a line that a member may have from its group; None for other lines."""
     match = _INHERITED.match(line)
     if match is None:
         return None
-    return match["peer"], match["setting"]
+    return _PeerSetting(match["peer"], match["setting"])
 
 
 def _is_inherited(
-    entry: FrrEntry, peer: str, setting: str, groups: _Groups, entries: Container[FrrEntry], numbers: _Groups
+    entry: FrrEntry,
+    peer_setting: _PeerSetting,
+    groups: _Groups,
+    entries: Container[FrrEntry],
+    groups_with_asn: Container[_RouterPeer],
 ) -> bool:
+    """Tell whether the group of a neighbor has the setting of ``entry`` too, so that FRR does not print it."""
     router = _router_of(entry)
-    group = groups.get((router, peer), "")
-    if setting.startswith("remote-as "):
-        return (router, group) in numbers
-    return bool(group) and FrrEntry(entry.context, f"neighbor {group} {setting}") in entries
+    group = groups.get((router, peer_setting.peer), "")
+    if not group:
+        return False
+    # A member has the AS number of its group, if that has one, whatever its own line states.
+    if peer_setting.setting.startswith("remote-as "):
+        return (router, group) in groups_with_asn
+    return FrrEntry(entry.context, f"neighbor {group} {peer_setting.setting}") in entries
 
 
 def _is_default_activation(
-    entry: FrrEntry, quiet: Container[tuple[str, ...]], groups: _Groups, entries: Container[FrrEntry]
+    entry: FrrEntry, quiet_routers: Container[tuple[str, ...]], groups: _Groups, entries: Container[FrrEntry]
 ) -> bool:
-    """Tell whether FRR leaves out an (in)activation; ``quiet`` are the routers with ``_NO_DEFAULT_ACTIVE``."""
+    """Tell whether FRR does not print a line with ``activate``, or its ``no`` form, because it states the default.
+
+    ``quiet_routers`` are the routers with ``_NO_DEFAULT_ACTIVE``.
+    """
     path = entry.path
     if not path:
         return False
-    active_by_default = path[-1] == FIRST_FAMILY and path[:1] not in quiet
+    is_active_by_default = path[-1] == FIRST_FAMILY and path[:1] not in quiet_routers
     if _ACTIVATE.match(entry.line):
-        return active_by_default
-    if active_by_default or len(path) < 2 or not entry.line.startswith("no neighbor "):
+        return is_active_by_default
+    is_inactivation_in_family = len(path) >= 2 and entry.line.startswith("no neighbor ")
+    if is_active_by_default or not is_inactivation_in_family:
         return False
-    # A member of a group that is active stays out of the family only by this line.
-    group = groups.get((path[0], entry.line.split(" ")[2]))
+    # If the group of the neighbor is active in the family, this line alone keeps the neighbor out of it.
+    name = entry.line.split(" ")[2]
+    group = groups.get((path[0], name))
     return group is None or FrrEntry(entry.context, f"neighbor {group} activate") not in entries
 
 
@@ -332,7 +355,7 @@ def _implied(version: str) -> frozenset[str]:
 
 def _numbered(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
     """Yield the lines, those of lists with the number that FRR gives them."""
-    highest: dict[str, int] = {}
+    highest_number: dict[str, int] = {}
     for entry in entries:
         match = None
         if not entry.context:
@@ -340,13 +363,13 @@ def _numbered(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
         if match is None:
             yield entry
             continue
-        name = match["name"]
-        last = highest.get(name, 0)
+        list_name = match["name"]
+        highest = highest_number.get(list_name, 0)
         if match["seq"]:
             number = int(match["seq"])
             yield entry
         else:
             # FRR takes the next multiple of five after the highest number so far.
-            number = last + 5 - last % 5
-            yield FrrEntry("", f"{name} seq {number} {match['rest']}")
-        highest[name] = max(last, number)
+            number = highest + 5 - highest % 5
+            yield FrrEntry("", f"{list_name} seq {number} {match['rest']}")
+        highest_number[list_name] = max(highest, number)

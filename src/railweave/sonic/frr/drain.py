@@ -8,9 +8,10 @@ behind prefer other paths to what is beyond the link. With another path no packe
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from railweave.sonic.frr.document import FrrDocument
-from railweave.sonic.frr.drain_lines import WHOLE_LINE, binding, is_drain_line, map_name
+from railweave.sonic.frr.drain_lines import WHOLE_LINE, binding, is_drain_line, map_name, replaced_maps
 from railweave.sonic.frr.lines import JOIN, FrrEntry, defined_neighbor, is_group, membership, neighbor_of
 from railweave.sonic.frr.writing import write_lines
 from railweave.wording import natural_key
@@ -95,63 +96,70 @@ def _missing(document: FrrDocument, peers: Sequence[str] | None) -> list[FrrEntr
     if is_whole(peers):
         return [FrrEntry(router, WHOLE_LINE) for router in _routers(document)]
     present = set(document.drain)
-    # Each route-map comes before the line that binds it to a neighbor.
-    maps: dict[FrrEntry, None] = {}
+    # Each route-map comes before the line that binds it to a neighbor; several neighbors may have the same.
+    map_lines: dict[FrrEntry, None] = {}
     bindings: list[FrrEntry] = []
-    for entry, called in _bindings(document, frozenset(peers or ())):
-        if entry not in present:
-            bindings.append(entry)
-            maps.update(dict.fromkeys(_route_map(entry, called)))
-    return [entry for entry in maps if entry not in present] + bindings
+    for new_binding in _new_bindings(document, frozenset(peers or ())):
+        if new_binding.entry not in present:
+            bindings.append(new_binding.entry)
+            map_lines.update(dict.fromkeys(_route_map(new_binding)))
+    return [entry for entry in map_lines if entry not in present] + bindings
 
 
 def _routers(document: FrrDocument) -> list[str]:
     return [entry.line for entry in document.entries if entry.line.startswith("router bgp ")]
 
 
-def _route_map(bound: FrrEntry, called: str) -> Iterator[FrrEntry]:
-    """Yield the route-map of a binding: it calls the one in force and marks the routes that this permits."""
-    _, _, _, name, way = bound.line.split()
-    header = f"route-map {name} permit"
+class _NewBinding(NamedTuple):
+    """A binding that a drain adds, the route-map of ours that it binds, and the one in force until then."""
+
+    entry: FrrEntry
+    way: str
+    route_map: str
+    # Empty if there is none.
+    map_in_force: str
+
+
+def _route_map(new_binding: _NewBinding) -> Iterator[FrrEntry]:
+    """Yield the lines of a binding's route-map: it calls the one in force and marks the routes that this permits."""
+    header = f"route-map {new_binding.route_map} permit"
     # SONiC's TSA writes its own entries, up to 40, into the route-maps that it finds.
     yield FrrEntry("", f"{header} 100")
-    if called:
-        yield FrrEntry(f"{header} 100", f"call {called}")
+    if new_binding.map_in_force:
+        yield FrrEntry(f"{header} 100", f"call {new_binding.map_in_force}")
     yield FrrEntry(f"{header} 100", "on-match next")
     yield FrrEntry("", f"{header} 110")
     yield FrrEntry(f"{header} 110", _COMMUNITY)
-    if way == "in":
+    if new_binding.way == "in":
         yield FrrEntry(f"{header} 110", "set local-preference 0")
 
 
-def _bindings(document: FrrDocument, peers: Collection[str]) -> Iterator[tuple[FrrEntry, str]]:
-    """Yield the lines that put our route-maps before those in force, for each address family that a peer uses.
-
-    Each comes with the name of the route-map in force, empty where there is none.
-    """
+def _new_bindings(document: FrrDocument, peers: Collection[str]) -> Iterator[_NewBinding]:
+    """Yield the bindings that drain ``peers``, in each address family that a peer uses."""
     for router in _routers(document):
-        groups = _neighbors(document, router)
-        present_peers = sorted(peers & groups.keys(), key=natural_key)
+        group_of = _neighbors(document, router)
+        present_peers = sorted(peers & group_of.keys(), key=natural_key)
         for context in _families(document, router):
             lines = {entry.line for entry in document.entries if entry.context == context}
-            default = _is_active_by_default(document, context)
+            is_default_active = _is_active_by_default(document, context)
             for peer in present_peers:
-                if default or _is_active(lines, peer, groups[peer]):
-                    yield from _bindings_of_peer(document, context, lines, peer, groups[peer])
+                if is_default_active or _is_active(lines, peer, group_of[peer]):
+                    yield from _bindings_of_peer(document, context, lines, peer, group_of[peer])
 
 
 def _bindings_of_peer(
     document: FrrDocument, context: str, lines: Collection[str], peer: str, group: str
-) -> Iterator[tuple[FrrEntry, str]]:
-    bindings = map(binding, document.drain)
-    drained = {(bound.context, bound.peer, bound.way) for bound in bindings if bound is not None}
+) -> Iterator[_NewBinding]:
+    """Yield a binding for each direction of a peer that is not drained yet."""
+    drained = replaced_maps(document.drain)
     for way in _WAYS:
         if (context, peer, way) in drained:
             continue
         own = _map_of(lines, peer, way)
         inherited = _map_of(lines, group, way)
-        name = map_name(own, inherited, way)
-        yield FrrEntry(context, f"neighbor {peer} route-map {name} {way}"), own or inherited
+        route_map = map_name(own, inherited, way)
+        entry = FrrEntry(context, f"neighbor {peer} route-map {route_map} {way}")
+        yield _NewBinding(entry, way, route_map, map_in_force=own or inherited)
 
 
 def _neighbors(document: FrrDocument, router: str) -> dict[str, str]:
@@ -190,10 +198,11 @@ def _is_active_by_default(document: FrrDocument, context: str) -> bool:
 
 
 def _map_of(lines: Iterable[str], name: str, way: str) -> str:
+    """Return the route-map that a neighbor or group has in one direction, empty if it has none."""
     for line in lines:
-        words = line.split()
-        if words[:1] == ["neighbor"] and words[1:3] == [name, "route-map"] and words[-1] == way:
-            return words[3]
+        match line.split():
+            case ["neighbor", peer, "route-map", route_map, *_, last] if peer == name and last == way:
+                return route_map
     return ""
 
 

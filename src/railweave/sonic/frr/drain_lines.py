@@ -8,6 +8,7 @@ route-map goes before its group's, and ``no`` brings the group's back (run on 8.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.sonic.frr.lines import FrrEntry
 
@@ -32,7 +33,7 @@ def map_name(own: str, inherited: str, way: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DrainBinding:
-    """A neighbor that has one of our route-maps; ``own`` is the one that it had itself, empty for its group's."""
+    """A neighbor that a drain gives one of our route-maps, in the direction ``way`` (``in`` or ``out``)."""
 
     context: str
     peer: str
@@ -41,7 +42,7 @@ class DrainBinding:
 
     @property
     def own(self) -> str:
-        """Return the neighbor's own route-map that the drain replaced."""
+        """Return the neighbor's own route-map that the drain replaced; empty if it had its group's or none."""
         if not self.route_map.startswith(OWN_PREFIX):
             return ""
         return self.route_map.removeprefix(OWN_PREFIX)
@@ -57,8 +58,22 @@ def binding(entry: FrrEntry) -> DrainBinding | None:
     return DrainBinding(entry.context, match["peer"], match["map"], match["way"])
 
 
+class ReplacedMap(NamedTuple):
+    """A place where a drain binds a route-map of ours: a neighbor in an address family, ``in`` or ``out``."""
+
+    context: str
+    peer: str
+    way: str
+
+
+def replaced_maps(drain: Iterable[FrrEntry]) -> set[ReplacedMap]:
+    """Return the places where these lines of a drain bind route-maps."""
+    bindings = map(binding, drain)
+    return {ReplacedMap(bound.context, bound.peer, bound.way) for bound in bindings if bound is not None}
+
+
 def is_drain_line(context: str, line: str) -> bool:
-    """Tell whether a line (or its ``no``) drains, or stands in a route-map that does."""
+    """Tell whether a line (or its ``no``) drains, or is in a route-map that does."""
     if MAP_PREFIX not in line and MAP_PREFIX not in context and not line.endswith(WHOLE_LINE):
         return False
     if _MAP.match(context):
@@ -73,16 +88,17 @@ def is_drain_line(context: str, line: str) -> bool:
 def separate(entries: Iterable[FrrEntry]) -> tuple[list[FrrEntry], list[FrrEntry]]:
     """Return the configuration without the drain, and the lines that drain.
 
-    A neighbor's own route-map, which the drain replaced, is back in the configuration.
+    The configuration has a neighbor's own route-map again if the drain replaced it.
     """
-    kept: list[FrrEntry] = []
+    configuration: list[FrrEntry] = []
     drain: list[FrrEntry] = []
     for entry in entries:
         if not is_drain_line(entry.context, entry.line):
-            kept.append(entry)
+            configuration.append(entry)
             continue
         drain.append(entry)
         bound = binding(entry)
         if bound is not None and bound.own:
-            kept.append(FrrEntry(entry.context, f"neighbor {bound.peer} route-map {bound.own} {bound.way}"))
-    return kept, drain
+            own_binding = f"neighbor {bound.peer} route-map {bound.own} {bound.way}"
+            configuration.append(FrrEntry(entry.context, own_binding))
+    return configuration, drain

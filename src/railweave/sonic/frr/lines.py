@@ -224,11 +224,10 @@ _EXCLUSIVE = re.compile(r"(?P<command>neighbor \S+) (ebgp-multihop|ttl-security)
 
 @lru_cache(maxsize=4096)
 def command_of(line: str) -> str:
-    """Return the command of a line that no slot is known of: its first words, by which FRR's ``no`` may take all values
-    along; empty for a line with a slot, unless another slot excludes it.
+    """Return the first words of a line without a known slot; empty for one with a slot that excludes no other slot.
 
-    Lines of these commands go before a line of the same command comes: with the value that is removed afterwards FRR
-    8.4.4 and 10.3 also forget the new one (run).
+    FRR's ``no`` may remove all values of such a command. So an old line is removed before a new line of the same
+    command is added: FRR 8.4.4 and 10.3 would also forget the new value with the old one (run).
     """
     exclusive = _EXCLUSIVE.match(line)
     if exclusive:
@@ -270,16 +269,23 @@ def is_interface_peer(line: str) -> bool:
 _ROUTE = re.compile(r"(?P<prefix>(ip|ipv6) route \S+) (?P<to>\S+)")
 
 
-def route_prefix(line: str) -> tuple[str, bool] | None:
-    """Return the prefix of a static route and whether it drops packets; None for another line."""
+class RoutePrefix(NamedTuple):
+    """A static route without its next hop: ``ip route PREFIX``, and whether it drops packets."""
+
+    prefix: str
+    drops: bool
+
+
+def route_prefix(line: str) -> RoutePrefix | None:
+    """Return the prefix of a static route; None for another line."""
     match = _ROUTE.match(line)
     if match is None:
         return None
-    return match["prefix"], match["to"] in ("blackhole", "reject")
+    return RoutePrefix(match["prefix"], drops=match["to"] in ("blackhole", "reject"))
 
 
 def taken_along_by(line: str) -> str:
-    """Return the shorter line whose removal removes ``line`` too, empty where there is none."""
+    """Return the shorter line whose removal removes ``line`` too, empty if there is none."""
     # The word spares nearly all lines the pattern.
     if " bfd " not in line:
         return ""
@@ -317,13 +323,16 @@ def negated(line: str) -> str:
 # The lines of a switch are put in order some thirty times in a provisioning.
 @lru_cache(maxsize=4096)
 def rank(entry: FrrEntry) -> tuple[int, int, int]:
-    """Return the place of a line in a file that FRR reads from the top: lines before the lines that refer to them."""
+    """Return the place of a line in a file that FRR reads from the top: lines before the lines that refer to them.
+
+    The three parts are the kind of the top-level line, the depth, and the kind of the line itself.
+    """
     # In an address family a neighbor's policies (_LINE_RANK) come before its activation, so that no route passes
     # in between.
     path = (*entry.path, entry.line)
-    top = _first(_TOP_RANK, path[0])
-    return top, len(path), _first(_LINE_RANK, entry.line)
+    return _rank_in(_TOP_RANK, path[0]), len(path), _rank_in(_LINE_RANK, entry.line)
 
 
-def _first(ranks: tuple[tuple[re.Pattern[str], int], ...], line: str) -> int:
+def _rank_in(ranks: tuple[tuple[re.Pattern[str], int], ...], line: str) -> int:
+    """Return the rank of the first pattern that matches a line; a line that none matches comes last."""
     return next((number for pattern, number in ranks if pattern.match(line)), len(ranks))

@@ -61,23 +61,26 @@ def separate_maintenance(entries: list[FrrEntry]) -> tuple[list[FrrEntry], list[
 
 
 def _isolated_maps(entries: Iterable[FrrEntry]) -> set[str]:
-    """Return the route-maps that have all of TSA's entries: some of them alone may be anybody's."""
-    parts: dict[str, set[str]] = {}
+    """Return the route-maps that have all of TSA's entries: a single one of these entries may be anybody's."""
+    entries_found: dict[str, set[str]] = {}
+    loopback_matched: set[str] = set()
     for entry in entries:
         match = _ENTRY.match(entry.context or entry.line)
         if match is None:
             continue
+        name = match["name"]
         if not entry.context:
-            parts.setdefault(match["name"], set()).add(match["entry"])
+            entries_found.setdefault(name, set()).add(match["entry"])
         elif _LOOPBACK.match(entry.line):
-            parts.setdefault(match["name"], set()).add("loopback")
-    return {name for name, of_map in parts.items() if of_map == {*_ENTRIES, "loopback"}}
+            loopback_matched.add(name)
+    return {name for name, found in entries_found.items() if found == _ENTRIES and name in loopback_matched}
 
 
 def _shifted_maps(entries: Iterable[FrrEntry]) -> frozenset[str]:
+    """Return the route-maps that TSA changes: outbound ones with V4 or V6 in their name."""
     matches = [_BOUND.match(entry.line) for entry in entries]
-    bound = {match["name"] for match in matches if match}
-    return frozenset(name for name in bound if not _INTERNAL.search(name))
+    outbound = {match["name"] for match in matches if match}
+    return frozenset(name for name in outbound if not _INTERNAL.search(name))
 
 
 def maintenance_pattern(entries: Iterable[FrrEntry]) -> str:

@@ -124,7 +124,10 @@ class FrrScope:
     def _is_ours(self, entry: FrrEntry) -> bool:
         top = _top_line(entry)
         if _ROUTER.match(top):
-            return top in self._instances and (not entry.context or self._is_ours_in_instance(entry))
+            if top not in self._instances:
+                return False
+            is_header = not entry.context
+            return is_header or self._is_ours_in_instance(entry)
         name = _object_name(top)
         if name:
             return self._is_our_object(name)
@@ -164,16 +167,19 @@ class FrrScope:
 
     def _is_announcement(self, entry: FrrEntry) -> bool:
         """Tell whether a line announces a prefix of the fabric's pools, or keeps it in the routing table for that."""
-        to_nic = None
-        if not entry.context:
+        is_top_level = not entry.context
+        if is_top_level:
             to_nic = _TO_A_NIC.match(entry.line)
-        if to_nic:
-            return self._is_in_nic_block(to_nic["route"])
+            if to_nic:
+                return self._is_in_nic_block(to_nic["route"])
         match = _ANNOUNCED.match(entry.line)
-        # `network` is a line of an instance, a blackhole is one of the top level.
-        if match is None or bool(match["network"]) != bool(entry.context):
+        if match is None:
             return False
-        prefix = _parsed_network(match["route"] or match["network"])
+        # A blackhole is a line of the top level, `network` is one of an instance.
+        prefix_text = match["route"] if is_top_level else match["network"]
+        if not prefix_text:
+            return False
+        prefix = _parsed_network(prefix_text)
         return prefix is not None and any(pool.permits(prefix) for pool in self._pools)
 
     def _is_in_nic_block(self, route: str) -> bool:
@@ -190,22 +196,28 @@ class FrrScope:
                 removable.setdefault(name, []).append(entry)
         used: set[FrrEntry] = set()
         words = _words(foreign)
-        # A route-map that stays names lists and route-maps that stay with it.
-        while named := words & removable.keys():
-            kept = [entry for name in named for entry in removable.pop(name)]
-            used.update(kept)
-            words |= _words(kept)
+        named_objects = words & removable.keys()
+        while named_objects:
+            for name in named_objects:
+                lines = removable.pop(name)
+                used.update(lines)
+                # A route-map that stays names lists and route-maps, which must stay with it.
+                words |= _words(lines)
+            named_objects = words & removable.keys()
         return used
 
     @cached_property
     def _instances(self) -> frozenset[str]:
+        """Return the header lines of the running BGP instances that are ours."""
         headers = {entry.line for entry in self.running.entries if not entry.context and _ROUTER.match(entry.line)}
         if self.sonic_peers is not None:
             return frozenset(headers)
         stated = {entry.line for entry in self.intended.entries if not entry.context}
         # An instance with one of our peer groups is ours under an earlier AS number too.
-        fabric = {entry.context for entry in self.running.entries if defined_neighbor(entry.line) in self._groups}
-        return frozenset(headers & (stated | fabric))
+        with_our_groups = {
+            entry.context for entry in self.running.entries if defined_neighbor(entry.line) in self._groups
+        }
+        return frozenset(headers & (stated | with_our_groups))
 
     @cached_property
     def _groups(self) -> frozenset[str | None]:
@@ -214,6 +226,7 @@ class FrrScope:
 
     @cached_property
     def _peers(self) -> frozenset[str | None]:
+        """Return the neighbors and peer groups that are ours."""
         stated = {neighbor_of(entry.line) for entry in self.intended.entries}
         groups = {*self._groups, *(self.sonic_peers or ())}
         members = {neighbor_of(entry.line) for entry in self.running.entries if self._is_member(entry, groups)}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from railweave.sonic.frr.delta import Owner, owner
+from railweave.sonic.frr.delta import RouterNeighbor, owner
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.frr.lines import FrrEntry, defined_neighbor, is_group, membership, neighbor_of
 
@@ -50,37 +50,44 @@ def sessions_to_open_again(
     # Sessions that the change creates, or creates again, open with the new lines.
     created = _created(lines)
     sessions: list[OpenSession] = []
-    for router, peer, group in _peers(running.entries):
-        session = _session_to_open(changed, router, peer, group)
-        if session is not None and (router, peer) not in created:
+    for neighbor, group in _groups_of_neighbors(running.entries).items():
+        session = _session_to_open(changed, neighbor, group)
+        if session is not None and neighbor not in created:
             sessions.append(session)
     return tuple(sessions)
 
 
-def _created(lines: Iterable[FrrEntry]) -> set[Owner | None]:
+def _created(lines: Iterable[FrrEntry]) -> set[RouterNeighbor | None]:
     return {owner(entry) for entry in lines if defined_neighbor(entry.line)}
 
 
-def _session_to_open(changed: Iterable[FrrEntry], router: str, peer: str, group: str) -> OpenSession | None:
-    entries = [entry for entry in changed if _concerns(entry, router, (peer, group))]
+def _session_to_open(changed: Iterable[FrrEntry], neighbor: RouterNeighbor, group: str) -> OpenSession | None:
+    """Return the session of a neighbor if ``changed`` lines concern it or its group; else None."""
+    entries = [entry for entry in changed if _concerns(entry, neighbor, group)]
     if not entries:
         return None
     timers_only = all(_TIMERS.match(entry.line.removeprefix("no ")) for entry in entries)
-    return OpenSession(router.partition(" vrf ")[2] or "default", peer, timers_only)
+    _, _, vrf = neighbor.router.partition(" vrf ")
+    return OpenSession(vrf or "default", neighbor.name, timers_only)
 
 
-def _concerns(entry: FrrEntry, router: str, names: Sequence[str]) -> bool:
+def _concerns(entry: FrrEntry, neighbor: RouterNeighbor, group: str) -> bool:
     # A line at the top level is for all routers, one without a neighbor for all sessions of its router.
     if not entry.context:
         return True
-    return entry.path[0] == router and neighbor_of(entry.line) in (None, *names)
+    return entry.path[0] == neighbor.router and neighbor_of(entry.line) in (None, neighbor.name, group)
 
 
-def _peers(entries: Iterable[FrrEntry]) -> list[tuple[str, str, str]]:
-    """Return the neighbors: the line of their router, their name, and their peer group's, empty without one."""
-    peers: dict[tuple[str, str], str] = {}
+def _groups_of_neighbors(entries: Iterable[FrrEntry]) -> dict[RouterNeighbor, str]:
+    """Return the neighbors of all BGP routers with their peer groups, empty for a neighbor without one."""
+    groups: dict[RouterNeighbor, str] = {}
     for entry in entries:
         name = defined_neighbor(entry.line)
-        if name and len(entry.path) == 1 and entry.context.startswith("router bgp ") and not is_group(entry.line):
-            peers[entry.context, name] = membership(entry.line) or peers.get((entry.context, name), "")
-    return [(router, peer, group) for (router, peer), group in peers.items()]
+        if name is None or is_group(entry.line):
+            continue
+        is_in_router = len(entry.path) == 1 and entry.context.startswith("router bgp ")
+        if is_in_router:
+            neighbor = RouterNeighbor(entry.context, name)
+            # A neighbor may be defined by several lines, of which one names the group.
+            groups[neighbor] = membership(entry.line) or groups.get(neighbor, "")
+    return groups

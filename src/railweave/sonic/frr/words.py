@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 
+_LARGE_COMMUNITY = re.compile(r"\d+:\d+:\d+")
 _DOTTED = re.compile(r"(\d{1,5})\.(\d{1,5})$")
 _ZEROS = re.compile(r"^0+(?=\d)")
 
@@ -106,21 +107,23 @@ def communities(words: Sequence[str]) -> list[str]:
     if any(word.count(":") == 2 for word in words):
         return large_communities(words)
     additive: list[str] = []
-    others: dict[str, None] = {}
+    # Each once, in their order.
+    other_words: dict[str, None] = {}
     values: set[int] = set()
     for word in words:
-        value = _community(word)
+        value = _community_value(word)
         if value is not None:
             values.add(value)
         elif word == "additive":
             additive.append(word)
         else:
-            others[word] = None
+            other_words[word] = None
     names = [_NAMES.get(value, f"{value >> 16}:{value & 0xFFFF}") for value in sorted(values)]
-    return [*others, *names, *additive]
+    return [*other_words, *names, *additive]
 
 
-def _community(word: str) -> int | None:
+def _community_value(word: str) -> int | None:
+    """Return a community as a 32-bit number; None for another word."""
     if word in WELL_KNOWN_COMMUNITIES:
         return WELL_KNOWN_COMMUNITIES[word]
     high, colon, low = word.partition(":")
@@ -130,10 +133,16 @@ def _community(word: str) -> int | None:
 
 
 def large_communities(words: Sequence[str]) -> list[str]:
-    """Return large communities (RFC 8092), each once, in the order of their numbers, after all other words."""
-    values = {tuple(map(int, word.split(":"))) for word in words if re.fullmatch(r"\d+:\d+:\d+", word)}
-    others = [word for word in words if not re.fullmatch(r"\d+:\d+:\d+", word)]
-    return [*(":".join(map(str, value)) for value in sorted(values)), *others]
+    """Return large communities (RFC 8092), each once, in the order of their numbers, before all other words."""
+    values: set[tuple[int, ...]] = set()
+    other_words: list[str] = []
+    for word in words:
+        if _LARGE_COMMUNITY.fullmatch(word):
+            values.add(tuple(map(int, word.split(":"))))
+        else:
+            other_words.append(word)
+    texts = [":".join(map(str, value)) for value in sorted(values)]
+    return [*texts, *other_words]
 
 
 def addresses(words: list[str]) -> list[str]:
@@ -162,16 +171,17 @@ Respell = Callable[[list[str]], list[str]]
 """How a line of one family of commands is written: from its words to those that FRR prints."""
 
 
-def ordered_options(words: Sequence[str], lengths: Mapping[str, int]) -> list[str] | None:
-    """Return options in FRR's order, None where other words are among them.
+def ordered_options(words: Sequence[str], option_lengths: Mapping[str, int]) -> list[str] | None:
+    """Return the options of a command in the order in which FRR prints them; None if there are unknown words.
 
-    ``lengths`` has the options in that order, and how many words each takes.
+    ``option_lengths`` has the options in FRR's order, each with its number of words, the keyword included.
     """
     ordered: list[str] = []
-    for option, length in lengths.items():
+    for option, length in option_lengths.items():
         if option in words:
-            at = words.index(option)
-            ordered += words[at : at + length]
-    if len(ordered) != len(words):
+            start = words.index(option)
+            ordered += words[start : start + length]
+    has_unknown_words = len(ordered) != len(words)
+    if has_unknown_words:
         return None
     return ordered

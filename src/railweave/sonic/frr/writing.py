@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from railweave.sonic.frr.document import FrrDocument
-from railweave.sonic.frr.drain_lines import binding
+from railweave.sonic.frr.drain_lines import binding, replaced_maps
 from railweave.sonic.frr.lines import (
     JOIN,
     FrrEntry,
@@ -21,19 +21,18 @@ def render_frr(document: FrrDocument) -> str:
         header.insert(0, f"frr version {document.version}")
     # zebra prints the kernel's forwarding as it is; a file with it would freeze that state.
     system = [line for line in document.system if not line.endswith("forwarding")]
-    ordered = sorted([*_without_replaced_maps(document), *_operational_lines(document)], key=_place)
+    ordered = sorted([*_without_replaced_maps(document), *_operational_lines(document)], key=_sort_key)
     return "\n".join([*header, *system, "!", *write_lines(ordered), "end"]) + "\n"
 
 
 def _without_replaced_maps(document: FrrDocument) -> Iterator[FrrEntry]:
     """Yield the lines without the route-maps of neighbors that a drain replaces."""
-    bindings = map(binding, document.drain)
-    replaced = {(bound.context, bound.peer, bound.way) for bound in bindings if bound is not None}
+    replaced = replaced_maps(document.drain)
     for entry in document.entries:
-        words = entry.line.split()
-        is_map = len(words) == 5 and words[0] == "neighbor" and words[2] == "route-map"
-        if not (is_map and (entry.context, words[1], words[4]) in replaced):
-            yield entry
+        match entry.line.split():
+            case ["neighbor", peer, "route-map", _, way] if (entry.context, peer, way) in replaced:
+                continue
+        yield entry
 
 
 def _operational_lines(document: FrrDocument) -> Iterator[FrrEntry]:
@@ -60,16 +59,17 @@ def _drain_lines(document: FrrDocument) -> Iterator[FrrEntry]:
             yield entry
 
 
-def _place(entry: FrrEntry) -> tuple[object, ...]:
-    """Order whole top-level blocks, then inside each the plain lines before the inner contexts."""
-    first = (*entry.path, entry.line)[0]
-    top = rank(FrrEntry("", first))[0]
-    block = natural_key(first) if top in _BLOCKS else ()
+def _sort_key(entry: FrrEntry) -> tuple[object, ...]:
+    """Return the sort key of a file: whole top-level blocks, and in each the plain lines before the inner contexts."""
+    top_line = entry.path[0] if entry.context else entry.line
+    kind, _, _ = rank(FrrEntry("", top_line))
+    block = natural_key(top_line) if kind in _KINDS_OF_BLOCKS else ()
     context = natural_key(entry.context) if entry.context else ()
-    return (top, block, context, *rank(entry)[1:])
+    _, depth, meaning = rank(entry)
+    return (kind, block, context, depth, meaning)
 
 
-_BLOCKS = (0, 1, 2, 4)
+_KINDS_OF_BLOCKS = (0, 1, 2, 4)
 """Ranks of the top-level kinds whose blocks are kept together by name: lists, route maps, interfaces, routers."""
 
 
@@ -78,9 +78,9 @@ def write_lines(entries: Iterable[FrrEntry]) -> Iterator[str]:
     open_path: tuple[str, ...] = ()
     for entry in entries:
         path = entry.path
-        shared = _shared(open_path, path)
-        yield from _exits(open_path, shared)
-        for depth in range(shared, len(path)):
+        shared_depth = _shared_depth(open_path, path)
+        yield from _exits(open_path, shared_depth)
+        for depth in range(shared_depth, len(path)):
             yield " " * depth + path[depth]
         yield " " * len(path) + entry.line
         open_path = path
@@ -89,14 +89,14 @@ def write_lines(entries: Iterable[FrrEntry]) -> Iterator[str]:
     yield from _exits(open_path, 0)
 
 
-def _shared(path: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """Return how many contexts two paths have in common."""
-    count = 0
-    for left, right in zip(path, other, strict=False):
-        if left != right:
+def _shared_depth(path: tuple[str, ...], other_path: tuple[str, ...]) -> int:
+    """Return how many of the outermost contexts two paths have in common."""
+    depth = 0
+    for context, other_context in zip(path, other_path, strict=False):
+        if context != other_context:
             break
-        count += 1
-    return count
+        depth += 1
+    return depth
 
 
 def _exits(path: tuple[str, ...], depth: int) -> Iterator[str]:
