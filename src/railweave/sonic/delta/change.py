@@ -53,10 +53,11 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Edit:
-    """A row that comes or goes (``field`` None), a field that changes, or an FRR line (key = context, field = line).
+    """A change of one row, of one field of a row, or of one line of FRR.
 
-    ``before`` and ``after`` hold the row's fields, the field's value, or the line. They may be secrets, which ``shown``
-    and ``repr`` hide.
+    For a whole row, which is added or removed, ``field`` is None. For a line of FRR ``key`` is its context and
+    ``field`` the line. ``before`` and ``after`` hold the row's fields, the field's value, or the line. They may be
+    secrets, which ``shown`` and ``repr`` hide.
     """
 
     op: Op
@@ -73,7 +74,7 @@ class Edit:
 
     @property
     def shown(self) -> Self:
-        """Return the edit for people, plan files and logs, secrets hidden; itself where it holds none."""
+        """Return the edit for people, plan files and logs, secrets hidden; the same object if it has none."""
         if self.table == FRR_TABLE:
             line = shown_frr(self.field or "")
             if line == self.field:
@@ -99,10 +100,12 @@ class Edit:
     def unmet(self) -> str:
         """Describe how the row, field or FRR line still differs from the edit, secrets hidden."""
         shown = self.shown
-        if shown.table == FRR_TABLE:
-            place = "FRR " + " / ".join(filter(None, (shown.key, shown.field)))
-        else:
+        if shown.table != FRR_TABLE:
             place = f"{shown.table}|{shown.key} {shown.field or ''}".rstrip()
+        elif shown.key:
+            place = f"FRR {shown.key} / {shown.field}"
+        else:
+            place = f"FRR {shown.field}"
         if shown.op is Op.REMOVE:
             return f"{place} is there"
         if shown.table == FRR_TABLE or shown.field is None:
@@ -166,10 +169,13 @@ class Delta:
         replacements = _replacements(self.changes)
         shown: list[Change] = []
         for change in self.changes:
-            replacement = replacements.get(_setting(change)) if change.table == FRR_TABLE else None
+            replacement = None
+            if change.table == FRR_TABLE:
+                replacement = replacements.get(_setting(change))
             if replacement is None:
                 shown.append(change.shown)
             elif change.op is Op.REMOVE:
+                # The update takes the place of the removal; the addition is left out.
                 shown.append(replacement)
         return tuple(shown)
 
@@ -194,34 +200,39 @@ class Delta:
         return Method.RELOAD in self.methods
 
 
-def _setting(change: Change) -> tuple[str, str]:
-    """Return the context and the setting of an FRR line: of two lines with both in common the later one replaces."""
+_FrrSetting = tuple[str, str]
+"""A context of FRR, and the setting that a line makes in it (``lines.slot``)."""
+
+
+def _setting(change: Change) -> _FrrSetting:
     return change.key, slot(change.field or "")
 
 
-def _replacements(changes: Sequence[Change]) -> dict[tuple[str, str], Change]:
-    """Return the updates by setting: where one line is removed and one is added."""
-    removed: dict[tuple[str, str], list[Change]] = {}
-    added: dict[tuple[str, str], list[Change]] = {}
+def _replacements(changes: Sequence[Change]) -> dict[_FrrSetting, Change]:
+    """Return an update for each setting of which exactly one line is removed and one is added."""
+    removed: dict[_FrrSetting, list[Change]] = {}
+    added: dict[_FrrSetting, list[Change]] = {}
     for change in changes:
         if change.table == FRR_TABLE:
-            lines = removed if change.op is Op.REMOVE else added
-            lines.setdefault(_setting(change), []).append(change)
-    return {
-        setting: _replacement(removed[setting][0], added[setting][0])
-        for setting in removed.keys() & added.keys()
-        if len(removed[setting]) == len(added[setting]) == 1
-    }
+            changes_by_setting = removed if change.op is Op.REMOVE else added
+            changes_by_setting.setdefault(_setting(change), []).append(change)
+    replacements: dict[_FrrSetting, Change] = {}
+    for setting, removals in removed.items():
+        additions = added.get(setting, [])
+        if len(removals) == 1 and len(additions) == 1:
+            replacements[setting] = _replacement(removals[0], additions[0])
+    return replacements
 
 
 def _replacement(removed: Change, added: Change) -> Change:
     """Return the removal of a line and the addition of another one in its place as an update, secrets hidden."""
     worst = max(removed.disruption, added.disruption, key=list(Disruption).index)
+    context, setting = _setting(removed)
     return Change(
         op=Op.UPDATE,
         table=FRR_TABLE,
-        key=removed.key,
-        field=_setting(removed)[1],
+        key=context,
+        field=setting,
         before=removed.shown.field,
         after=added.shown.field,
         disruption=worst,

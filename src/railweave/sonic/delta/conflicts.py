@@ -6,7 +6,7 @@ Such a row or line blocks the plan, or the plan removes it on request.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from railweave.sonic.delta.change import Edit, Op
@@ -121,52 +121,62 @@ def _references_of_row(table: str, key: str, fields: Fields, removed: Collection
         if name in removed:
             edit = Edit(Op.REMOVE, table, key, name, value, None)
             yield Conflict(table, key, name, f"it names {name}, which breakout removes", (edit,))
-        members = value.split(",") if isinstance(value, str) else value
-        removed_members = [member for member in members if member.strip() in removed]
+        removed_members = [member for member in _members(value) if member.strip() in removed]
         if removed_members:
             reason = f"{name} names {', '.join(removed_members)}, which breakout removes"
-            edit = _without(table, key, name, value, removed_members)
+            edit = _without_members(table, key, name, value, removed_members)
             yield Conflict(table, key, removed_members[0], reason, (edit,))
 
 
-def _without(table: str, key: str, name: str, value: Value, removed_members: Collection[str]) -> Edit:
+def _members(value: Value) -> Sequence[str]:
+    """Return the members of a list, which may be a text with commas."""
+    if isinstance(value, str):
+        return value.split(",")
+    return value
+
+
+def _without_members(table: str, key: str, name: str, value: Value, removed_members: Collection[str]) -> Edit:
     """Return the edit that takes members out of a field; the field is removed with its last one."""
-    members = value.split(",") if isinstance(value, str) else value
-    remaining = [member for member in members if member not in removed_members]
-    text = ",".join(remaining)
-    after: Value = text if isinstance(value, str) else tuple(remaining)
+    remaining = tuple(member for member in _members(value) if member not in removed_members)
+    after: Value = remaining
+    if isinstance(value, str):
+        after = ",".join(remaining)
     if not after:
         return Edit(Op.REMOVE, table, key, name, value, None)
     return Edit(Op.UPDATE, table, key, name, value, after)
 
 
-_OTHER_INSTANCE = re.compile(r"router bgp \d+$")
+_INSTANCE = re.compile(r"router bgp \d+$")
 _STOPS_SESSIONS = re.compile(r"bgp (shutdown|confederation identifier)( |$)")
 _STATIC = re.compile(r"ip route (?P<prefix>\S+) ")
 
 
 def find_frr_conflicts(scope: FrrScope, needed: Collection[str]) -> Iterator[Conflict]:
     """Yield the unmanaged lines of FRR in the way. ``needed`` are the ports that the fabric routes on or shuts."""
-    fabric_routes = {_static_prefix(entry) for entry in scope.intended.entries} - {None}
+    fabric_prefixes = {_static_prefix(entry) for entry in scope.intended.entries} - {None}
     for entry in scope.unmanaged:
         prefix = _static_prefix(entry)
+        shut_port = _shut_interface(entry)
         if _is_instance(entry):
             yield _line_conflict(entry, "FRR has one BGP instance, and this is not the switch's", _block(entry, scope))
         elif _STOPS_SESSIONS.match(entry.line) and scope.is_in_our_instance(entry):
             yield _line_conflict(entry, "no session of the fabric comes up with it", (entry,))
-        elif prefix in fabric_routes:
+        elif prefix in fabric_prefixes:
             yield _line_conflict(entry, f"it wins over the fabric's route to {prefix}", (entry,))
-        elif _shut_interface(entry) in needed:
-            port = _shut_interface(entry)
-            yield _line_conflict(entry, f"it shuts {port}", (entry,), port)
+        elif shut_port in needed:
+            yield _line_conflict(entry, f"it shuts {shut_port}", (entry,), shut_port)
 
 
 def _shut_interface(entry: FrrEntry) -> str:
-    return entry.context.removeprefix("interface ") if entry.line == "shutdown" else ""
+    """Return the interface that a line shuts, empty for another line."""
+    if entry.line != "shutdown":
+        return ""
+    return entry.context.removeprefix("interface ")
 
 
 def _is_instance(entry: FrrEntry) -> bool:
-    return not entry.context and _OTHER_INSTANCE.match(entry.line) is not None
+    """Tell whether a line opens a BGP instance of the default VRF."""
+    return not entry.context and _INSTANCE.match(entry.line) is not None
 
 
 def _block(header: FrrEntry, scope: FrrScope) -> Iterator[FrrEntry]:
@@ -193,5 +203,6 @@ def planned_edits(conflicts: Collection[Conflict]) -> tuple[Edit, ...]:
     """Return the edits that resolve all conflicts, one for each row, field or line."""
     edits: dict[tuple[str, str, str | None], Edit] = {}
     for conflict in conflicts:
-        edits.update(((edit.table, edit.key, edit.field), edit) for edit in conflict.edits)
+        for edit in conflict.edits:
+            edits[edit.table, edit.key, edit.field] = edit
     return tuple(edits.values())

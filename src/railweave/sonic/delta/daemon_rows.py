@@ -95,10 +95,10 @@ def leaves_rows(edit: Edit, tables: ConfigDb) -> bool:
         return not _is_dynamic(tables)
     if (edit.table, edit.field) == ("PORT", "speed"):
         return _has_groups_of_speed(tables, edit.key)
-    if edit.table != "PORT_QOS_MAP" or edit.field != PFC_ENABLE or not _has_cable(tables, edit.key):
+    if (edit.table, edit.field) != ("PORT_QOS_MAP", PFC_ENABLE):
         return False
     # The dynamic model computes groups in APPL_DB and writes none to CONFIG_DB.
-    if _is_dynamic(tables):
+    if _is_dynamic(tables) or not _has_cable(tables, edit.key):
         return False
     return not priorities(edit.after) <= priorities(edit.before)
 

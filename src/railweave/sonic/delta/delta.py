@@ -46,17 +46,21 @@ def inverse(delta: Delta) -> Delta:
     Disruption is classified anew, by the same rules. What was applied without a reload is reverted without one, and
     never by a patch, which a switch may refuse.
     """
-    return Delta(tuple(back for change in reversed(delta.changes) for back in _exchanged(change)))
+    reverting: list[Change] = []
+    for change in reversed(delta.changes):
+        reverting += _reverting_changes(change)
+    return Delta(tuple(reverting))
 
 
-def _exchanged(change: Change) -> Iterator[Change]:
-    back = Edit(change.op.inverse, change.table, change.key, change.field, change.after, change.before)
+def _reverting_changes(change: Change) -> Iterator[Change]:
+    """Yield the changes that revert one change: several if a removal has to write neutral values."""
+    revert = Edit(change.op.inverse, change.table, change.key, change.field, change.after, change.before)
     if change.method is Method.RELOAD:
-        yield _change(back, change.disruption, Method.RELOAD, change.reason)
+        yield _change(revert, change.disruption, Method.RELOAD, change.reason)
         return
-    edits: Iterable[Edit] = (back,)
-    if back.op is Op.REMOVE and back.table != FRR_TABLE:
-        edits = removal_edits(back)
+    edits: Iterable[Edit] = (revert,)
+    if revert.op is Op.REMOVE and revert.table != FRR_TABLE:
+        edits = removal_edits(revert)
     for edit in edits:
         treatment = written(classify(edit))
         if treatment.method is Method.RELOAD:
@@ -81,14 +85,17 @@ class Sharing:
             self(delta)
 
     def __call__(self, delta: Delta) -> Delta:
-        """Return a delta that is equal to ``delta``."""
+        """Return the shared delta that is equal to ``delta``."""
         changes = tuple(self._changes.setdefault(_identity(change), change) for change in delta)
         # A digest takes 32 bytes; the numbers themselves took 22 KiB for each of a thousand fresh switches.
         digest = sha256(array("Q", map(id, changes))).digest()
-        if digest not in self._deltas and all(map(is_, changes, delta)):
-            # Made of shared changes already, as those of a plan are.
-            self._deltas[digest] = delta
-        return self._deltas.setdefault(digest, Delta(changes))
+        shared = self._deltas.get(digest)
+        if shared is None:
+            # The deltas of a plan consist of shared changes already, so they need no copy.
+            has_shared_changes = all(map(is_, changes, delta))
+            shared = delta if has_shared_changes else Delta(changes)
+            self._deltas[digest] = shared
+        return shared
 
 
 def _identity(change: Change) -> Hashable:

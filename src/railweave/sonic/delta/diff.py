@@ -41,22 +41,24 @@ ROUTING_MODE = "split-unified"
 
 @dataclass(frozen=True, slots=True)
 class DeviceDiff:
-    """The changes that a device needs. ``unmanaged`` counts the kept rows of each table. With blockers there are none.
+    """The changes that a device needs; with blockers there are none.
 
-    ``drained`` names the drained BGP peers, ``("*",)`` for the whole switch, and ``maintenance`` is the state of
-    SONiC's TSA: both are operational state, so neither changes nor part of ``running_sha256``. ``lossless_removed`` are
-    the code points of a provisioned switch that would no longer be lossless, or on another priority. ``kept`` are rows
-    and fields that the intent does not state and no step removes.
+    ``drained`` and ``maintenance`` are operational state: they are neither changes nor part of ``running_sha256``.
     """
 
     delta: Delta = field(default_factory=Delta)
+    # The number of unmanaged rows of each table, which stay.
     unmanaged: Mapping[str, int] = field(default_factory=dict)
     conflicts: tuple[Conflict, ...] = ()
     unprovisioned: bool = False
     blockers: tuple[Blocker, ...] = ()
+    # The drained BGP peers, ``("*",)`` for the whole switch.
     drained: tuple[str, ...] = ()
+    # Code points of a provisioned switch that would no longer be lossless, or on another priority.
     lossless_removed: tuple[int, ...] = ()
+    # The state of SONiC's TSA.
     maintenance: Maintenance = Maintenance.NONE
+    # Rows and fields that the intent does not state and no step removes.
     kept: tuple[Kept, ...] = ()
 
 
@@ -74,13 +76,13 @@ def diff(
     """Return what turns ``running`` into ``intended``.
 
     ``platform`` is the platform string of the intended model; a device with another one or none is refused.
-    ``remove_conflicting`` plans conflicting foreign rows away instead of naming them as conflicts.
+    ``remove_conflicting`` plans the removal of conflicting unmanaged rows instead of reporting them as conflicts.
     """
     blockers = tuple(_blockers(running, platform))
     unprovisioned = is_unprovisioned(device, running)
     frr = running.frr_document
     if frr is not None and not blockers:
-        return _compared(running, frr, intended, unprovisioned, remove_conflicting)
+        return _difference(running, frr, intended, unprovisioned, remove_conflicting)
     return DeviceDiff(
         Delta(),
         unmanaged_rows(running, intended),
@@ -116,32 +118,36 @@ def compare(
     switches has few different ones.
     """
     options = (device, platform, remove_conflicting)
-    compared: tuple[str, DeviceDiff] | None = running.last_comparison(intended, options)
-    if compared is None:
-        difference = diff(device, running, intended, platform=platform, remove_conflicting=remove_conflicting)
-        if sharing is not None:
-            difference = replace(difference, delta=sharing(difference.delta))
-        compared = running_sha256(running, intended), difference
-        running.keep_comparison(intended, options, compared)
-    return ConfigComparison(running, *compared)
+    # Not the whole ConfigComparison is kept, which would refer back to ``running``.
+    kept: tuple[str, DeviceDiff] | None = running.last_comparison(intended, options)
+    if kept is not None:
+        sha256, difference = kept
+        return ConfigComparison(running, sha256, difference)
+    difference = diff(device, running, intended, platform=platform, remove_conflicting=remove_conflicting)
+    if sharing is not None:
+        difference = replace(difference, delta=sharing(difference.delta))
+    sha256 = running_sha256(running, intended)
+    running.keep_comparison(intended, options, (sha256, difference))
+    return ConfigComparison(running, sha256, difference)
 
 
-def _compared(
+def _difference(
     running: RunningConfig, frr: FrrDocument, intended: DeviceConfig, unprovisioned: bool, remove_conflicting: bool
 ) -> DeviceDiff:
     config_db = running.config_db
     intended_db = intended.config_db()
     scope = scope_of(config_db, intended_db)
-    row_edits = list(_row_edits(config_db, intended_db, scope))
+    edits_of_rows = list(_row_edits(config_db, intended_db, scope))
     lines = frr_scope(config_db, frr, intended.frr_document)
-    needed = _needed(intended_db, row_edits, scope)
-    conflicts = (*find_conflicts(config_db, scope, needed), *find_frr_conflicts(lines, needed))
+    needed_ports = _needed_ports(intended_db, edits_of_rows, scope)
+    conflicts = (*find_conflicts(config_db, scope, needed_ports), *find_frr_conflicts(lines, needed_ports))
     removals: tuple[Edit, ...] = ()
     if remove_conflicting:
         removals = planned_edits(conflicts)
         conflicts = ()
-    edits = [*row_edits, *(edit for edit in removals if edit.table != FRR_TABLE)]
-    intended_frr = with_lines(lines.beside(intended.frr_document), lines_of(removals)[0], ())
+    edits = [*edits_of_rows, *(edit for edit in removals if edit.table != FRR_TABLE)]
+    conflicting_lines, _ = lines_of(removals)
+    intended_frr = with_lines(lines.beside(intended.frr_document), conflicting_lines, ())
     edits += frr_edits(*frr_difference(frr, intended_frr))
     edits.sort(key=sort_key)
     reasons = _Reasons(intended, edits, removals)
@@ -151,14 +157,14 @@ def _compared(
         conflicts=conflicts,
         unprovisioned=unprovisioned,
         drained=drained_peers(frr),
-        lossless_removed=_lossless_removed(row_edits, config_db, intended_db, unprovisioned),
+        lossless_removed=_lossless_removed(edits_of_rows, config_db, intended_db, unprovisioned),
         maintenance=maintenance(running),
         kept=unstated_rows(config_db, intended_db),
     )
 
 
 def drained(running: RunningConfig) -> tuple[str, ...]:
-    """Return the drained BGP peers of a switch; ``("*",)`` where it is drained as a whole."""
+    """Return the drained BGP peers of a switch; ``("*",)`` if it is drained as a whole."""
     if running.frr_document is None:
         return ()
     return drained_peers(running.frr_document)
@@ -250,7 +256,7 @@ def _removed_lengths(present: Fields, scope: Scope) -> dict[str, None]:
     return {port: None for port in present if port in scope.removed_ports}
 
 
-def _needed(intended: ConfigDb, edits: Iterable[Edit], scope: Scope) -> set[str]:
+def _needed_ports(intended: ConfigDb, edits: Iterable[Edit], scope: Scope) -> set[str]:
     """Return the ports that the fabric routes on, shuts or removes."""
     routed = {key for key in intended.get("INTERFACE", {}) if "|" not in key}
     shut = {edit.key for edit in edits if _shuts_port(edit)}
@@ -279,23 +285,26 @@ class _Reasons:
 
     def of(self, edit: Edit) -> str:
         """Return why an edit is made."""
+        if edit.table == FRR_TABLE and edit.op is Op.REMOVE:
+            return NOT_IN_THE_INTENT
         if edit.table == FRR_TABLE:
-            return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else frr_reason(edit.field or "", edit.key)
-        place = (edit.table, edit.key)
-        if place in self._removed:
+            return frr_reason(edit.field or "", edit.key)
+        row_name = (edit.table, edit.key)
+        if row_name in self._removed:
             return TAKEN
-        row = self._rows.get(place)
+        row = self._rows.get(row_name)
         if row is None:
             return NOT_IN_THE_INTENT
-        if reason := field_reason(edit.table, edit.field or ""):
-            return reason
-        if place not in self._sentences:
-            self._sentences[place] = row.reason
-        return self._sentences[place]
+        reason_of_field = field_reason(edit.table, edit.field or "")
+        if reason_of_field:
+            return reason_of_field
+        if row_name not in self._sentences:
+            self._sentences[row_name] = row.reason
+        return self._sentences[row_name]
 
 
 def sort_key(edit: Edit) -> tuple[object, ...]:
-    """Order tables by name, rows and fields naturally; FRR lines last, removals first in each context."""
+    """Return the sort key of edits: tables by name, then FRR's lines, in each context removals first."""
     if edit.table == FRR_TABLE:
         return True, "", natural_key(edit.key), (), edit.op is not Op.REMOVE
     return False, edit.table, natural_key(edit.key), natural_key(edit.field or ""), True
@@ -321,9 +330,11 @@ def _count_unmanaged(
             continue
         if (table, key, None) not in removed and not is_made_by_sonic(table, key, fields):
             counts[table] += 1
-    unmanaged_lines = () if lines is None else lines.unmanaged
-    counts[FRR_TABLE] = sum((FRR_TABLE, entry.context, entry.line) not in removed for entry in unmanaged_lines)
-    return dict(sorted((+counts).items()))
+    if lines is not None:
+        for entry in lines.unmanaged:
+            if (FRR_TABLE, entry.context, entry.line) not in removed:
+                counts[FRR_TABLE] += 1
+    return dict(sorted(counts.items()))
 
 
 _LOSSLESS_TABLES = ("PORT_QOS_MAP", "DSCP_TO_TC_MAP")

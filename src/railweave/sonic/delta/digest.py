@@ -77,8 +77,11 @@ def _hashed_rows(scope: Scope, table: str, rows: Table, stated: Table) -> Iterab
 
 
 def _owned_rows(scope: Scope, table: str, rows: Table, stated: Table) -> Table:
-    # buffermgrd's joined groups come and go with the history of a port, so they are not part of its digest.
-    ignored = _joined_groups(rows) if table == PRIORITY_GROUPS else frozenset()
+    """Return the rows that the intent states, and the others that are ours."""
+    ignored: frozenset[str] = frozenset()
+    if table == PRIORITY_GROUPS:
+        # Whether buffermgrd has joined groups depends on a port's history, so such rows are not part of the digest.
+        ignored = _joined_groups(rows)
     return {
         key: fields
         for key, fields in rows.items()
@@ -87,17 +90,17 @@ def _owned_rows(scope: Scope, table: str, rows: Table, stated: Table) -> Table:
 
 
 def _with_fields_that_count(table: str, rows: Table, stated: Table) -> Iterator[HashedRow]:
+    """Yield rows with their fields that count, for a table of which not every field does."""
     fieldwise = is_fieldwise(table)
     has_permanent = has_permanent_rows(table)
     neutral = neutral_fields(table)
-    stated_fields = None
     for key, fields in rows.items():
         if has_permanent:
             if is_as_good_as_none(table, key, fields):
                 continue
+            # In such a table each row has neutral values of its own.
             neutral = neutral_fields(table, key)
-        if fieldwise:
-            stated_fields = stated.get(key)
+        stated_fields = stated.get(key) if fieldwise else None
         yield table, key, _fields_that_count(fields, stated_fields, neutral)
 
 

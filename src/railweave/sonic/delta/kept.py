@@ -36,13 +36,17 @@ def keeps(edit: Edit) -> str:
 
 
 def keeps_what_came(edit: Edit) -> str:
-    """Return what stays in force when the row or field that ``edit`` adds is reverted; empty where nothing does."""
+    """Return what stays in force after ``edit``, which adds a row or field, is reverted; empty if nothing does."""
     if edit.op is not Op.ADD or edit.table == FRR_TABLE:
         return ""
-    back = Edit(Op.REMOVE, edit.table, edit.key, edit.field, edit.after, None)
-    # A row that must not be deleted has no step of its own; then the removal itself says what stays.
-    steps = tuple(removal_edits(back)) or (back,)
-    return next(filter(None, map(keeps, steps)), "")
+    revert = Edit(Op.REMOVE, edit.table, edit.key, edit.field, edit.after, None)
+    # A row that must not be deleted may have no step of its own; then the removal itself tells what stays.
+    reverting_edits = tuple(removal_edits(revert)) or (revert,)
+    for reverting_edit in reverting_edits:
+        kept = keeps(reverting_edit)
+        if kept:
+            return kept
+    return ""
 
 
 def unstated_rows(running: ConfigDb, intended: ConfigDb) -> tuple[Kept, ...]:
@@ -69,13 +73,14 @@ def unrestored_rows(document: MergeDocument, running: ConfigDb) -> tuple[Kept, .
 
 
 def _unrestored(table: str, key: str, present: Fields, restored: RowMerge) -> Iterator[Kept]:
+    """Yield what stays in force of a row that ``restored`` removes, or removes fields of."""
     if restored is None:
         if goes_on(table, key, present):
             yield _kept(table, key, None, present)
         return
-    removed = [name for name, value in restored.items() if value is None and name in present]
-    for name in removed:
-        if goes_on(table, key, {name: present[name]}):
+    for name, value in restored.items():
+        is_removed = value is None and name in present
+        if is_removed and goes_on(table, key, {name: present[name]}):
             yield _kept(table, key, name, present[name])
 
 
@@ -83,11 +88,13 @@ def with_removals(document: dict[str, Any], delta: Iterable[Edit]) -> dict[str, 
     """Return the document that reverts ``delta``, with the removals for which there is no step.
 
     It restores the same configuration, because applying it leaves out removals that daemons ignore. A rollback that
-    is planned from it can name what stays.
+    is planned from it can report what stays.
     """
+    # FRR's text is the only part that is not a mapping of rows.
     completed = {table: dict(rows) if isinstance(rows, Mapping) else rows for table, rows in document.items()}
     for edit in delta:
-        if edit.op is not Op.ADD or (edit.table, edit.key) not in WITHOUT_ROW:
+        adds_permanent_row = edit.op is Op.ADD and (edit.table, edit.key) in WITHOUT_ROW
+        if not adds_permanent_row:
             continue
         rows = completed.setdefault(edit.table, {})
         if edit.field is not None:

@@ -14,7 +14,7 @@ from railweave.sonic.delta.rules import PUNTED, ROW, Treatment, find_rule
 from railweave.sonic.delta.spans import SPANNED, cleared_rows
 from railweave.sonic.delta.tables import tables_after
 from railweave.sonic.frr import FrrEntry
-from railweave.sonic.frr.delta import owner
+from railweave.sonic.frr.delta import RouterNeighbor, owner
 from railweave.sonic.frr.lines import defined_neighbor
 from railweave.sonic.neutral import is_permanent
 from railweave.sonic.ownership import PRIORITY_GROUPS, port_of
@@ -86,21 +86,22 @@ def is_link_setting(edit: Edit) -> bool:
 def treatments(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
     """Return the treatment of each edit, given all edits of the device and its running tables."""
     new_neighbors = _new_neighbors(edits)
-    clearing = _clearing_edits(edits, config_db)
-    result: list[Treatment] = []
+    clearing_edits = _clearing_edits(edits, config_db)
+    single_treatments: list[Treatment] = []
     for edit in edits:
         treatment = _with_new_neighbors(edit, new_neighbors)
-        if _place(edit) in clearing:
+        if _place(edit) in clearing_edits:
             treatment = CLEARS
         # One reload carries out everything. A watchdog's row without its port is left to a reload too: deleting it
         # crashes orchagent (run on 202505; SW pfcwdorch.cpp).
         if treatment.method is Method.RELOAD or _watches_no_port(edit, config_db):
             return (RELOADED,) * len(edits)
-        result.append(treatment)
-    patched = sum(treatment.method is Method.PATCH for treatment in result)
-    if not patched or (patched <= PATCH_EDITS_MAX and accepts_patches(config_db)):
-        return tuple(result)
-    return tuple(map(written, result))
+        single_treatments.append(treatment)
+    patches = sum(treatment.method is Method.PATCH for treatment in single_treatments)
+    # Without a patch the costlier question to the configuration need not be asked.
+    if not patches or (patches <= PATCH_EDITS_MAX and accepts_patches(config_db)):
+        return tuple(single_treatments)
+    return tuple(map(written, single_treatments))
 
 
 RELOADED = Treatment(Disruption.RELOAD, Method.RELOAD)
@@ -130,17 +131,19 @@ def _place(edit: Edit) -> _Place:
 
 
 def _clearing_edits(edits: Sequence[Edit], config_db: ConfigDb) -> set[_Place]:
-    """Return the places of edits that clear groups or queues which rows name that stay."""
+    """Return the places of edits that clear groups or queues of rows that stay."""
     if not any(edit.table in SPANNED or edit.field == PFC_ENABLE for edit in edits):
         return set()
     after = tables_after(edits, config_db)
-    # A row that buffermgrd adds meanwhile has no edit in the plan; the change that makes it do so stands for it.
+    clearing: set[_Place] = set()
+    # A row that buffermgrd adds meanwhile has no edit in the plan, so the edit counts that makes buffermgrd add it.
     removals = made_between(edits, config_db, after)
-    groups = cleared_rows(removals, after.get(PRIORITY_GROUPS, {}))
-    clearing: set[_Place] = {(_PORT_MAP, port_of(key), PFC_ENABLE) for key in groups}
+    for key in cleared_rows(removals, after.get(PRIORITY_GROUPS, {})):
+        clearing.add((_PORT_MAP, port_of(key), PFC_ENABLE))
     for table in SPANNED:
         table_edits = [edit for edit in edits if edit.table == table]
-        clearing.update((table, key, None) for key in cleared_rows(table_edits, after.get(table, {})))
+        for key in cleared_rows(table_edits, after.get(table, {})):
+            clearing.add((table, key, None))
     return clearing
 
 
@@ -170,18 +173,20 @@ def accepts_patches(config_db: ConfigDb) -> bool:
     return not any("None" in row.values() for row in config_db.get("CABLE_LENGTH", {}).values())
 
 
-def _new_neighbors(edits: Iterable[Edit]) -> set[tuple[str, str] | None]:
-    lines = [edit for edit in edits if edit.table == FRR_TABLE and defined_neighbor(edit.field or "")]
-    removed = {_owner(edit) for edit in lines if edit.op is Op.REMOVE}
-    added = {_owner(edit) for edit in lines if edit.op is Op.ADD}
+def _new_neighbors(edits: Iterable[Edit]) -> set[RouterNeighbor | None]:
+    """Return the neighbors of FRR that the edits add, without those that are removed and added again."""
+    definitions = [edit for edit in edits if edit.table == FRR_TABLE and defined_neighbor(edit.field or "")]
+    removed = {_owner(edit) for edit in definitions if edit.op is Op.REMOVE}
+    added = {_owner(edit) for edit in definitions if edit.op is Op.ADD}
     return added - removed - {None}
 
 
-def _owner(edit: Edit) -> tuple[str, str] | None:
+def _owner(edit: Edit) -> RouterNeighbor | None:
     return owner(FrrEntry(edit.key, edit.field or ""))
 
 
-def _with_new_neighbors(edit: Edit, new_neighbors: set[tuple[str, str] | None]) -> Treatment:
+def _with_new_neighbors(edit: Edit, new_neighbors: set[RouterNeighbor | None]) -> Treatment:
+    """Return the treatment of one edit, which disturbs nothing if it only adds a line of a new neighbor."""
     treatment = classify(edit)
     if edit.table == FRR_TABLE and edit.op is Op.ADD and _owner(edit) in new_neighbors:
         # A new neighbor has no session to lose.

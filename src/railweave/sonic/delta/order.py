@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterator, Sequence
 from enum import IntEnum
 from itertools import chain
+from typing import NamedTuple
 
 from railweave.sonic.delta.change import Edit, Method, Op
 from railweave.sonic.delta.lossless import LosslessChange, narrows, widened
@@ -65,7 +66,8 @@ _FAMILIES = {
     "DEVICE_NEIGHBOR_METADATA": "DEVICE_NEIGHBOR",
 }
 _FAMILY_STAGE = {"INTERFACE": _ADDRESS, "DEVICE_NEIGHBOR": _STAGE["DEVICE_NEIGHBOR"], "PORT": _PORT_UP}
-_IN_THE_WAY = frozenset({"BGP_NEIGHBOR", "BGP_PEER_RANGE", *MEMBERSHIPS})
+_EXCLUDING_OURS = frozenset({"BGP_NEIGHBOR", "BGP_PEER_RANGE", *MEMBERSHIPS})
+"""Tables whose rows exclude ours while they exist."""
 
 
 def family(table: str) -> str:
@@ -78,36 +80,47 @@ def schedule(edits: Sequence[Edit], change: LosslessChange) -> Iterator[tuple[Ch
 
     A change of a port's lossless priorities is split in two where some are added and some removed.
     """
-    ports, prefixes = _added_addresses(edits)
+    added = _added_addresses(edits)
     for edit in chain.from_iterable(map(widened, edits)):
         if narrows(edit) or change.takes_away(edit):
             # A class stays lossless until its code points have moved, which CONFIGURE does.
             yield ChangePhase.REMOVE, edit
         elif _is_address(edit) and edit.op is Op.REMOVE:
-            yield _phase_of_removed_address(edit, ports, prefixes), edit
+            yield _phase_of_removed_address(edit, added), edit
         else:
             yield _phase(edit), edit
 
 
-def _added_addresses(edits: Sequence[Edit]) -> tuple[set[str], set[str]]:
-    """Return the ports and the prefixes of the addresses that ``edits`` add."""
-    keys = [edit.key.partition("|") for edit in edits if _is_address(edit) and edit.op is Op.ADD]
-    return {port for port, _, _ in keys}, {prefix for _, _, prefix in keys}
+class _AddedAddresses(NamedTuple):
+    """The ports and the prefixes of all addresses that a change adds."""
+
+    ports: Container[str]
+    prefixes: Container[str]
+
+
+def _added_addresses(edits: Sequence[Edit]) -> _AddedAddresses:
+    ports: set[str] = set()
+    prefixes: set[str] = set()
+    for edit in edits:
+        if _is_address(edit) and edit.op is Op.ADD:
+            port, prefix = edit.key.split("|", 1)
+            ports.add(port)
+            prefixes.add(prefix)
+    return _AddedAddresses(ports, prefixes)
 
 
 def _phase(edit: Edit) -> ChangePhase:
     if edit.table == "PORT" and edit.field == "admin_status" and edit.after != "up":
         return ChangePhase.REMOVE
-    if edit.field is None and edit.table in _IN_THE_WAY:
+    if edit.field is None and edit.table in _EXCLUDING_OURS:
         return ChangePhase.CLEAR if edit.op is Op.REMOVE else ChangePhase.RESTORE
     return ChangePhase.REMOVE if edit.op is Op.REMOVE else ChangePhase.CONFIGURE
 
 
-def _phase_of_removed_address(edit: Edit, ports: Container[str], prefixes: Container[str]) -> ChangePhase:
-    """Return the phase of a removal; ``ports`` and ``prefixes`` are those of the addresses that are added."""
+def _phase_of_removed_address(edit: Edit, added: _AddedAddresses) -> ChangePhase:
     port, prefix = edit.key.split("|", 1)
-    # It moves to another port, or its port gets another one: two addresses must not overlap.
-    if port in ports or prefix in prefixes:
+    # The address moves to another port, or its port gets another one: two addresses must not overlap.
+    if port in added.ports or prefix in added.prefixes:
         return ChangePhase.CLEAR
     return ChangePhase.REMOVE
 

@@ -8,6 +8,7 @@ one port at a time have no buffer or scheduler.
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import NamedTuple
 
 from railweave.sonic.delta.change import Edit
 from railweave.sonic.delta.daemon_rows import made_between
@@ -20,22 +21,32 @@ from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 from railweave.wording import natural_key
 
 RowName = tuple[str, str]
+"""The table and the key of a row."""
+
+
+class RowField(NamedTuple):
+    """A field of a row."""
+
+    table: str
+    key: str
+    field: str
+
+
 _RECREATING = frozenset(table for rule in RULES if rule.recreates for table in rule.tables)
 """Tables whose changes may recreate rows: most of a device's thousands of changes are of others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recreation:
-    """Rows of one table that are deleted and set again.
-
-    ``unbound`` are fields of other rows that refer to them and are removed meanwhile; ``rows`` are the rows and fields
-    that are set after the wait, by table.
-    """
+    """Rows of one table that are deleted and set again."""
 
     table: str
     phase: ChangePhase
+    # The keys of the rows.
     deleted: tuple[str, ...]
-    unbound: tuple[tuple[RowName, str], ...] = ()
+    # Fields of other rows that refer to them and are removed meanwhile.
+    unbound: tuple[RowField, ...] = ()
+    # The rows and fields that are set after the wait, by table.
     rows: Mapping[str, Mapping[str, Fields]] = field(default_factory=dict, repr=False)
 
     @property
@@ -89,23 +100,36 @@ def _recreation(table: str, keys: Collection[str], before: ConfigDb, after: Conf
     if table == "PFC_WD":
         # The watchdog takes the lossless queues of its port when its row is set, so it is set last.
         phase = ChangePhase.RESTORE
-    unbound: tuple[tuple[RowName, str], ...] = ()
+    unbound: tuple[RowField, ...] = ()
     if table == "SCHEDULER":
         # orchagent retries the removal of a row that others refer to for ever (run on 202505).
-        unbound = tuple(_bindings(before, keys))
+        unbound = tuple(_scheduler_references(before, keys))
     rows = {table: {key: after[table][key] for key in keys}}
-    for (other_table, key), name in unbound:
-        fields = after.get(other_table, {}).get(key, {})
-        if name in fields:
-            rows.setdefault(other_table, {})[key] = {name: fields[name]}
+    for reference in unbound:
+        fields = after.get(reference.table, {}).get(reference.key, {})
+        if reference.field in fields:
+            rows.setdefault(reference.table, {})[reference.key] = {reference.field: fields[reference.field]}
     return Recreation(table, phase, tuple(keys), unbound, rows)
 
 
-def _bindings(tables: ConfigDb, schedulers: Collection[Value]) -> Iterator[tuple[RowName, str]]:
+def _scheduler_references(tables: ConfigDb, schedulers: Collection[Value]) -> Iterator[RowField]:
+    """Yield the fields of queues and ports that refer to these schedulers."""
     for table in ("QUEUE", "PORT_QOS_MAP"):
         for key, fields in tables.get(table, {}).items():
             if fields.get("scheduler") in schedulers:
-                yield (table, key), "scheduler"
+                yield RowField(table, key, "scheduler")
+
+
+class _PortInPhase(NamedTuple):
+    """A port whose rows are set again in a phase of the change."""
+
+    phase: ChangePhase
+    port: str
+
+    @property
+    def sort_key(self) -> tuple[object, ...]:
+        """Return the order in which ports are worked on."""
+        return self.phase, natural_key(self.port)
 
 
 def _split_ranges(
@@ -115,24 +139,28 @@ def _split_ranges(
     cleared = cleared_rows(edits, intended)
     if not cleared:
         return
+    # A priority stays lossless until its code points have moved, so these rows are removed late.
     late_keys = {edit.key for edit in edits if change.takes_away(edit)} & cleared.keys()
-    late_keys = _with_neighbors(late_keys, cleared)
-    ports: dict[tuple[ChangePhase, str], list[str]] = {}
+    late_keys = _with_related(late_keys, cleared)
+    removed_rows: dict[_PortInPhase, list[str]] = {}
     for key in cleared:
         phase = ChangePhase.REMOVE if key in late_keys else ChangePhase.CONFIGURE
-        ports.setdefault((phase, port_of(key)), []).append(key)
-    for phase, port in sorted(ports, key=lambda place: (place[0], natural_key(place[1]))):
-        removed = ports[phase, port]
-        kept = dict.fromkeys(chain.from_iterable(cleared[key] for key in removed))
+        removed_rows.setdefault(_PortInPhase(phase, port_of(key)), []).append(key)
+    for port_in_phase in sorted(removed_rows, key=lambda port_in_phase: port_in_phase.sort_key):
+        removed = removed_rows[port_in_phase]
+        staying = dict.fromkeys(chain.from_iterable(cleared[key] for key in removed))
         # orchagent ignores a write of a row that it has already, so the rows that stay are deleted as well.
-        deleted = (*removed, *kept)
-        yield Recreation(table, phase, deleted, (), {table: {key: intended[key] for key in kept}})
+        deleted = (*removed, *staying)
+        rows = {table: {key: intended[key] for key in staying}}
+        yield Recreation(table, port_in_phase.phase, deleted, rows=rows)
 
 
-def _with_neighbors(keys: set[str], cleared: Mapping[str, list[str]]) -> set[str]:
-    """Return rows with all others that clear a row in common with them: they are set again together."""
-    shared = set(chain.from_iterable(cleared[key] for key in keys))
-    neighbors = {key for key, others in cleared.items() if not shared.isdisjoint(others)}
-    if neighbors == keys:
-        return neighbors
-    return _with_neighbors(neighbors, cleared)
+def _with_related(keys: set[str], cleared: Mapping[str, list[str]]) -> set[str]:
+    """Return removed rows with all others that clear a row in common with them, directly or through other rows."""
+    related = keys
+    while True:
+        cleared_by_related = set(chain.from_iterable(cleared[key] for key in related))
+        wider = {key for key, rows in cleared.items() if not cleared_by_related.isdisjoint(rows)}
+        if wider == related:
+            return related
+        related = wider

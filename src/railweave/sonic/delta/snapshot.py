@@ -32,55 +32,60 @@ DIGEST = "what its managed rows were (their digest differs)"
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a switch held before a change.
+    """What a switch held before a change. Rows and lines that the change does not touch may be anybody's."""
 
-    ``rows`` is a merge document of the rows that the change touches. ``frr`` is FRR's whole configuration, because the
-    lines of a merge document only fit the configuration that they were made for; where it is None FRR is left
-    alone. ``lines`` are those that the change removes or adds, some of them perhaps unmanaged; after a reload, which
-    boots a file, all of them. ``owned`` tells which rows and lines are ours, ``sha256`` is the digest of all of them
-    (``diff.running_sha256``), empty where it is unknown. Rows and lines that are not touched may be anybody's.
-    """
-
+    # A merge document of the rows that the change touches.
     rows: MergeDocument = field(repr=False)
+    # FRR's whole configuration, because the lines of a merge document only fit the configuration that they were made
+    # for; None leaves FRR alone.
     frr: FrrDocument | None = field(repr=False)
+    # Tells which rows and lines are ours.
     owned: DeviceConfig = field(repr=False)
+    # The digest of all rows and lines that are ours (``digest.running_sha256``); empty if it is unknown.
     sha256: str = ""
+    # The lines that the change removes or adds, some of them perhaps unmanaged; all lines for a reload, which boots a
+    # file.
     lines: frozenset[FrrEntry] = field(default=frozenset(), repr=False)
 
     def difference(self, running: RunningConfig, reason: str = "") -> DeviceDiff:
         """Return the changes that restore the snapshot on a switch that runs ``running``, each with ``reason``.
 
-        Where FRR's configuration is unknown its lines are left out. Raises DocumentError where ``rows`` is not valid.
+        If FRR's configuration is unknown its lines are left out. Raises DocumentError if ``rows`` is not valid.
         """
-        now = running.frr_document
+        running_frr = running.frr_document
         restoring = [*edits(self.rows, running)]
         restoring += left_behind(restoring, running.config_db)
-        if now is not None and self.frr is not None:
-            restoring += frr_edits(*frr_difference(now, self._frr_beside(now, self.frr)))
+        drained: tuple[str, ...] = ()
+        if running_frr is not None:
+            drained = drained_peers(running_frr)
+            if self.frr is not None:
+                restoring += frr_edits(*frr_difference(running_frr, self._restored_frr(running_frr, self.frr)))
         delta = judged(sorted(restoring, key=sort_key), running.config_db, reason)
         return DeviceDiff(
             delta,
             unmanaged_rows(running, self.owned),
             conflicts=(),
             unprovisioned=False,
-            drained=() if now is None else drained_peers(now),
+            drained=drained,
             kept=unrestored_rows(self.rows, running.config_db),
         )
 
-    def _frr_beside(self, now: FrrDocument, before: FrrDocument) -> FrrDocument:
-        """Return FRR's configuration to restore: what the change does not touch stays as it is ``now``."""
-        running_lines = frozenset(now.entries)
+    def _restored_frr(self, running: FrrDocument, before: FrrDocument) -> FrrDocument:
+        """Return FRR's configuration to restore: lines that the change does not touch stay as they are running."""
+        running_lines = frozenset(running.entries)
         missing = tuple(line for line in before.entries if line in self.lines and line not in running_lines)
         added = self.lines - frozenset(before.entries)
-        return with_lines(now, tuple(added), missing)
+        return with_lines(running, tuple(added), missing)
 
     def missing(self, running: RunningConfig) -> tuple[str, ...]:
-        """Return the names of rows and lines that differ from the snapshot; empty where the switch holds it."""
+        """Return the names of rows and lines that differ from the snapshot; empty if the switch holds it."""
         missing = [*dict.fromkeys(_name(edit) for edit in self.difference(running).delta)]
         if running.frr is None and self.frr is not None:
             missing.append(FRR_UNKNOWN)
-        if missing or not self.sha256 or running_sha256(running, self.owned) == self.sha256:
+        if missing or not self.sha256:
             return tuple(missing)
+        if running_sha256(running, self.owned) == self.sha256:
+            return ()
         # All that the change touched is restored, so somebody else changed another of our rows.
         if self.rows or self.lines:
             return (CHANGED_BY_OTHERS,)
@@ -118,14 +123,19 @@ def snapshot_before(delta: Delta, running: RunningConfig, owned: DeviceConfig) -
 
 
 def _remember_change(rows: _RowsBefore, change: Change, running: RunningConfig) -> None:
+    """Add to ``rows`` what reverts one change of a row."""
     before = running.config_db.get(change.table, {}).get(change.key)
     table_rows = rows.setdefault(change.table, {})
     if before is None:
+        # A row that did not exist is removed again.
         table_rows.setdefault(change.key, None)
         return
     row = table_rows.setdefault(change.key, {})
     if row is not None:
-        row.update(_fields(before, before if change.field is None else (change.field,)))
+        names: Iterable[str] = before
+        if change.field is not None:
+            names = (change.field,)
+        row.update(_fields(before, names))
 
 
 def _remember_recreated(rows: _RowsBefore, delta: Delta, running: RunningConfig) -> None:
@@ -140,7 +150,9 @@ def _remember_recreated(rows: _RowsBefore, delta: Delta, running: RunningConfig)
 
 
 def _fields(row: Fields, names: Iterable[str]) -> dict[str, Any]:
-    return {**dict.fromkeys(names), **json_fields({name: row[name] for name in names if name in row})}
+    """Return these fields of a row as a merge document has them: None for a field that the row does not have."""
+    present = json_fields({name: row[name] for name in names if name in row})
+    return {**dict.fromkeys(names), **present}
 
 
 def _left_out(delta: Delta, running: RunningConfig) -> Iterator[tuple[str, str]]:

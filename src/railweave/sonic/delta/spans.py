@@ -55,50 +55,51 @@ def rows_by_port(rows: Rows) -> dict[str, dict[str, Fields]]:
 
 
 def _port_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[str], bool]) -> Iterator[Edit]:
-    targets: dict[int, Fields] = {}
+    """Yield the edits of one port's rows."""
+    intended_by_number: dict[int, Fields] = {}
     for key, fields in intended.items():
-        targets.update(dict.fromkeys(numbers_of(key), fields))
-    done: set[int] = set()
+        intended_by_number.update(dict.fromkeys(numbers_of(key), fields))
+    configured: set[int] = set()
     for key, fields in running.items():
-        target = _common_target(key, targets, intended)
-        if target is not None:
-            if not same_fields(target, fields):
-                yield from row_edits(table, key, fields, {**dict.fromkeys(fields), **target})
-            done.update(_set_by(key, running))
+        intended_fields = _common_fields(key, intended_by_number, intended)
+        if intended_fields is not None:
+            if not same_fields(intended_fields, fields):
+                yield from row_edits(table, key, fields, {**dict.fromkeys(fields), **intended_fields})
+            configured.update(_configured_numbers(key, running))
         elif is_ours(key):
             yield Edit(Op.REMOVE, table, key, None, fields, None)
-    yield from _missing_rows(table, running, intended, done)
+    yield from _missing_rows(table, running, intended, configured)
 
 
-def _common_target(key: str, targets: Mapping[int, Fields], intended: Rows) -> Fields | None:
-    """Return the fields that all groups or queues of a running row shall have; None where they differ or have none."""
+def _common_fields(key: str, intended_by_number: Mapping[int, Fields], intended: Rows) -> Fields | None:
+    """Return the intended fields of all groups or queues of a running row; None if they differ or one has none."""
     numbers = numbers_of(key)
     if not numbers:
         return intended.get(key)
-    first = targets.get(numbers[0])
+    first = intended_by_number.get(numbers[0])
     if first is None:
         return None
     for number in numbers[1:]:
-        target = targets.get(number)
-        if target is None or not same_fields(target, first):
+        fields = intended_by_number.get(number)
+        if fields is None or not same_fields(fields, first):
             return None
     return first
 
 
-def _missing_rows(table: str, running: Rows, intended: Rows, done: Collection[int]) -> Iterator[Edit]:
-    """Yield the rows to add for groups and queues that no running row sets; ``done`` are the numbers that one sets."""
+def _missing_rows(table: str, running: Rows, intended: Rows, configured: Collection[int]) -> Iterator[Edit]:
+    """Yield the rows to add for groups and queues that are not among the ``configured`` ones."""
     for key, fields in intended.items():
         numbers = numbers_of(key)
         if not numbers and key not in running:
             yield from row_edits(table, key, None, fields)
         for number in numbers:
-            if number not in done:
+            if number not in configured:
                 yield from row_edits(table, f"{port_of(key)}|{number}", None, fields)
 
 
-def _set_by(key: str, rows: Rows) -> Iterable[int]:
-    """Return the groups or queues that a running row sets for certain."""
-    # Where narrower rows name some of its numbers, one may have been removed before, which cleared those numbers.
+def _configured_numbers(key: str, rows: Rows) -> Iterable[int]:
+    """Return the groups or queues that certainly have the fields of a running row."""
+    # If narrower rows name some of its numbers, one may have been removed before, which cleared those numbers.
     if stands_over_others(key, rows):
         return ()
     return numbers_of(key)
@@ -116,9 +117,9 @@ def spans_of(numbers: Iterable[int]) -> Iterator[str]:
 
 
 def cleared_rows(edits: Iterable[Edit], rows: Rows) -> dict[str, list[str]]:
-    """Return the rows that ``edits`` of one table remove and that share groups or queues with rows that stay.
+    """Return the rows that ``edits`` of one table remove, each with the rows that stay and that it clears in part.
 
-    ``rows`` is the table after the edits. Each removed row comes with the rows that it clears in part.
+    ``rows`` is the table after the edits. Removed rows that share no group or queue with others are left out.
     """
     removed = [edit.key for edit in edits if edit.op is Op.REMOVE and edit.field is None]
     if not removed:
@@ -127,7 +128,8 @@ def cleared_rows(edits: Iterable[Edit], rows: Rows) -> dict[str, list[str]]:
     cleared: dict[str, list[str]] = {}
     for key in removed:
         numbers = set(numbers_of(key))
-        others = [other for other in ports.get(port_of(key), ()) if not numbers.isdisjoint(numbers_of(other))]
-        if others:
-            cleared[key] = others
+        rows_of_port = ports.get(port_of(key), ())
+        overlapping = [other_key for other_key in rows_of_port if not numbers.isdisjoint(numbers_of(other_key))]
+        if overlapping:
+            cleared[key] = overlapping
     return cleared

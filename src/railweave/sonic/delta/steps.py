@@ -12,7 +12,7 @@ A driver runs them one by one; each is complete in itself. Where one change need
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from railweave.sonic.delta.change import Change, Delta, Edit, Method, Op
 from railweave.sonic.delta.daemon_rows import left_behind, with_daemon_rows
@@ -147,8 +147,11 @@ def _lists(values: Any) -> Any:
     return values
 
 
-_GroupKey = tuple[tuple[int, str], Method]
-"""The place within a phase (``order_key``) and the method of edits that make one step."""
+class _GroupKey(NamedTuple):
+    """What edits that make one step have in common: their place within the phase (``order_key``), and the method."""
+
+    place: tuple[int, str]
+    method: Method
 
 
 def _steps(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
@@ -160,26 +163,25 @@ def _steps(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
         if phase is ChangePhase.REMOVE and len(row_changes) < len(delta):
             steps.extend(_frr_steps(delta, running))
         for key in sorted(groups[phase]):
-            _, method = key
-            steps.extend(_group_steps(method, groups[phase][key], tables))
+            steps.extend(_group_steps(key.method, groups[phase][key], tables))
     return tuple(steps)
 
 
 def _groups(
     changes: Sequence[Change], before: ConfigDb
 ) -> Mapping[ChangePhase, Mapping[_GroupKey, Sequence[Edit | Recreation]]]:
-    """Return by phase the edits and recreations that make one step each."""
+    """Return the edits and recreations of each phase, in groups that make one step."""
     after = tables_after(changes, before)
     lossless = lossless_change(before, after)
-    recreated = tuple(recreations(changes, before, after, lossless))
+    needed_recreations = tuple(recreations(changes, before, after, lossless))
     groups: dict[ChangePhase, dict[_GroupKey, list[Edit | Recreation]]] = {phase: {} for phase in ChangePhase}
-    covered = set(chain.from_iterable(recreation.covered for recreation in recreated))
+    recreated_rows = set(chain.from_iterable(recreation.covered for recreation in needed_recreations))
     for phase, edit in schedule(changes, lossless):
-        if isinstance(edit, Change) and (edit.table, edit.key) not in covered:
-            key = (order_key(edit, edit.method, phase), edit.method)
+        if isinstance(edit, Change) and (edit.table, edit.key) not in recreated_rows:
+            key = _GroupKey(order_key(edit, edit.method, phase), edit.method)
             groups[phase].setdefault(key, []).append(edit)
-    for recreation in recreated:
-        key = (stage_of(recreation.table, recreation.phase), Method.WRITE)
+    for recreation in needed_recreations:
+        key = _GroupKey(stage_of(recreation.table, recreation.phase), Method.WRITE)
         groups[recreation.phase].setdefault(key, []).append(recreation)
     return groups
 
@@ -193,11 +195,12 @@ def _frr_steps(delta: Delta, running: RunningConfig) -> Iterator[Step]:
 
 
 def _recreate_step(recreation: Recreation) -> RecreateStep:
-    unbound: dict[str, list[str]] = {}
-    for (table, key), name in recreation.unbound:
-        unbound.setdefault(f"{table}|{key}", []).append(name)
+    unbound_fields: dict[str, list[str]] = {}
+    for reference in recreation.unbound:
+        redis_key = f"{reference.table}|{reference.key}"
+        unbound_fields.setdefault(redis_key, []).append(reference.field)
     # Fields that refer to a row are removed before it: orchagent keeps a row that is referred to.
-    removed = [(key, tuple(names)) for key, names in unbound.items()]
+    removed = [(redis_key, tuple(names)) for redis_key, names in unbound_fields.items()]
     removed += [(f"{recreation.table}|{key}", ()) for key in recreation.deleted]
     return RecreateStep(tuple(removed), json_tables(recreation.rows))
 
@@ -248,25 +251,26 @@ def _json(value: Value | Fields | None) -> Any:
 
 
 def _write_steps(group: Sequence[Edit], tables: Tables) -> Iterator[Step]:
+    """Yield the steps that write edits to CONFIG_DB, and apply the edits to ``tables``."""
     document: dict[str, dict[str, Any]] = {}
-    stale: dict[tuple[str, str], list[str]] = {}
+    stale_fields: dict[tuple[str, str], list[str]] = {}
     for edit in group:
         stale_field = _stale_field(edit, tables.row(edit))
         if stale_field:
-            stale.setdefault((edit.table, edit.key), []).append(stale_field)
-        _write(edit, document)
+            stale_fields.setdefault((edit.table, edit.key), []).append(stale_field)
+        _add_to_document(edit, document)
         tables.apply(edit)
-    for table, key in stale:
+    for table, key in stale_fields:
         if not tables.rows[table][key]:
             # A Redis hash is deleted with its last field; loading an empty row writes SONiC's placeholder first.
             document.setdefault(table, {})[key] = {}
     if document:
         yield LoadStep(document)
-    for (table, key), fields in stale.items():
-        yield HdelStep(f"{table}|{key}", tuple(fields))
+    for (table, key), names in stale_fields.items():
+        yield HdelStep(f"{table}|{key}", tuple(names))
 
 
-def _write(edit: Edit, document: dict[str, dict[str, Any]]) -> None:
+def _add_to_document(edit: Edit, document: dict[str, dict[str, Any]]) -> None:
     """Add an edit to a document for ``config load``, which can remove a row but no field."""
     removes = edit.op is Op.REMOVE
     if edit.field is None:
@@ -276,9 +280,9 @@ def _write(edit: Edit, document: dict[str, dict[str, Any]]) -> None:
 
 
 def _stale_field(edit: Edit, row: Mapping[str, Value] | None) -> str | None:
-    """Return the Redis field that ``config load`` would leave behind, None where it leaves none.
+    """Return the Redis field that ``config load`` would leave behind, None if it leaves none.
 
-    It only sets fields: removed ones stay, and so do the other form of a field that was or becomes a list and the
+    It only sets fields. So these stay: a removed field, the other form of a field that was or becomes a list, and the
     placeholder of an empty row.
     """
     if edit.field is None or row is None:
@@ -307,18 +311,19 @@ def _reload(running: RunningConfig) -> ReloadStep:
 def without_orphans(config_db: ConfigDb) -> ConfigDb:
     """Return tables without rows that must not outlive their port: SONiC's own priority groups, PFC watchdogs."""
     ports = config_db.get("PORT", {})
-    without: dict[str, Mapping[str, Fields]] = dict(config_db)
+    remaining: dict[str, Mapping[str, Fields]] = dict(config_db)
     for table in ("BUFFER_PG", "PFC_WD"):
         if table in config_db:
-            without[table] = {
+            remaining[table] = {
                 key: fields
                 for key, fields in config_db[table].items()
                 if port_of(key) in ports or not _goes_with_port(table, key, fields)
             }
-    return without
+    return remaining
 
 
 def _goes_with_port(table: str, key: str, fields: Fields) -> bool:
+    """Tell whether a row must be removed together with its port."""
     if table == "PFC_WD":
         # orchagent crashes where a watchdog's row is deleted after its port (run on 202505; SW pfcwdorch.cpp).
         return not is_permanent(table, key)

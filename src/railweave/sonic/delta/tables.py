@@ -47,4 +47,4 @@ class Tables:
 def _with_field(fields: Fields, name: str, value: Value | Fields | None) -> Fields:
     if isinstance(value, str | tuple):
         return {**fields, name: value}
-    return {other: held for other, held in fields.items() if other != name}
+    return {other_name: other_value for other_name, other_value in fields.items() if other_name != name}
