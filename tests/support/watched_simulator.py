@@ -156,7 +156,7 @@ class WatchedDaemon(Daemon):
         network.cables.clear()
         for cable in self.moment["cables"]:
             network.plug(SimCable(cable.a, cable.b))
-        network._kept.clear()
+        network._derived.clear()
         world.paths.known_hosts.unlink()  # it forgets no switch by itself
         world._write_endpoints()
         self.watch = Watch()
