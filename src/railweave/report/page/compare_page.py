@@ -1,6 +1,7 @@
 """The page that compares designs side by side."""
 
 from importlib.resources import files
+from itertools import chain
 from typing import NamedTuple
 
 from jinja2 import DictLoader, Environment, StrictUndefined
@@ -19,15 +20,21 @@ class GuidelineRow(NamedTuple):
     @property
     def differs(self) -> bool:
         """Return whether the designs differ in it."""
-        figures_and_verdicts = {None if cell is None else (cell.value, cell.met) for cell in self.cells}
-        return len(figures_and_verdicts) > 1
+        return len(set(map(_figure, self.cells))) > 1
+
+
+def _figure(cell: Guideline | None) -> tuple[str, bool | None] | None:
+    """Return the figure of a design and whether it meets the rule, None if the rule does not apply."""
+    if cell is None:
+        return None
+    return cell.value, cell.met
 
 
 def rules(comparison: Comparison) -> tuple[GuidelineRow, ...]:
     """Return the rules of thumb that apply to some design, each with the figures of all."""
     columns = [{guideline.key: guideline for guideline in design.guidelines} for design in comparison.alternatives]
     # In the order in which they first apply.
-    keys = dict.fromkeys(key for column in columns for key in column)
+    keys = dict.fromkeys(chain.from_iterable(columns))
     rows = []
     for key in keys:
         cells = tuple(column.get(key) for column in columns)
