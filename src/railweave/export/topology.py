@@ -9,6 +9,7 @@ cannot climb to the tier above become roots of their own.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from railweave.fabric.devices import TIER_NAMES, Host
 from railweave.fabric.model import Fabric
@@ -142,7 +143,7 @@ class _FabricTree:
                 hosts_by_stripe.setdefault(host.stripe, []).append(host)
         groups = []
         for stripe, stripe_hosts in sorted(hosts_by_stripe.items()):
-            leaves = dict.fromkeys(leaf for host in stripe_hosts for leaf in self._fabric.above(host.name))
+            leaves = dict.fromkeys(chain.from_iterable(self._fabric.above(host.name) for host in stripe_hosts))
             in_service = tuple(leaf for leaf in leaves if leaf not in self._out)
             name = f"{self._fabric.name}-stripe-{stripe}"
             kind = "stripe"
