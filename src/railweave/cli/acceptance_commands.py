@@ -1,5 +1,6 @@
 """`railweave acceptance`: plan the tests of a fabric, run them, and judge their results."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -81,7 +82,7 @@ def run(
         return EXIT_OK
     project = api.open_project(option, Terminal())
     summary = carry_out(project, folder, target, resume=resume, limit=limit, idle=idle)
-    print_result(summary, run_summary_json, lambda done: run_summary_view(done, folder), as_json=json)
+    print_result(summary, run_summary_json, partial(run_summary_view, folder=folder), as_json=json)
     if summary.interrupted:
         return EXIT_INTERRUPTED
     return exit_status(ok=summary.ok)

@@ -1,7 +1,8 @@
 """Commands that need no device: init, size, check, render, explain, diff, phases, models."""
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,6 +31,8 @@ from railweave.wording import either
 if TYPE_CHECKING:
     from railweave.api.design.analysis import Checked
     from railweave.diagnostics import Diagnostic
+
+    CodeHostWriter = Callable[[Iterable[Diagnostic], str], str]
 
 _NAME_WIDTH = 16
 
@@ -68,32 +71,37 @@ def init(
 
     It is a git repository with a first commit, except inside another one.
     """
-    if listed and markdown:
-        from railweave.report.comparison import designs_page
+    from rich.text import Text
 
-        print(designs_page(api.starter_designs(), api.compare_designs()), end="")
-        return
     if listed:
-        from railweave.report.layout import paragraphs, table
-
-        templates = table("template", "what it is", rows=list(api.starter_templates().items()))
-        designs = table("design", "what it is", rows=list(api.starter_designs().items()))
-        print_view(paragraphs(templates, designs, "next: railweave init DIR --template NAME, or --design NAME"))
+        _list_starters(as_markdown=markdown)
         return
     if folder is None:
         raise UsageError("name a folder: `railweave init DIR`")
-    from rich.text import Text
-
-    # As Text: in a str rich would take brackets for its markup.
     files = api.init(folder, template, design=design, nodes=nodes)
+    # As Text: in a str rich would take brackets for its markup.
     print_view(Text("\n".join(f"  {path}" for path in files)))
     print_view(Text(f"git: {api.create_repository(folder).summary}"))
-    if missing := api.sim.missing_extra():
-        print_view(Text(f"note: {missing}"))
+    missing_extra = api.sim.missing_extra()
+    if missing_extra:
+        print_view(Text(f"note: {missing_extra}"))
     if folder.resolve() == Path.cwd():
         print_view("next: make deploy")
     else:
         print_view(f"next: cd {shlex.quote(str(folder))} && make deploy")
+
+
+def _list_starters(*, as_markdown: bool) -> None:
+    """Print the starter projects and the reference designs, or the reference page of the designs."""
+    from railweave.report.comparison import designs_page
+    from railweave.report.layout import paragraphs, table
+
+    if as_markdown:
+        print(designs_page(api.starter_designs(), api.compare_designs()), end="")
+        return
+    templates = table("template", "what it is", rows=list(api.starter_templates().items()))
+    designs = table("design", "what it is", rows=list(api.starter_designs().items()))
+    print_view(paragraphs(templates, designs, "next: railweave init DIR --template NAME, or --design NAME"))
 
 
 def size(
@@ -145,37 +153,42 @@ def check(
     json: AsJson = False,
 ) -> int:
     """Check the intent: all diagnostics with their place and fix."""
-    from railweave.report.diagnostics import diagnostics_json, diagnostics_summary
+    from railweave.report.diagnostics import diagnostics_json
 
-    host_form = _code_host(form)
+    write_for_host = _code_host_writer(form)
+    # --format takes precedence over --json.
+    as_json = json and write_for_host is None
     project = api.open_project(intent or option)
     try:
         checked = api.check(project, yang=yang or (), facts=facts)
     except RefusedError as refused:
-        if host_form is not None:
-            print_text(host_form(refused.diagnostics, str(file_of(project.intent))), end="")
-            return EXIT_FAILED
-        if json:
+        if as_json:
             # As the failure of every command: `main` prints its document.
             raise
-        # Here diagnostics are the result, not messages beside it.
-        print_diagnostics(refused.diagnostics, stderr=False)
-        print_view(diagnostics_summary(refused.diagnostics, str(project.intent)))
+        _print_check(refused.diagnostics, project.intent, write_for_host)
         return EXIT_FAILED
-    if host_form is not None:
-        print_text(host_form(checked.diagnostics, str(file_of(project.intent))), end="")
-        return exit_status(ok=checked.ok)
-    if json:
+    if as_json:
         print_document(diagnostics_json(checked.diagnostics))
-        return exit_status(ok=checked.ok)
-    print_diagnostics(checked.diagnostics, stderr=False)
-    print_view(diagnostics_summary(checked.diagnostics, str(project.intent)))
-    if yang:
-        _print_yang_summary(checked, yang)
+    else:
+        _print_check(checked.diagnostics, project.intent, write_for_host)
+        if yang and write_for_host is None:
+            _print_yang_summary(checked, yang)
     return exit_status(ok=checked.ok)
 
 
-def _code_host(form: str) -> "Callable[[Iterable[Diagnostic], str], str] | None":
+def _print_check(diagnostics: "Sequence[Diagnostic]", intent: Path, write_for_host: "CodeHostWriter | None") -> None:
+    """Print diagnostics in the form of a code host, or for a person with a summary."""
+    from railweave.report.diagnostics import diagnostics_summary
+
+    if write_for_host is not None:
+        print_text(write_for_host(diagnostics, str(file_of(intent))), end="")
+        return
+    # Here diagnostics are the result, not messages beside it.
+    print_diagnostics(diagnostics, stderr=False)
+    print_view(diagnostics_summary(diagnostics, str(intent)))
+
+
+def _code_host_writer(form: str) -> "CodeHostWriter | None":
     """Return the writer of diagnostics for a code host, None without one; raises UsageError for an unknown one."""
     if not form:
         return None
@@ -307,7 +320,7 @@ def phases(
     if markdown and not json:
         print(work_order(steps, base), end="")
     else:
-        print_result(steps, phases_json, lambda steps: phases_view(steps, base), as_json=json)
+        print_result(steps, phases_json, partial(phases_view, base=base), as_json=json)
 
 
 def models(
@@ -349,13 +362,14 @@ def schema(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page instead.")] = False,
 ) -> None:
     """Print the JSON Schema of the intent or of a --json output."""
-    requested = " ".join(name or ())
+    schema_name = " ".join(name or ())
     if markdown:
-        print(_schema_page(requested), end="")
-    elif requested:
-        print_json(api.schema(requested))
+        print(_schema_page(schema_name), end="")
+    elif schema_name:
+        print_json(api.schema(schema_name))
     else:
-        print_view("\n".join(f"{name:{_NAME_WIDTH}} {title}" for name, title in api.schemas().items()))
+        lines = [f"{listed_name:{_NAME_WIDTH}} {title}" for listed_name, title in api.schemas().items()]
+        print_view("\n".join(lines))
 
 
 def _schema_page(name: str) -> str:
@@ -367,8 +381,8 @@ def _schema_page(name: str) -> str:
     if name:
         return documents_reference([api.schema(name)])
     # The intent has a page of its own: people write it, and only read the documents.
-    documents = [name for name in api.schemas() if name != "intent"]
-    return documents_reference(map(api.schema, documents))
+    document_names = [schema_name for schema_name in api.schemas() if schema_name != "intent"]
+    return documents_reference(map(api.schema, document_names))
 
 
 def codes(json: AsJson = False) -> None:

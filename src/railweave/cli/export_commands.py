@@ -91,15 +91,24 @@ def export(
         _print_formats(as_json=json)
         return 0
     if check is not None and names_intent(kind):
-        # The format follows from the content of the file.
+        # With --check the first argument may be the intent: the format follows from the content of the file.
         intent = intent or Path(kind)
     _require(kind, check, out, live=live, target=target)
-    options = ExportOptions(tuple(label_keys or (LABEL_KEY,)), suffix, namespace, release, zone, serial)
+    options = ExportOptions(
+        label_keys=tuple(label_keys or (LABEL_KEY,)),
+        node_suffix=suffix,
+        namespace=namespace,
+        release=release,
+        zone=zone,
+        serial=serial,
+    )
     project = api.open_project(intent or option)
-    running = target if live else ""
+    live_target = target if live else ""
     if check is not None:
-        return _print_check(api.check_export(project, check, options=options, live=running), check, as_json=json)
-    _print_exported(api.export(project, kind, out=out, options=options, live=running), kind, out, as_json=json)
+        differences = api.check_export(project, check, options=options, live=live_target)
+        return _print_check(differences, check, as_json=json)
+    exported = api.export(project, kind, out=out, options=options, live=live_target)
+    _print_exported(exported, kind, out, as_json=json)
     return 0
 
 
@@ -148,7 +157,7 @@ def _print_exported(exported: "Exported", kind: str, out: Path | None, *, as_jso
     for line in exported.warnings:
         print_note(line)
     if out is None:
-        # The file itself: what a pipe hands to the consumer.
+        # The content of the one file, for a pipe to the consumer: `all` needs --out.
         ((_, text),) = exported.files.values()
         print_text(text, end="")
         return

@@ -110,9 +110,9 @@ class SubcommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first word names; a word of another tool ends with the command of ours."""
         word = args[0]
-        ours = _IN_GROUPS.get(word, "")
-        if word not in self.commands and ours in self.commands:
-            ctx.fail(f"No such command {word!r}. Did you mean {ours!r}?")
+        own_command = _IN_GROUPS.get(word, "")
+        if word not in self.commands and own_command in self.commands:
+            ctx.fail(f"No such command {word!r}. Did you mean {own_command!r}?")
         return super().resolve_command(ctx, args)
 
 
@@ -135,12 +135,14 @@ def option_hint(command: str, option: str, accepted: set[str]) -> str:
         accepted: The names of the options that the command has.
 
     """
-    if option in _DRY_RUN_OPTIONS:
-        if command == "plan":
-            return "Omit it: `plan` changes nothing."
-        answer = _DRY_RUNS.get(command, "")
+    is_dry_run = option in _DRY_RUN_OPTIONS
+    if is_dry_run and command == "plan":
+        return "Omit it: `plan` changes nothing."
+    if is_dry_run:
+        replacement = _DRY_RUNS.get(command, "")
     else:
-        answer = _OPTIONS_OF_OTHER_TOOLS.get(option, "")
-    if not answer or (answer.startswith("--") and answer not in accepted):
+        replacement = _OPTIONS_OF_OTHER_TOOLS.get(option, "")
+    lacks_option = replacement.startswith("--") and replacement not in accepted
+    if not replacement or lacks_option:
         return ""
-    return f"Did you mean {answer}?"
+    return f"Did you mean {replacement}?"

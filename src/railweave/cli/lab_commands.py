@@ -1,5 +1,6 @@
 """`railweave lab`: render, start and stop the fabric on Containerlab."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,8 +36,8 @@ def render(
     A large fabric is scaled down to a lab of the same shape. SONIC_IMAGE names a SONiC image to run instead of
     railweave's node image, and SONIC_KIND its kind: sonic-vs or sonic-vm.
     """
-    lab = api.lab.render(api.open_project(intent or option), out)
-    print_result(lab, _document, lambda lab: _view(lab, running=False), as_json=json)
+    rendered = api.lab.render(api.open_project(intent or option), out)
+    print_result(rendered, _document, partial(_view, running=False), as_json=json)
 
 
 def up(
@@ -53,8 +54,8 @@ def up(
     A running lab gets what a grown intent adds; running nodes are not touched or removed. If a node does not boot in
     time, the command shows the last lines of its log and stops everything it started.
     """
-    lab = api.lab.up(api.open_project(intent or option), wait=wait)
-    print_result(lab, _document, lambda lab: _view(lab, running=True), as_json=json)
+    started = api.lab.up(api.open_project(intent or option), wait=wait)
+    print_result(started, _document, partial(_view, running=True), as_json=json)
 
 
 def down(
@@ -74,7 +75,7 @@ def _document(rendered: "RenderedLab") -> dict[str, Any]:
     lab = rendered.lab
     added: list[str] = []
     surplus: list[str] = []
-    # Only a lab that ran already has grown.
+    # Only a lab that was running already can grow.
     if rendered.growth is not None:
         added += rendered.growth.added
         surplus += rendered.growth.surplus
@@ -96,9 +97,11 @@ def _document(rendered: "RenderedLab") -> dict[str, Any]:
 
 
 def _view(rendered: "RenderedLab", *, running: bool) -> str:
+    """Return the size of a lab, its mapping to the intent, and the next command."""
     lab = rendered.lab
+    reserve = len(lab.switches) - rendered.claimed
     lines = [
-        f"lab {rendered.name}: {rendered.claimed} switches and {len(lab.switches) - rendered.claimed} more in reserve, "
+        f"lab {rendered.name}: {rendered.claimed} switches and {reserve} more in reserve, "
         f"{len(lab.fabric.hosts)} nodes, {len(lab.fabric.links)} links; image {lab.image.name} ({lab.image.kind})"
     ]
     lines += [f"  {what}: {in_intent} -> {in_lab}" for what, in_intent, in_lab in rendered.mapping]
@@ -113,8 +116,8 @@ def _view(rendered: "RenderedLab", *, running: bool) -> str:
         deploy = command_line("deploy", "--provision", intent=str(rendered.deploy_intent), target="lab")
         lines.append(f"next: {deploy}")
     else:
-        up = command_line("lab", "up", intent=str(rendered.intent))
-        lines.append(f"written to {rendered.folder}; start it: {up}")
+        lab_up = command_line("lab", "up", intent=str(rendered.intent))
+        lines.append(f"written to {rendered.folder}; start it: {lab_up}")
     return "\n".join(lines)
 
 

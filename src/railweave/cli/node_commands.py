@@ -1,5 +1,6 @@
 """`railweave hosts` and `railweave facts`: the GPU nodes, and the settings of live devices."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -74,7 +75,7 @@ def plan(
 
     project = api.open_project(intent or option, Terminal())
     run = api.hosts.plan(project, target, limit=limit, base=base, phase=_number(base, phase))
-    print_result(run, hosts_json, lambda run: hosts_view(run, files=files), as_json=json)
+    print_result(run, hosts_json, partial(hosts_view, files=files), as_json=json)
     if not run.ok:
         return EXIT_FAILED
     return changes_status(changed=bool(run.named(HostState.CHANGED)), reported=exit_code)

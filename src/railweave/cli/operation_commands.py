@@ -39,7 +39,7 @@ def status(
 
     fabric_status = api.status(api.open_project(intent or option, Terminal(quiet=json)), target)
     print_result(fabric_status, status_json, status_view, as_json=json)
-    return 1 if fabric_status.unread else 0
+    return exit_status(ok=not fabric_status.unread)
 
 
 def drain(
@@ -73,8 +73,8 @@ def drain(
         states = api.drained(project, target)
         print_result(states, drained_json, drained_view, as_json=json)
         return exit_status(ok=not any(state.error for state in states))
-    # Comma by comma, whether the option is repeated or not; an empty word is a comma too many.
-    peers = tuple(filter(None, ",".join(links or ()).split(",")))
+    # --links may be repeated and may hold commas; a comma too many leaves an empty word.
+    peers = tuple(peer for peer in ",".join(links or ()).split(",") if peer)
     results = api.drain(project, target, api.DrainRequest(tuple(devices), peers, wait, several=several))
     if results is None:
         return EXIT_FAILED

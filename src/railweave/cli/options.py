@@ -107,10 +107,12 @@ _FABRIC = "railweave.fabric"
 
 
 def _fabric_option(intent: Any) -> TyperOption:
-    """Return ``--fabric``, an option of every command that takes an intent; it is parsed like ``intent``, the option
-    ``--intent`` that typer made from a Python parameter."""
+    """Return ``--fabric``, an option of every command that takes an intent.
 
-    def note(ctx: Any, _: Any, name: object) -> None:
+    Its type is that of ``intent``, the option ``--intent`` that typer made from a Python parameter.
+    """
+
+    def remember_name(ctx: Any, _: Any, name: object) -> None:
         ctx.meta[_FABRIC] = str(name or "")
 
     return TyperOption(
@@ -119,7 +121,7 @@ def _fabric_option(intent: Any) -> TyperOption:
         metavar="NAME",
         help="Name of the fabric, if the intent has several.",
         expose_value=False,
-        callback=note,
+        callback=remember_name,
     )
 
 
@@ -149,9 +151,15 @@ class IntentCommand(TyperCommand):
             raise
 
     def _without_open_option(self, args: list[str]) -> list[str]:
-        """Return the words of a line that is typed without a last option that lacks its value."""
-        if args and args[-1] in self._options and not self._is_flag(args[-1]):
-            # The shell completes that value; without one the parser would drop the arguments before it.
+        """Return the words of a line that is being completed, without a last option that lacks its value.
+
+        The shell completes that value; an option without one would make the parser drop the arguments before it.
+        """
+        if not args:
+            return args
+        last = args[-1]
+        lacks_value = last in self._options and not self._is_flag(last)
+        if lacks_value:
             return args[:-1]
         return args
 
@@ -169,9 +177,9 @@ class IntentCommand(TyperCommand):
         name = ctx.meta.get(_FABRIC)
         if not name:
             return
-        parameter = "option"
-        if ctx.params.get("option") is None and names_intent(str(ctx.params.get("intent") or "")):
-            parameter = "intent"
+        # The argument `intent` may also be a plan or a rollout, which have no fabric to choose.
+        is_argument = ctx.params.get("option") is None and names_intent(str(ctx.params.get("intent") or ""))
+        parameter = "intent" if is_argument else "option"
         ctx.params[parameter] = reference(ctx.params[parameter] or api.open_project().intent, name)
 
     @property
@@ -189,16 +197,18 @@ class IntentCommand(TyperCommand):
         """
         options = self._options
         position = 0
-        while position < len(args) and (word := args[position]) != "--":
-            if word in options and not self._is_flag(word):
-                position += 2
-            elif word.startswith("-"):
-                position += 1
-            elif names_intent(word):
-                return ["--intent", word, *args[:position], *args[position + 1 :]]
-            elif not interspersed:
+        while position < len(args):
+            word = args[position]
+            if word == "--":
                 break
-            else:
+            is_option = word.startswith("-")
+            if not is_option and names_intent(word):
+                return ["--intent", word, *args[:position], *args[position + 1 :]]
+            if not is_option and not interspersed:
+                break
+            position += 1
+            # The next word is the value of the option.
+            if word in options and not self._is_flag(word):
                 position += 1
         return args
 
@@ -215,13 +225,16 @@ def open_compared(option: Path | None, head: str, operator: Operator = SILENT) -
 
     Without ``option`` a file ``head`` is the intent if the project has none, or if it names one of several fabrics.
     """
-    is_file = file_of(Path(head)).is_file()
-    if option is None and is_file and file_of(Path(head)) != Path(head):
+    file = file_of(Path(head))
+    may_be_intent = option is None and file.is_file()
+    names_fabric = file != Path(head)
+    if may_be_intent and names_fabric:
         return api.open_project(head, operator)
     try:
         return api.open_project(option, operator)
     except UsageError:
-        if option is None and is_file:
+        # The project has no intent of its own, or several.
+        if may_be_intent:
             return api.open_project(head, operator)
         raise
 

@@ -1,5 +1,6 @@
 """`railweave rollout`: list and show rollouts; pause, continue and abort a running one."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -45,8 +46,8 @@ def list_rollouts(
     if not everything:
         most = _NEWEST
     rollouts = api.rollout.history(most)
-    more = max(0, api.rollout.count() - len(rollouts))
-    print_result(rollouts, rollouts_json, lambda rollouts: rollouts_view(rollouts, more), as_json=json)
+    left_out = max(0, api.rollout.count() - len(rollouts))
+    print_result(rollouts, rollouts_json, partial(rollouts_view, left_out=left_out), as_json=json)
 
 
 def show(rollout: RolloutArgument = "", json: AsJson = False) -> None:

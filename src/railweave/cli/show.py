@@ -39,8 +39,10 @@ def console(*, stderr: bool = False) -> "Console":
         width = dumb_columns(stream)
     elif "COLUMNS" not in os.environ:
         width = 160
-    height = width and _LINES
-    # As it is: rich would color numbers and paths, and draw a picture for a text such as `:rack:`.
+    height = None
+    if width is not None:
+        height = _LINES
+    # Text is shown as it is: rich would color numbers and paths, and draw a picture for a text such as `:rack:`.
     return Console(stderr=stderr, width=width, height=height, highlight=False, soft_wrap=False, emoji=False)
 
 
@@ -53,9 +55,11 @@ def _stream(*, stderr: bool) -> "TextIO":
 
 def dumb_columns(stream: "TextIO") -> int | None:
     """Return the width of a terminal that TERM calls dumb, where rich assumes 80 columns; None for any other stream."""
-    if os.environ.get("TERM", "").lower() not in ("dumb", "unknown") or not stream.isatty():
+    is_dumb = os.environ.get("TERM", "").lower() in ("dumb", "unknown")
+    if not is_dumb or not stream.isatty():
         return None
-    if (columns := os.environ.get("COLUMNS", "")).isdecimal():
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal():
         return int(columns) or None
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
@@ -188,11 +192,13 @@ def _without_trailing_blanks(line: "Sequence[Segment]") -> "Sequence[Segment]":
     """Return a line without the blanks at its end, which tables fill their last column with; colored blanks stay."""
     from rich.segment import Segment
 
-    for place in range(len(line) - 1, -1, -1):
+    for place in reversed(range(len(line))):
         segment = line[place]
-        if segment.control or (segment.style is not None and segment.style.bgcolor is not None):
+        is_colored = segment.style is not None and segment.style.bgcolor is not None
+        if segment.control or is_colored:
             return line[: place + 1]
-        if text := segment.text.rstrip(" "):
+        text = segment.text.rstrip(" ")
+        if text:
             return [*line[:place], Segment(text, segment.style)]
     return ()
 

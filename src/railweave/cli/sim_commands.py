@@ -54,30 +54,27 @@ def up(
     Running switches are not reset.
     """
     running = api.sim.up(api.open_project(intent or option), real_time=real_time)
-    count = len(running.endpoints.devices)
-    nodes = len(running.endpoints.nodes)
-    pid = running.endpoints.pid
+    endpoints = running.endpoints
     if json:
-        print_document(
-            {
-                "fabric": running.fabric,
-                "pid": pid,
-                "devices": count,
-                "nodes": nodes,
-                "without_nodes": running.endpoints.without_nodes,
-                "state": str(running.state),
-                "unplugged": [list(ends) for ends in running.endpoints.unplugged],
-            }
-        )
+        document = {
+            "fabric": running.fabric,
+            "pid": endpoints.pid,
+            "devices": len(endpoints.devices),
+            "nodes": len(endpoints.nodes),
+            "without_nodes": endpoints.without_nodes,
+            "state": str(running.state),
+            "unplugged": [list(ends) for ends in endpoints.unplugged],
+        }
+        print_document(document)
         return
-    members = counted(count, "switch")
-    if nodes:
-        members += f" and {counted(nodes, 'node')}"
-    print_view(f"simulated fabric {running.fabric}: {members} on loopback, process {pid}")
-    if running.endpoints.without_nodes:
-        print_view(running.endpoints.without_nodes)
-    if running.endpoints.unplugged:
-        print_view(_unplugged(running.endpoints.unplugged))
+    members = counted(len(endpoints.devices), "switch")
+    if endpoints.nodes:
+        members += f" and {counted(len(endpoints.nodes), 'node')}"
+    print_view(f"simulated fabric {running.fabric}: {members} on loopback, process {endpoints.pid}")
+    if endpoints.without_nodes:
+        print_view(endpoints.without_nodes)
+    if endpoints.unplugged:
+        print_view(_unplugged(endpoints.unplugged))
 
 
 def _unplugged(cables: Sequence[tuple[str, str]]) -> str:
@@ -146,8 +143,8 @@ def ssh(
     words = api.sim.ssh_command(api.open_project(option), device, command or ())
     try:
         return subprocess.run(words, check=False).returncode
-    except OSError as fault:
-        raise RailweaveError(f"ssh cannot be run ({fault.strerror}): install OpenSSH's client") from fault
+    except OSError as exc:
+        raise RailweaveError(f"ssh cannot be run ({exc.strerror}): install OpenSSH's client") from exc
 
 
 def cable(
@@ -272,6 +269,12 @@ def fault(
     Kinds of poor cables, which counters and modules show: dirty-fiber (a lane that receives), dying-laser (of the
     module of the port; the other end counts), bad-copper (both ends), hot-cage (with the module beside it).
     """
+    if kind == "clear":
+        api.sim.clear_fault(api.open_project(option), device, cleared)
+        print_view(f"{device}: {cleared or 'faults'} cleared")
+        return
+    if cleared:
+        raise UsageError("--kind is for `clear` alone")
     details: dict[str, Any] = {
         "command": command,
         "after": after,
@@ -280,19 +283,12 @@ def fault(
         "port": port,
         "rate": rate,
     }
-    # Every kind of fault has a default of its own for `times`.
-    if times is not None:
-        details["times"] = times
-    optional = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms, "counted": counted}
-    details |= {name: value for name, value in optional.items() if value}
-    measures = {"nic": nic, "ratio": ratio, "ber": ber, "lane": lane, "bytes": size, "gbps": gbps, "dscp": dscp}
-    measures |= {"priority": priority, "db": db, "decade_s": decade_s, "flaps": flaps, "celsius": celsius}
+    # The other details are passed only if they are given: each has a default, which may depend on the kind of fault.
+    words = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms, "counted": counted}
+    details |= {name: value for name, value in words.items() if value}
+    # Zero is a value of these, unlike of those above.
+    measures = {"times": times, "nic": nic, "ratio": ratio, "ber": ber, "lane": lane, "bytes": size, "gbps": gbps}
+    measures |= {"dscp": dscp, "priority": priority, "db": db, "decade_s": decade_s, "flaps": flaps, "celsius": celsius}
     details |= {name: value for name, value in measures.items() if value is not None}
-    if kind == "clear":
-        api.sim.clear_fault(api.open_project(option), device, cleared)
-        print_view(f"{device}: {cleared or 'faults'} cleared")
-        return
-    if cleared:
-        raise UsageError("--kind is for `clear` alone")
     api.sim.fault(api.open_project(option), device, kind, **details)
     print_view(f"{device}: {kind}")

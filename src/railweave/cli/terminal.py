@@ -69,7 +69,7 @@ class Terminal(Operator):
 
         screen = console(stderr=True)
         columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        # A bar redraws its line, which a log of a pipeline would keep as many lines.
+        # A bar redraws its line; in the log of a pipeline each redrawing would be another line.
         with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bars:
             bar = bars.add_task(title, total=count)
 
@@ -116,9 +116,8 @@ class Terminal(Operator):
 
         changes = counted(shown_summary(plan).total, "change")
         devices = counted(len(plan.deltas), "device")
-        question = f"Apply {changes} to {devices} of {plan.fabric} on {plan.target}?"
-        if what:
-            question = f"{what} apply {changes} to {devices} of {plan.fabric} on {plan.target}?"
+        beginning = f"{what} apply" if what else "Apply"
+        question = f"{beginning} {changes} to {devices} of {plan.fabric} on {plan.target}?"
         return self._confirms(question, "deploy", f" or a plan file (`{command_line('plan', '-o', 'plan.json')}`)")
 
     def approves_drain(
@@ -168,12 +167,14 @@ class Terminal(Operator):
     def approves_keys(self, fresh: "Sequence[ShownKey]", known_hosts: Path) -> bool:
         """Ask whether to record host keys, unless the command line agreed."""
         keys = counted(len(fresh), "host key")
-        if changed := sum(key.trust == "changed" for key in fresh):
+        changed = sum(key.trust == "changed" for key in fresh)
+        if changed:
             keys += f", {changed} of them in place of another"
         question = f"Compare the fingerprints with the devices' own. Record {keys} in {known_hosts}?"
         return self._confirms(question, "trust", "; nothing was recorded")
 
     def _confirms(self, question: str, command: str, instead: str = "") -> bool:
+        """Ask on standard error, unless the command line agreed; raise RailweaveError if nobody can be asked."""
         if self.yes:
             return True
         self.require_answer(command, instead)

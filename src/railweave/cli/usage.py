@@ -10,12 +10,14 @@ from railweave.cli.groups import option_hint
 
 def show_usage_error(problem: Any) -> None:
     """Print a usage error on standard error, and what is accepted where its message names nothing."""
-    if hint := _option_hint(problem):
+    hint = _option_hint(problem)
+    if hint:
         # Options of a similar spelling would mislead: the option of another tool is known.
         problem.possibilities = None
         problem.message = f"{problem.message}. {hint}"
     problem.show()
-    if accepted := _accepted(problem):
+    accepted = _accepted(problem)
+    if accepted:
         columns = shutil.get_terminal_size().columns
         print(textwrap.fill(accepted, columns, break_long_words=False, break_on_hyphens=False), file=sys.stderr)
 
@@ -32,9 +34,11 @@ def _option_hint(problem: Any) -> str:
 def _accepted(problem: Any) -> str:
     """Return the commands, the options or the meaning of the argument that a usage error is about."""
     command = getattr(problem.ctx, "command", None)
+    param = getattr(problem, "param", None)
     if command is None:
-        return _meaning(getattr(problem, "param", None))
-    if param := getattr(problem, "param", None) or _named_option(problem, command):
+        return _meaning(param)
+    param = param or _named_option(problem, command)
+    if param:
         return _meaning(param)
     # click sets this for an unknown option; empty when no option is similar.
     if getattr(problem, "possibilities", None) == []:

@@ -75,11 +75,11 @@ def bom(
     project = api.open_project(intent or option)
     if phases and against:
         raise UsageError("--phases and --against exclude each other: phases compare each with the one before")
-    rules = spares or ()
-    bill = api.bom(project, against=against, prices=prices, spares=rules)
+    spare_rules = spares or ()
+    bill = api.bom(project, against=against, prices=prices, spares=spare_rules)
     orders: Sequence[BomPhase] = ()
     if phases:
-        orders = api.bom_phases(project, prices=prices, spares=rules)
+        orders = api.bom_phases(project, prices=prices, spares=spare_rules)
     if csv is not None:
         write_csv(bill, csv)
     if xlsx is not None:
@@ -100,8 +100,9 @@ def _print_bill(bill: "Bill", orders: "Sequence[BomPhase]", *, as_json: bool) ->
         print_view(bom_view(bill))
 
 
-_MOST = {False: 4, True: 8}
-"""Designs that --suggest shows, without and with --nics."""
+_MOST = 4
+"""Designs that --suggest shows."""
+_MOST_WITH_NICS = 8
 _DEFAULT_ORDER = "switches"
 
 
@@ -144,13 +145,21 @@ def compare(
     if suggest:
         if len(intents) != 1 or html:
             raise UsageError("--suggest takes one intent and no --html: compare what --out writes")
-        choice = partial(api.suggest, out=out, nics=nics, order=order or _DEFAULT_ORDER, prices=prices)
-        _print_suggested(choice(api.open_project(intents[0]), most=_MOST[nics]), out, as_json=json)
+        suggested = _suggest(intents[0], out, nics=nics, order=order or _DEFAULT_ORDER, prices=prices)
+        _print_suggested(suggested, out, as_json=json)
         return
     if out is not None or nics or order:
         raise UsageError("--out, --nics and --order are for --suggest")
     comparison = api.compare([api.open_project(intent) for intent in intents], prices=prices, html=html)
     print_result(comparison, comparison_json, comparison_view, as_json=json)
+
+
+def _suggest(intent: Path, out: Path | None, *, nics: bool, order: str, prices: Path | None) -> "Suggested":
+    """Return suggested designs for the nodes of an intent; writes their intents to ``out`` if it is given."""
+    most = _MOST
+    if nics:
+        most = _MOST_WITH_NICS
+    return api.suggest(api.open_project(intent), out=out, nics=nics, order=order, prices=prices, most=most)
 
 
 def _print_suggested(suggested: "Suggested", out: Path | None, *, as_json: bool) -> None:
