@@ -25,6 +25,19 @@ from railweave.plan.manual_drain import WHOLE, DrainLimits, DrainResult, DrainTa
 PODS = fabric_of((ROOT / "intent" / "lab-pods.yml").read_text(encoding="utf-8"))
 
 
+PAIRS_OF_LINKS = """
+fabric: pairs
+workload: {kind: inference}
+nodes:
+  - {name: gpu, count: 4, gpus: 2, nics: {count: 2, speed: 100G, ports: 1, model: connectx-6}}
+topology:
+  links_per_pair: 2
+  oversubscription: "5:1"
+  leaf: {model: sonic-vs, downlink_speed: 100G, uplink_speed: 100G}
+  spine: {model: sonic-vs, count: 2}
+"""
+
+
 class Drains:
     """The drained switches and links of a fabric, as its switches would report them."""
 
@@ -135,3 +148,19 @@ def test_the_graph_needs_the_links_that_it_is_said_to_need() -> None:
     uplinks = tuple(link for link in links if link.lower == leaf)
     cut = DrainTarget(leaf, ("10.0.0.1",), (), uplinks)
     assert drains.joined - drains.pairs([cut]) == {pair for pair in drains.joined if leaf in pair}
+
+
+def test_a_link_that_is_drained_again_is_lost_once() -> None:
+    fabric = fabric_of(PAIRS_OF_LINKS)
+    drains = Drains(fabric)
+    leaf = drains.leaves[0]
+    links = [link for link in drains.links if link.lower == leaf]
+    # One link to the last spine carries traffic, the one beside it is drained.
+    *drained, _ = sorted(links, key=lambda link: link.upper)
+    ports = [fabric.ports_of[leaf][link.lower_port].name for link in drained]
+    for port in ports:
+        (target,) = choose(fabric, [leaf], [port])
+        assert drains.refused((target,), several=False) == set()
+        drains.drain(target)
+    again = choose(fabric, [leaf], ports[-1:])
+    assert drains.refused(again, several=False) == set()

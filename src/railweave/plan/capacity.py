@@ -223,8 +223,9 @@ class Service:
         return _least_paths(leaf_counts, in_service, above)
 
     def _links_down_in_service(self, down: Collection[Link], out: Collection[str]) -> Iterable[Link]:
-        """Yield the links of ``down`` whose two switches are in service."""
-        for link in down:
+        """Yield each link of ``down`` once whose two switches are in service."""
+        # A link that is drained may be named again by what is done next.
+        for link in dict.fromkeys(down):
             is_end_out = link.upper in out or link.lower in out
             if not is_end_out and link.lower in self._below.get(link.upper, ()):
                 yield link
