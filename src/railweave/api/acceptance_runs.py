@@ -57,17 +57,17 @@ def run(
 ) -> RunSummary:
     """Carry out the plan in ``folder`` on ``target`` and store results and counters there.
 
-    ``resume`` continues a run that ended early. ``limit`` leaves the tests whose nodes it all names. ``idle`` says
-    that no job uses the nodes, where the target has no hooks to drain them. Raises RefusedError if the fabric or the
-    nodes are not as intended, if nodes are in use, or if the directory belongs to another plan or run.
+    ``resume`` continues a run that ended early. With ``limit`` only the tests between nodes that it names are run.
+    ``idle`` says that no job uses the nodes, where the target has no hooks to drain them. Raises RefusedError if the
+    fabric or the nodes are not as intended, if nodes are in use, or if the directory belongs to another plan or run.
     """
-    read = read_plan(folder)
-    # Its warnings are shown by the verification.
+    stored_plan = read_plan(folder)
+    # Without the operator: the warnings of the intent are shown by the verification below.
     live = live_fabric(Project(project.intent), target)
-    _refuse_other_intent(read, live, project, folder)
-    hosts = _limited_hosts(read, live, limit)
+    _refuse_other_intent(stored_plan, live, project, folder)
+    hosts = _limited_hosts(stored_plan, live, limit)
     access = _access(live, hosts, idle=idle)
-    request = _request(read, live, hosts, folder, limit)
+    request = _request(stored_plan, live, hosts, folder, limit)
     fabric = live.designed.fabric
     renderer = HostRenderer(fabric, project_templates(), None, access.before)
     nodes = AnsibleNodes(fabric.name, renderer, access, hosts, project.operator.node_progress)
@@ -80,17 +80,17 @@ def run(
         switches = _refuse_settings(project, live, request, answers, has_nics=access.nic_settings)
         runner.poll_s = _longest_poll_s(switches)
         runner.files.write_running(_running_digests(live, request.switches))
-        for remark in state_remarks(answers, read.plan.tests):
+        for remark in state_remarks(answers, stored_plan.plan.tests):
             project.operator.tell(remark)
-        reached = [host for host in hosts if not answers[host.name].error]
-        with drained(project.operator, fabric, access, reached, log):
+        reachable_hosts = [host for host in hosts if not answers[host.name].error]
+        with drained(project.operator, fabric, access, reachable_hosts, log):
             return runner.run()
 
 
-def _request(read: ReadPlan, live: LiveFabric, hosts: Sequence[Host], folder: Path, limit: str) -> RunRequest:
+def _request(stored_plan: ReadPlan, live: LiveFabric, hosts: Sequence[Host], folder: Path, limit: str) -> RunRequest:
     """Return what is to be run; raises UsageError if the limit leaves no test."""
     names = tuple(host.name for host in hosts)
-    rounds = limited_rounds(read.plan, names)
+    rounds = limited_rounds(stored_plan.plan, names)
     if not rounds:
         raise UsageError(f"no test of the plan is between these nodes alone: --limit {limit}")
     slowness = None
@@ -98,10 +98,10 @@ def _request(read: ReadPlan, live: LiveFabric, hosts: Sequence[Host], folder: Pa
         slowness = measured_slowness
     return RunRequest(
         folder=folder,
-        read=read,
+        read=stored_plan,
         rounds=rounds,
         nodes=names,
-        switches=tuple(device.name for device in read.plan.devices),
+        switches=tuple(device.name for device in stored_plan.plan.devices),
         limit=limit,
         factor=pace_of_tests(live.designed.fabric.name, live.target),
         slowness=slowness,
@@ -134,19 +134,20 @@ class _Switches:
         }
 
 
-def _refuse_other_intent(read: ReadPlan, live: LiveFabric, project: Project, folder: Path) -> None:
+def _refuse_other_intent(stored_plan: ReadPlan, live: LiveFabric, project: Project, folder: Path) -> None:
     """Raise RefusedError unless the plan was made from the intent that is about to be verified."""
     designed = live.designed
-    if (read.plan.fabric, read.plan.intent_sha256) == (designed.fabric.name, designed.intent.sha256):
+    plan = stored_plan.plan
+    if plan.fabric == designed.fabric.name and plan.intent_sha256 == designed.intent.sha256:
         return
-    message = f"the plan of {read.plan.fabric} was made from another intent than {project.intent}"
+    message = f"the plan of {plan.fabric} was made from another intent than {project.intent}"
     fix = f"make the plan again: `{command_line('acceptance', 'plan', '--out', 'DIR')}`"
     raise RefusedError([error("RW961", message, Where(str(folder / PLAN_FILE)), fix=fix)])
 
 
-def _limited_hosts(read: ReadPlan, live: LiveFabric, limit: str) -> tuple[Host, ...]:
+def _limited_hosts(stored_plan: ReadPlan, live: LiveFabric, limit: str) -> tuple[Host, ...]:
     """Return the nodes of the plan that ``limit`` names, all of them without a limit."""
-    kind_of = {node.name: node.kind for node in read.plan.nodes}
+    kind_of = {node.name: node.kind for node in stored_plan.plan.nodes}
     names = selected(kind_of, limit)
     return tuple(host for host in live.designed.fabric.hosts if host.name in names)
 

@@ -125,9 +125,11 @@ def agreed_nodes(
 
 
 def rollback(project: Project, target: str, *, limit: str = "", single_step: bool = False) -> HostsRun | None:
-    """Return the nodes that ``limit`` names to their snapshots, which each takes before a change; None if the operator
-    declined. Nodes without one stay as they are. Raises as `plan` does, and RefusedError if a marking or an MTU that
-    others share would go back with a change that had ended, and neither ``single_step`` nor the target allows it.
+    """Restore the nodes that ``limit`` names from the snapshots that they took before their last change.
+
+    Returns None if the operator declined. Nodes without a snapshot stay as they are. Raises as `plan` does, and
+    RefusedError if a finished change of a marking or an MTU that the nodes share with others would be rolled back, and
+    neither ``single_step`` nor the target allows it.
     """
     nodes = replace(live_nodes(project, target, limit), is_rollback=True)
     project.operator.require_answer("hosts rollback")

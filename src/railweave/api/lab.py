@@ -61,9 +61,8 @@ class RenderedLab:
     """A lab in its ``folder``, and its origin: ``intent``, of which ``claimed`` switches are deployed today.
 
     ``scaled`` is the text of the scaled-down intent, None if the intent itself fits a lab; ``mapping`` holds (what, in
-    the intent, in the lab). ``fitting_reserve`` is what to write under the intent's ``topology`` to have a lab of the
-    intent itself, empty where that is not what it takes. ``growth`` is what `up` added to a lab that ran already, None
-    where none ran.
+    the intent, in the lab). ``fitting_reserve`` is what to write under the intent's ``topology`` so that it needs no
+    scaling, empty if no reserve makes it fit. ``growth`` is what `up` added to a lab that was running, else None.
     """
 
     folder: Path

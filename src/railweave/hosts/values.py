@@ -210,41 +210,44 @@ def node_of(fabric: Fabric, host: Host) -> NodeSettings:
     """Return the settings of ``host``."""
     policies = fabric.policies
     vendor = host_vendor(fabric, host)
-    prefix = load_catalog().vendor_pack(vendor).rdma_prefix if vendor else ""
-    rails = []
-    for link in fabric.links_of[host.name]:
-        port = host.ports[link.lower_port]
-        # Counted over all fabrics of the node.
-        number = host.port_number(link.lower_port)
-        order = _order(fabric, host, link.lower_port)
-        rdma = port.rdma
-        if not rdma and prefix:
-            # The kernel numbers the devices of a driver from 0, like mlx5_0.
-            rdma = f"{prefix}{number}"
-        rails.append(
-            Rail(
-                name=port.name,
-                pci=port.pci,
-                rdma=rdma,
-                table=FIRST_TABLE + number,
-                rule_priority=FIRST_PRIORITY + number,
-                switch=link.upper,
-                plane=link.plane,
-                metric=FIRST_TABLE + order,
-                ipv4=_ipv4_address(fabric, link),
-                ipv6=_ipv6_address(fabric, link),
-                nic=_nic_address(fabric, host, link, order),
-            )
-        )
+    rdma_prefix = ""
+    if vendor:
+        rdma_prefix = load_catalog().vendor_pack(vendor).rdma_prefix
+    links = fabric.links_of[host.name]
     return NodeSettings(
         name=host.name,
         fabric=fabric.name,
         vendor=vendor,
-        rails=tuple(rails),
+        rails=tuple(_rail(fabric, host, link, rdma_prefix) for link in links),
         mtu_bytes=policies.mtu.hosts_bytes,
         sent_mtu_bytes=policies.mtu.hosts_bytes,
         marking=marking(policies.classes),
-        receive=_receive(fabric.links_of[host.name], policies.mtu.hosts_bytes),
+        receive=_receive(links, policies.mtu.hosts_bytes),
+    )
+
+
+def _rail(fabric: Fabric, host: Host, link: Link, rdma_prefix: str) -> Rail:
+    """Return the interface of a node at a link; ``rdma_prefix`` begins the names of its driver's RDMA devices."""
+    port = host.ports[link.lower_port]
+    # Counted over all fabrics of the node.
+    number = host.port_number(link.lower_port)
+    order = _order(fabric, host, link.lower_port)
+    rdma = port.rdma
+    if not rdma and rdma_prefix:
+        # The kernel numbers the devices of a driver from 0, like mlx5_0.
+        rdma = f"{rdma_prefix}{number}"
+    return Rail(
+        name=port.name,
+        pci=port.pci,
+        rdma=rdma,
+        table=FIRST_TABLE + number,
+        rule_priority=FIRST_PRIORITY + number,
+        switch=link.upper,
+        plane=link.plane,
+        metric=FIRST_TABLE + order,
+        ipv4=_ipv4_address(fabric, link),
+        ipv6=_ipv6_address(fabric, link),
+        nic=_nic_address(fabric, host, link, order),
     )
 
 

@@ -22,40 +22,51 @@ _MAPPING = {"type": "object", "additionalProperties": False}
 def with_fabrics(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Extend the schema of a file with one fabric to a file with one or several."""
     keys = schema["properties"]
-    defs = schema["$defs"]
-    nodes = defs["Nodes"]
-    nics = nodes["properties"]["nics"]
-    section = {
+    definitions = schema["$defs"]
+    fabric_keys = {
         **_MAPPING,
         "title": "FabricKeys",
         "description": _SECTION,
         "properties": {name: form for name, form in keys.items() if name not in _KEYS_OF_FILE},
         "required": ["topology"],
     }
-    group = {
-        **defs["Nics"],
-        "title": "NicGroup",
-        "description": "The NICs of a node in one of several fabrics.",
-        "properties": {
-            "fabric": _FABRIC,
-            **defs["Nics"]["properties"],
-            **{key: nodes["properties"][key] for key in ("first_stripe", "stripe", "share_leaves", "leaf")},
-        },
-        "required": ["fabric", *defs["Nics"]["required"]],
-    }
-    groups = {"type": "array", "items": {"$ref": "#/$defs/NicGroup"}, "minItems": 1}
-    nics_or_groups = {"description": nics["description"], "anyOf": [{"$ref": "#/$defs/Nics"}, groups]}
-    entry = {**nodes, "properties": {**nodes["properties"], "nics": nics_or_groups}}
     fabrics = {
         "type": "object",
         "description": "several fabrics by name, in place of topology and addressing; nics is then a list of groups",
         "additionalProperties": {"$ref": "#/$defs/FabricKeys"},
         "minProperties": 1,
     }
+    new_definitions = {
+        "Nodes": _nodes_with_groups(definitions["Nodes"]),
+        "FabricKeys": fabric_keys,
+        "NicGroup": _nic_group(definitions["Nics"], definitions["Nodes"]),
+    }
     return {
         **schema,
         "properties": {**keys, "fabrics": fabrics},
         "required": [key for key in schema["required"] if key != "topology"],
         "oneOf": [{"required": ["topology"]}, {"required": ["fabrics"]}],
-        "$defs": {**defs, "Nodes": entry, "FabricKeys": section, "NicGroup": group},
+        "$defs": {**definitions, **new_definitions},
     }
+
+
+def _nic_group(nics: Mapping[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a group of NICs: the keys of NICs, their fabric, and the place of the nodes in it."""
+    place_keys = {key: nodes["properties"][key] for key in ("first_stripe", "stripe", "share_leaves", "leaf")}
+    return {
+        **nics,
+        "title": "NicGroup",
+        "description": "The NICs of a node in one of several fabrics.",
+        "properties": {"fabric": _FABRIC, **nics["properties"], **place_keys},
+        "required": ["fabric", *nics["required"]],
+    }
+
+
+def _nodes_with_groups(nodes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an entry of nodes whose NICs may be a list of groups."""
+    groups = {"type": "array", "items": {"$ref": "#/$defs/NicGroup"}, "minItems": 1}
+    nics_or_groups = {
+        "description": nodes["properties"]["nics"]["description"],
+        "anyOf": [{"$ref": "#/$defs/Nics"}, groups],
+    }
+    return {**nodes, "properties": {**nodes["properties"], "nics": nics_or_groups}}

@@ -366,6 +366,7 @@ def _plain(value: Any) -> Any:
 
 
 def _mapping(intent: Intent, fabric: Fabric, keys: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    """Return what the intent has and what the small intent with these keys has of it, row by row."""
     topology = keys["topology"]
     planes = intent.topology.planes
     models = " and ".join(sorted({switch.panel.model for switch in fabric.switches}))

@@ -277,13 +277,13 @@ def _host_node(host: Host, image: str, tiers: int) -> dict[str, Any]:
 def _joining_command(fabric: Fabric, host: Host) -> str:
     """Return the command that gives a node of another lab its addresses and routes in this one."""
     groups = []
-    for line in network_commands(fabric, host):
-        if " rule add " in line:
-            # Addresses and routes go with the link, but rules of an earlier lab are still there.
-            line_without = line.replace("rule add", "rule del")
-            groups.append(f"{{ {line_without} 2>/dev/null || true; {line}; }}")
+    for command in network_commands(fabric, host):
+        if " rule add " in command:
+            # Addresses and routes disappear with the link, but rules of an earlier lab may still be there.
+            delete_command = command.replace("rule add", "rule del")
+            groups.append(f"{{ {delete_command} 2>/dev/null || true; {command}; }}")
         else:
-            groups.append(f"{{ {line}; }}")
+            groups.append(f"{{ {command}; }}")
     return f"sh -c '{' && '.join(groups)}'"
 
 

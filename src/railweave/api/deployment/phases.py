@@ -331,7 +331,7 @@ def drain_leaving(phases: LivePhases, phase: Phase) -> PhaseStep | Waiting:
     """
     live = phases.live(phase.number)
     evidence = _proofs(live, phase)
-    # As after people have moved the jobs away: there is nothing left to drain, and nothing to ask.
+    # Nothing uses it, for example because people have moved the jobs away: nothing to drain, and nothing to ask.
     if all(proof.ok for proof in evidence):
         return PhaseStep(phase, OutOfUse(evidence))
     if not phases.project.operator.approves_removal(phase.leaving):

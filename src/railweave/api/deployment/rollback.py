@@ -267,11 +267,11 @@ def phases_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LivePha
 def reopened(rollout: Rollout, project: Project) -> Journal:
     """Return the journal of ``rollout``, open at its end; raises RefusedError if another process holds it."""
     intent = rollout.metadata.intent or str(project.intent)
-    # The first opening has the signature; what is deployed now has a digest of its own.
+    # The signature is in the first line of the journal, and the digest is that of what was deployed then.
     metadata = replace(rollout.metadata, intent=intent, sources_sha256="", signed=None)
     try:
         journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, metadata, shared_journals())
-        # A request to the process that is gone is no request to this one.
+        # A request to the process that ended does not apply to this one.
         ask(rollout.path, GO_ON)
     except OSError as exc:
         raise RailweaveError(f"{rollout.path}: {exc.strerror}") from exc

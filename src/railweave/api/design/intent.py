@@ -56,15 +56,17 @@ class Gathered:
 
     @property
     def of_design(self) -> tuple[Diagnostic, ...]:
-        """Return the diagnostics of the intent, its design and its buffers: other errors of overrides and templates do
-        not keep a fabric from being sized."""
-        others = {
-            diagnostic
-            for diagnostic in self.of_own
+        """Return the diagnostics of the intent, its design and its buffers.
+
+        Other errors of overrides and templates are left out: in spite of them a fabric can be sized.
+        """
+        left_out = set()
+        for diagnostic in self.of_own:
             # H-: checks of buffers and headroom, which belong to the design wherever their values are written.
-            if diagnostic.severity is Severity.ERROR and not diagnostic.code.startswith("H-")
-        }
-        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic not in others)
+            is_of_buffers = diagnostic.code.startswith("H-")
+            if diagnostic.severity is Severity.ERROR and not is_of_buffers:
+                left_out.add(diagnostic)
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic not in left_out)
 
 
 def gather(path: Path) -> Gathered:

@@ -97,12 +97,14 @@ def phased_change(project: Project, base: str, head: str = "") -> PhasedChange:
 
 
 def _refuse_earlier_default(before: Designed, after: Designed, instead: str) -> None:
-    """Raise RefusedError where cables move because the later intent does not state a default that the earlier one has;
-    ``instead`` is how they are moved all the same."""
+    """Raise RefusedError if cables move only because the later intent omits the lines that state an earlier default.
+
+    ``instead`` says how to move the cables all the same.
+    """
     intent = after.intent
     where = intent.where("topology")
-    # Without the lines an earlier revision is compared by today's defaults too: nothing tells what its switches run.
-    dropped = (default for default in earlier_defaults(intent) if default.is_stated(before.intent.places))
-    diagnostics = ran_by_earlier_default(before.fabric, after.fabric, dropped, where, instead)
+    # Only defaults that the earlier intent states: nothing shows that the switches of another one run by them.
+    dropped_defaults = (default for default in earlier_defaults(intent) if default.is_stated(before.intent.places))
+    diagnostics = ran_by_earlier_default(before.fabric, after.fabric, dropped_defaults, where, instead)
     if diagnostics:
         raise RefusedError(diagnostics)

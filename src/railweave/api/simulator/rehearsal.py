@@ -1,7 +1,7 @@
 """A rehearsal: the plan for a target, deployed on simulated switches that hold what the target's switches hold."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,7 +88,10 @@ def _rehearsed(
     # Before the twin starts, which takes seconds: a misspelled fault is refused at once.
     parsed = tuple(parse_fault(text, task.designed.fabric, FAULTS) for text in faults)
     with twin(project, task.designed, task.target, task.recorded, task.scope) as simulated:
-        dark = dark_ports(simulated.spec, task.recorded, task.plan.unprovisioned if task.plan else ())
+        unprovisioned: Collection[str] = ()
+        if task.plan is not None:
+            unprovisioned = task.plan.unprovisioned
+        dark = dark_ports(simulated.spec, task.recorded, unprovisioned)
         plan = _settled(simulated, task, options, dark)
         injected = default_waves(parsed, plan.waves)
         _check_waves(injected, plan)

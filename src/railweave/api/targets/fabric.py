@@ -191,7 +191,7 @@ class LiveFabric:
     ) -> "VerifyResult":
         """Read ``devices``, by default all, and compare them with the fabric.
 
-        Nothing is expected of links to switches that are not ``settled``; if it is empty, all are.
+        Links to switches that are not in ``settled`` are not judged; if that is empty, all links are.
         """
         from nornir_railweave.tasks.verifying import verify
         from railweave.plan.verification import EVERYONE

@@ -125,14 +125,15 @@ def selected_phase(project: Project, target: str, base: str, number: int | None,
     Raises as `live_phases`, and RefusedError where the switches have not done what comes before.
     """
     phases = live_phases(project, target, base)
-    if number is not None and done:
-        phases.require_reached(number)
-    if number is None:
-        number = phases.done()
-        if not done:
-            number = min(number + 1, len(phases.change.phases))
     if done:
+        if number is None:
+            number = phases.done()
+        else:
+            phases.require_reached(number)
         return phases.live(number)
+    if number is None:
+        # After the last phase it is the last one again.
+        number = min(phases.done() + 1, len(phases.change.phases))
     return phases.live_to_deploy(number)
 
 

@@ -42,12 +42,13 @@ def worker(project: Project, target: str, *, site: str = "") -> None:
 
     if not site:
         serve(Worker(load), *own_pipe(), loaded.rollout.workers)
-        # Nobody waits for its tasks: their sessions end, and switches revert by themselves what is not confirmed.
+        # The coordinator is gone, and nobody waits for running tasks: switches revert what is not confirmed by
+        # themselves.
         os._exit(0)
     # A site with a command of its own is reached through that command's standard input, not through a queue.
-    queued = [name for name, of_site in loaded.sites.items() if of_site.command is None]
-    if site not in queued:
-        available = ", ".join(queued) or "none"
+    sites_with_queue = [name for name, target_site in loaded.sites.items() if target_site.command is None]
+    if site not in sites_with_queue:
+        available = ", ".join(sites_with_queue) or "none"
         raise UsageError(f"no site {site!r} with a queue in inventory/{target}.yml (sites with a queue: {available})")
     app = make_app(broker_url(loaded), loaded.timeouts.worker_s)
     serve_queue(app, lambda name: Worker(load, name), site, loaded.rollout.workers)
