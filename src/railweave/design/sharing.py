@@ -1,8 +1,8 @@
 """Entries of nodes that share the leaves of the first entry: the nodes of a stripe, and where the ports of each begin.
 
-The ports of an entry follow those of a full stripe of the entries before it, so that growth within the stripes moves no
-port. A speed other than that of the ports before it begins in the next cage, and every cage is broken out for one
-speed. The uplinks of a leaf keep the cages that they have without a second speed.
+The ports of an entry follow those of a full stripe of the entries before it, so growth within the stripes moves no
+port. Every cage is broken out for one speed, so ports of another speed than those before them begin in the next cage.
+The uplinks of a leaf have the same cages as without a second speed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,19 +15,23 @@ from railweave.intent.model import Nodes
 
 
 class Attached(NamedTuple):
-    """An entry of nodes on the leaves of a stripe: its nodes of a stripe, the place of the first one among all nodes of
-    the stripe, and the first of their ports on a leaf with their breakout."""
+    """The place of an entry of nodes on the leaves of a stripe."""
 
+    # Its nodes in a stripe.
     nodes: int
+    # The place of the first one among all nodes of the stripe.
     first_place: int
+    # The first of their ports on a leaf.
     first_port: int
+    # Of their ports.
     breakout: Breakout
 
 
 class Sharer(NamedTuple):
-    """An entry of nodes that is to attach to the first leaf class, with the ports of a node on a leaf."""
+    """An entry of nodes that attaches to leaves of the first class."""
 
     entry: Nodes
+    # The ports of a node on one leaf.
     per_leaf: int
     breakout: Breakout
 
@@ -49,7 +53,7 @@ class _PortRun(NamedTuple):
 
 
 def sharers_of(node_ports: Sequence[NodePorts], leaf: LeafClass) -> tuple[Sharer, ...]:
-    """Return the first entry and those that share its leaves, empty where none does."""
+    """Return the first entry and those that share its leaves; empty if none does."""
     attached = [node_ports[0], *(ports for ports in node_ports if ports.entry.share_leaves)]
     if len(attached) == 1:
         return ()
@@ -57,129 +61,146 @@ def sharers_of(node_ports: Sequence[NodePorts], leaf: LeafClass) -> tuple[Sharer
 
 
 def ports_needed(sharers: Sequence[Sharer], stripe: int, leaf: LeafClass) -> int:
-    """Return the ports for nodes that a leaf needs for a stripe of so many nodes of the first entry, counted in ports
-    of the first entry's speed."""
+    """Return the ports for nodes that a leaf needs with ``stripe`` nodes of the first entry in a stripe, counted in
+    ports of the first entry's speed."""
     first, *others = sharers
     stripes = -(-first.entry.count // stripe)
-    needed = [stripe, *(sharer.entry.stripe or _share(sharer, stripes) for sharer in others)]
-    runs = _runs_of(sharers, needed)
+    shares = [sharer.entry.stripe or _power_of_two(-(-sharer.entry.count // stripes)) for sharer in others]
+    runs = _runs_of(sharers, [stripe, *shares])
     if len(runs) == 1:
         return runs[0].ports
     return sum(run.cages for run in runs) * leaf.hardware.down.per_cage
 
 
 def attach(sharers: Sequence[Sharer], stated: int | None, leaf: LeafClass) -> tuple[Attached, ...] | None:
-    """Return the place of each entry on the leaves of the first class, None where they do not fit; the first is the
-    entry whose leaves are shared, with a stripe of ``stated`` nodes.
+    """Return the place of each entry on the leaves of the first class, None if they do not fit.
 
-    A stated stripe holds. Another entry than the first has all its nodes in one stripe where the fewest stripes that
-    hold all entries allow it, else as many as it needs there, both rounded up to a power of two. The first entry has
-    all ports that remain.
+    The first is the entry whose leaves are shared; ``stated`` are its nodes in a stripe, None if automatic. Stated
+    stripes are kept. The others follow from the fewest stripes that have room for all entries: an entry after the first
+    has all its nodes in one stripe if possible, or else its share, both rounded up to a power of two if there is room.
+    The first entry has the remaining ports.
     """
     counts = [sharer.entry.count for sharer in sharers]
-    least = 1
+    fewest_stripes = 1
     if stated is not None:
-        least = -(-counts[0] // stated)
-    for stripes in range(least, max(counts) + 1):
-        needed = [sharer.entry.stripe or -(-sharer.entry.count // stripes) for sharer in sharers]
-        needed[0] = stated or needed[0]
-        if _fits(sharers, needed, leaf):
-            return _places(sharers, _with_room(sharers, needed, stated, leaf))
+        fewest_stripes = -(-counts[0] // stated)
+    for stripes in range(fewest_stripes, max(counts) + 1):
+        nodes = [sharer.entry.stripe or -(-sharer.entry.count // stripes) for sharer in sharers]
+        if stated:
+            nodes[0] = stated
+        if _fits(sharers, nodes, leaf):
+            return _places(sharers, _with_room(sharers, nodes, stated, leaf))
     return None
 
 
-def _with_room(sharers: Sequence[Sharer], needed: Sequence[int], stated: int | None, leaf: LeafClass) -> list[int]:
-    """Return the nodes of a stripe with room to grow, as far as ports allow it."""
-    first, *others = needed
-    # All nodes of an entry in one stripe are the most stable: more stripes of the first entry change nothing.
-    whole = [sharer.entry.stripe or _rounded(sharer.entry.count) for sharer in sharers[1:]]
-    rounded = [sharer.entry.stripe or _rounded(nodes) for sharer, nodes in zip(sharers[1:], others, strict=True)]
-    for candidate in (whole, rounded):
-        if _fits(sharers, [first, *candidate], leaf):
-            others = candidate
+def _with_room(sharers: Sequence[Sharer], nodes: Sequence[int], stated: int | None, leaf: LeafClass) -> list[int]:
+    """Return the ``nodes`` of each entry in a stripe with room for more, as far as ports allow."""
+    first, *others = nodes
+    all_nodes = []
+    shares = []
+    for sharer, share in zip(sharers[1:], others, strict=True):
+        all_nodes.append(sharer.entry.stripe or _power_of_two(sharer.entry.count))
+        shares.append(sharer.entry.stripe or _power_of_two(share))
+    # All nodes of an entry in one stripe come first: more stripes of the first entry then move none of them.
+    for larger in (all_nodes, shares):
+        if _fits(sharers, [first, *larger], leaf):
+            others = larger
             break
-    while stated is None and _fits(sharers, [first + 1, *others], leaf):
-        first += 1
+    if stated is None:
+        while _fits(sharers, [first + 1, *others], leaf):
+            first += 1
     return [first, *others]
 
 
 def _fits(sharers: Sequence[Sharer], nodes: Sequence[int], leaf: LeafClass) -> bool:
-    """Tell whether so many nodes of each entry have ports, bandwidth and addresses on a leaf."""
+    """Tell whether a leaf has ports, bandwidth and addresses for the ``nodes`` of each entry in a stripe."""
     runs = _runs_of(sharers, nodes)
     down = leaf.hardware.down
     up = leaf.hardware.up
-    if [run.breakout for run in runs] == [down]:
+    has_one_speed = [run.breakout for run in runs] == [down]
+    if has_one_speed:
         return runs[0].ports <= leaf.down
-    # Where uplinks have the breakout of the first entry's ports, the last of these may share a cage with an uplink.
     cages = -(-leaf.down // down.per_cage)
     if down == up:
+        # The last cage may be shared with an uplink.
         cages = leaf.down // down.per_cage
     gbps = sum(run.ports * run.breakout.speed_gbps for run in runs)
-    # A leaf has addresses for nodes on as many ports as it has with one speed.
+    # A leaf has addresses for as many ports as it would have with one speed.
     addresses = 0
-    one_speed = place_ports(leaf.hardware.cages, down, up, leaf.down, None)
-    if one_speed:
-        addresses = one_speed.total
-    last = sum(run.end for run in runs[:-1]) + runs[-1].ports
-    return sum(run.cages for run in runs) <= cages and gbps <= leaf.down_gbps and last <= addresses
+    ports_of_one_speed = place_ports(leaf.hardware.cages, down, up, leaf.down, None)
+    if ports_of_one_speed:
+        addresses = ports_of_one_speed.total
+    has_cages = sum(run.cages for run in runs) <= cages
+    return has_cages and gbps <= leaf.down_gbps and _end_of(runs) <= addresses
 
 
-def _share(sharer: Sharer, stripes: int) -> int:
-    return _rounded(-(-sharer.entry.count // stripes))
-
-
-def _rounded(nodes: int) -> int:
+def _power_of_two(nodes: int) -> int:
+    """Return a number of nodes rounded up to a power of two."""
     return 1 << (nodes - 1).bit_length()
 
 
 def _runs_of(sharers: Sequence[Sharer], nodes: Sequence[int]) -> list[_PortRun]:
-    return _runs((sharer.breakout, sharer.per_leaf * count) for sharer, count in zip(sharers, nodes, strict=True))
+    return _runs(
+        _PortRun(sharer.breakout, sharer.per_leaf * count) for sharer, count in zip(sharers, nodes, strict=True)
+    )
 
 
-def _runs(parts: Iterable[tuple[Breakout, int]]) -> list[_PortRun]:
+def _runs(parts: Iterable[_PortRun]) -> list[_PortRun]:
+    """Return runs with neighbors of one breakout joined."""
     runs: list[_PortRun] = []
-    for breakout, ports in parts:
-        if runs and runs[-1].breakout == breakout:
-            runs[-1] = _PortRun(breakout, runs[-1].ports + ports)
+    for part in parts:
+        if runs and runs[-1].breakout == part.breakout:
+            runs[-1] = _PortRun(part.breakout, runs[-1].ports + part.ports)
         else:
-            runs.append(_PortRun(breakout, ports))
+            runs.append(part)
     return runs
 
 
+def _end_of(runs: Sequence[_PortRun]) -> int:
+    """Return the logical ports up to the last one of the last run, with unused ports of the cages before."""
+    return sum(run.end for run in runs[:-1]) + runs[-1].ports
+
+
 def _places(sharers: Sequence[Sharer], nodes: Sequence[int]) -> tuple[Attached, ...]:
+    """Return the place of each entry with its ``nodes`` in a stripe."""
     places: list[Attached] = []
-    runs: list[_PortRun] = []
+    parts: list[_PortRun] = []
+    first_place = 0
     for sharer, count in zip(sharers, nodes, strict=True):
-        before = _runs((run.breakout, run.ports) for run in runs)
-        first_port = sum(run.end for run in before)
-        if before and before[-1].breakout == sharer.breakout:
-            first_port += before[-1].ports - before[-1].end
-        places.append(Attached(count, sum(place.nodes for place in places), first_port, sharer.breakout))
-        runs.append(_PortRun(sharer.breakout, sharer.per_leaf * count))
+        runs_before = _runs(parts)
+        first_port = sum(run.end for run in runs_before)
+        if runs_before and runs_before[-1].breakout == sharer.breakout:
+            # Ports of the same breakout follow in the same cage.
+            first_port = _end_of(runs_before)
+        places.append(Attached(count, first_place, first_port, sharer.breakout))
+        parts.append(_PortRun(sharer.breakout, sharer.per_leaf * count))
+        first_place += count
     return tuple(places)
 
 
-def parts_of_first(groups: Sequence[NodeGroup]) -> Iterator[tuple[Breakout, int]]:
+def parts_of_first(groups: Sequence[NodeGroup]) -> Iterator[_PortRun]:
     """Yield the ports for nodes of a leaf of the first class, entry by entry from the front of the panel."""
     for group in groups:
         if group is groups[0] or group.entry.share_leaves:
-            yield group.breakout, group.stripe_nodes * group.ports_per_leaf
+            yield _PortRun(group.breakout, group.stripe_nodes * group.ports_per_leaf)
 
 
-def with_speeds(ports: TierPorts, parts: Iterable[tuple[Breakout, int]]) -> TierPorts:
-    """Return the ports of a leaf where those for nodes are of several breakouts, ``parts`` from the front of the panel;
-    ``ports`` are those of a leaf whose ports for nodes have one. The uplinks stay in their cages."""
+def with_speeds(ports: TierPorts, parts: Iterable[_PortRun]) -> TierPorts:
+    """Return the ports of a leaf whose ports for nodes have several breakouts, ``parts`` from the front of the panel.
+
+    ``ports`` are those of the same leaf with one breakout for all nodes. The uplinks keep their cages.
+    """
     runs = _runs(parts)
     if len(runs) < 2:
         return ports
-    taken = sum(run.cages for run in runs)
     groups = [(run.cages, run.breakout) for run in runs]
+    # The runs replace as many cages from the front of the panel.
+    cages_to_replace = sum(run.cages for run in runs)
     for cages, breakout in ports.groups:
-        kept = cages - taken
-        taken = max(0, -kept)
-        if kept > 0:
-            groups.append((kept, breakout))
+        replaced = min(cages, cages_to_replace)
+        cages_to_replace -= replaced
+        if cages > replaced:
+            groups.append((cages - replaced, breakout))
     total = sum(cages * breakout.per_cage for cages, breakout in groups)
-    moved = total - ports.total
-    down = sum(run.end for run in runs[:-1]) + runs[-1].ports
-    return ports._replace(total=total, down=down, block=ports.block + moved, groups=tuple(groups))
+    more_ports = total - ports.total
+    return ports._replace(total=total, down=_end_of(runs), block=ports.block + more_ports, groups=tuple(groups))
