@@ -1,7 +1,6 @@
 """The sizing of a layout: totals over planes, ratios, limits and what is worth knowing about them."""
 
 from fractions import Fraction
-from itertools import accumulate
 from math import inf
 
 from railweave.design.core_cost import core_diagnostics
@@ -15,11 +14,11 @@ from railweave.intent.model import Intent, SplitRule
 from railweave.wording import counted
 
 ADVISED_SPINES = 4
-"""Spines of a fabric from which on losing one is mild (Juniper's validated AI design)."""
+"""The least number of spines with which the loss of one costs little bandwidth (Juniper's validated AI design)."""
 
 
 def size(designed: CountedDesign, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
-    """Return the sizing of a layout; ``diagnostics`` were found on the way to it."""
+    """Return the sizing of a layout; ``diagnostics`` are those found so far, which the result includes."""
     layout = designed.layout
     intent = designed.intent
     growth = find_growth(layout, intent.policies.addressing)
@@ -29,11 +28,11 @@ def size(designed: CountedDesign, diagnostics: tuple[Diagnostic, ...]) -> Sizing
     super_spines = 0
     if layout.super_spines:
         super_spines = layout.super_spines.count
-    worst = layout.worst_ratio
-    # Without another spine nothing joins the leaves.
-    after_loss = inf
+    worst_ratio = layout.worst_ratio
+    # Without another spine the leaves are not joined.
+    ratio_after_loss = inf
     if spines.group_size > 1:
-        after_loss = float(worst * spines.group_size / (spines.group_size - 1))
+        ratio_after_loss = float(worst_ratio * spines.group_size / (spines.group_size - 1))
     return Sizing(
         fabric=layout.fabric,
         tiers=len(layout.tiers),
@@ -52,7 +51,9 @@ def size(designed: CountedDesign, diagnostics: tuple[Diagnostic, ...]) -> Sizing
             spine_super_spine=spines.count * spines.uplinks * layout.planes,
             per_leaf_spine_pair=low.links_per_pair,
         ),
-        oversubscription=Oversubscription(target=float(layout.ratio), leaf=float(worst), after_spine_loss=after_loss),
+        oversubscription=Oversubscription(
+            target=float(layout.ratio), leaf=float(worst_ratio), after_spine_loss=ratio_after_loss
+        ),
         limits=growth.limits,
         room=room,
         steps=explain(intent, layout, designed.hardware, growth),
@@ -61,7 +62,7 @@ def size(designed: CountedDesign, diagnostics: tuple[Diagnostic, ...]) -> Sizing
 
 
 def judge(intent: Intent, layout: Layout, growth: StripeGrowth, room: RoomLeft) -> tuple[Diagnostic, ...]:
-    """Return what an experienced reviewer would say about a layout that stands."""
+    """Return what an experienced reviewer would say about a layout without errors."""
     return (
         *_unused_tier(intent, layout),
         *_unused_pod(intent, layout),
@@ -76,32 +77,32 @@ def judge(intent: Intent, layout: Layout, growth: StripeGrowth, room: RoomLeft) 
 
 
 def _unused_tier(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return an info if the intent states switches of a tier that is not built."""
+    key = "super_spine"
+    message = "two tiers are enough: no super-spine is built"
     if not layout.spines.count:
         key = "spine"
-        enough = "one switch a rail is enough: no spine is built"
-    else:
-        key = "super_spine"
-        enough = "two tiers are enough: no super-spine is built"
+        message = "one switch a rail is enough: no spine is built"
     if layout.pod or f"topology.{key}" not in intent.places:
         return []
-    return [info("RW210", enough, intent.where(f"topology.{key}"), fix=f"leave {key} out")]
+    return [info("RW210", message, intent.where(f"topology.{key}"), fix=f"leave {key} out")]
 
 
 def _unused_pod(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return the size of a pod where there are no pods: two tiers that reserve none, or one."""
+    """Return an error if the intent states the size of pods, but the fabric neither has nor reserves pods."""
     topology = intent.topology
     if topology.pod is None or layout.pod:
         return []
-    if topology.tiers is None:
-        tiers = "two tiers are enough"
-        if not layout.spines.count:
-            tiers = "one tier is enough"
+    if topology.tiers is not None:
+        reason = f"topology.tiers is {topology.tiers}"
+    elif layout.spines.count:
+        reason = "two tiers are enough"
     else:
-        tiers = f"topology.tiers is {topology.tiers}"
+        reason = "one tier is enough"
     return [
         error(
             "RW210",
-            f"topology.pod is {topology.pod}, but {tiers}, and only three tiers have pods",
+            f"topology.pod is {topology.pod}, but {reason}, and only three tiers have pods",
             intent.where("topology.pod"),
             fix="leave pod out; or state tiers: 3, or reserve.pods where the third tier comes later",
         )
@@ -109,7 +110,10 @@ def _unused_pod(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _unused_uplink_speed(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return a speed for uplinks that spines do not have; ports that a reserve keeps free run at it already."""
+    """Return an info if the intent states a speed for uplinks of spines that have none.
+
+    The ports that a reserve of pods keeps free do have that speed.
+    """
     if layout.pod or not layout.spines.count or intent.topology.spine.uplink_gbps is None:
         return []
     message = "spines have no uplinks: no super-spine is above them"
@@ -133,21 +137,22 @@ def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 _FAR_MORE = 2
-"""How many times the uplinks that connected ports ask for are worth a word."""
+"""From how many times the needed uplinks of a leaf on they are reported."""
 
 
 def _idle_uplinks(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return that leaves have far more uplinks than the ports that nodes are connected to ask for."""
+    """Return an info if leaves have far more uplinks than the ports that nodes are connected to need."""
     group = max(layout.groups, key=layout.connected_ratio)
     leaf = layout.classes[group.leaf]
     needed = leaf.least_uplinks(layout.connected_gbps(group), layout.ratio)
+    # Uplinks for a stated growth are not idle later.
     if leaf.uplinks <= _FAR_MORE * needed or intent.workload.growth is not None:
         return []
-    connected = min(group.stripe_nodes, group.entry.count) * group.ports_per_leaf
+    connected_ports = min(group.stripe_nodes, group.entry.count) * group.ports_per_leaf
     return [
         info(
             "RW216",
-            f"a leaf has {counted(leaf.uplinks, 'uplink')} for {counted(connected, 'connected port')},"
+            f"a leaf has {counted(leaf.uplinks, 'uplink')} for {counted(connected_ports, 'connected port')},"
             f" {exact_ratio_text(layout.connected_ratio(group))}; {ratio_text(layout.ratio)} asks for {needed}",
             intent.where("topology.stripe"),
             fix=_fewer_uplinks(intent, group, layout),
@@ -156,39 +161,37 @@ def _idle_uplinks(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _fewer_uplinks(intent: Intent, group: NodeGroup, layout: Layout) -> str:
-    """Return how leaves get the uplinks that their nodes ask for."""
+    """Return how leaves get no more uplinks than their nodes need, as the fix of a diagnostic."""
     topology = intent.topology
     nodes = min(group.stripe_nodes, group.entry.count)
     keep = "keep it for nodes that come later"
     if topology.links_per_pair is not None:
-        least = max(2, -(-layout.spines.group_size * layout.connected_ratio(group) // layout.ratio))
-        return f"use {counted(least, 'spine')}{layout.of_spines}, or {keep}"
+        needed_spines = -(-layout.spines.group_size * layout.connected_ratio(group) // layout.ratio)
+        return f"use {counted(max(2, needed_spines), 'spine')}{layout.of_spines}, or {keep}"
     if topology.stripe is not None and topology.split is SplitRule.PANEL:
         return "leave `split: panel` out, which moves the cables of a running fabric, or keep it"
     return f"write topology.stripe: {nodes}, or the nodes that share a set of leaves later on; or {keep}"
 
 
 def _unequal_leaves(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return the leaves that have more or less bandwidth to every spine than those of topology.leaf.
+    """Return an info for each leaf class that has another bandwidth to a spine than leaves of topology.leaf.
 
-    Paths stay of equal cost, and rightly so: every spine has the same links to a leaf. The slower of two leaves is the
-    limit between them, and what the faster one sends beyond it waits in the spines.
+    Paths between such leaves have equal cost, since every spine has the same links to a leaf. The slower leaf is the
+    limit, and what the faster one sends beyond it is queued in the spines.
     """
     first = layout.classes[0]
     spines = layout.spines.group_size
+    first_bandwidth = f"{bandwidth_text(first.pair_gbps * spines)} to a leaf of topology.leaf"
     diagnostics = []
     for leaf in layout.classes[1:]:
         if leaf.pair_gbps == first.pair_gbps:
             continue
-        sides = {"topology.leaf": first, repr(leaf.name): leaf}
-        each = " and ".join(
-            f"{bandwidth_text(side.pair_gbps * spines)} to a leaf of {name}" for name, side in sides.items()
-        )
+        bandwidth = f"{bandwidth_text(leaf.pair_gbps * spines)} to a leaf of {leaf.name!r}"
         diagnostics.append(
             info(
                 "RW215",
-                f"spines have {each}: between the two the lesser is the limit on paths of equal cost, and what comes"
-                " faster waits in spines or is paused",
+                f"spines have {first_bandwidth} and {bandwidth}: between the two the lesser is the limit on paths of"
+                " equal cost, and what comes faster waits in spines or is paused",
                 intent.where(leaf.path),
                 fix="place a job's nodes on leaves of one kind, or give both the same bandwidth by links_per_pair",
             )
@@ -200,14 +203,15 @@ def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
     spines = layout.spines.group_size
     if spines >= ADVISED_SPINES or not layout.spines.count:
         return []
-    lost = "cuts every leaf off"
+    effect = "cuts every leaf off"
     if spines > 1:
-        lost = f"takes {100 // spines} % of every leaf's uplinks"
-    of = layout.of_spines.removeprefix(" of")
+        effect = f"takes {100 // spines} % of every leaf's uplinks"
+    # "2 spines a pod" reads better than "2 spines of a pod".
+    per_group = layout.of_spines.removeprefix(" of")
     return [
         info(
             "T-7",
-            f"{counted(spines, 'spine')}{of}: losing one {lost}",
+            f"{counted(spines, 'spine')}{per_group}: losing one {effect}",
             intent.where("topology.spine"),
             fix=f"use {ADVISED_SPINES} spines or more where that matters",
         )
@@ -215,37 +219,47 @@ def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _growth_faults(intent: Intent, layout: Layout, growth: StripeGrowth, room: RoomLeft) -> list[Diagnostic]:
+    """Return an error if the stated growth does not fit without moving cables."""
     intended = intent.workload.growth
-    # Else the present fabric does not fit, which is reported elsewhere.
-    reached = growth.stripes > layout.stripes[-1]
-    if intended is None or intended.gpus <= growth.gpus or not reached:
+    if intended is None or intended.gpus <= growth.gpus:
         return []
+    # Not even today's fabric fits: another diagnostic reports it.
+    if growth.stripes <= layout.stripes[-1]:
+        return []
+    fix = _pods_for(layout, intended.gpus) or _third_tier(intent, layout, growth.first) or room.next_step
     return [
         error(
             "T-8",
             f"{intended.gpus} GPUs do not fit later: {end_of_growth(layout, growth.first)} at {growth.gpus} GPUs"
             f" ({growth.nodes} nodes) unless cables move",
             intent.where("workload.growth.gpus"),
-            fix=_pods_for(layout, intended.gpus) or _third_tier(intent, layout, growth.first) or room.next_step,
+            fix=fix,
         )
     ]
 
 
 def _third_tier(intent: Intent, layout: Layout, first: str) -> str:
-    """Return the fix where an intent asks for two tiers and spine ports alone limit them, else an empty text."""
-    if intent.topology.tiers != 2 or layout.pod or layout.lowest.rails or first != "spine_ports":
+    """Return the fix if a stated number of two tiers limits growth by spine ports; empty if it does not."""
+    if intent.topology.tiers != 2 or first != "spine_ports":
+        return ""
+    # Ports for a third tier are reserved already, and rails that are apart cannot have one.
+    if layout.pod or layout.lowest.rails:
         return ""
     return "use tiers: auto, which builds a third tier where two do not hold the growth, or spines with more ports"
 
 
 def _pods_for(layout: Layout, gpus: int) -> str:
-    """Return the reserve that holds so many GPUs in three tiers; empty where super-spines have no ports for it."""
+    """Return the reserve of pods for a number of GPUs, as a fix.
+
+    Empty without a third tier, or if super-spines have too few ports for it.
+    """
     if layout.super_spines is None:
         return ""
-    stripes = range(layout.super_spines.ports.total * layout.pod)
-    held = accumulate(group.stripe_nodes * group.entry.gpus for group in map(layout.owner, stripes))
-    for stripe, most in enumerate(held):
-        if most >= gpus:
+    gpus_so_far = 0
+    for stripe in range(layout.super_spines.ports.total * layout.pod):
+        group = layout.owner(stripe)
+        gpus_so_far += group.stripe_nodes * group.entry.gpus
+        if gpus_so_far >= gpus:
             pods = stripe // layout.pod + 1
             return f"state reserve.pods: {pods}, which super-spines, pools and AS numbers are then laid out for"
     return ""
