@@ -1,9 +1,9 @@
-"""Spine blocks: the cages that every spine keeps for the leaves of a class whose uplinks are others than the first's.
+"""Spine blocks: the cages that every spine keeps for the leaves of a class with other uplinks than the first class.
 
-The ports for all other leaves begin at the front of the panel. The blocks lie at its end, that of the lowest stripes
-outermost, so that leaves of a later generation get theirs before it and move no cable. In a block a leaf has the ports
-of its place among the leaves of its class, and ``reserve`` says for how many there is room: growth up to it moves
-nothing either.
+The ports for all other leaves begin at the front of the panel. The blocks are at its end, that of the lowest stripes
+last, so leaves of a later generation get a block in front of the others and no cable moves. In a block a leaf has the
+ports of its index among the leaves of its class, and ``reserve`` says for how many leaves there is room: growth up to
+it moves no cable either.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,19 +30,19 @@ class SpineBlocks(NamedTuple):
 def keep_blocks(
     intent: Intent, leaves: Leaves, pods: Pods, hardware: Sequence[TierHardware]
 ) -> tuple[SpineBlocks | None, Faults]:
-    """Return the ports of a spine with a block for each class that states a reserve of its leaves, or every reason why
-    there is none."""
+    """Return the ports of a spine with a block for each class that states a reserve of its leaves, or all errors."""
     first, *others = leaves.classes
-    unclear: list[Diagnostic] = []
+    faults: list[Diagnostic] = []
     for leaf in others:
-        unclear += _unclear(intent, leaf, first)
-    # Blocks in the order of their stripes: the last one is the first from the front of the panel.
+        faults += _missing_reserve(intent, leaf, first)
+    # In the order of their stripes.
     with_reserve = sorted((leaf for leaf in others if leaf.reserve is not None), key=leaves.first_stripe)
-    if not with_reserve and not unclear:
+    if not with_reserve and not faults:
         return SpineBlocks(leaves.classes, pods.ports), ()
-    unclear += _without_place(intent, leaves, pods, with_reserve[:1])
-    if unclear:
-        return None, tuple(unclear)
+    # What prevents one block prevents all: it is reported once.
+    faults += _blocks_not_possible(intent, leaves, pods, with_reserve[:1])
+    if faults:
+        return None, tuple(faults)
     return _with_blocks(intent, leaves, pods, with_reserve, hardware[1])
 
 
@@ -63,37 +63,48 @@ def _with_blocks(
 
 
 def _block(leaf: LeafClass, leaves: Leaves, pods: Pods) -> SpineBlock:
-    """Return the block of a class, which has no place on the panel yet: for whole stripes."""
-    each = leaves.per_stripe
-    room = -(-(leaf.reserve or 0) // each) * each // pods.rails
+    """Return the block of a class for whole stripes of its reserve. It has no place on the panel yet."""
+    per_stripe = leaves.per_stripe
+    stripes = -(-(leaf.reserve or 0) // per_stripe)
+    # A spine of a rail-only fabric joins the leaves of one rail.
+    room = stripes * per_stripe // pods.rails
+    base = leaves.first_stripe(leaf) * per_stripe // pods.rails
     cages = -(-room * leaf.pair // leaf.far.per_cage)
-    return SpineBlock(cages, leaf.far, 0, leaves.first_stripe(leaf) * each // pods.rails, room)
+    return SpineBlock(cages, leaf.far, 0, base, room)
 
 
 def _placed(classes: Sequence[LeafClass], blocks: Mapping[str, SpineBlock], spine: TierHardware) -> SpineBlocks:
-    """Return the blocks at the end of the panel; ``blocks`` are in the order of their stripes, the last in front."""
-    sharing = spine.cages - sum(block.cages for block in blocks.values())
-    down = sharing * spine.down.per_cage
-    first = down
+    """Return the classes with their blocks at the end of the panel.
+
+    ``blocks`` are in the order of their stripes; the last one is in front.
+    """
+    common_cages = spine.cages - sum(block.cages for block in blocks.values())
+    down = common_cages * spine.down.per_cage
+    groups = [(common_cages, spine.down)]
     placed = {}
-    for name in reversed(tuple(blocks)):
-        placed[name] = blocks[name]._replace(first=first)
-        first += placed[name].ports
-    runs = ((sharing, spine.down), *((block.cages, block.breakout) for block in placed.values()))
-    ports = TierPorts(total=first, down=down, block=first, room=0, groups=runs, blocks=first - down)
+    next_port = down
+    for name, block in reversed(tuple(blocks.items())):
+        placed[name] = block._replace(first=next_port)
+        groups.append((block.cages, block.breakout))
+        next_port += block.ports
+    ports = TierPorts(
+        total=next_port, down=down, block=next_port, room=0, groups=tuple(groups), blocks=next_port - down
+    )
     return SpineBlocks(tuple(leaf._replace(block=placed.get(leaf.name)) for leaf in classes), ports)
 
 
-def _unclear(intent: Intent, leaf: LeafClass, first: LeafClass) -> Iterator[Diagnostic]:
-    """Yield a class whose uplinks differ from those of the first and that states no reserve."""
-    uplink = leaf.hardware.up.speed_gbps
-    uplink_of_first = first.hardware.up.speed_gbps
-    if leaf.reserve is not None or (leaf.pair, uplink) == (first.pair, uplink_of_first):
+def _missing_reserve(intent: Intent, leaf: LeafClass, first: LeafClass) -> Iterator[Diagnostic]:
+    """Yield an error if the uplinks of a class differ from those of the first and it states no reserve."""
+    speed_gbps = leaf.hardware.up.speed_gbps
+    first_speed_gbps = first.hardware.up.speed_gbps
+    has_uplinks_of_first = leaf.pair == first.pair and speed_gbps == first_speed_gbps
+    if leaf.reserve is not None or has_uplinks_of_first:
         return
     yield error(
         "RW214",
-        f"a leaf of {leaf.name!r} has {_links(leaf.pair, uplink)} to a spine and one of topology.leaf"
-        f" {_links(first.pair, uplink_of_first)}: spines keep ports apart for it, and nothing says for how many leaves",
+        f"a leaf of {leaf.name!r} has {_links(leaf.pair, speed_gbps)} to a spine and one of topology.leaf"
+        f" {_links(first.pair, first_speed_gbps)}: spines keep ports apart for it, and nothing says for how many"
+        " leaves",
         intent.where(leaf.path),
         fix=f"state {leaf.path}.reserve: the leaves of {leaf.name!r} in one plane that spines are to have ports for",
     )
@@ -103,8 +114,10 @@ def _links(pair: int, speed_gbps: int) -> str:
     return f"{counted(pair, 'link')} of {format_speed(speed_gbps)}"
 
 
-def _without_place(intent: Intent, leaves: Leaves, pods: Pods, classes: Sequence[LeafClass]) -> Iterator[Diagnostic]:
-    """Yield why spines can keep no blocks: how many links meet them is not fixed, or there are pods."""
+def _blocks_not_possible(
+    intent: Intent, leaves: Leaves, pods: Pods, classes: Sequence[LeafClass]
+) -> Iterator[Diagnostic]:
+    """Yield why spines cannot keep blocks: there are pods, or the links of a leaf to a spine are automatic."""
     for leaf in classes:
         where = intent.where(f"{leaf.path}.reserve")
         message = f"spines keep ports apart for the leaves of {leaf.name!r}"
@@ -125,32 +138,36 @@ def _without_place(intent: Intent, leaves: Leaves, pods: Pods, classes: Sequence
 
 
 def _beyond_reserve(intent: Intent, leaf: LeafClass, leaves: Leaves) -> Iterator[Diagnostic]:
+    """Yield an error if a class has more leaves today than its reserve."""
     reserve = leaf.reserve or 0
-    last = max(stripe for stripe in leaves.stripes if leaves.leaf_class(stripe) is leaf)
-    today = (last + 1 - leaves.first_stripe(leaf)) * leaves.per_stripe
-    if today > reserve:
+    last_stripe = max(stripe for stripe in leaves.stripes if leaves.leaf_class(stripe) is leaf)
+    needed = (last_stripe + 1 - leaves.first_stripe(leaf)) * leaves.per_stripe
+    if needed > reserve:
         yield error(
             "G-1",
             f"the reserve of {reserve} leaves of {leaf.name!r} is smaller than the fabric of today, which needs"
-            f" {today}",
+            f" {needed}",
             intent.where(f"{leaf.path}.reserve"),
-            fix=f"reserve at least {today}; in an existing fabric, cables move as the block of ports grows",
+            fix=f"reserve at least {needed}; in an existing fabric, cables move as the block of ports grows",
         )
 
 
 def _too_many_cages(
     intent: Intent, spine: TierHardware, classes: Sequence[LeafClass], blocks: Mapping[str, SpineBlock]
 ) -> Diagnostic:
-    taken = sum(block.cages for block in blocks.values())
-    each = ", ".join(
-        f"{counted(blocks[leaf.name].cages, 'cage')} for {blocks[leaf.name].leaves} of {leaf.name!r} with"
-        f" {_links(leaf.pair, leaf.far.speed_gbps)} each"
-        for leaf in classes
-    )
+    taken = 0
+    blocks_text = []
+    for leaf in classes:
+        block = blocks[leaf.name]
+        taken += block.cages
+        blocks_text.append(
+            f"{counted(block.cages, 'cage')} for {block.leaves} of {leaf.name!r} with"
+            f" {_links(leaf.pair, leaf.far.speed_gbps)} each"
+        )
     return error(
         "T-3",
-        f"spines keep {taken} of their {counted(spine.cages, 'cage')} apart for the leaves of some nodes ({each}),"
-        " which leaves none for the others",
+        f"spines keep {taken} of their {counted(spine.cages, 'cage')} apart for the leaves of some nodes"
+        f" ({', '.join(blocks_text)}), which leaves none for the others",
         intent.where(f"{classes[-1].path}.reserve"),
         fix="reserve fewer of these leaves, use fewer links_per_pair, or spines with more cages",
     )
