@@ -17,7 +17,7 @@ from railweave.wording import counted
 
 
 def pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[SizingStep]:
-    """Yield why there is a third tier, or ports for one, and what a pod holds."""
+    """Yield why there is a third tier, or ports for one, and the size and number of pods; nothing without either."""
     if not layout.pod:
         return
     spine = hardware[1]
@@ -26,10 +26,10 @@ def pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) 
     yield SizingStep("split of a spine", split_formula(spine, spine_ratio(intent)), ports)
     leaves = counted(layout.pod_leaves, "leaf")
     yield SizingStep("stripes of a pod", _pod_formula(intent, layout), f"{layout.pod}, {leaves}")
-    what = "pods"
+    name = "pods"
     if layout.planes > 1:
-        what = "pods of a plane"
-    yield SizingStep(what, f"⌈{counted(len(layout.stripes), 'stripe')} ÷ {layout.pod}⌉", str(len(layout.pods)))
+        name = "pods of a plane"
+    yield SizingStep(name, f"⌈{counted(len(layout.stripes), 'stripe')} ÷ {layout.pod}⌉", str(len(layout.pods)))
 
 
 def _why_pods(intent: Intent, layout: Layout, spine: TierHardware) -> str:
@@ -46,7 +46,7 @@ def _why_pods(intent: Intent, layout: Layout, spine: TierHardware) -> str:
 
 
 def _spine_uplinks(intent: Intent, layout: Layout, spine: TierHardware) -> int:
-    """Return the uplinks of a spine, in two tiers those that it keeps for a third."""
+    """Return the uplinks of a spine; in two tiers those that it keeps for a third."""
     if layout.spines.uplinks:
         return layout.spines.uplinks
     split = automatic_split(spine.cages, spine.down, spine.up, spine_ratio(intent))
@@ -56,19 +56,20 @@ def _spine_uplinks(intent: Intent, layout: Layout, spine: TierHardware) -> int:
 
 
 def _pod_formula(intent: Intent, layout: Layout) -> str:
+    """Return the rule for the stripes of a pod."""
     if intent.topology.pod:
         return "from the intent"
     pair = intent.topology.links_per_pair or 1
     leaves = layout.stripe_leaves
     down = layout.spines.ports.down
-    most = f"⌊{down} ports down ÷ ({counted(leaves, 'leaf')} × {counted(pair, 'link')})⌋"
+    largest = f"⌊{down} ports down ÷ ({counted(leaves, 'leaf')} × {counted(pair, 'link')})⌋"
     if layout.pod == down // (leaves * pair):
-        return most
-    return f"the most up to {most} with {counted(layout.spines.count, 'spine')} shared out evenly"
+        return largest
+    return f"the most up to {largest} with {counted(layout.spines.count, 'spine')} shared out evenly"
 
 
 def spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
-    """Yield the number of spines, and what of their ports the leaves take."""
+    """Yield the number of spines, the links of a pair, the ports of a spine in use, and the cables to leaves."""
     low = layout.lowest
     spines = layout.spines
     yield panel_step("spine ports", spines.ports)
@@ -100,37 +101,41 @@ def _times_planes(layout: Layout) -> str:
 
 
 def _ports_in_use_step(layout: Layout) -> SizingStep:
+    """Return how many ports of a spine the leaves use, without those of leaf classes with a block of ports."""
     low = layout.lowest
     leaves = "leaves"
     if not layout.pod and low.indexes != low.count:
-        # Stripes left out cost ports too.
+        # Indexes without a leaf take ports too.
         leaves = "leaf indexes"
-    fewer = _leaves_with_fewer_links(layout)
-    alike = layout.joined_leaves - sum(fewer.values())
-    terms = [f"{alike} {leaves} × {counted(low.links_per_pair, 'link')}"]
-    used = alike * low.links_per_pair
-    for leaf, count in fewer.items():
+    fewer_links = _leaves_with_fewer_links(layout)
+    other_leaves = layout.joined_leaves - sum(fewer_links.values())
+    terms = [f"{other_leaves} {leaves} × {counted(low.links_per_pair, 'link')}"]
+    ports_in_use = other_leaves * low.links_per_pair
+    for leaf, count in fewer_links.items():
         terms.append(f"{count} leaves of {leaf.name} × {counted(leaf.pair, 'link')}")
-        used += count * leaf.pair
-    ports = "ports"
+        ports_in_use += count * leaf.pair
+    name = "ports in use on a spine"
     if layout.pod:
-        ports = "ports down"
-    return SizingStep(f"{ports} in use on a spine", " + ".join(terms), f"{used} of {layout.spines.ports.down}")
+        name = "ports down in use on a spine"
+    return SizingStep(name, " + ".join(terms), f"{ports_in_use} of {layout.spines.ports.down}")
 
 
 def _leaves_with_fewer_links(layout: Layout) -> dict[LeafClass, int]:
-    """Return the leaves below a spine of each class with fewer links to it, which leave ports of their index free.
+    """Return how many leaves a spine joins of each class with fewer links to it, which leave ports of their index free.
 
-    Pods differ in them; one of leaves like the first has the ports of all in use.
+    Empty with pods, which differ in these leaves: the ports in use are then those of a pod without such leaves.
     """
     if layout.pod:
         return {}
-    classes = (leaf for leaf in layout.classes if not leaf.block and leaf.pair < layout.lowest.links_per_pair)
-    return {leaf: layout.leaves_of(leaf) // layout.networks for leaf in classes}
+    leaves = {}
+    for leaf in layout.classes:
+        if not leaf.block and leaf.pair < layout.lowest.links_per_pair:
+            leaves[leaf] = layout.leaves_of(leaf) // layout.networks
+    return leaves
 
 
 def _block_of_spine_steps(layout: Layout) -> Iterator[SizingStep]:
-    """Yield the blocks of ports that a spine keeps for some leaf classes."""
+    """Yield the blocks of ports that a spine keeps for leaf classes."""
     for leaf in layout.classes:
         block = leaf.block
         if block is not None:
@@ -142,43 +147,69 @@ def _block_of_spine_steps(layout: Layout) -> Iterator[SizingStep]:
 
 
 def _spine_formula(intent: Intent, layout: Layout) -> str:
+    """Return the rule for the number of spines."""
     low = layout.lowest
     spines = layout.spines
+    is_stated = bool(intent.topology.spine.count)
     if low.fixed_pair:
-        asked = _uplinks_asked(layout)
-        if intent.topology.spine.count:
-            return f"from the intent; {asked}"
-        return f"the least with {asked}"
+        condition = _needed_uplinks(layout)
+        if is_stated:
+            return f"from the intent; {condition}"
+        return f"the least with {condition}"
     ports = f"{spines.ports.down} ports"
     if layout.pod:
         ports += " down"
     leaves = layout.joined_leaves
-    counting = f"{leaves} leaves"
-    # A reserve that no number of spines holds does not change it.
-    for_reserve = not layout.pod and leaves < layout.reserved_leaves() <= spines.ports.down // low.links_per_pair
-    if for_reserve and intent.topology.reserve.leaves and not intent.topology.spine.count:
+    leaves_text = f"{leaves} leaves"
+    if not is_stated and _spines_are_for_reserve(intent, layout):
         leaves = layout.reserved_leaves()
-        counting = f"{leaves} leaves of the reserve"
+        leaves_text = f"{leaves} leaves of the reserve"
     needed = -(-leaves * low.uplinks // spines.ports.down)
-    least = f"⌈{counting} × {low.uplinks} uplinks ÷ {ports}⌉ = {needed}"
-    if intent.topology.spine.count:
+    least = f"⌈{leaves_text} × {low.uplinks} uplinks ÷ {ports}⌉ = {needed}"
+    if is_stated:
         return f"from the intent; at least {least}, {low.uplinks} mod {spines.group_size} = 0"
     return f"{least}; rounded up to a divisor of {low.uplinks}, at least 2"
 
 
-def _uplinks_asked(layout: Layout) -> str:
-    """Return what the class of leaves that asks for most spines asks for, where the links of a pair are given."""
+def _spines_are_for_reserve(intent: Intent, layout: Layout) -> bool:
+    """Tell whether an automatic number of spines follows from the stated reserve of leaves."""
+    if layout.pod or not intent.topology.reserve.leaves:
+        return False
+    # A reserve that no number of spines has ports for does not change the number.
+    most_leaves = layout.spines.ports.down // layout.lowest.links_per_pair
+    return layout.joined_leaves < layout.reserved_leaves() <= most_leaves
+
+
+def _needed_uplinks(layout: Layout) -> str:
+    """Return the condition for stated links of a pair, as a formula: of the leaf class that needs the most spines."""
     low = layout.lowest
-    # By how many spines it asks for at a ratio of 1.
-    spines = Fraction(low.down_gbps, low.links_per_pair * low.up.speed_gbps)
+    # The spines that a class needs at a ratio of 1.
+    most_spines = Fraction(low.down_gbps, low.links_per_pair * low.up.speed_gbps)
     down_gbps = low.down_gbps
     links = f"{low.links_per_pair} × spines × {format_speed(low.up.speed_gbps)}"
     for leaf in layout.classes:
-        if leaf.block and Fraction(leaf.down_gbps, leaf.pair_gbps) > spines:
-            spines = Fraction(leaf.down_gbps, leaf.pair_gbps)
+        if leaf.block is None:
+            continue
+        spines = Fraction(leaf.down_gbps, leaf.pair_gbps)
+        if spines > most_spines:
+            most_spines = spines
             down_gbps = leaf.down_gbps
             links = f"{leaf.pair} × spines × {format_speed(leaf.hardware.up.speed_gbps)}"
     return f"{links} ≥ {float(Fraction(down_gbps) / layout.ratio):g} Gb/s"
+
+
+def _members_formula(intent: Intent, layout: Layout, ports: int) -> str:
+    """Return the rule for the super-spines of a group, each with ``ports`` ports."""
+    uplinks = layout.spines.uplinks
+    pods = max(layout.pods[-1] + 1, intent.topology.reserve.pods or 0)
+    pods_text = f"{pods} pods"
+    if pods == intent.topology.reserve.pods:
+        pods_text += " of the reserve"
+    least = f"⌈{pods_text} × {uplinks} uplinks ÷ {ports} ports⌉ = {-(-pods * uplinks // ports)}"
+    super_spine = intent.topology.super_spine
+    if super_spine is not None and super_spine.count is not None:
+        return f"from the intent; at least {least}"
+    return f"{least}; rounded up to a divisor of {uplinks}"
 
 
 def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
@@ -187,17 +218,8 @@ def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     top = layout.super_spines
     if top is None:
         return
-    ports = top.ports.total
     yield panel_step("super-spine ports", top.ports)
-    pods = max(layout.pods[-1] + 1, intent.topology.reserve.pods or 0)
-    joined = "pods"
-    if pods == intent.topology.reserve.pods:
-        joined = "pods of the reserve"
-    least = f"⌈{pods} {joined} × {spines.uplinks} uplinks ÷ {ports} ports⌉ = {-(-pods * spines.uplinks // ports)}"
-    rule = f"{least}; rounded up to a divisor of {spines.uplinks}"
-    if intent.topology.super_spine is not None and intent.topology.super_spine.count is not None:
-        rule = f"from the intent; at least {least}"
-    yield SizingStep("super-spines of a group", rule, str(top.group_size))
+    yield SizingStep("super-spines of a group", _members_formula(intent, layout, top.ports.total), str(top.group_size))
     groups = f"{spines.group_size} groups, one for each spine of a pod, × {top.group_size}{_times_planes(layout)}"
     yield SizingStep("super-spines", groups, str(top.count * layout.planes))
     yield SizingStep(
