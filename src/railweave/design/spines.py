@@ -17,39 +17,42 @@ from railweave.wording import counted, either
 
 
 class SpineTier(NamedTuple):
-    """Spines of one plane, of each pod in three tiers, and the links of one leaf-spine pair."""
+    """The number of spines of a plane, pod or rail, and the links of one leaf-spine pair."""
 
     spines: int
     links_per_pair: int
 
 
 class SpineRoom(NamedTuple):
-    """What spines are for: ``leaves`` indexes of a plane, or of a pod or rail apart, on ``ports`` of a spine.
+    """What the number of spines of a group depends on; a group is a plane, pod or rail."""
 
-    ``given`` is how many of them the intent states, None for automatic; ``groups`` share the stated ones, and
-    ``group`` says what these are, empty where all leaves reach all spines. ``blocks`` ports are kept for other leaf
-    classes. ``reserved`` are the leaf indexes of the reserve, 0 where it states none. ``panel_uplinks`` are those that
-    a leaf would have without the stripe that caps its split, 1 where none does."""
-
+    # Leaf indexes that need ports of every spine.
     leaves: int
+    # Ports of a spine for them.
     ports: int
+    # The spines of a group that the intent states, None if automatic.
     given: int | None
+    # How many groups share the spines that the intent states.
     groups: int = 1
+    # What a group is, for a message; empty if all leaves reach all spines.
     group: str = ""
+    # Ports of a spine that are kept for other leaf classes.
     blocks: int = 0
+    # Leaf indexes of the reserve, 0 if the intent states none.
     reserved: int = 0
+    # Uplinks of a leaf if a stated stripe did not limit its split, 1 if none does.
     panel_uplinks: int = 1
 
     @property
     def each(self) -> str:
-        """Return what its numbers are of, for a message."""
+        """Return the group that numbers are of, for a message; empty if there is one group."""
         if not self.group:
             return ""
         return f" of each {self.group}"
 
     @property
     def down(self) -> str:
-        """Return which ports they are, for a message."""
+        """Return which ports of a spine are counted, for a message; empty if all are."""
         if self.group == "pod":
             return " down"
         if self.blocks:
@@ -57,26 +60,29 @@ class SpineRoom(NamedTuple):
         return ""
 
     def stated(self, spines: int) -> int:
-        """Return as many spines as the intent would state them: those of all groups."""
+        """Return the number to state in the intent for ``spines`` of each group."""
         return spines * self.groups
 
 
 class UplinkDemand(NamedTuple):
-    """The bandwidth in Gb/s of a leaf's downlinks and of one uplink, and the highest ratio of down to up.
+    """What a leaf needs of its uplinks."""
 
-    ``pair`` are its links to a spine, stated at the intent path ``key``, ``room`` its ports for uplinks; ``of`` says
-    whose leaf it is, empty of those of all."""
-
+    # The bandwidth of all downlinks.
     down_gbps: int
+    # The speed of one uplink.
     uplink_gbps: int
+    # The highest oversubscription.
     ratio: Fraction
+    # Links to a spine, and the intent path that states them.
     pair: int
     key: str
+    # Ports for uplinks.
     room: int
+    # Whose leaf it is, for a message; empty for leaves without a class of their own.
     of: str = ""
 
     def ratio_with(self, uplinks: int) -> Fraction:
-        """Return the oversubscription with so many uplinks."""
+        """Return the oversubscription with a number of uplinks."""
         return Fraction(self.down_gbps, uplinks * self.uplink_gbps)
 
     @property
@@ -103,10 +109,11 @@ def divide_uplinks(
     ``shared`` is the greatest common divisor of the uplinks of all leaf classes, which the spines have to divide.
     """
     fitting = fitting_counts(uplinks, shared, room.leaves, room.ports)
+    # One spine divides any uplinks, but fitting_counts begins with two.
     if not fitting and room.given != 1:
-        most = max(spine_counts(shared), default=0)
-        if most:
-            return None, (_too_few_spines(intent, most, uplinks // most, room),)
+        most_spines = max(spine_counts(shared), default=0)
+        if most_spines:
+            return None, (_too_few_spines(intent, most_spines, uplinks // most_spines, room),)
         return None, (_single_uplink(intent, shared),)
     if room.given is not None:
         return _among_given(intent, uplinks, shared, room, room.given)
@@ -119,12 +126,14 @@ def divide_uplinks(
 def _among_given(
     intent: Intent, uplinks: int, shared: int, room: SpineRoom, given: int
 ) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
+    """Return the links of a pair with the ``given`` number of spines, or why the number is wrong."""
     fitting = fitting_counts(uplinks, shared, room.leaves, room.ports)
     if shared % given:
-        uneven = shared
+        undivided_uplinks = shared
         if uplinks % given:
-            uneven = uplinks
-        return None, (_uneven(intent, given, uneven, [room.stated(count) for count in fitting], room),)
+            undivided_uplinks = uplinks
+        possible = [room.stated(count) for count in fitting]
+        return None, (_uneven(intent, given, undivided_uplinks, possible, room),)
     pair = uplinks // given
     if room.leaves * pair > room.ports:
         return None, (_spines_full(intent, pair, uplinks, fitting[0], room),)
@@ -134,15 +143,17 @@ def _among_given(
 def multiply_pairs(
     intent: Intent, leaf: TierPorts, demands: Sequence[UplinkDemand], room: SpineRoom
 ) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
-    """Return the spines that every leaf reaches with the links of a pair that are given for it."""
+    """Return the spines with stated ``links_per_pair``, or all errors: the number that is stated, or the least one with
+    which all leaves have the ratio that is asked for.
+
+    ``leaf`` are the ports of a leaf of the first class.
+    """
     pair = intent.topology.links_per_pair or 1
-    needed = max(demand.least_spines for demand in demands)
-    spines = room.given or needed
+    spines = room.given or max(demand.least_spines for demand in demands)
     diagnostics = []
     if spines * pair > leaf.room:
         diagnostics.append(_uplinks_exceeded(intent, spines, pair, leaf, room))
-    unmet = [demand for demand in demands if spines < demand.least_spines]
-    diagnostics += [_ratio_not_met(intent, spines, demand, room) for demand in unmet]
+    diagnostics += [_ratio_not_met(intent, spines, demand, room) for demand in demands if spines < demand.least_spines]
     if room.leaves * pair > room.ports:
         diagnostics.append(_pairs_exceed_spine(intent, pair, room))
     if diagnostics:
@@ -160,7 +171,7 @@ def _single_uplink(intent: Intent, uplinks: int) -> Diagnostic:
 
 
 def _too_few_spines(intent: Intent, spines: int, pair: int, room: SpineRoom) -> Diagnostic:
-    """Return the refusal of more leaves than spines have ports for, where a leaf class allows no more spines."""
+    """Return the error of too many leaves for the ports of spines, where leaf classes allow no more spines."""
     return error(
         "T-3",
         f"leaf classes of different uplinks share at most {counted(spines, 'spine')}{room.each}:"
@@ -171,38 +182,39 @@ def _too_few_spines(intent: Intent, spines: int, pair: int, room: SpineRoom) -> 
     )
 
 
-def _uneven(intent: Intent, given: int, uplinks: int, fitting: list[int], room: SpineRoom) -> Diagnostic:
+def _uneven(intent: Intent, given: int, uplinks: int, possible: list[int], room: SpineRoom) -> Diagnostic:
     return error(
         "T-2",
         f"{counted(given, 'spine')}{room.each} cannot share the {uplinks} uplinks of a leaf evenly: {uplinks} ÷ {given}"
         f" is not whole",
         intent.where("topology.spine.count"),
-        fix=f"use {either(fitting)} spines{_by_panel(given, room)}",
+        fix=f"use {either(possible)} spines{_panel_split(given, room)}",
     )
 
 
-def _by_panel(given: int, room: SpineRoom) -> str:
-    """Return the split by which the spines of the intent share the uplinks of a leaf, empty where they do not."""
-    if room.panel_uplinks % given or room.leaves * (room.panel_uplinks // given) > room.ports:
+def _panel_split(given: int, room: SpineRoom) -> str:
+    """Return the second part of a fix: the split with which the given spines are possible; empty if they are not."""
+    pair, rest = divmod(room.panel_uplinks, given)
+    if rest or room.leaves * pair > room.ports:
         return ""
     return f", or topology.split: panel, which gives a leaf {room.panel_uplinks} uplinks"
 
 
-def _spines_full(intent: Intent, pair: int, uplinks: int, more: int, room: SpineRoom) -> Diagnostic:
+def _spines_full(intent: Intent, pair: int, uplinks: int, more_spines: int, room: SpineRoom) -> Diagnostic:
     return error(
         "T-3",
         _too_many_links(pair, room),
         intent.where("topology.spine.count"),
-        fix=f"use {room.stated(more)} spines ({counted(uplinks // more, 'link')} a pair; this moves cables of an"
-        f" existing fabric), or spines with {room.leaves * pair} ports{room.down}",
+        fix=f"use {room.stated(more_spines)} spines ({counted(uplinks // more_spines, 'link')} a pair; this moves"
+        f" cables of an existing fabric), or spines with {room.leaves * pair} ports{room.down}",
     )
 
 
 def _pairs_exceed_spine(intent: Intent, pair: int, room: SpineRoom) -> Diagnostic:
-    most = room.ports // room.leaves
+    most_links = room.ports // room.leaves
     ways = []
-    if most or not room.blocks:
-        ways.append(f"use at most {most} links_per_pair with more spines")
+    if most_links or not room.blocks:
+        ways.append(f"use at most {most_links} links_per_pair with more spines")
     if room.blocks:
         ways.append("reserve fewer of the leaves that spines keep ports apart for")
     return error(
@@ -222,14 +234,14 @@ def _too_many_links(pair: int, room: SpineRoom) -> str:
 
 def _ratio_not_met(intent: Intent, spines: int, demand: UplinkDemand, room: SpineRoom) -> Diagnostic:
     pair = demand.pair
-    needed = demand.least_spines
     actual = demand.ratio_with(spines * pair)
+    needed_uplinks = demand.least_spines * pair
     ways = []
-    if needed * pair <= demand.room:
-        ways.append(f"use {room.stated(needed)} spines")
-    more = -(-needed * pair // spines)
-    if more * spines <= demand.room:
-        ways.append(f"use {demand.key}: {more}")
+    if needed_uplinks <= demand.room:
+        ways.append(f"use {room.stated(demand.least_spines)} spines")
+    larger_pair = -(-needed_uplinks // spines)
+    if larger_pair * spines <= demand.room:
+        ways.append(f"use {demand.key}: {larger_pair}")
     return error(
         "T-4",
         f"{counted(spines, 'spine')}{room.each} × {counted(pair, 'link')} a pair leave a leaf{demand.of} with"
