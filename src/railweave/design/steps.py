@@ -1,14 +1,11 @@
-"""The design explained: every number with the formula that gives it.
-
-What belongs to leaves and to spines stands in files of their own.
-"""
+"""The design explained: every number with its formula. Steps of leaves and of spines have modules of their own."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from railweave.design.hardware import TierHardware
 from railweave.design.identity import IPV6_BLOCK_SIZE, host_block_size, nic_block_size
-from railweave.design.layout import Layout
+from railweave.design.layout import Layout, NodeGroup
 from railweave.design.leaf_steps import leaf_steps, stripe_steps, switch_steps
 from railweave.design.ratios import bandwidth_text, exact_ratio_text, ratio_text
 from railweave.design.room import StripeGrowth, end_of_growth
@@ -24,7 +21,7 @@ from railweave.wording import counted
 def explain(
     intent: Intent, layout: Layout, hardware: Sequence[TierHardware], growth: StripeGrowth
 ) -> tuple[SizingStep, ...]:
-    """Return the steps of a design in the order in which an engineer would take them."""
+    """Return the steps of a design in the order in which an engineer would calculate them."""
     if not layout.spines.count:
         return (
             *_node_steps(layout),
@@ -45,28 +42,45 @@ def explain(
 
 
 def _node_steps(layout: Layout) -> Iterator[SizingStep]:
-    ports_at: Counter[int] = Counter()
+    """Yield the ports and the bandwidth of nodes, and what of it remains after the loss of a plane or leaf."""
     for group in layout.groups:
-        nics = group.entry.nics
-        nodes = group.entry.count
-        of_nic = len(nics.own_ports)
-        ports = nics.count * of_nic
-        speed = format_speed(nics.speed_gbps)
-        name = ""
-        if len(layout.groups) > 1:
-            name = f" of {group.entry.name}"
-        of_node = f"{nics.count} NICs × {counted(of_nic, 'port')}"
-        yield SizingStep(f"node ports{name}", f"{nodes} nodes × {of_node}", f"{nodes * ports} × {speed}")
-        yield SizingStep(f"bandwidth of a node{name}", f"{ports} × {speed}", bandwidth_text(ports * nics.speed_gbps))
-        ports_at[nics.speed_gbps] += nodes * group.ports_per_plane * layout.planes
-    speeds = [f"{ports} × {format_speed(speed_gbps)}" for speed_gbps, ports in ports_at.items()]
-    total_gbps = sum(ports * speed_gbps for speed_gbps, ports in ports_at.items())
-    yield SizingStep("bandwidth of all nodes", " + ".join(speeds), bandwidth_text(total_gbps))
+        yield from _group_steps(layout, group)
+    ports_at: Counter[int] = Counter()
+    total_gbps = 0
+    for group in layout.groups:
+        speed_gbps = group.entry.nics.speed_gbps
+        ports = group.entry.count * group.ports_per_plane * layout.planes
+        ports_at[speed_gbps] += ports
+        total_gbps += ports * speed_gbps
+    terms = [f"{ports} × {format_speed(speed_gbps)}" for speed_gbps, ports in ports_at.items()]
+    yield SizingStep("bandwidth of all nodes", " + ".join(terms), bandwidth_text(total_gbps))
     yield from _rails_step(layout)
     if layout.planes > 1:
         yield _lost_plane_step(layout, total_gbps)
     if layout.leaves_per_nic > 1:
         yield _lost_leaf_step(layout)
+
+
+def _group_steps(layout: Layout, group: NodeGroup) -> Iterator[SizingStep]:
+    """Yield the ports and the bandwidth of the nodes of an entry."""
+    nics = group.entry.nics
+    nodes = group.entry.count
+    ports_of_nic = len(nics.own_ports)
+    ports_of_node = nics.count * ports_of_nic
+    speed = format_speed(nics.speed_gbps)
+    of_entry = ""
+    if len(layout.groups) > 1:
+        of_entry = f" of {group.entry.name}"
+    yield SizingStep(
+        f"node ports{of_entry}",
+        f"{nodes} nodes × {nics.count} NICs × {counted(ports_of_nic, 'port')}",
+        f"{nodes * ports_of_node} × {speed}",
+    )
+    yield SizingStep(
+        f"bandwidth of a node{of_entry}",
+        f"{ports_of_node} × {speed}",
+        bandwidth_text(ports_of_node * nics.speed_gbps),
+    )
 
 
 def _lost_plane_step(layout: Layout, total_gbps: int) -> SizingStep:
@@ -92,20 +106,20 @@ def _lost_leaf_step(layout: Layout) -> SizingStep:
 
 
 def _rails_step(layout: Layout) -> Iterator[SizingStep]:
-    """Yield how many rails there are, unless they are the NICs of a node."""
-    nics = layout.groups[0].entry.nics.count
-    if layout.shape.has_rails:
-        if layout.rails != nics:
-            formula = f"{counted(nics, 'NIC')} of a node on {counted(layout.rails, 'rail')}"
-            yield SizingStep(RAILS, formula, str(layout.rails))
+    """Yield the number of rails if it is not that of the NICs of a node, or why there are none."""
+    if not layout.shape.has_rails:
+        ports = "all ports"
+        if layout.planes > 1:
+            ports = "all ports of a plane"
+        leaves = "one leaf"
+        if layout.leaves_per_nic > 1:
+            leaves = f"the {layout.leaves_per_nic} leaves of its rack"
+        yield SizingStep(RAILS, f"rack-aligned: {ports} of a node on {leaves}", NO_RAILS)
         return
-    ports = "all ports"
-    if layout.planes > 1:
-        ports = "all ports of a plane"
-    leaves = "one leaf"
-    if layout.leaves_per_nic > 1:
-        leaves = f"the {layout.leaves_per_nic} leaves of its rack"
-    yield SizingStep(RAILS, f"rack-aligned: {ports} of a node on {leaves}", NO_RAILS)
+    nics = layout.groups[0].entry.nics.count
+    if layout.rails != nics:
+        formula = f"{counted(nics, 'NIC')} of a node on {counted(layout.rails, 'rail')}"
+        yield SizingStep(RAILS, formula, str(layout.rails))
 
 
 def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
@@ -133,8 +147,10 @@ def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
 
 
 def _class_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
-    """Yield the ratio of leaves with uplinks of their own, and what they and the others carry between them: each
-    spine has the same links to a leaf, so that paths of equal cost carry equal parts, up to the slower leaf's."""
+    """Yield the ratio of leaves of each class with uplinks of its own, and the bandwidth between them and other leaves.
+
+    Paths of equal cost carry equal shares, so the slower of two leaves limits each path.
+    """
     first = layout.classes[0]
     spines = layout.spines.group_size
     for leaf in layout.classes:
@@ -151,7 +167,7 @@ def _class_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
 
 
 def _connected_steps(layout: Layout) -> Iterator[SizingStep]:
-    """Yield the ratio of the leaf with most of its ports connected, where that is another one than its split's."""
+    """Yield the highest ratio of a leaf by its connected ports, if it differs from the highest by all ports."""
     group = max(layout.groups, key=layout.connected_ratio)
     leaf = layout.classes[group.leaf]
     ratio = layout.connected_ratio(group)
@@ -161,18 +177,19 @@ def _connected_steps(layout: Layout) -> Iterator[SizingStep]:
 
 
 def _reserve_steps(intent: Intent, layout: Layout, growth: StripeGrowth) -> Iterator[SizingStep]:
-    what = "reserve"
+    name = "reserve"
     if layout.planes > 1:
-        what = "reserve of a plane"
+        name = "reserve of a plane"
     switches = f"{counted(layout.lowest.reserve, 'leaf')}, {counted(layout.spines.reserve, 'spine')}"
     if layout.pod:
         switches = f"{counted(layout.spines.groups, 'pod')}, {switches}"
-    yield SizingStep(what, _reserve_formula(intent, layout), switches)
+    yield SizingStep(name, _reserve_formula(intent, layout), switches)
     yield from _block_steps(intent, layout)
     yield _growth_step(layout, growth)
 
 
 def _block_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
+    """Yield the prefix lengths of the blocks of addresses of a leaf."""
     addressing = intent.policies.addressing
     if addressing.hosts is not None:
         yield SizingStep(
@@ -203,8 +220,9 @@ def _growth_step(layout: Layout, growth: StripeGrowth) -> SizingStep:
 
 
 def _reserve_formula(intent: Intent, layout: Layout) -> str:
+    """Return the rules for the pods, leaves and spines of the reserve."""
     low = layout.lowest
-    top = layout.spines
+    spines = layout.spines
     reserve = intent.topology.reserve
     pair = counted(low.links_per_pair, "link")
     rails = ""
@@ -212,15 +230,16 @@ def _reserve_formula(intent: Intent, layout: Layout) -> str:
         rails = f"{counted(layout.rails, 'rail')} × "
     parts = []
     if layout.super_spines is not None and not reserve.pods:
-        parts.append(f"pods ⌊{layout.super_spines.ports.total} super-spine ports ÷ {_links_above(layout)}⌋")
+        links_above = counted(spines.links_per_pair, "link")
+        parts.append(f"pods ⌊{layout.super_spines.ports.total} super-spine ports ÷ {links_above}⌋")
     elif layout.pod:
         parts.append("pods from the intent")
     if reserve.leaves:
         parts.append("leaves from the intent")
     elif layout.pod:
-        parts.append(f"leaves {counted(top.groups, 'pod')} × {layout.pod_leaves}")
+        parts.append(f"leaves {counted(spines.groups, 'pod')} × {layout.pod_leaves}")
     else:
-        parts.append(f"leaves {rails}⌊{top.ports.down} spine ports ÷ {pair}⌋")
+        parts.append(f"leaves {rails}⌊{spines.ports.down} spine ports ÷ {pair}⌋")
     if reserve.spines:
         parts.append("spines from the intent")
     elif low.fixed_pair:
@@ -228,7 +247,3 @@ def _reserve_formula(intent: Intent, layout: Layout) -> str:
     else:
         parts.append("no free uplinks for more spines")
     return "; ".join(parts)
-
-
-def _links_above(layout: Layout) -> str:
-    return counted(layout.spines.links_per_pair, "link")
