@@ -51,17 +51,18 @@ def lay_out(
 def _in_one_stripe(
     intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]
 ) -> tuple[Intent, Sequence[NodePorts]]:
-    """Return the intent with as many rails as it gives leaves, where these hold all nodes in one stripe."""
-    fewer = with_fewer_rails(intent)
-    if fewer is None:
+    """Return the intent with one rail for each stated leaf if all nodes then fit into one stripe, with the ports of
+    nodes; else both as they are."""
+    with_rails = with_fewer_rails(intent)
+    if with_rails is None:
         return intent, node_ports
-    ports = distribute_ports(fewer)
+    ports = distribute_ports(with_rails)
     if ports is None:
         return intent, node_ports
-    leaves, _ = count_leaves(fewer, ports, classes)
+    leaves, _ = count_leaves(with_rails, ports, classes)
     if leaves is None or len(leaves.stripes) > 1:
         return intent, node_ports
-    return fewer, ports
+    return with_rails, ports
 
 
 def _lay_out(
@@ -98,13 +99,13 @@ def _lay_out(
 def _lay_out_tiers(
     intent: Intent, leaves: Leaves, pods: Pods, hardware: Sequence[TierHardware]
 ) -> tuple[tuple[TierLayout, ...], Faults]:
+    """Return the tiers in numbers, or why there are none."""
     reserve = intent.topology.reserve
-    reserved, diagnostics = share_out(
-        intent, "reserve.spines", reserve.spines, reserve.pods or len(pods.indexes), pods.each
-    )
+    reserved_pods = reserve.pods or len(pods.indexes)
+    reserved_spines, diagnostics = share_out(intent, "reserve.spines", reserve.spines, reserved_pods, pods.each)
     if diagnostics:
         return (), diagnostics
-    ports = place_leaf_ports(intent, leaves, reserved)
+    ports = place_leaf_ports(intent, leaves, reserved_spines)
     if isinstance(ports, Diagnostic):
         return (), (ports,)
     spines, diagnostics = _count_spines(intent, leaves, ports, pods, hardware)
@@ -121,21 +122,29 @@ def _lay_out_tiers(
 def _count_spines(
     intent: Intent, leaves: Leaves, ports: TierPorts, pods: Pods, hardware: Sequence[TierHardware]
 ) -> tuple[SpineTier | None, Faults]:
-    """Return the spines that the uplinks of a leaf reach, and the links to each."""
+    """Return the spines that the uplinks of a leaf reach, and the links to each, or why there are none."""
     given, diagnostics = share_out(intent, "spine.count", intent.topology.spine.count, len(pods.indexes), pods.each)
     if diagnostics:
         return None, diagnostics
-    joined = pods.size * leaves.per_stripe
-    # A pod has as many leaves as its spines have ports for, so a reserve of leaves asks for no more of them.
-    reserved = 0
-    if not pods.size:
-        joined = leaves.indexes // pods.rails
-        reserved = -(-(intent.topology.reserve.leaves or 0) // pods.rails)
+    if pods.size:
+        # A pod has as many leaves as its spines have ports for, so a reserve of leaves adds none to it.
+        joined_leaves = pods.size * leaves.per_stripe
+        reserved_leaves = 0
+    else:
+        joined_leaves = leaves.indexes // pods.rails
+        reserved_leaves = -(-(intent.topology.reserve.leaves or 0) // pods.rails)
     panel_uplinks = 1
     if intent.stripe_caps_split:
         panel_uplinks = leaves.panel.up
     room = SpineRoom(
-        joined, pods.ports.down, given, len(pods.indexes), pods.each, pods.ports.blocks, reserved, panel_uplinks
+        leaves=joined_leaves,
+        ports=pods.ports.down,
+        given=given,
+        groups=len(pods.indexes),
+        group=pods.each,
+        blocks=pods.ports.blocks,
+        reserved=reserved_leaves,
+        panel_uplinks=panel_uplinks,
     )
     if leaves.uplinks is not None:
         return divide_uplinks(intent, leaves.uplinks, leaves.shared_uplinks, room)
@@ -143,18 +152,32 @@ def _count_spines(
 
 
 def _demands(intent: Intent, leaves: Leaves, ports: TierPorts) -> Iterator[UplinkDemand]:
-    """Yield what leaves ask of their uplinks: first the classes that share spine ports, then each with a block."""
+    """Yield what leaves need of their uplinks: once for all classes without a spine block, then for each class with
+    one. ``ports`` are those of a leaf of the first class."""
     ratio = asked_ratio(intent)
     first = leaves.classes[0]
-    down_gbps = max(leaf.down_gbps for leaf in leaves.classes if leaf.block is None)
-    yield UplinkDemand(down_gbps, first.hardware.up.speed_gbps, ratio, first.pair, "links_per_pair", ports.room)
+    yield UplinkDemand(
+        down_gbps=max(leaf.down_gbps for leaf in leaves.classes if leaf.block is None),
+        uplink_gbps=first.hardware.up.speed_gbps,
+        ratio=ratio,
+        pair=first.pair,
+        key="links_per_pair",
+        room=ports.room,
+    )
     for leaf in leaves.classes:
-        if leaf.block is not None:
-            hardware = leaf.hardware
-            key = f"{leaf.path}.links_per_pair"
-            room = downlink_room(hardware.cages, hardware.up, hardware.down, leaf.down)
-            of = f" of {leaf.name!r}"
-            yield UplinkDemand(leaf.down_gbps, hardware.up.speed_gbps, ratio, leaf.pair, key, room, of)
+        if leaf.block is None:
+            continue
+        hardware = leaf.hardware
+        yield UplinkDemand(
+            down_gbps=leaf.down_gbps,
+            uplink_gbps=hardware.up.speed_gbps,
+            ratio=ratio,
+            pair=leaf.pair,
+            key=f"{leaf.path}.links_per_pair",
+            # The directions change places: how many uplinks fit beside the downlinks.
+            room=downlink_room(hardware.cages, hardware.up, hardware.down, leaf.down),
+            of=f" of {leaf.name!r}",
+        )
 
 
 def _tiers(
@@ -166,7 +189,7 @@ def _tiers(
     group: GroupTier | None,
     hardware: Sequence[TierHardware],
 ) -> tuple[TierLayout, ...]:
-    """Return the tiers in numbers; ``group`` are the super-spines that a spine of each pod joins, None in two tiers."""
+    """Return the tiers; ``group`` are the super-spines of a group, None in two tiers."""
     low, middle, top = hardware
     groups = intent.topology.reserve.pods or pods.rails
     if group is not None and intent.topology.reserve.pods is None:
@@ -194,9 +217,11 @@ def _leaf_tier(
     hardware: TierHardware,
     groups: int,
 ) -> TierLayout:
+    """Return the leaves; ``groups`` are the pods or rails of the reserve."""
     pod_leaves = pods.size * leaves.per_stripe
-    # Without pods as many leaves as a spine has ports for.
-    group_leaves = pod_leaves or pods.ports.down // spines.links_per_pair
+    group_leaves = pod_leaves
+    if not pod_leaves:
+        group_leaves = pods.ports.down // spines.links_per_pair
     most_leaves = groups * group_leaves
     for leaf in leaves.classes:
         if leaf.block:
@@ -224,25 +249,27 @@ def _leaf_tier(
 def _spine_tier(
     intent: Intent, lowest: TierLayout, pods: Pods, spines: SpineTier, hardware: TierHardware, groups: int
 ) -> TierLayout:
-    """Return the spines without links to a tier above."""
+    """Return the spines without links to a tier above; ``groups`` are the pods or rails of the reserve."""
     reserved = intent.topology.reserve.spines
-    of_group = spines.spines
-    if lowest.fixed_pair:
-        of_group = lowest.ports.room // spines.links_per_pair
     if reserved:
-        of_group = reserved // groups
+        reserved_of_group = reserved // groups
+    elif lowest.fixed_pair:
+        reserved_of_group = lowest.ports.room // spines.links_per_pair
+    else:
+        # All uplinks are connected: a spine more would move cables.
+        reserved_of_group = spines.spines
     tier = TierLayout(
         name=hardware.name,
         level=1,
         places=(),
         ports=pods.ports,
         down=hardware.down,
-        reserve=reserved or of_group * groups,
+        reserve=reserved or reserved_of_group * groups,
         stride=lowest.stride_above,
         rails=pods.apart,
         group_size=spines.spines,
         groups=groups,
-        group_reserve=of_group,
+        group_reserve=reserved_of_group,
     )
     places = (tier.place(pod, spine) for pod, spine in product(pods.indexes, range(spines.spines)))
     return replace(tier, places=tuple(sorted(places)))
