@@ -1,6 +1,6 @@
-"""Which port of an upper tier every uplink meets, and how many cables end on another one in a layout that grew."""
+"""The port of the upper tier at which every uplink ends, and how many cables a changed layout moves."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
@@ -11,59 +11,72 @@ from railweave.design.leaf_class import LeafClass
 
 
 class Uplink(NamedTuple):
-    """An uplink of every switch of a tier: its port, and the index of its upper switch in the group that it joins.
+    """An uplink that every switch of a tier has.
 
-    It meets that switch's slot ``base`` + ``step`` × the lower switch's index below that group; ``ports`` has the port
-    of every slot."""
+    It ends at slot ``base`` + ``step`` × i of the upper switch, where i is the index of the lower switch among those
+    that join its group.
+    """
 
+    # Of the lower switch.
     port: int
+    # The index of the upper switch in its group.
     upper: int
     base: int
     step: int
+    # The port of the upper switch in each slot.
     ports: Sequence[int]
 
     def upper_port(self, index: int) -> int:
-        """Return the upper port that this uplink of the switch with ``index`` below the group meets."""
+        """Return the upper port of this uplink of the switch with ``index`` among those that join the group."""
         return self.ports[self.base + self.step * index]
 
 
 def wire(lower: TierLayout, upper: TierLayout, leaf: LeafClass | None = None) -> tuple[Uplink, ...]:
-    """Return the uplinks of a switch of ``lower`` to ``upper`` by its ports; those of a ``leaf`` class that may have
-    fewer, or other cages.
+    """Return the uplinks of a switch of ``lower`` to ``upper`` in the order of its ports; with ``leaf`` those of a leaf
+    of that class, which may have fewer uplinks or other cages.
 
-    Where all uplinks are divided among the upper switches, they are counted by ``_cage_order``, and so are the slots of
-    an upper switch. Twice as many upper switches then keep half of the cables, and as long as the links of a pair are a
-    multiple of the ports of a cage, these lead to one upper cage.
+    Without stated links of a pair, uplinks are divided among the upper switches in the order of ``_cage_order``, and so
+    are the slots of an upper switch. Twice as many upper switches then keep half of the cables, and while the links of
+    a pair are a multiple of the ports of a cage, the uplinks of a cage end at one upper cage.
     """
     block = lower.ports.block
-    count = lower.links_per_pair
+    pair = lower.links_per_pair
     uppers = upper.group_size
     if lower.fixed_pair:
-        ports: Sequence[int] = range(upper.ports.total)
-        return tuple(
-            Uplink(block + spine * count + link, spine, link, count, ports)
-            for spine in range(uppers)
-            for link in range(count)
-        )
-    width = upper.ports.down // count
-    of_cage = _shared_cage(lower, upper)
-    ports = _cage_order(width * count, of_cage)
-    own = lower.uplinks
-    own_cage = of_cage
+        return _wire_pairs(block, pair, uppers, 0, range(upper.ports.total))
+    cage_size = _shared_cage(lower, upper)
+    uplinks = lower.uplinks
+    leaf_cage_size = cage_size
     if leaf is not None and (leaf.uplinks, leaf.hardware.up) != (lower.uplinks, lower.up):
-        own = leaf.uplinks
-        own_cage = _cage_of_class(leaf, lower, upper)
-    slots = _slots_of_pair(count, of_cage, own // uppers, own_cage)
+        uplinks = leaf.uplinks
+        leaf_cage_size = _cage_of_class(leaf, lower, upper)
+    # An upper switch has a run of slots for each link of a pair, with one slot for each lower switch.
+    run_length = upper.ports.down // pair
+    ports = _cage_order(run_length * pair, cage_size)
+    runs = _runs_of_links(pair, cage_size, uplinks // uppers, leaf_cage_size)
     wires = []
-    for place, port in enumerate(_cage_order(own, own_cage)):
-        wires.append(Uplink(block + port, place % uppers, slots[place // uppers] * width, 1, ports))
+    for order, port in enumerate(_cage_order(uplinks, leaf_cage_size)):
+        link, upper_index = divmod(order, uppers)
+        wires.append(Uplink(block + port, upper_index, runs[link] * run_length, 1, ports))
     return tuple(sorted(wires, key=lambda uplink: uplink.port))
 
 
-def _shared_cage(lower: TierLayout, upper: TierLayout) -> int:
-    """Return how many uplinks in a row are wired as one cage: the ports of the larger cage of both ends.
+def _wire_pairs(first_port: int, pair: int, uppers: int, base: int, ports: Sequence[int]) -> tuple[Uplink, ...]:
+    """Return the uplinks with ``pair`` neighboring links to each of the upper switches, whose slots begin at ``base``.
 
-    It divides the uplinks and the slots of an upper switch. Neither changes with the number of upper switches.
+    ``first_port`` is that of the first uplink.
+    """
+    wires: list[Uplink] = []
+    for upper in range(uppers):
+        port = first_port + upper * pair
+        wires += (Uplink(port + link, upper, base + link, pair, ports) for link in range(pair))
+    return tuple(wires)
+
+
+def _shared_cage(lower: TierLayout, upper: TierLayout) -> int:
+    """Return how many neighboring uplinks are wired like those of one cage: the ports of the larger cage of both ends.
+
+    The number divides the uplinks and the slots of an upper switch. Neither changes with the number of upper switches.
     """
     if not lower.cages_together:
         return 1
@@ -73,121 +86,152 @@ def _shared_cage(lower: TierLayout, upper: TierLayout) -> int:
 
 
 def _cage_of_class(leaf: LeafClass, lower: TierLayout, upper: TierLayout) -> int:
-    """Return how many uplinks in a row of a leaf of a class are wired as one cage."""
+    """Return how many neighboring uplinks of a leaf of a class are wired like those of one cage."""
     if not lower.cages_together:
         return 1
     return gcd(max(leaf.hardware.up.per_cage, upper.down.per_cage), leaf.uplinks)
 
 
-def _slots_of_pair(count: int, of_cage: int, own: int, own_cage: int) -> Sequence[int]:
-    """Return which of the ``count`` links of a pair, as an upper switch has ports for them, each of a leaf's ``own``
-    takes: links of one cage below those of one cage above. Of a leaf with all of them they are the same."""
-    slots = [0] * own
-    for link, slot in zip(_cage_by_cage(own, own_cage), _cage_by_cage(count, of_cage), strict=False):
-        slots[link] = slot
-    return slots
+def _runs_of_links(pair: int, cage_size: int, leaf_pair: int, leaf_cage_size: int) -> Sequence[int]:
+    """Return the run of slots of an upper switch for each of a leaf's links to it.
+
+    An upper switch has ``pair`` runs, the leaf has ``leaf_pair`` links, and links of one cage get runs of one upper
+    cage. If the numbers and cages are the same, link i has run i.
+    """
+    runs = [0] * leaf_pair
+    ordered_links = _cage_by_cage(leaf_pair, leaf_cage_size)
+    ordered_runs = _cage_by_cage(pair, cage_size)
+    # The leaf may have fewer links than there are runs.
+    for link, run in zip(ordered_links, ordered_runs, strict=False):
+        runs[link] = run
+    return runs
 
 
-def _cage_by_cage(links: int, of_cage: int) -> list[int]:
-    """Return the links of a pair in the order of their cages; in ``_cage_order`` one of every cage comes first."""
-    together = gcd(of_cage, links)
-    cages = links // together
-    return [cage + turn * cages for cage in range(cages) for turn in range(together)]
+def _cage_by_cage(links: int, cage_size: int) -> list[int]:
+    """Return the links of a pair cage by cage; ``_cage_order`` has numbered them with one of every cage first."""
+    links_of_cage = gcd(cage_size, links)
+    cages = links // links_of_cage
+    ordered: list[int] = []
+    for cage in range(cages):
+        ordered += range(cage, links, cages)
+    return ordered
 
 
-def _cage_order(ports: int, of_cage: int) -> Sequence[int]:
+def _cage_order(ports: int, cage_size: int) -> Sequence[int]:
     """Return ports in the order in which they are wired: first one of every cage, then another one of each.
 
-    The ports of a cage come in bit-reversed order, so that halves and quarters of a cage stay together as well.
+    The ports of a cage come in bit-reversed order, so that halves and quarters of a cage stay together too.
     """
-    if of_cage == 1:
+    if cage_size == 1:
         return range(ports)
-    bits = of_cage.bit_length() - 1
-    turns = [int(f"{turn:0{bits}b}"[::-1], 2) for turn in range(of_cage)]
-    return tuple(cage * of_cage + port for port in turns for cage in range(ports // of_cage))
+    bits = cage_size.bit_length() - 1
+    ordered: list[int] = []
+    for turn in range(cage_size):
+        port_of_cage = int(f"{turn:0{bits}b}"[::-1], 2)
+        ordered += (cage * cage_size + port_of_cage for cage in range(ports // cage_size))
+    return tuple(ordered)
 
 
 def wire_class(leaf: LeafClass, lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
-    """Return the uplinks of a leaf of a class, with the ports by which they have their addresses.
+    """Return the uplinks of a leaf of a class, with the ports that decide on their addresses.
 
-    These are the ports of the same uplinks of the first class, ``lower``; where spines keep a block for the class, the
-    first ports that a leaf has addresses for.
+    These are the ports of the same uplinks of the first class, ``lower``. If spines keep a block for the class, they
+    are counted from port 0.
     """
-    if leaf.block is None:
+    block = leaf.block
+    if block is None:
         return wire(lower, upper, leaf)
-    base = leaf.block.first - leaf.block.base * leaf.pair
-    ports = range(leaf.block.first + leaf.block.ports)
-    return tuple(
-        Uplink(spine * leaf.pair + link, spine, base + link, leaf.pair, ports)
-        for spine in range(upper.group_size)
-        for link in range(leaf.pair)
-    )
+    # The first leaf of the class, with index `block.base`, has the first port of the block.
+    base = block.first - block.base * leaf.pair
+    return _wire_pairs(0, leaf.pair, upper.group_size, base, range(block.first + block.ports))
 
 
 def count_moves(old: Layout, new: Layout) -> int:
-    """Return how many cables between tiers of ``old`` end on another upper port in ``new``, over all planes."""
-    return old.planes * sum(
-        _moves((old, before), (new, after))
-        for before, after in zip(pairwise(old.tiers), pairwise(new.tiers), strict=False)
-    )
+    """Return how many cables between tiers of ``old`` end at another upper port in ``new``, in all planes."""
+    moves = 0
+    for (old_lower, old_upper), (new_lower, new_upper) in zip(pairwise(old.tiers), pairwise(new.tiers), strict=False):
+        moves += _moves(_Between(old, old_lower, old_upper), _Between(new, new_lower, new_upper))
+    return old.planes * moves
 
 
-_Between = tuple[Layout, tuple[TierLayout, TierLayout]]
-"""A layout and two of its tiers that cables join."""
+class _Between(NamedTuple):
+    """A layout and two of its tiers that cables join."""
+
+    layout: Layout
+    lower: TierLayout
+    upper: TierLayout
+
+    def wires_at(self, place: int) -> tuple[Uplink, ...]:
+        """Return the uplinks of the lower switch at ``place``, which all switches of its leaf class have."""
+        if self.lower.level:
+            return wire(self.lower, self.upper)
+        leaf = self.layout.leaf_class(place // self.layout.stripe_leaves)
+        return wire_class(leaf, self.lower, self.upper)
 
 
 class _Join(NamedTuple):
-    """What decides which cables of a switch move: its index below the group that it joins, as it was and as it is, and
-    how far the first switch of that group has moved. Switches of different pods often agree in it."""
+    """What decides which cables of a switch move. Switches of different pods often agree in it."""
 
-    was: int
-    now: int
+    # The index of the switch among those that join its upper group.
+    old_index: int
+    new_index: int
+    # How far the place of the first switch of the upper group has moved.
+    shift: int
+
+
+class _KeptUplink(NamedTuple):
+    """An uplink at the same port of the lower switch in both layouts."""
+
+    old: Uplink
+    new: Uplink
+    # How far the upper switch has moved within its group.
     shift: int
 
 
 def _moves(old: _Between, new: _Between) -> int:
+    """Return how many cables of one plane between two tiers end at another upper port."""
     moves = 0
-    for leaf, places in _by_class(old).items():
-        wires = wire(*old[1]), wire(*new[1])
-        if leaf is not None:
-            now = new[0].leaf_class(places[0] // new[0].stripe_leaves)
-            wires = wire_class(leaf, *old[1]), wire_class(now, *new[1])
-        after = {uplink.port: uplink for uplink in wires[1]}
-        kept = [(uplink, after[uplink.port]) for uplink in wires[0] if uplink.port in after]
-        moves += (len(wires[0]) - len(kept)) * len(places)
-        apart = [new[1][1].place(0, now.upper) - old[1][1].place(0, was.upper) for was, now in kept]
-        for join, switches in Counter(_join(old[1], new[1], place) for place in places).items():
-            moves += switches * _moved(kept, apart, join)
+    # Cables are compared once for switches that are wired alike: there are thousands of these.
+    for places in _places_by_class(old):
+        old_wires = old.wires_at(places[0])
+        new_uplinks = {uplink.port: uplink for uplink in new.wires_at(places[0])}
+        kept = []
+        for uplink in old_wires:
+            new_uplink = new_uplinks.get(uplink.port)
+            if new_uplink is not None:
+                shift = new.upper.place(0, new_uplink.upper) - old.upper.place(0, uplink.upper)
+                kept.append(_KeptUplink(uplink, new_uplink, shift))
+        removed = len(old_wires) - len(kept)
+        moves += removed * len(places)
+        switches_of_join = Counter(_join(old, new, place) for place in places)
+        for join, switches in switches_of_join.items():
+            moves += switches * _moved(kept, join)
     return moves
 
 
-def _by_class(between: _Between) -> dict[LeafClass | None, list[int]]:
-    """Return the places of the lower tier by their leaf class, None where there is one."""
-    layout, (lower, _) = between
-    if lower.level or len(layout.classes) == 1:
-        return {None: [*lower.places]}
-    places: dict[LeafClass | None, list[int]] = {}
-    for place in lower.places:
-        places.setdefault(layout.leaf_class(place // layout.stripe_leaves), []).append(place)
-    return places
+def _places_by_class(between: _Between) -> list[list[int]]:
+    """Return the places of the lower tier, those of each leaf class in a list."""
+    layout = between.layout
+    if between.lower.level or len(layout.classes) == 1:
+        return [[*between.lower.places]]
+    places: defaultdict[LeafClass, list[int]] = defaultdict(list)
+    for place in between.lower.places:
+        places[layout.leaf_class(place // layout.stripe_leaves)].append(place)
+    return list(places.values())
 
 
-_Tiers = tuple[TierLayout, TierLayout]
+def _join(old: _Between, new: _Between, place: int) -> _Join:
+    old_group, old_index = old.lower.joins(place)
+    new_group, new_index = new.lower.joins(place)
+    shift = new.upper.place(new_group, 0) - old.upper.place(old_group, 0)
+    return _Join(old_index, new_index, shift)
 
 
-def _join(old: _Tiers, new: _Tiers, place: int) -> _Join:
-    old_group, was = old[0].joins(place)
-    new_group, now = new[0].joins(place)
-    return _Join(was, now, new[1].place(new_group, 0) - old[1].place(old_group, 0))
-
-
-def _moved(uplinks: Sequence[tuple[Uplink, Uplink]], apart: Sequence[int], join: _Join) -> int:
-    """Return how many uplinks of a switch, each as it was and as it is, end on another upper switch or port.
-
-    ``apart`` is how far the upper switch of each has moved within the group that it joins.
-    """
+def _moved(uplinks: Sequence[_KeptUplink], join: _Join) -> int:
+    """Return how many uplinks of a switch end at another upper switch or port."""
     moved = 0
-    for (before, after), distance in zip(uplinks, apart, strict=True):
-        if distance + join.shift or before.upper_port(join.was) != after.upper_port(join.now):
+    for uplink in uplinks:
+        is_other_switch = uplink.shift + join.shift != 0
+        if is_other_switch or uplink.old.upper_port(join.old_index) != uplink.new.upper_port(join.new_index):
             moved += 1
     return moved
