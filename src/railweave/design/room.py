@@ -268,7 +268,7 @@ def _more_super_spines(designed: CountedDesign, pods: int) -> Iterator[str]:
 
 
 def _fewer_links(designed: CountedDesign, leaves: int) -> Iterator[str]:
-    """Yield the least change by which each leaf has fewer links to a spine and spines have ports for ``leaves``, with the
+    """Yield the least change to fewer links between a leaf and a spine that gives spines ports for ``leaves``, with the
     cables that move; nothing if there is none."""
     layout = designed.layout
     leaves_of_network = leaves // layout.networks
