@@ -78,7 +78,7 @@ def has_permanent_rows(table: str) -> bool:
 def neutral_fields(table: str, key: str = "") -> Fields:
     """Return the values that fields of a row get in place of their removal; other fields are really removed.
 
-    Without a key they are those of all rows of a table without permanent ones.
+    Without a key they are the values for all rows of a table that has no permanent rows.
     """
     return WITHOUT_ROW.get((table, key)) or NEUTRAL.get(table, _NONE)
 

@@ -18,20 +18,22 @@ def route_words(words: list[str]) -> list[str]:
     """Return a static route: tag before distance, then the other options in FRR's order, defaults left out."""
     if words[1:2] not in (["route"], ["mroute"]) or len(words) < 4:
         return _list_or_protocol(words)
+    head = words[:2]
     prefix = network(words[2])
     rest = words[3:]
     if is_mask(rest[0]) and len(rest) > 1:
         prefix = masked_network(words[2], rest[0])
         rest = rest[1:]
-    nexthop = [address(rest[0])]
-    if rest[0] in ("Null0", "null0"):
+    target, *rest = rest
+    nexthop = [address(target)]
+    if target in ("Null0", "null0"):
         nexthop = ["blackhole"]
-    rest = rest[1:]
     # An address may be followed by the interface that it is on.
-    if rest and not rest[0].isdigit() and rest[0] not in _ROUTE_OPTIONS:
-        nexthop.append(rest[0])
-        rest = rest[1:]
-    return [*words[:2], prefix, *nexthop, *_route_options(rest)]
+    has_interface = bool(rest) and not rest[0].isdigit() and rest[0] not in _ROUTE_OPTIONS
+    if has_interface:
+        interface, *rest = rest
+        nexthop.append(interface)
+    return [*head, prefix, *nexthop, *_route_options(rest)]
 
 
 _ROUTE_OPTIONS = ("tag", "distance", "nexthop-vrf", "vrf", "table", "onlink", "label", "color", "bfd")
@@ -100,17 +102,22 @@ def _list_or_protocol(words: list[str]) -> list[str]:
     return [*head, action, prefix, *bounds]
 
 
-def numbered_entry(words: list[str], at: int) -> tuple[list[str], list[str]]:
-    """Return the words up to the number of a list's entry, without leading zeros, and those after it."""
-    if words[at : at + 1] == ["seq"]:
-        return [*words[: at + 1], number(words[at + 1])], words[at + 2 :]
-    return words[:at], words[at:]
+def numbered_entry(words: list[str], name_end: int) -> tuple[list[str], list[str]]:
+    """Return the words of a list's entry up to its number, which loses leading zeros, and the words after it.
+
+    The list's name ends before ``name_end``; the number is optional.
+    """
+    name = words[:name_end]
+    rest = words[name_end:]
+    if rest[:1] == ["seq"]:
+        return [*name, "seq", number(rest[1])], rest[2:]
+    return name, rest
 
 
 def access_list(words: list[str]) -> list[str]:
     """Return a line of an access list: networks masked, without the word ``host``."""
-    at = 3 if words[0] == "ipv6" else 2
-    head, rest = numbered_entry(words, at)
+    name_end = 3 if words[0] == "ipv6" else 2
+    head, rest = numbered_entry(words, name_end)
     if len(rest) == 3 and rest[1] == "host":
         rest = [rest[0], rest[2]]
     return [*head, *map(network, rest)]

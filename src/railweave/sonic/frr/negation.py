@@ -40,18 +40,18 @@ def is_never_printed(line: str) -> bool:
 
 
 def without_negations(entries: Iterable[FrrEntry]) -> dict[FrrEntry, None]:
-    """Return the lines without ``no`` forms that FRR does not print, and without the lines that these take back."""
-    kept: dict[FrrEntry, None] = {}
+    """Return the lines, as an ordered set, without ``no`` forms that FRR does not print and what they remove above."""
+    remaining: dict[FrrEntry, None] = {}
     for entry in entries:
         if is_never_printed(entry.line):
-            for other in _taken_back(entry, kept):
-                del kept[other]
+            for removed in _removed_by(entry, remaining):
+                del remaining[removed]
         else:
-            kept[entry] = None
-    return kept
+            remaining[entry] = None
+    return remaining
 
 
-def _taken_back(negation: FrrEntry, entries: Iterable[FrrEntry]) -> list[FrrEntry]:
+def _removed_by(negation: FrrEntry, entries: Iterable[FrrEntry]) -> list[FrrEntry]:
     """Return the lines of which ``negation`` is the ``no`` form, with or without their value."""
     command = negation.line.removeprefix("no ")
     slots = {command, slot(command)}

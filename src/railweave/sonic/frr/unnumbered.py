@@ -31,12 +31,13 @@ class _Peer:
         """Yield the lines that FRR prints."""
         if self.group:
             yield f"{self.defines} peer-group {self.group}"
+            if self.asn:
+                neighbor = self.defines.removesuffix(" v6only").removesuffix(" interface")
+                yield f"{neighbor} remote-as {self.asn}"
         elif self.asn:
             yield f"{self.defines} remote-as {self.asn}"
         else:
             yield self.defines
-        if self.group and self.asn:
-            yield f"{self.defines.removesuffix(' v6only').removesuffix(' interface')} remote-as {self.asn}"
 
 
 _Peers = Mapping[tuple[str, str], _Peer]
@@ -51,7 +52,10 @@ def with_whole_definitions(entries: Sequence[FrrEntry]) -> Sequence[FrrEntry]:
     peers = _peers(entries)
     if not peers:
         return entries
-    return [other for entry in entries for other in _printed(entry, peers)]
+    printed: list[FrrEntry] = []
+    for entry in entries:
+        printed += _printed(entry, peers)
+    return printed
 
 
 def _peers(entries: Sequence[FrrEntry]) -> _Peers:
@@ -64,8 +68,11 @@ def _peers(entries: Sequence[FrrEntry]) -> _Peers:
     # A setting may come before the definition.
     for entry in entries:
         match = _SETTING.match(entry.line)
-        if match and (entry.context, match["name"]) in peers:
-            peers[entry.context, match["name"]] = _with_setting(peers[entry.context, match["name"]], match)
+        if match is None:
+            continue
+        peer = peers.get((entry.context, match["name"]))
+        if peer is not None:
+            peers[entry.context, match["name"]] = _with_setting(peer, match)
     return peers
 
 

@@ -84,14 +84,13 @@ def _profile_rows(plan: BufferPlan) -> Iterable[Row]:
 
 
 def _profile_reason(plan: BufferPlan, profile: BufferProfile) -> str:
-    size = next((pool.size_bytes for pool in plan.full.pools if pool.name == profile.pool), None)
-    if not profile.is_dynamic:
-        limit = f"{profile.threshold} bytes"
-    else:
+    limit = f"{profile.threshold} bytes"
+    if profile.is_dynamic:
         limit = f"{2.0**profile.threshold:g} times what is free of {profile.pool} (alpha 2^{profile.threshold})"
-        if size is not None:
-            alone = profile.limit_bytes(plan.limits.slices.share(size))
-            limit += f": alone {alone} bytes of its {size}{plan.limits.slices}"
+        pool_bytes = next((pool.size_bytes for pool in plan.full.pools if pool.name == profile.pool), None)
+        if pool_bytes is not None:
+            alone_bytes = profile.limit_bytes(plan.limits.slices.share(pool_bytes))
+            limit += f": alone {alone_bytes} bytes of its {pool_bytes}{plan.limits.slices}"
     return (
         f"Who uses it may hold {limit}, and {profile.size_bytes} bytes in any case; as {plan.buffers.hwsku} ships it"
         f" ({plan.buffers.source})."
@@ -99,8 +98,13 @@ def _profile_reason(plan: BufferPlan, profile: BufferProfile) -> str:
 
 
 def _profile_fields(profile: BufferProfile) -> dict[str, str]:
-    kind = "dynamic_th" if profile.is_dynamic else "static_th"
-    return dict(sorted({"pool": profile.pool, "size": str(profile.size_bytes), kind: str(profile.threshold)}.items()))
+    threshold_field = "dynamic_th" if profile.is_dynamic else "static_th"
+    fields = {
+        "pool": profile.pool,
+        "size": str(profile.size_bytes),
+        threshold_field: str(profile.threshold),
+    }
+    return dict(sorted(fields.items()))
 
 
 def lossless_profile(speed_gbps: int, room: Headroom) -> str:
@@ -109,8 +113,10 @@ def lossless_profile(speed_gbps: int, room: Headroom) -> str:
 
 
 def lossless_row(plan: BufferPlan, port: SwitchPort, length_m: int) -> Row | None:
-    """Return the BUFFER_PROFILE row of the lossless groups of a used port with a cable of ``length_m``; None where the
-    switch computes headroom, and where none is known."""
+    """Return the BUFFER_PROFILE row of the lossless groups of a used port with a cable of ``length_m``.
+
+    None if there is no lossless group, if the switch computes headroom, or if none is known.
+    """
     room = plan.headroom.get((port.speed_gbps, length_m))
     if not plan.groups or plan.model is BufferModel.DYNAMIC or not isinstance(room, Headroom):
         return None

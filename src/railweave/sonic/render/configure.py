@@ -78,10 +78,10 @@ class Configurator:
         if not extra:
             return blocks
         rows = _rows(blocks)
-        if diagnostics := clashes(switch.name, rows, extra):
+        diagnostics = clashes(switch.name, rows, extra)
+        if diagnostics:
             raise RefusedError(diagnostics)
-        tables = groupby(with_overrides(rows, extra), attrgetter("table"))
-        return tuple(TableRows(table, tuple(table_rows), False) for table, table_rows in tables)
+        return tuple(_by_table(with_overrides(rows, extra)))
 
     def override_faults(self, switch: Switch, where: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
         """Return an error for each override that meets a row of ``switch``; ``where`` finds an intent path's place."""

@@ -17,8 +17,10 @@ from railweave.wording import natural_key
 
 
 def counter_rows(panel: Panel, policies: Policies, *, trims: bool) -> tuple[Row, ...]:
-    """Return the rows of a switch in the order of their keys, none without `telemetry`; ``trims`` tells whether it
-    trims packets."""
+    """Return the rows of a switch in the order of their keys, none without `telemetry.counters`.
+
+    ``trims`` tells whether the switch trims packets.
+    """
     counters = policies.telemetry.counters
     if counters is None:
         return ()
@@ -48,13 +50,11 @@ def _rows(group: CounterGroup, setting: CounterSetting, ports: int) -> Iterator[
 
 
 def _reason(group: CounterGroup, setting: CounterSetting, ports: int) -> str:
-    said = f"telemetry.counters.{group.key} ({setting.poll_ms or setting.state.value})"
+    intent = f"telemetry.counters.{group.key} ({setting.poll_ms or setting.state.value})"
     if setting.state is CounterState.DISABLE:
-        return f"{said}: SONiC stops polling {group.objects}."
+        return f"{intent}: SONiC stops polling {group.objects}."
     if not group.poll_ms:
-        return f"{said}: SONiC polls {group.objects}."
-    default = "off"
-    if group.is_on_by_default:
-        default = "on"
+        return f"{intent}: SONiC polls {group.objects}."
+    default = "on" if group.is_on_by_default else "off"
     interval_ms = group.interval_ms(setting)
-    return f"{said}: SONiC polls {group.count(ports)} {group.objects} every {interval_ms} ms ({default} by default)."
+    return f"{intent}: SONiC polls {group.count(ports)} {group.objects} every {interval_ms} ms ({default} by default)."

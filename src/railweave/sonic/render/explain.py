@@ -34,7 +34,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The answer; where ``found`` is empty, ``nearest`` lists similar rows and lines."""
+    """The answer; if ``found`` is empty, ``nearest`` lists similar rows and lines."""
 
     device: str
     asked: str
@@ -53,8 +53,8 @@ def explain_text(config: DeviceConfig, text: str) -> Explanation:
 
 def explain(config: DeviceConfig, table: str, key: str = "", field: str = "") -> Explanation:
     """Explain the rows of a table, one row, or one of its fields."""
-    rest = "|".join(filter(None, (key, field)))
-    asked = "|".join(filter(None, (table, rest)))
+    rest = "|".join(part for part in (key, field) if part)
+    asked = "|".join(part for part in (table, rest) if part)
     return _rows_explained(config, asked, table, rest)
 
 
@@ -88,15 +88,16 @@ def _matching_lines(lines: Iterable[Explained], text: str) -> list[Explained]:
 
 
 def _rows_explained(config: DeviceConfig, asked: str, table: str, rest: str) -> Explanation:
+    """Explain the rows of ``table`` that ``rest`` names: all if it is empty, else by ``key`` or ``key|field``."""
     rows = [row for row in config.rows if row.table == table]
     matches = tuple(_matches(rows, rest))
     if matches:
         return Explanation(config.device, shown_text(asked), matches, ())
-    tables = [table]
+    similar_tables = [table]
     if not rows:
-        tables = get_close_matches(table, {row.table for row in config.rows}, n=2)
-    near = (f"{row.table}|{shown_key(row.table, row.key)}" for row in config.rows if row.table in tables)
-    return _not_found(config, asked, near)
+        similar_tables = get_close_matches(table, {row.table for row in config.rows}, n=2)
+    candidates = (f"{row.table}|{shown_key(row.table, row.key)}" for row in config.rows if row.table in similar_tables)
+    return _not_found(config, asked, candidates)
 
 
 def _matches(rows: Iterable[Row], rest: str) -> Iterator[Explained]:
@@ -104,9 +105,11 @@ def _matches(rows: Iterable[Row], rest: str) -> Iterator[Explained]:
         # A key may hold bars itself (INTERFACE|Ethernet0|10.0.0.0/31), so the whole rest is tried as one first.
         if rest in ("", row.key):
             yield _whole(row)
-        elif rest.startswith(f"{row.key}|") and (field := rest.removeprefix(f"{row.key}|")) in row.fields:
-            value = HIDDEN if is_secret(row.table, field) else row.fields[field]
-            yield Explained(row.table, shown_key(row.table, row.key), field, value, row.reason)
+        elif rest.startswith(f"{row.key}|"):
+            field = rest.removeprefix(f"{row.key}|")
+            if field in row.fields:
+                value = HIDDEN if is_secret(row.table, field) else row.fields[field]
+                yield Explained(row.table, shown_key(row.table, row.key), field, value, row.reason)
 
 
 def _whole(row: Row) -> Explained:

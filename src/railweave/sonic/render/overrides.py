@@ -17,22 +17,22 @@ from railweave.wording import natural_key
 def override_rows(overrides: Overrides, switch: Switch) -> tuple[Row, ...]:
     """Return the rows that the overrides of the switch's role and name ask for, in natural order."""
     merged: dict[tuple[str, str], dict[str, Value]] = {}
-    scopes: dict[tuple[str, str], str] = {}
+    last_scope: dict[tuple[str, str], str] = {}
+    # The device's own override replaces its role's.
     for scope in (switch.tier.name, switch.name):
         for table, rows in overrides.rows.get(scope, {}).items():
             for key, fields in rows.items():
                 merged.setdefault((table, key), {}).update(fields)
-                scopes[table, key] = scope
-    ordered = sorted(merged, key=lambda place: (place[0], natural_key(place[1])))
-    return tuple(
-        Row(
-            table,
-            key,
-            merged[table, key],
-            f"Taken from the intent as it is ({path_of(scopes[table, key], table)}).",
-        )
-        for table, key in ordered
-    )
+                last_scope[table, key] = scope
+    stated_rows = []
+    for (table, key), fields in merged.items():
+        path = path_of(last_scope[table, key], table)
+        stated_rows.append(Row(table, key, fields, f"Taken from the intent as it is ({path})."))
+    return tuple(sorted(stated_rows, key=_sort_key))
+
+
+def _sort_key(row: Row) -> tuple[object, ...]:
+    return row.table, natural_key(row.key)
 
 
 def overridden_addresses(overrides: Overrides, switch: Switch) -> Mapping[str, tuple[str, ...]]:
@@ -49,16 +49,17 @@ def with_overrides(rows: Iterable[Row], extra: Iterable[Row]) -> tuple[Row, ...]
     """Return the rendered rows and the ``extra`` ones in natural order; a row of both is one row with all fields."""
     merged = {(row.table, row.key): row for row in rows}
     for row in extra:
-        place = (row.table, row.key)
-        own = merged.get(place)
-        merged[place] = row if own is None else _joined(own, row)
-    return tuple(merged[place] for place in sorted(merged, key=lambda place: (place[0], natural_key(place[1]))))
+        rendered = merged.get((row.table, row.key))
+        merged[row.table, row.key] = row if rendered is None else _joined(rendered, row)
+    return tuple(sorted(merged.values(), key=_sort_key))
 
 
-def _joined(own: Row, extra: Row) -> Row:
-    fields = {**own.fields, **extra.fields}
+def _joined(rendered: Row, extra: Row) -> Row:
+    """Return one row with the fields and the reasons of both."""
+    fields = {**rendered.fields, **extra.fields}
     ordered = {name: fields[name] for name in sorted(fields, key=natural_key)}
-    return Row(own.table, own.key, ordered, f"{own.reason} {', '.join(sorted(extra.fields))}: {extra.reason}")
+    reason = f"{rendered.reason} {', '.join(sorted(extra.fields))}: {extra.reason}"
+    return Row(rendered.table, rendered.key, ordered, reason)
 
 
 def clashes(
@@ -69,19 +70,23 @@ def clashes(
 ) -> tuple[Diagnostic, ...]:
     """Return an error for each field of the ``extra`` rows that a rendered row has already."""
     rendered = {(row.table, row.key): row.fields for row in rows}
-    return tuple(
-        error(
-            "RW402",
-            f"overrides set {row.table}|{shown_key(row.table, row.key)}|{field} on {device}, "
-            "which railweave renders itself",
-            where("overrides"),
-            fix=f"take {field} out of it, and say it where the intent has a key for it",
-            devices=(device,),
-        )
-        for row in extra
-        for field in row.fields
-        if field in rendered.get((row.table, row.key), ())
-    )
+    diagnostics = []
+    for row in extra:
+        rendered_fields = rendered.get((row.table, row.key), ())
+        for field in row.fields:
+            if field not in rendered_fields:
+                continue
+            diagnostics.append(
+                error(
+                    "RW402",
+                    f"overrides set {row.table}|{shown_key(row.table, row.key)}|{field} on {device}, "
+                    "which railweave renders itself",
+                    where("overrides"),
+                    fix=f"take {field} out of it, and say it where the intent has a key for it",
+                    devices=(device,),
+                )
+            )
+    return tuple(diagnostics)
 
 
 def path_of(scope: str, table: str) -> str:

@@ -24,19 +24,20 @@ _KEPT = 64
 
 
 class Own(NamedTuple):
-    """The values of one switch alone. ``used`` are its used ports in panel order, ``neighbors`` the rows of its
-    neighbors."""
+    """The values of one switch that it shares with no other."""
 
     name: str
     asn: int
     loopback: int
+    # Its used ports in panel order.
     used: tuple[Attachment, ...]
+    # The rows of its neighbors.
     neighbors: tuple[Row, ...]
 
 
 Use = tuple[tuple[int, int, int], ...]
-"""The ports in use: their places on the panel, the lengths of their cables in metres, and the levels of their links,
-which is 0 to a node."""
+"""The ports in use, each by its place on the panel, the length of its cable in meters, and the level of its link, which
+is 0 to a node."""
 
 _DOWN = attrgetter("upper_port", "length_m", "level")
 _UP = attrgetter("lower_port", "length_m", "level")
@@ -86,16 +87,16 @@ class Owner:
 
 def have_the_same_own(base: Fabric, head: Fabric) -> bool:
     """Tell whether every switch has the same own values and BGP sessions in two designs of a fabric."""
-    # Own values read addressing alone of the policies; sizing only describes the rest of the fabric.
-    return (
-        base.policies.addressing == head.policies.addressing
-        and replace(base, policies=head.policies, sizing=head.sizing) == head
-        and [_whole(tier) for tier in base.uplink_kinds] == [_whole(tier) for tier in head.uplink_kinds]
-    )
+    # Of the policies own values depend on addressing alone; sizing only describes the rest of the fabric.
+    if base.policies.addressing != head.policies.addressing:
+        return False
+    if replace(base, policies=head.policies, sizing=head.sizing) != head:
+        return False
+    return [_all_values(tier) for tier in base.uplink_kinds] == [_all_values(tier) for tier in head.uplink_kinds]
 
 
-def _whole(tier: Tier) -> tuple[object, ...]:
-    """Return all values of a tier: tiers of two designs compare equal whatever their size."""
+def _all_values(tier: Tier) -> tuple[object, ...]:
+    """Return all values of a tier, since tiers themselves compare equal whatever their size."""
     return tuple(getattr(tier, field.name) for field in fields(tier))
 
 

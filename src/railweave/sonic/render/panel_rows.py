@@ -55,24 +55,27 @@ from railweave.wording import natural_key
 
 
 class CabledRows(NamedTuple):
-    """The rows of a port with a cable of one length: its priority groups, their profile (None where the switch computes
-    it), and the length configured in SONiC (None where no headroom is known)."""
+    """The rows of a port with a cable of one length."""
 
+    # The priority groups.
     groups: tuple[Row, ...]
+    # The profile of the lossless groups; None if the switch computes it.
     profile: Row | None
+    # The cable length as configured in SONiC; None if no headroom is known.
     cable: str | None
 
 
 class UsedRows(NamedTuple):
-    """The rows of a port in use. ``watchdog`` is empty without a lossless class; the buffer rows are empty without a
-    plan of the buffer, ``cabled`` is by length."""
+    """The rows of a port in use. Without a plan of the buffer the last three are empty."""
 
     bare_interface: Row
     qos_map: Row
     queues: tuple[Row, ...]
+    # Empty without a lossless class.
     watchdog: tuple[Row, ...]
     buffer_queues: tuple[Row, ...]
     profile_lists: tuple[Row, ...]
+    # By the length of the cable in meters.
     cabled: Mapping[int, CabledRows]
 
 
@@ -240,13 +243,16 @@ def _collisions(tier: Tier, policies: Policies) -> str:
 
 
 class _Settings(NamedTuple):
+    """What the rows of all ports of a panel follow from."""
+
     mtu_bytes: int
+    # The ASIC takes PFC_PRIORITY_TO_PRIORITY_GROUP_MAP.
     group_map: bool
     chain: MapChain
     shares: tuple[QueueShare, ...]
     # Of the PFC watchdog; None if it watches nothing.
     times: WatchdogPolicy | None
-    # What gives its detection time, in words.
+    # The rule that its detection time follows from, in words.
     rule: str
     plan: BufferPlan | None
     lengths_m: tuple[int, ...]
@@ -279,6 +285,7 @@ def _by_table(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def _buffer_rows(used: Iterable[Attachment], ports: Iterable[UsedRows], model: BufferModel) -> Iterable[Row]:
+    """Yield the buffer rows of the ports in use; ``ports`` has the rows of each attachment of ``used``."""
     lengths: dict[str, str] = {}
     profiles: dict[str, Row] = {}
     for attachment, port in zip(used, ports, strict=True):

@@ -53,20 +53,20 @@ def scheduler_rows(shares: Sequence[QueueShare], speeds_gbps: Iterable[int]) -> 
     rows: dict[str, Row] = {}
     for share, speed_gbps in product(shares, speeds_gbps):
         name = scheduler_name(share, speed_gbps)
-        reason = _scheduler_reason(share, speed_gbps)
-        rows[name] = Row("SCHEDULER", name, _scheduler_fields(share, speed_gbps), f"{reason}{_kept(shares, share)}")
+        reason = _scheduler_reason(share, speed_gbps) + _guaranteed_share(shares, share)
+        rows[name] = Row("SCHEDULER", name, _scheduler_fields(share, speed_gbps), reason)
     return tuple(rows[name] for name in sorted(rows, key=natural_key))
 
 
-# With two queues their shares tell it: that of RDMA and that of all else.
-_OF_SHARED_FABRIC = 3
+_FEWEST_WEIGHTED_QUEUES = 3
+"""With two queues, that of RDMA and that of everything else, the shares in the intent say it already."""
 
 
-def _kept(shares: Sequence[QueueShare], own: QueueShare) -> str:
-    """Return in words what a queue keeps of a port that several classes share."""
-    weighted = sum(not share.strict for share in shares)
+def _guaranteed_share(shares: Sequence[QueueShare], own: QueueShare) -> str:
+    """Return a sentence on the part of a port that a queue keeps under load; empty if its share says it already."""
+    weighted_queues = sum(not share.strict for share in shares)
     kept = kept_share(shares, own.queue)
-    if kept is None or weighted < _OF_SHARED_FABRIC:
+    if kept is None or weighted_queues < _FEWEST_WEIGHTED_QUEUES:
         return ""
     return f" While all others burst it keeps {kept} of a port: strict queues take their limits first (check Q-10)."
 

@@ -6,6 +6,7 @@ field, and after a command of FRR that takes a secret. Elsewhere, also in a row'
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from railweave.secrets import is_secret, references, refers_openly, with_secrets
 from railweave.sonic.document import RunningConfig
@@ -20,16 +21,15 @@ def resolved(config: DeviceConfig, values: Mapping[str, str]) -> DeviceConfig:
 def as_running(config: DeviceConfig, running: RunningConfig) -> DeviceConfig:
     """Return a configuration with the running values of unresolved secrets, so that these are no difference."""
 
-    def value_of(text: str, place: tuple[str, str, str]) -> str:
+    def running_value(text: str, place: _FieldOfRow | None) -> str:
         if not references(text):
             return text
-        table, key, name = place
-        if not table:
+        if place is None:
             return _running_line(text, running.frr or "")
-        value = running.config_db.get(table, {}).get(key, {}).get(name)
+        value = running.config_db.get(place.table, {}).get(place.key, {}).get(place.field)
         return value if isinstance(value, str) else text
 
-    return _replaced(config, value_of)
+    return _replaced(config, running_value)
 
 
 def _running_line(line: str, frr: str) -> str:
@@ -42,36 +42,46 @@ def _running_line(line: str, frr: str) -> str:
     return line
 
 
-_InPlace = Callable[[str, tuple[str, str, str]], str]
+class _FieldOfRow(NamedTuple):
+    """The place of a value in CONFIG_DB."""
+
+    table: str
+    key: str
+    field: str
 
 
-def _replaced(config: DeviceConfig, value_of: _InPlace) -> DeviceConfig:
-    rows = tuple(_row(row, value_of) for row in config.rows)
+_Replacement = Callable[[str, _FieldOfRow | None], str]
+"""Returns what replaces the text of a field, or of a line of FRR (None) with its line end."""
+
+
+def _replaced(config: DeviceConfig, replacement: _Replacement) -> DeviceConfig:
+    """Return a configuration with every text replaced that may hold the value of a secret."""
+    rows = tuple(_replaced_row(row, replacement) for row in config.rows)
     frr = config.frr
     if "{secret:" in frr:
-        frr = "".join(_line(line, value_of) for line in frr.splitlines(keepends=True))
+        frr = "".join(_replaced_line(line, replacement) for line in frr.splitlines(keepends=True))
     return replace(config, rows=rows, frr=frr)
 
 
-def _refers(row: Row) -> bool:
+def _refers_to_secret(row: Row) -> bool:
     return any("{secret:" in value for value in row.fields.values() if isinstance(value, str))
 
 
-def _row(row: Row, value_of: _InPlace) -> Row:
+def _replaced_row(row: Row, replacement: _Replacement) -> Row:
     # Most rows have no secrets and stay the same object.
-    if not _refers(row):
+    if not _refers_to_secret(row):
         return row
-    fields: Fields = {name: _field(row, name, value, value_of) for name, value in row.fields.items()}
+    fields: Fields = {name: _replaced_field(row, name, value, replacement) for name, value in row.fields.items()}
     return Row(row.table, row.key, fields, row.why, row.about)
 
 
-def _field(row: Row, name: str, value: Value, value_of: _InPlace) -> Value:
+def _replaced_field(row: Row, name: str, value: Value, replacement: _Replacement) -> Value:
     if not isinstance(value, str) or not is_secret(row.table, name):
         return value
-    return value_of(value, (row.table, row.key, name))
+    return replacement(value, _FieldOfRow(row.table, row.key, name))
 
 
-def _line(line: str, value_of: _InPlace) -> str:
+def _replaced_line(line: str, replacement: _Replacement) -> str:
     if refers_openly(line):
         return line
-    return value_of(line, ("", "", ""))
+    return replacement(line, None)

@@ -16,6 +16,7 @@ acl_loader/main.py, convert_rule_to_db_schema and deny_rule); orchagent tries th
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from operator import attrgetter
+from typing import NamedTuple
 
 from railweave.fabric.devices import Switch
 from railweave.fabric.tenants import IPV4_BITS, PrefixText, Source, Tenancy, prefix_text
@@ -34,8 +35,18 @@ _DENY_PRIORITY = 1
 
 # Neighbor discovery: link-local and multicast addresses of the link, which are never routed (RFC 4291).
 _LINK_SCOPES = (("link-local", "fe80::/10"), ("link-multicast", "ff02::/16"))
-_KEYS = {IPV4_BITS: ("SRC_IP", "DST_IP", "IPV4ANY")}
-_KEYS_IPV6 = ("SRC_IPV6", "DST_IPV6", "IPV6ANY")
+
+
+class _FamilyFields(NamedTuple):
+    """The fields of a rule that compare addresses of one family, and the family's IP_TYPE."""
+
+    source: str
+    destination: str
+    ip_type: str
+
+
+_IPV4_FIELDS = _FamilyFields("SRC_IP", "DST_IP", "IPV4ANY")
+_IPV6_FIELDS = _FamilyFields("SRC_IPV6", "DST_IPV6", "IPV6ANY")
 # What nodes may send with the notifications' code point (``edge_guard``); they have no BGP sessions across tenants.
 _MARKED = (
     ("icmp", {"IP_PROTOCOL": str(ICMP)}),
@@ -82,11 +93,13 @@ def rule_tenants(table: str, key: str) -> tuple[str, str] | None:
 
     None for its other rules, and for all other rows.
     """
-    of_table, _, name = key.partition("|")
-    parts = name.split(".")
-    if table != "ACL_RULE" or of_table not in TENANT_FILTERS or len(parts) < 3 or parts[0] != "allow":
+    acl, _, name = key.partition("|")
+    if table != "ACL_RULE" or acl not in TENANT_FILTERS:
         return None
-    return parts[1], parts[2]
+    match name.split("."):
+        case ["allow", tenant, reached, *_]:
+            return tenant, reached
+    return None
 
 
 def rule_count(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ipv6: bool) -> int:
@@ -132,29 +145,33 @@ def _reaching(
     guarded: Sequence[int],
     about: str,
 ) -> list[Row]:
-    """Return the rules from one source to the prefixes of a tenant, whose texts are given by family."""
-    # A fabric has some hundred thousand of these rules, so what they share is written once.
+    """Return the rules from one source to the prefixes of a tenant, whose ``texts`` are given by family.
+
+    The names of the rules begin with ``start``.
+    """
+    # A fabric has some hundred thousand of these rules, so the fields that they share are made once.
     bits = source.prefix.bits
-    source_key, destination_key, kind = _KEYS.get(bits, _KEYS_IPV6)
+    family = _IPV4_FIELDS if bits == IPV4_BITS else _IPV6_FIELDS
     ports = ",".join(leaf.panel.ports[port].name for port in source.ports)
-    shared = {destination_key: "", source_key: str(source.prefix), "IN_PORTS": ports, "IP_TYPE": kind}
-    forward = {**shared, **_forward(_REACH_PRIORITY)}
-    marked = [
-        (f".{dscp}-{packet}", {**shared, "DSCP": str(dscp), **fields, **_forward(_MARKED_PRIORITY)})
-        for dscp, (packet, fields) in product(guarded, _marked_packets(bits))
-    ]
-    first = f"{start}.{prefix_text(source.prefix).word}."
+    shared_fields = {
+        family.destination: "",
+        family.source: str(source.prefix),
+        "IN_PORTS": ports,
+        "IP_TYPE": family.ip_type,
+    }
+    # The fields of the rules for each prefix by the ends of their names.
+    fields_by_suffix = {"": {**shared_fields, **_forward(_REACH_PRIORITY)}}
+    for dscp, (packet, packet_fields) in product(guarded, _marked_packets(bits)):
+        marked_fields = {**shared_fields, "DSCP": str(dscp), **packet_fields, **_forward(_MARKED_PRIORITY)}
+        fields_by_suffix[f".{dscp}-{packet}"] = marked_fields
+    start_of_source = f"{start}.{prefix_text(source.prefix).word}."
     rules = []
     for text, word in texts.get(bits, ()):
-        name = first + word
-        # Copies of a mapping whose keys are there take half the time of new ones.
-        fields = forward.copy()
-        fields[destination_key] = text
-        rules.append(Row("ACL_RULE", name, fields, _WHY_RULE, about))
-        for ending, alike in marked:
-            fields = alike.copy()
-            fields[destination_key] = text
-            rules.append(Row("ACL_RULE", name + ending, fields, _WHY_RULE, about))
+        for suffix, template in fields_by_suffix.items():
+            # To copy a mapping that has all keys takes half the time of making a new one.
+            fields = template.copy()
+            fields[family.destination] = text
+            rules.append(Row("ACL_RULE", f"{start_of_source}{word}{suffix}", fields, _WHY_RULE, about))
     return rules
 
 

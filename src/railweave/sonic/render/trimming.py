@@ -34,20 +34,21 @@ NO_TRIMMING = Trimming((), 0, 0)
 
 
 def trimming_of(panel: Panel, policies: Policies) -> Trimming:
-    """Return how switches of a panel trim: no queue where ASIC or release do not, or no strict class takes the
-    packets."""
+    """Return how switches of a panel trim.
+
+    ``NO_TRIMMING`` if the ASIC or the release does not trim, or if no strict class can carry trimmed packets.
+    """
     queues = tuple(traffic_class.priority for traffic_class in policies.classes if traffic_class.is_lossy_rdma)
     if not queues or not panel.trims_from or nearest(policies.sonic.release) < panel.trims_from:
         return NO_TRIMMING
-    # Their queue is strict, and what is left of packets does not fill it.
-    notifications = [traffic_class for traffic_class in policies.classes if _takes_trimmed(traffic_class)]
-    if not notifications:
-        return NO_TRIMMING
-    return Trimming(queues, notifications[0].dscp[0], notifications[0].priority)
+    for traffic_class in policies.classes:
+        if _can_carry_trimmed(traffic_class):
+            return Trimming(queues, traffic_class.dscp[0], traffic_class.priority)
+    return NO_TRIMMING
 
 
-def _takes_trimmed(traffic_class: TrafficClass) -> bool:
-    """Tell whether a class of notifications can carry what is left of trimmed packets."""
+def _can_carry_trimmed(traffic_class: TrafficClass) -> bool:
+    """Tell whether a class is one of notifications with a strict queue, which trimmed packets do not fill."""
     return traffic_class.role is ClassRole.CNP and traffic_class.strict and bool(traffic_class.dscp)
 
 
