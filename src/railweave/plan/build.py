@@ -51,9 +51,13 @@ def build_plan(
 
 def _with_tenant_blockers(fabric: Fabric, readings: Mapping[str, Reading]) -> Mapping[str, Reading]:
     """Return the readings with what prevents changes of tenants; such a switch is planned without changes."""
-    differences = {name: reading.difference for name, reading in readings.items() if reading.difference is not None}
-    # Switches that were left out of the reading have the rules that they should have.
-    differences |= {name: NO_DIFFERENCE for name, reading in readings.items() if reading is NOT_READ}
+    differences: dict[str, DeviceDiff] = {}
+    for name, reading in readings.items():
+        if reading.difference is not None:
+            differences[name] = reading.difference
+        elif reading is NOT_READ:
+            # Switches that were left out of the reading are assumed to have the intended rules.
+            differences[name] = NO_DIFFERENCE
     blocked = {}
     for name, blockers in tenant_blockers(fabric, differences).items():
         difference = replace(differences[name], delta=Delta(), blockers=(*differences[name].blockers, *blockers))
@@ -62,7 +66,7 @@ def _with_tenant_blockers(fabric: Fabric, readings: Mapping[str, Reading]) -> Ma
 
 
 def in_own_order(fabric: Fabric, plan: Plan) -> Plan:
-    """Return ``plan`` with waves that are laid out for its changes alone, and the drains of these."""
+    """Return ``plan`` with waves that are laid out for its changes, and with the drains of these waves."""
     two_sided = two_sided_links(fabric, plan.deltas, plan.unprovisioned)
     order = lay_out(
         fabric,
@@ -77,7 +81,7 @@ def in_own_order(fabric: Fabric, plan: Plan) -> Plan:
 
 
 def wave_gate(fabric: Fabric, plan: Plan) -> WaveGate:
-    """Return the judge of the waves of ``plan``: the same one for the planner and for the rollout."""
+    """Return what decides which waves of ``plan`` are allowed, for the planner and for the rollout."""
     away = _away(fabric, plan)
     return WaveGate(
         fabric,
@@ -90,7 +94,7 @@ def wave_gate(fabric: Fabric, plan: Plan) -> WaveGate:
 
 
 def in_waves(fabric: Fabric, plan: Plan, waves: Iterable[Wave]) -> Plan:
-    """Return ``plan`` in the order of ``waves``, which were made for another change; they are split where they must be.
+    """Return ``plan`` in the order of ``waves``, which were laid out for another change and are split if necessary.
 
     The drains are computed again: which paths are left for a device depends on the devices before it.
     """
@@ -100,11 +104,11 @@ def in_waves(fabric: Fabric, plan: Plan, waves: Iterable[Wave]) -> Plan:
 
 def _away(fabric: Fabric, plan: Plan) -> Away:
     """Return what carried no traffic when the switches were read."""
-    return away_of(fabric, {name: _led_away(device) for name, device in plan.devices.items()})
+    return away_of(fabric, {name: _peers_without_traffic(device) for name, device in plan.devices.items()})
 
 
-def _led_away(device: DevicePlan) -> tuple[str, ...]:
-    """Return the BGP peers of a device that get no traffic from it, ``WHOLE`` for all."""
+def _peers_without_traffic(device: DevicePlan) -> tuple[str, ...]:
+    """Return the BGP peers of a device that send no traffic over it, ``WHOLE`` for all."""
     difference = device.difference
     if device.reading.broken or withheld(difference.maintenance):
         return WHOLE

@@ -141,10 +141,10 @@ def expect(fabric: Fabric, switch: Switch, scope: VerificationScope = WHOLE_FABR
 
 
 def _without_cables(whole: Expectation, settled: Expectation) -> Expectation:
-    """Return what must be seen of a switch with the links of ``settled``, the cables of its others being away."""
+    """Return what must be seen of a switch if only the links of ``settled`` have their cables."""
     # A port without its cable is still enabled and has its MTU; only its link may be down.
-    loose = {port.port for port in whole.ports} - {port.port for port in settled.ports}
-    ports = tuple(replace(port, required=port.required and port.port not in loose) for port in whole.ports)
+    cabled_ports = {port.port for port in settled.ports}
+    ports = tuple(replace(port, required=port.required and port.port in cabled_ports) for port in whole.ports)
     return replace(whole, neighbors=settled.neighbors, sessions=settled.sessions, ports=ports)
 
 

@@ -18,14 +18,14 @@ LEAK = "RW142"
 
 def filter_checks(isolation: Isolation, switch: Switch, tables: ConfigDb) -> Iterator[VerifyCheck]:
     """Yield for each node port of a switch whether its tenants are apart there, by the tables that were read."""
-    first: dict[str, Leak] = {}
+    first_leak: dict[str, Leak] = {}
     for leak in isolation.leaks(switch, tables):
-        first.setdefault(leak.port, leak)
+        first_leak.setdefault(leak.port, leak)
     for port in isolation.ports(switch):
         actual = APART
-        if port in first:
-            actual = f"{first[port].path} ({first[port].cause})"
-        yield VerifyCheck(switch.name, CheckKind.TENANTS, port, APART, actual, port not in first)
+        if port in first_leak:
+            actual = f"{first_leak[port].path} ({first_leak[port].cause})"
+        yield VerifyCheck(switch.name, CheckKind.TENANTS, port, APART, actual, port not in first_leak)
 
 
 def leaks_before(fabric: Fabric, deltas: Mapping[str, Delta], intended: Callable[[str], ConfigDb]) -> tuple[Leak, ...]:
@@ -56,12 +56,11 @@ def _before(delta: Delta, tables: ConfigDb) -> ConfigDb:
 
 def leak_warnings(leaks: Iterable[Leak], where: Where) -> Iterator[Diagnostic]:
     """Yield a warning for each path and switch, at the tenants of the intent."""
-    by_path: dict[tuple[str, str], list[Leak]] = {}
+    leaks_by_path: dict[tuple[str, str], list[Leak]] = {}
     for leak in leaks:
-        by_path.setdefault((leak.device, leak.path), []).append(leak)
-    for (device, path), alike in by_path.items():
-        more = ""
-        if len(alike) > 1:
-            more = f", and {len(alike) - 1} more"
-        message = f"on {device} {path}: {alike[0].cause}{more}"
+        leaks_by_path.setdefault((leak.device, leak.path), []).append(leak)
+    for (device, path), leaks_of_path in leaks_by_path.items():
+        message = f"on {device} {path}: {leaks_of_path[0].cause}"
+        if len(leaks_of_path) > 1:
+            message += f", and {len(leaks_of_path) - 1} more"
         yield warning(LEAK, message, where, devices=(device,), fix="deploy the intent, which closes this path")

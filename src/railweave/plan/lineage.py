@@ -49,15 +49,16 @@ class History:
         """Return why deploying this state would discard ``running``; empty if it continues it."""
         if not self.is_other(running):
             return ""
-        if running.revision and not running.dirty:
+        is_commit = bool(running.revision) and not running.dirty
+        if is_commit:
             return self._discards_commit(running.revision)
         # Without a commit no git history orders the two states, so only what this project deployed itself is older.
         if running.digest in self.deployed:
             return ""
-        based = ""
+        base_commit = ""
         if running.revision:
-            based = f", based on commit {running.revision[:_SHORT]},"
-        return f"a state that was never committed{based} and that this project did not deploy"
+            base_commit = f", based on commit {running.revision[:_SHORT]},"
+        return f"a state that was never committed{base_commit} and that this project did not deploy"
 
     def _discards_commit(self, revision: str) -> str:
         if not self.own.revision:
@@ -94,21 +95,22 @@ def generation_document(generation: Generation) -> dict[str, Any]:
 
 def discarded(plan: Plan, history: History) -> Iterator[Diagnostic]:
     """Yield an error for each generation on switches that deploying ``plan`` would discard."""
-    devices: dict[Generation, list[str]] = {}
+    devices_by_generation: dict[Generation, list[str]] = {}
     for name, device in plan.devices.items():
-        # What the plan's limit leaves out keeps what it runs.
+        # Devices outside of the plan's limit keep what they run.
         if device.reading.generation.digest and plan.includes(name):
-            devices.setdefault(device.reading.generation.content, []).append(name)
-    for generation, names in devices.items():
+            devices_by_generation.setdefault(device.reading.generation.content, []).append(name)
+    for generation, names in devices_by_generation.items():
         reason = history.discards(generation)
         if reason:
             authors = {plan.devices[name].reading.generation.by for name in names}
-            yield _discarding(generation, names, authors - {""}, reason, history.own)
+            yield _would_discard(generation, names, authors - {""}, reason, history.own)
 
 
-def _discarding(
+def _would_discard(
     running: Generation, names: list[str], authors: Collection[str], reason: str, own: Generation
 ) -> Diagnostic:
+    """Return the error that deploying ``own`` would discard what the devices ``names`` run."""
     verb = "runs" if len(names) == 1 else "run"
     message = f"{compact(names)} {verb} {running.shown}"
     if authors:

@@ -18,18 +18,19 @@ def repairs_of(checks: Iterable[VerifyCheck]) -> tuple[str, ...]:
 
 
 def _of_timers(failed: Iterable[VerifyCheck]) -> Iterator[str]:
-    peers: dict[str, list[str]] = {}
+    """Yield a sentence for each device with sessions that do not run their configured timers."""
+    peers_of_device: dict[str, list[str]] = {}
     for check in failed:
         if check.kind is CheckKind.TIMERS and check.actual.startswith("keepalive"):
-            peers.setdefault(check.device, []).append(check.subject)
-    for device, subjects in peers.items():
-        more = ""
-        if len(subjects) > 1:
-            more = f", and so on for {counted(len(subjects) - 1, 'session')} more"
+            peers_of_device.setdefault(check.device, []).append(check.subject)
+    for device, peers in peers_of_device.items():
+        other_sessions = ""
+        if len(peers) > 1:
+            other_sessions = f", and so on for {counted(len(peers) - 1, 'session')} more"
         yield (
-            f"FRR takes BGP timers when a session opens: on {device}, `sudo vtysh -c 'clear bgp {subjects[0]}'` opens"
-            f" it again (about 2 s without it){more}, one after the other; where the neighbor is configured with a"
-            " shorter hold time, deploy the intent there first"
+            f"FRR takes BGP timers when a session opens: on {device}, `sudo vtysh -c 'clear bgp {peers[0]}'` opens"
+            f" it again (about 2 s without it){other_sessions}, one after the other; where the neighbor is configured"
+            " with a shorter hold time, deploy the intent there first"
         )
 
 
@@ -57,9 +58,9 @@ def _of_addresses(failed: Iterable[VerifyCheck]) -> Iterator[str]:
     for check in failed:
         if check.kind is not CheckKind.ADDRESS:
             continue
-        intended = set(check.expected.split(", "))
-        held = set(check.actual.split(", "))
-        for address in sorted(held - intended - {"none"}):
+        intended_addresses = set(check.expected.split(", "))
+        seen_addresses = set(check.actual.split(", "))
+        for address in sorted(seen_addresses - intended_addresses - {"none"}):
             yield (
                 f"on {check.device}, {check.subject} has the further address {address}: `sudo ip addr del {address} dev"
                 f" {check.subject}` removes it where CONFIG_DB does not have it"

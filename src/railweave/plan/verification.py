@@ -1,7 +1,7 @@
 """Comparing what a device shows (interfaces, addresses, LLDP neighbors, BGP sessions) with what the fabric needs.
 
 During a rollout the far end of a link may still run its old configuration. A check that depends on a far end is made
-only where that far end is ``settled``: deployed and confirmed in this rollout, or unchanged by it.
+only if that far end is ``settled``: deployed and confirmed in this rollout, or unchanged by it.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -31,7 +31,7 @@ EVERYONE: Container[str] = _Everyone()
 def check_device(
     expectation: Expectation, seen: Observation, settled: Container[str] = EVERYONE
 ) -> tuple[VerifyCheck, ...]:
-    """Return every check of one device that can be judged while only ``settled`` devices do not change."""
+    """Return every check of one device that can be judged while other than ``settled`` devices may change."""
     checks = (
         *_ports(expectation, seen, settled),
         *_addresses(expectation, seen),
@@ -104,29 +104,33 @@ def _link(device: str, port: ExpectedPort, state: PortState | None, settled: Con
 
 def _addresses(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:
     for interface in expectation.addresses:
-        intended = frozenset(interface.all)
-        held = seen.addresses.get(interface.port, frozenset())
+        intended_addresses = frozenset(interface.all)
+        seen_addresses = seen.addresses.get(interface.port, frozenset())
+        is_as_intended = seen_addresses >= intended_addresses
+        if interface.ours:
+            is_as_intended = seen_addresses == intended_addresses
         expected = ", ".join(interface.all) or "none"
-        fits = held == intended if interface.ours else held >= intended
-        # The order of addresses on a switch means nothing, so a match is shown in the expected order.
-        actual = expected if fits else ", ".join(sorted(held)) or "none"
+        actual = ", ".join(sorted(seen_addresses)) or "none"
+        if is_as_intended:
+            # The order of addresses on a switch means nothing, so a match is shown in the expected order.
+            actual = expected
         yield _check(expectation, CheckKind.ADDRESS, interface.port, expected, actual)
 
 
 def _neighbors(expectation: Expectation, seen: Observation, settled: Container[str]) -> Iterable[VerifyCheck]:
     for neighbor in expectation.neighbors:
-        announced = seen.lldp.get(neighbor.port, ())
         if neighbor.required and neighbor.device not in settled:
             continue
+        announced = seen.lldp.get(neighbor.port, ())
         if not announced and not neighbor.required:
-            yield _not_seen(expectation.device, neighbor)
+            yield _node_not_seen(expectation.device, neighbor)
             continue
         expected = f"{neighbor.device} {neighbor.port_names[0]}"
-        actual = _seen_as(neighbor, announced, expected)
+        actual = _lldp_text(neighbor, announced, expected)
         yield _check(expectation, CheckKind.LLDP, neighbor.port, expected, actual)
 
 
-def _not_seen(device: str, neighbor: ExpectedNeighbor) -> VerifyCheck:
+def _node_not_seen(device: str, neighbor: ExpectedNeighbor) -> VerifyCheck:
     """Return the check of a node that announces nothing, such as one that is switched off: skipped, with the reason."""
     expected = f"{neighbor.device} {neighbor.port_names[0]}"
     return VerifyCheck(device, CheckKind.LLDP, neighbor.port, expected, "no neighbor", True, NODE_NOT_SEEN)
@@ -135,7 +139,7 @@ def _not_seen(device: str, neighbor: ExpectedNeighbor) -> VerifyCheck:
 NODE_NOT_SEEN = "no neighbor is seen on a node port, as while the node is off or sends no LLDP"
 
 
-def _seen_as(neighbor: ExpectedNeighbor, announced: tuple[LldpNeighbor, ...], expected: str) -> str:
+def _lldp_text(neighbor: ExpectedNeighbor, announced: tuple[LldpNeighbor, ...], expected: str) -> str:
     """Return what LLDP shows on a port: ``expected`` if the neighbor is among the announcements, by name or alias."""
     if any(seen.system == neighbor.device and seen.port in neighbor.port_names for seen in announced):
         return expected
@@ -153,22 +157,23 @@ def _session(expectation: Expectation, session: ExpectedSession, seen: Observati
     yield _check(expectation, CheckKind.BGP, session.peer, expected, _session_text(session, seen))
     yield from _timers(expectation, session, seen)
     if seen.is_whole:
-        yield from _uncounted(expectation, session, seen.bgp.get(session.peer))
+        yield from _prefixes_not_counted(expectation, session, seen.bgp.get(session.peer))
     if session.bfd and seen.bfd is not None:
         yield _check(expectation, CheckKind.BFD, session.peer, "up", seen.bfd.get(session.peer, "none"))
-        yield from _detection(expectation, session.peer, seen)
+        yield from _bfd_timers(expectation, session.peer, seen)
     if session.ipv6:
         yield _check(expectation, CheckKind.IPV6, session.peer, _CARRIED, _ipv6_text(session, seen))
 
 
 def _timers(expectation: Expectation, session: ExpectedSession, seen: Observation) -> Iterable[VerifyCheck]:
-    """Yield whether a session runs the timers of the intent, if the device reports them."""
+    """Yield the check that a session runs the timers of the intent; nothing for a session that is not there."""
     state = seen.bgp.get(session.peer)
     if state is None or not session.hold_s:
         return
     timers = state.timers
     expected = timers_text(session.keepalive_s, session.hold_s)
     if timers is None:
+        # A driver that does not report everything may leave them out without a remark.
         if seen.is_whole:
             yield _not_shown(expectation, CheckKind.TIMERS, session.peer, expected)
         return
@@ -184,18 +189,20 @@ def _timers(expectation: Expectation, session: ExpectedSession, seen: Observatio
     yield check
 
 
-def _detection(expectation: Expectation, peer: str, seen: Observation) -> Iterable[VerifyCheck]:
-    """Yield whether BFD notices a silent neighbor in the time of FRR's default timers, which the ends agree on."""
-    if seen.bfd is None or seen.bfd.get(peer) != "up" or seen.bfd_ms is None or expectation.own_frr:
+def _bfd_timers(expectation: Expectation, peer: str, seen: Observation) -> Iterable[VerifyCheck]:
+    """Yield the check that BFD notices a silent neighbor in the time of FRR's default timers."""
+    is_up = seen.bfd is not None and seen.bfd.get(peer) == "up"
+    # The project's own template may set other timers.
+    if not is_up or seen.bfd_ms is None or expectation.own_frr:
         return
     # FRR keeps other timers that somebody gave to a neighbor, and does not print them with its lines.
     milliseconds = seen.bfd_ms.get(peer)
-    expected = _detects(BFD_DETECTS_MS)
+    expected = _detection_text(BFD_DETECTS_MS)
     if milliseconds is None:
         check = _check(expectation, CheckKind.TIMERS, f"{peer} (BFD)", expected, UNKNOWN_BFD)
         yield replace(check, ok=True, skipped=UNKNOWN_BFD)
     else:
-        yield _check(expectation, CheckKind.TIMERS, f"{peer} (BFD)", expected, _detects(milliseconds))
+        yield _check(expectation, CheckKind.TIMERS, f"{peer} (BFD)", expected, _detection_text(milliseconds))
 
 
 BFD_DETECTS_MS = 3 * 300
@@ -203,14 +210,14 @@ BFD_DETECTS_MS = 3 * 300
 UNKNOWN_BFD = "bfdd does not show the timers of both ends"
 
 
-def _detects(milliseconds: int) -> str:
+def _detection_text(milliseconds: int) -> str:
     return f"silence noticed after {milliseconds / 1000:g} s"
 
 
-def _uncounted(
+def _prefixes_not_counted(
     expectation: Expectation, session: ExpectedSession, state: ObservedSession | None
 ) -> Iterable[VerifyCheck]:
-    """Yield that an established session does not report how many prefixes it carries: its routes are unknown."""
+    """Yield a skipped check if an established session does not report how many prefixes it carries."""
     if state is None or not state.established or not session.own_prefixes:
         return
     if state.ipv4_accepted < 0 or state.ipv4_announced < 0:
@@ -276,12 +283,12 @@ def unseen_warnings(unseen: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
     ``unseen`` has the fields of ports by device (``Observation.unseen``).
     """
-    alike: dict[tuple[str, ...], list[str]] = {}
+    devices_by_fields: dict[tuple[str, ...], list[str]] = {}
     for device, fields in unseen.items():
         if fields:
-            alike.setdefault(fields, []).append(device)
+            devices_by_fields.setdefault(fields, []).append(device)
     warnings = []
-    for fields, devices in alike.items():
+    for fields, devices in devices_by_fields.items():
         names = " and ".join(_FIELDS.get(field, field) for field in fields)
         warnings.append(
             f"{compact(devices)}: SONiC does not report the {names} in force on ports, so it is not compared with"
