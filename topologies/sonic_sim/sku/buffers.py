@@ -18,8 +18,9 @@ _METERS = {
 
 
 def _topology(data: Mapping[str, Any], default: str) -> str:
-    """Return the part of the fabric that buffers are made for, by the switch's type."""
+    """Return the topology that buffers are made for by the type of the switch, ``default`` for other types."""
     localhost = localhost_of(data) if "DEVICE_METADATA" in data else {}
+    # Types have variants that end with the same word, such as BackEndToRRouter and MgmtToRRouter.
     role = str(localhost.get("type", "")).lower()
     if "mgmt" in role:
         return default
@@ -27,11 +28,17 @@ def _topology(data: Mapping[str, Any], default: str) -> str:
         return "t0"
     if "leafrouter" in role:
         return "t1"
-    if "spinerouter" not in role:
-        return default
-    if str(localhost.get("subtype", "")).lower() == "lowerspinerouter":
+    if "spinerouter" in role:
+        return _spine_topology(role, str(localhost.get("subtype", "")).lower())
+    return default
+
+
+def _spine_topology(role: str, subtype: str) -> str:
+    if subtype == "lowerspinerouter":
         return "lt2"
-    return "ft2" if role == "fabricspinerouter" else "t2"
+    if role == "fabricspinerouter":
+        return "ft2"
+    return "t2"
 
 
 def _layout(data: Mapping[str, Any], sku: Mapping[str, Any], model: str) -> Mapping[str, Any]:
@@ -49,32 +56,42 @@ def buffer_tables(data: Mapping[str, Any], sku: Mapping[str, Any], *, dynamic: b
     Raises ProgramError as Jinja does, MissingTemplateError.
     """
     layout = _layout(data, sku, "dynamic" if dynamic else "traditional")
+    # Without a table of ports the template takes a range of numbers: start, end and step.
     ports = ports_of(data, [f"Ethernet{number}" for number in range(*layout.get("ports", (0,)))])
     meters = {port: _cable(data, layout, port, ports) for port in ports.every}
     tables: Tables = {"CABLE_LENGTH": {"AZURE": meters}}
-    for part in ("always", *(["with_inactive"] if ports.inactive else [])):
-        for table, rows in rows_of(layout.get(part, {})).items():
-            tables[table] = tables.get(table, {}) | rows
-    for names, part in ((ports.active, "active"), (ports.inactive, "inactive")):
-        # A configuration without any port has not even empty tables of them.
-        patterns = rows_of(layout.get(part, {})) if ports.active or ports.inactive else {}
-        for table, pattern in patterns.items():
-            tables[table] = tables.get(table, {}) | dict(port_rows(names, pattern))
+    _add_rows(tables, rows_of(layout.get("always", {})))
+    if ports.inactive:
+        _add_rows(tables, rows_of(layout.get("with_inactive", {})))
+    # A configuration without any port has not even empty tables of them.
+    if ports.active or ports.inactive:
+        for part, names in (("active", ports.active), ("inactive", ports.inactive)):
+            patterns = rows_of(layout.get(part, {}))
+            _add_rows(tables, {table: dict(port_rows(names, pattern)) for table, pattern in patterns.items()})
     return ports, tables
 
 
+def _add_rows(tables: Tables, rows_of_tables: Mapping[str, Any]) -> None:
+    for table, rows in rows_of_tables.items():
+        # A new table, because its rows are shared by all configurations.
+        tables[table] = tables.get(table, {}) | rows
+
+
 def _cable(data: Mapping[str, Any], layout: Mapping[str, Any], port: str, ports: Ports) -> str:
-    """Return the length of a port's cable by the roles of both ends."""
+    """Return the length of a port's cable by the roles of both ends. Raises ProgramError."""
     meters: Mapping[str, str] = layout.get("meters", _METERS)
-    internal = meters.get("internal", _METERS["internal"])
     role = str(data.get("DEVICE_METADATA", {}).get("localhost", {}).get("type", ""))
+    # The template looks at the neighbor of every port, and fails at one without a type.
     length = _by_neighbor(data, meters, port, role)
     if port in ports.dpc:
         return "0m"
-    if length is None and port.startswith("Ethernet-BP"):  # a port of the backplane
-        length = internal
+    is_of_backplane = port.startswith("Ethernet-BP")
+    if length is None and is_of_backplane:
+        length = meters.get("internal", _METERS["internal"])
+    # Keys of VLAN_MEMBER are pairs of VLAN and port.
     is_member = any(member[1] == port for member in data.get("VLAN_MEMBER", ()))
-    if length is None and is_member and "torrouter" in role.lower() and "mgmt" not in role.lower():
+    is_tor = "torrouter" in role.lower() and "mgmt" not in role.lower()
+    if length is None and is_member and is_tor:
         length = meters.get(f"{role}_server".lower().replace("backend", ""))
     return str(layout["cable"]) if length is None else length
 

@@ -30,25 +30,34 @@ class _Use:
 
 def qos_tables(data: Mapping[str, Any], sku: Mapping[str, Any]) -> Tables:
     """Return all tables of QoS. Raises ProgramError as Jinja does, MissingTemplateError."""
-    own: Mapping[str, Any] = sku["qos"]
-    alone = "alone" in own  # the SKU has a template of its own in place of the general one
-    if not alone:
-        buffer_tables(data, sku, dynamic=False)  # the general template imports that of the buffers
-    ports = ports_of(data, dpus=not alone)
-    numbered = data.get("PORT", ()) if alone else ports.every
-    for port in (*numbered, *ports.active):
+    rows_of_sku: Mapping[str, Any] = sku["qos"]
+    # Some SKUs have a template of their own in place of the general one.
+    has_own_template = "alone" in rows_of_sku
+    if not has_own_template:
+        # The general template imports that of the buffers, and fails with it.
+        buffer_tables(data, sku, dynamic=False)
+    ports = ports_of(data, dpus=not has_own_template)
+    sorted_ports = data.get("PORT", ()) if has_own_template else ports.every
+    for port in (*sorted_ports, *ports.active):
+        # The template sorts these ports, and fails at a name without a number.
         _number(port)
-    use = _Use() if alone else _use(data)
-    tables = _general(ports, use) | _of_sku(own, use)
+    use = _Use() if has_own_template else _use(data)
+    tables = _general(ports, use) | _of_sku(rows_of_sku, use)
     tables = {name: dict(rows) for name, rows in tables.items() if rows is not None}
     for port in ports.active:
-        patterns = {"PORT_QOS_MAP": {"": _port_maps(port, ports)}, "QUEUE": _queues(port, ports, use)}
-        for table, pattern in (patterns | rows_of(own.get("active", {}))).items():
+        patterns: dict[str, Any] = {
+            "PORT_QOS_MAP": {"": _port_maps(port, ports)},
+            "QUEUE": _queues(port, ports, use),
+            **rows_of(rows_of_sku.get("active", {})),
+        }
+        for table, pattern in patterns.items():
             tables.setdefault(table, {}).update(port_rows([port], pattern))
         if use.groups and port in tables["PORT_QOS_MAP"]:
             tables["PORT_QOS_MAP"][port] |= {"pfc_to_pg_map": "AZURE"}
-    for table, pattern in rows_of(own.get("joined", {})).items():
-        tables[table] = dict(port_rows([",".join(sorted(ports.active, key=_number))], pattern))
+    # One row for all ports, whose names are joined in its key.
+    for table, pattern in rows_of(rows_of_sku.get("joined", {})).items():
+        all_names = ",".join(sorted(ports.active, key=_number))
+        tables[table] = dict(port_rows([all_names], pattern))
     return tables
 
 
@@ -85,28 +94,31 @@ def _of_sku(own: Mapping[str, Any], use: _Use) -> Tables:
 
 def _number(port: str) -> int:
     """Return the number that ports are sorted by. Raises ProgramError as SONiC's filter does for a name without one."""
-    # A port of the backplane is named Ethernet-BP<N>; those come after all others.
-    is_backplane = "BP" in port
-    digits = port[11:] if is_backplane else port[8:]
+    is_of_backplane = "BP" in port
+    digits = port[len("Ethernet-BP") :] if is_of_backplane else port[len("Ethernet") :]
     if not digits.isdigit():
         raise ProgramError(f"ValueError: invalid literal for int() with base 10: {digits!r}")
-    return int(digits) + (1024 if is_backplane else 0)
+    if is_of_backplane:
+        # Behind all others.
+        return int(digits) + 1024
+    return int(digits)
 
 
 def _maps(ports: Ports, use: _Use) -> Tables:
-    same = {str(number): str(number) for number in range(8)}
-    no_groups = {str(number): "0" for number in range(7)} | {"7": "7"}
-    classes = {str(number): "1" for number in range(64)}
-    classes |= {"3": "3", "4": "4", "5": "2", "8": "0", "46": "5", "48": "6"}
+    """Return the QoS maps."""
+    same_number = {str(number): str(number) for number in range(8)}
+    lossy_groups = {str(traffic_class): "0" for traffic_class in range(7)} | {"7": "7"}
+    class_of_dscp = {str(dscp): "1" for dscp in range(64)}
+    class_of_dscp |= {"3": "3", "4": "4", "5": "2", "8": "0", "46": "5", "48": "6"}
     lossless = {"3": "3", "4": "4"}
     tables: Tables = {
-        "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": no_groups | lossless},
-        "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": same},
-        "TC_TO_QUEUE_MAP": {"AZURE": same},
-        "DSCP_TO_TC_MAP": {"AZURE": classes},
+        "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": lossy_groups | lossless},
+        "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": same_number},
+        "TC_TO_QUEUE_MAP": {"AZURE": same_number},
+        "DSCP_TO_TC_MAP": {"AZURE": class_of_dscp},
     }
     if ports.dpc:
-        tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE_DPC"] = no_groups
+        tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE_DPC"] = lossy_groups
     if use.groups:
         tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"] = {"AZURE": lossless}
     return tables
@@ -132,8 +144,12 @@ def _port_maps(port: str, ports: Ports) -> Row:
 def _queues(port: str, ports: Ports, use: _Use) -> Mapping[str, Row]:
     """Return a port's queues: lossless ones have a scheduler of their own and are marked."""
     if use.kind == "compute":
-        used: dict[str, Row] = {"0": {}, "1": {}, "3": _LOSSLESS, "4": _LOSSLESS}
-        return {queue: {"scheduler": f"scheduler.{place}", **row} for place, (queue, row) in enumerate(used.items())}
+        return {
+            "0": {"scheduler": "scheduler.0"},
+            "1": {"scheduler": "scheduler.1"},
+            "3": {"scheduler": "scheduler.2", **_LOSSLESS},
+            "4": {"scheduler": "scheduler.3", **_LOSSLESS},
+        }
     lossy: Row = {"scheduler": "scheduler.0"}
     lossless: Row = {"scheduler": "scheduler.1", **_LOSSLESS}
     queues = dict.fromkeys(("0", "1", "2", "5", "6"), lossy) | dict.fromkeys(("3", "4"), lossless)
