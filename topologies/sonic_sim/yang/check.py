@@ -5,12 +5,35 @@ leafrefs, tries unions and conditions in order, and last looks for mandatory lea
 it, except that the leafrefs are tried in several rounds.
 """
 
+import operator
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.yang.model import Condition, Form, Model, Target, models
-from sonic_sim.yang.rows import DefaultError, Row, Value, YangError, fault_at, invalid, is_true, row_of
+from sonic_sim.yang.rows import DefaultError, LaterCheck, Row, Value, YangError, fault_at, invalid, is_true, row_of
 from sonic_sim.yang.xpath import Document, Node, is_absolute, reach, read
+
+
+class _ReadTable(NamedTuple):
+    """The rows of a table as libyang reads them; an unchanged table is the same object, ``source``."""
+
+    source: Mapping[str, Any]
+    rows: dict[str, Row]
+
+
+class _TargetNames(NamedTuple):
+    """The values of the target of references, read from the table ``source``."""
+
+    source: object
+    names: frozenset[str]
+
+
+class _Verdict(NamedTuple):
+    """Whether a condition held at a value (None: at any) while it looked at these tables."""
+
+    value: Value | None
+    sources: list[object]
+    holds: bool
 
 
 class Checker:
@@ -18,10 +41,10 @@ class Checker:
 
     def __init__(self) -> None:
         """Begin with no rows read."""
-        # Each by what it was made of: compared by identity, since an unchanged table is the same object.
-        self._read: dict[str, tuple[Mapping[str, Any] | None, dict[str, Row]]] = {}
-        self._names: dict[Target, tuple[object, frozenset[str]]] = {}
-        self._held: dict[tuple[int, str], tuple[Value | None, tuple[object, ...], bool]] = {}
+        self._read: dict[str, _ReadTable] = {}
+        self._names: dict[Target, _TargetNames] = {}
+        # By the id of the value at which a condition is evaluated, and its text.
+        self._verdicts: dict[tuple[int, str], _Verdict] = {}
 
     def check(self, document: Document) -> None:
         """Raise YangError for the first violation."""
@@ -32,10 +55,10 @@ class Checker:
                 raise row.fault
         # In libyang's order: what comes later is not tried after a violation.
         self._check_whens(rows, document)
-        self._follow(_leafrefs(rows), document)
+        self._check_leafrefs(_leafrefs(rows), document)
         for row in rows:
-            for must, value in row.later:
-                self._try(must, value, document)
+            for check in row.later:
+                self._try(check, document)
         self._check_missing(rows, document)
         _check_numbers(document)
         self._check_defaults(rows, document)
@@ -43,17 +66,19 @@ class Checker:
     def _check_missing(self, rows: Iterable[Row], document: Document) -> None:
         """Raise YangError for the first field that a row lacks while its conditions hold."""
         for row in rows:
-            for fault, whens in row.missing:
-                if all(self._holds(condition, value, document) for condition, value in whens):
-                    raise fault
+            for lack in row.missing:
+                if all(self._holds(when.condition, when.value, document) for when in lack.whens):
+                    raise lack.fault
 
     def _check_whens(self, rows: list[Row], document: Document) -> None:
+        """Raise YangError for the first value that its condition does not allow."""
         for row in rows:
-            for condition, value in row.whens:
-                if not self._holds(condition, value, document):
-                    raise fault_at(f'When condition "{condition.text}" not satisfied.', path=value.path)
+            for when in row.whens:
+                if not self._holds(when.condition, when.value, document):
+                    raise fault_at(f'When condition "{when.condition.text}" not satisfied.', path=when.value.path)
 
     def _check_defaults(self, rows: list[Row], document: Document) -> None:
+        """Raise DefaultError for the first default that names nothing."""
         for row in rows:
             for value in row.defaults:
                 if self._dangles(value, document):
@@ -61,8 +86,10 @@ class Checker:
                     text = _dangling_text(value) if is_leafref else invalid(value)
                     raise DefaultError(fault_at(text, path=value.path))
 
-    def _try(self, must: Condition | None, value: Value, document: Document) -> None:
+    def _try(self, check: LaterCheck, document: Document) -> None:
         """Raise YangError where a condition does not hold, or (without one) where a union names nothing."""
+        must = check.must
+        value = check.value
         if must is None:
             if self._dangles(value, document):
                 raise fault_at(invalid(value), path=value.path)
@@ -77,39 +104,41 @@ class Checker:
                     yield from row.references
 
     def _rows(self, table: str, rows: Mapping[str, Any]) -> dict[str, Row]:
-        before, read_rows = self._read.get(table, (None, {}))
-        if before is rows:
-            return read_rows
+        """Return the rows of a table as libyang reads them."""
+        last = self._read.get(table)
+        if last is not None and last.source is rows:
+            return last.rows
         model = models()[table]
         forms = _translate(model, rows)
-        read_rows = {}
+        read_rows: dict[str, Row] = {}
         # libyang holds the entries of each list together.
         for form in model.forms:
             for key in rows:
                 if forms[key] is form:
                     read_rows[key] = row_of(model, form, key, rows[key])
         read_rows.update(_doubles(model, rows, forms))
-        self._read[table] = (rows, read_rows)
+        self._read[table] = _ReadTable(rows, read_rows)
         return read_rows
 
     def _holds(self, condition: Condition, value: Value, document: Document) -> bool:
-        """Try a condition, unless all that it looks at is as it was."""
-        whose = None if is_absolute(condition.text) else value
-        looked_at: list[object] = []
-        reached = reach(condition.text)
-        if reached is not None:
-            looked_at += map(document.get, reached)
-            if whose is not None:
-                looked_at.append(document[value.place[0]])
-        mark = (id(whose), condition.text)
-        if mark in self._held:
-            same_value, sources, held = self._held[mark]
-            # An id may be used again, so the value itself is compared too.
-            if same_value is whose and all(a is b for a, b in zip(sources, looked_at, strict=True)):
-                return held
-        held = is_true(condition, value, document)
-        self._held[mark] = (whose, tuple(looked_at), held)
-        return held
+        """Tell whether a condition holds at a value; it is evaluated again only where a table that it reads changed."""
+        # An absolute expression has the same value everywhere.
+        origin = None if is_absolute(condition.text) else value
+        sources: list[object] = []
+        tables = reach(condition.text)
+        if tables is not None:
+            sources += map(document.get, tables)
+            if origin is not None:
+                table = origin.place[0]
+                sources.append(document[table])
+        mark = (id(origin), condition.text)
+        last = self._verdicts.get(mark)
+        # An id may be used again, so the value itself is compared too.
+        if last is not None and last.value is origin and all(map(operator.is_, last.sources, sources)):
+            return last.holds
+        holds = is_true(condition, value, document)
+        self._verdicts[mark] = _Verdict(origin, sources, holds)
+        return holds
 
     def _dangles(self, value: Value, document: Document) -> bool:
         """Tell whether a reference names nothing there is."""
@@ -128,11 +157,11 @@ class Checker:
         return not isinstance(nodes, bool | float | str) and any(named.value == value.text for named in nodes)
 
     def _names_of(self, target: Target, document: Document) -> frozenset[str]:
+        """Return the values of the leaf that references name."""
         rows = document.get(target.table, {})
-        if target in self._names:
-            source, names = self._names[target]
-            if source is rows:
-                return names
+        last = self._names.get(target)
+        if last is not None and last.source is rows:
+            return last.names
         model = models()[target.table]
         form = next(form for form in model.forms if form.name == target.form)
         values: set[str] = set()
@@ -140,23 +169,26 @@ class Checker:
             if model.form_of(key) is form:
                 values.update(node.value for node in Node(document, target.table, form, key).down(target.leaf))
         names = frozenset(values)
-        self._names[target] = (rows, names)
+        self._names[target] = _TargetNames(rows, names)
         return names
 
-    def _follow(self, leafrefs: list[Value], document: Document) -> None:
+    def _check_leafrefs(self, leafrefs: list[Value], document: Document) -> None:
         """Raise YangError where leafrefs dangle."""
-        dangling = [self._dangles(ref, document) for ref in leafrefs]
-        if not any(dangling):
+        dangling: list[Value] = []
+        # In a first round libyang reports those that dangle, and each that resolves takes back the reports before it.
+        # It reports all in a second one, which comes only if one resolved in the first.
+        first_round: list[Value] = []
+        has_resolved = False
+        for ref in leafrefs:
+            if self._dangles(ref, document):
+                dangling.append(ref)
+                first_round.append(ref)
+            else:
+                has_resolved = True
+                first_round.clear()
+        if not dangling:
             return
-        # libyang tries all of them again after a round in which one resolved, and each that resolves takes back what
-        # was said before it. So a reference is reported twice where none after it resolves.
-        last_resolved = len(leafrefs)
-        for place, dangles in enumerate(dangling):
-            if not dangles:
-                last_resolved = place
-        refs = [ref for ref, dangles in zip(leafrefs, dangling, strict=True) if dangles]
-        again = zip(leafrefs[last_resolved:], dangling[last_resolved:], strict=True)
-        reported = [ref for ref, dangles in again if dangles] + refs
+        reported = [*first_round, *dangling] if has_resolved else dangling
         faults = [fault_at(_dangling_text(ref), path=ref.path) for ref in reported]
         raise YangError(faults[-1].message, "".join(fault.libyang for fault in faults))
 
@@ -164,18 +196,24 @@ class Checker:
 def translation_notes(document: Document) -> Iterator[str]:
     """Yield sonic_yang's debug messages about rows that do not fit a list of their table."""
     for table, rows in document.items():
-        left = list(rows)
-        for form in models()[table].forms if table in models() else ():
-            problems = {key: _problem(form, key, rows[key]) for key in left}
-            left = [key for key, problem in problems.items() if problem is not None]
+        if table not in models():
+            continue
+        # The rows that no list or container so far fits.
+        unread = list(rows)
+        for form in models()[table].forms:
+            problems = {key: _problem(form, key, rows[key]) for key in unread}
+            unread = [key for key, problem in problems.items() if problem is not None]
             if form.keys:
-                yield from (f"sonic_yang(7):xlateList Exception:{problems[key]}" for key in left)
+                for key in unread:
+                    yield f"sonic_yang(7):xlateList Exception:{problems[key]}"
 
 
 def _by_module(tables: Mapping[str, object]) -> list[str]:
     """Return the tables in the order in which libyang meets them: those of one module together."""
-    modules = {models()[name].module: place for place, name in reversed(list(enumerate(tables)))}
-    return sorted(tables, key=lambda name: modules[models()[name].module])
+    places: dict[str, int] = {}
+    for place, name in enumerate(tables):
+        places.setdefault(models()[name].module, place)
+    return sorted(tables, key=lambda name: places[models()[name].module])
 
 
 def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
@@ -183,9 +221,9 @@ def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
     forms: dict[str, Form] = {}
     problems: list[str] = []
     lists = [form for form in model.forms if form.keys]
-    # sonic_yang knows a single list by its name alone.
-    read = [form for form in model.forms if lists != [form] or form.name == f"{model.table}_LIST"]
-    for form in read:
+    # sonic_yang finds the only list of a table by its name.
+    forms_found = [form for form in model.forms if lists != [form] or form.name == f"{model.table}_LIST"]
+    for form in forms_found:
         for key in _without(rows, forms):
             problem = _problem(form, key, rows[key])
             if problem is None:
@@ -194,15 +232,15 @@ def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
             elif form.keys:
                 problems.append(problem)
             elif key == form.name:
-                _raise_left(model, _without(rows[key], form.leaves), [])
-    left = _without(rows, forms)
-    if left:
-        _raise_left(model, left, problems)
+                _raise_unparsed(model, _without(rows[key], form.leaves), [])
+    unparsed = _without(rows, forms)
+    if unparsed:
+        _raise_unparsed(model, unparsed, problems)
     return forms
 
 
-def _without(names: Iterable[str], others: Container[str]) -> list[str]:
-    return [name for name in names if name not in others]
+def _without(names: Iterable[str], excluded: Container[str]) -> list[str]:
+    return [name for name in names if name not in excluded]
 
 
 def _doubles(model: Model, rows: Mapping[str, Any], forms: Mapping[str, Form]) -> Iterator[tuple[str, Row]]:
@@ -229,8 +267,8 @@ def _problem(form: Form, key: str, row: Any) -> str | None:
     """Return why a row does not become an entry of a list, None where it does."""
     parts = key.split("|")
     if not form.keys:
-        fits = key == form.name and all(name in form.leaves for name in row)
-        return None if fits else "no such container"
+        is_container = key == form.name and all(name in form.leaves for name in row)
+        return None if is_container else "no such container"
     if len(parts) != len(form.keys):
         return f"Value not found for {' '.join(leaf.name for leaf in form.keys)} in {key}"
     if not isinstance(row, Mapping):
@@ -246,7 +284,8 @@ def _field_problem(form: Form, row: Mapping[str, Any]) -> str | None:
     for name, value in row.items():
         if name not in form.leaves:
             return f"'{name}'"
-        for member in value if isinstance(value, list) else [value]:
+        members = value if isinstance(value, list) else [value]
+        for member in members:
             if form.leaves[name].number and not _is_int(str(member)):
                 return f"invalid literal for int() with base 10: {str(member)!r}"
     return None
@@ -260,11 +299,14 @@ def _is_int(text: str) -> bool:
     return True
 
 
-def _raise_left(model: Model, left: list[str], problems: list[str]) -> None:
-    text = f"All Keys are not parsed in {model.table}\n{dict.fromkeys(left).keys()}"
-    whole = f"{text}\nexceptionList:{problems}"
-    lines = f"sonic_yang(3):{text}\nsonic_yang(3):exceptionList:{problems}\nsonic_yang(3):Data Loading Failed:{whole}\n"
-    raise YangError(whole, printed=lines)
+def _raise_unparsed(model: Model, keys: list[str], problems: list[str]) -> None:
+    """Raise sonic_yang's error about rows or fields of a table that it could not translate."""
+    text = f"All Keys are not parsed in {model.table}\n{dict.fromkeys(keys).keys()}"
+    message = f"{text}\nexceptionList:{problems}"
+    printed = (
+        f"sonic_yang(3):{text}\nsonic_yang(3):exceptionList:{problems}\nsonic_yang(3):Data Loading Failed:{message}\n"
+    )
+    raise YangError(message, printed=printed)
 
 
 def _dangling_text(ref: Value) -> str:
@@ -280,7 +322,10 @@ def _check_numbers(document: Document) -> None:
         model = models()[table]
         for form in model.forms:
             most = form.most()
-            if most is not None and sum(model.form_of(key) is form for key in rows) > most:
+            if most is None:
+                continue
+            count = sum(model.form_of(key) is form for key in rows)
+            if count > most:
                 key = list(rows)[most]
                 raise fault_at(f'Too many "{form.name}" elements.', path=model.path(form, key))
 

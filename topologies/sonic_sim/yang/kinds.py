@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 
 @cache
@@ -17,9 +18,19 @@ def lines_of(section: str) -> list[str]:
     return [line for line in _sections()[section].splitlines() if line and not line.startswith("#")]
 
 
-_BASE = re.compile(r"(text|decimal|u?int(?:8|16|32|64))(?:\(([-0-9. |]+)\))?")
-# A value outside its base type; any other fault is the constraint that the value does not satisfy.
+_BASE = re.compile(r"(?P<base>text|decimal|u?int(?:8|16|32|64))(?:\((?P<ranges>[-0-9. |]+)\))?")
+# Stands for the constraint of a value outside its base type.
 INVALID = "invalid"
+
+
+class TypeFault(NamedTuple):
+    """The constraint that a value does not satisfy, or INVALID, and the model's message for it, empty for none."""
+
+    constraint: str
+    message: str
+
+
+NO_FAULT = TypeFault("", "")
 
 
 @dataclass(frozen=True)
@@ -36,13 +47,12 @@ class Kind:
         """Return the paths of the leafrefs, alone or in a union."""
         if self.parts:
             return tuple(path for part in self.parts for path in part.references)
-        return (self.text[1:],) if self.text.startswith("^") else ()
+        if self.text.startswith("^"):
+            return (self.text.removeprefix("^"),)
+        return ()
 
-    def fault(self, value: str) -> tuple[str, str]:
-        """Return the fault of a value and the model's message, both empty for a valid one.
-
-        Leafrefs are not followed.
-        """
+    def fault(self, value: str) -> TypeFault:
+        """Return the fault of a value, NO_FAULT for a valid one. Leafrefs are not followed."""
         return _fault(self, value)
 
 
@@ -67,35 +77,36 @@ def _restriction(text: str) -> Kind:
     return Kind(inner, message.replace("\\n", "\n"))
 
 
-_RIGHT = ("", "")
-
-
 @lru_cache(maxsize=65536)
-def _fault(kind: Kind, value: str) -> tuple[str, str]:
+def _fault(kind: Kind, value: str) -> TypeFault:
     if kind.every:
         for restriction in kind.every:
             fault = restriction.fault(value)
-            if fault != _RIGHT:
+            if fault != NO_FAULT:
                 return fault
-        return _RIGHT
+        return NO_FAULT
     if kind.parts:
         # A union says only that none of its types fits; what it refers to is followed later.
-        good = any(not part.references and part.fault(value) == _RIGHT for part in kind.parts)
-        return _RIGHT if good else (INVALID, "")
-    text = _text_fault(kind.text, value)
-    return (text, kind.message) if text else _RIGHT
+        is_valid = any(not part.references and part.fault(value) == NO_FAULT for part in kind.parts)
+        return NO_FAULT if is_valid else TypeFault(INVALID, "")
+    constraint = _violated(kind.text, value)
+    return TypeFault(constraint, kind.message) if constraint else NO_FAULT
 
 
-def _text_fault(text: str, value: str) -> str:
+def _violated(text: str, value: str) -> str:
+    """Return the constraint of a kind with this text that a value does not satisfy, empty for none."""
+    # A leafref.
     if text.startswith("^"):
         return ""
     if text.startswith("~"):
-        if _pattern(text[1:]).fullmatch(value):
+        pattern = text.removeprefix("~")
+        if _pattern(pattern).fullmatch(value):
             return ""
-        return text[1:] or INVALID
+        return pattern or INVALID
     base = _BASE.fullmatch(text)
     if base is not None:
-        return _base_fault(base[1], base[2], value)
+        return _violated_range(base["base"], base["ranges"], value)
+    # All that is left are the words of an enumeration.
     words = ("true", "false") if text == "bool" else text.split("|")
     return "" if value in words else INVALID
 
@@ -106,7 +117,8 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\[\\p\{N\}\\p\{L\}\]", r"[^\\W_]", text))
 
 
-def _base_fault(base: str, ranges: str | None, value: str) -> str:
+def _violated_range(base: str, ranges: str | None, value: str) -> str:
+    """Return the ranges if a value of a base type is in none of them, INVALID for another type; else an empty text."""
     number = _number_of(base, value)
     if number is None:
         return INVALID
@@ -127,12 +139,11 @@ def _number_of(base: str, value: str) -> float | None:
         return float(value) if re.fullmatch(r"[+-]?\d+(\.\d{1,2})?", value) else None
     if not re.fullmatch(r"\s*[+-]?\d+\s*|\s+", value):
         return None
-    # libyang 1 skips white space, and reads nothing else as 0.
+    # libyang 1 skips white space, and reads white space alone as 0.
     number = int(value.strip() or 0)
     bits = int(base.lstrip("uint"))
-    least = 0
-    most = 2**bits
-    if not base.startswith("u"):
-        least = -(2 ** (bits - 1))
-        most = 2 ** (bits - 1)
-    return number if least <= number < most else None
+    if base.startswith("u"):
+        is_in_type = 0 <= number < 2**bits
+    else:
+        is_in_type = -(2 ** (bits - 1)) <= number < 2 ** (bits - 1)
+    return number if is_in_type else None

@@ -106,7 +106,9 @@ def _target(table: str, path: str) -> Target:
         table = table if len(names) == 2 else names[0]
         return Target(table, names[-2], names[-1], path)
     if path.startswith("/"):
-        table, form, leaf = (step.rpartition(":")[2] for step in re.sub(r"\[[^]]*\]", "", path).split("/")[2:])
+        # Without its predicates, prefixes and first step, the module.
+        steps = [step.rpartition(":")[2] for step in re.sub(r"\[[^]]*\]", "", path).split("/")[2:]]
+        table, form, leaf = steps
         return Target(table, form, leaf, path)
     table, *rest = path.split("/")
     model = models()[table]
@@ -115,47 +117,66 @@ def _target(table: str, path: str) -> Target:
     return Target(table, form, leaf, shown)
 
 
-_MARKS = re.compile(r"([\w.-]+)([!*#]*)(?::(.*))?", re.DOTALL)
+_LEAF = re.compile(r"(?P<name>[\w.-]+)(?P<marks>[!*#]*)(?::(?P<kind>.*))?", re.DOTALL)
 
 
 def _leaf(table: str, text: str) -> Leaf:
-    match = _MARKS.fullmatch(text)
-    if match is None:
+    """Read a leaf in the notation of ``tables.txt``: its name, its marks, and its kind after a colon."""
+    parts = _LEAF.fullmatch(text)
+    if parts is None:
         return Leaf(text, kind_of("text"), table)
-    name, marks, kind = match.groups()
-    return Leaf(name, kind_of(kind or "text"), table, "!" in marks, "*" in marks, "#" in marks)
+    marks = parts["marks"]
+    return Leaf(
+        parts["name"],
+        kind_of(parts["kind"] or "text"),
+        table,
+        mandatory="!" in marks,
+        many="*" in marks,
+        number="#" in marks,
+    )
 
 
 @cache
 def models() -> Mapping[str, Model]:
     """Return the tables that have a YANG model."""
     # Read when first asked for: few commands need them.
-    read: dict[str, Model] = {}
+    by_table: dict[str, Model] = {}
     model = Model("", "")
     form = Form("", ())
     for line in lines_of("tables"):
         words = line.split()
-        if not line.startswith(" "):
-            model = read[words[1]] = Model(words[1], words[0])
-        elif not line.startswith("  "):
-            form = Form(words[0].lstrip("."), tuple(_leaf(model.table, word) for word in words[1:]))
+        is_table = not line.startswith(" ")
+        is_form = not is_table and not line.startswith("  ")
+        if is_table:
+            module, table = words[:2]
+            model = Model(table, module)
+            by_table[table] = model
+        elif is_form:
+            name, *keys = words
+            form = Form(name.lstrip("."), tuple(_leaf(model.table, key) for key in keys))
             model.forms.append(form)
         elif "\t" in line:
-            _take_statement(form, line)
+            _add_statement(form, line)
         else:
-            for word in words:
-                if word.startswith("@"):
-                    form.inner.append(word[1:])
-                else:
-                    leaf = _leaf(model.table, word)
-                    form.leaves[leaf.name] = leaf
-    return read
+            _add_leaves(model.table, form, words)
+    return by_table
 
 
-def _take_statement(form: Form, line: str) -> None:
-    """Take a line of a form with a condition or a default: word, leaf, text and perhaps a message."""
-    word, name, text, message = (*line[2:].split("\t"), "")[:4]
+def _add_leaves(table: str, form: Form, words: list[str]) -> None:
+    """Add the leaves of a form; a word with ``@`` names its inner list."""
+    for word in words:
+        if word.startswith("@"):
+            form.inner.append(word.removeprefix("@"))
+        else:
+            leaf = _leaf(table, word)
+            form.leaves[leaf.name] = leaf
+
+
+def _add_statement(form: Form, line: str) -> None:
+    """Add a condition or a default of a form: a line with word, leaf, text and perhaps a message."""
+    word, name, text, *messages = line[2:].split("\t")
     if word == "default":
         form.defaults[name] = text
-    else:
-        form.conditions.append(Condition(word, name, text.replace("\\n", "\n").replace("\\t", "\t"), message))
+        return
+    message = messages[0] if messages else ""
+    form.conditions.append(Condition(word, name, text.replace("\\n", "\n").replace("\\t", "\t"), message))

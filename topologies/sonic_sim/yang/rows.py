@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from sonic_sim.yang.kinds import INVALID
+from sonic_sim.yang.kinds import INVALID, NO_FAULT, TypeFault
 from sonic_sim.yang.model import Condition, Form, Leaf, Model, models
 from sonic_sim.yang.xpath import Document, Node, as_truth, reach, read
 
@@ -66,8 +66,25 @@ class Value:
         return Node(document, self.place[0], self.form, self.place[1], name, self.text, self.entry)
 
 
-Lack = tuple[YangError, list[tuple[Condition, Value]]]
-"""What is missing, and the conditions under which it is."""
+class ConditionAt(NamedTuple):
+    """A condition, and the value at which it is evaluated."""
+
+    condition: Condition
+    value: Value
+
+
+class LaterCheck(NamedTuple):
+    """A check that needs all rows: a ``must`` at a value or, without one, the references of a union."""
+
+    must: Condition | None
+    value: Value
+
+
+class Lack(NamedTuple):
+    """The fault of a part that is missing, and the conditions under which it is required."""
+
+    fault: YangError
+    whens: list[ConditionAt]
 
 
 @dataclass(slots=True)
@@ -76,8 +93,8 @@ class Row:
 
     fault: YangError | None = None
     references: list[Value] = field(default_factory=list)
-    whens: list[tuple[Condition, Value]] = field(default_factory=list)
-    later: list[tuple[Condition | None, Value]] = field(default_factory=list)
+    whens: list[ConditionAt] = field(default_factory=list)
+    later: list[LaterCheck] = field(default_factory=list)
     missing: list[Lack] = field(default_factory=list)
     defaults: list[Value] = field(default_factory=list)
 
@@ -101,47 +118,56 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
     """Read a row: the fault of its first bad value, and the checks for later."""
     result = Row()
     path = model.path(form, key)
-    whole = Value(None, "", path, (model.table, key), form)
+    entry = Value(None, "", path, (model.table, key), form)
     alone = {model.table: {key: row}}
-    _keep_conditions(result, form, ".", whole, alone)
-    seen: set[str] = set()
+    _keep_conditions(result, form, ".", entry, alone)
+    paths_seen: set[str] = set()
     for value in _values(model, form, key, row, path):
         leaf = value.leaf or form.keys[0]
-        fault = _fault_of(leaf, value.text)
-        if value.path in seen and leaf.many:
-            text = f'Duplicated instance of "{leaf.name}" leaf-list ("{value.text}").'
-            result.fault = result.fault or fault_at(text, path=value.path)
-        seen.add(value.path)
+        if result.fault is None:
+            is_duplicate = leaf.many and value.path in paths_seen
+            result.fault = _fault_of_value(model, form, key, value, is_duplicate=is_duplicate)
+        paths_seen.add(value.path)
         if leaf.targets:
             result.references.append(value)
             if not leaf.is_leafref:
-                result.later.append((None, value))
-        if fault != ("", "") and result.fault is None:
-            result.fault = _value_fault(value, *fault, _path_so_far(model, form, key, value))
+                result.later.append(LaterCheck(None, value))
         _keep_conditions(result, form, leaf.name, value, alone)
-    _read_defaults(result, form, row, whole, alone)
+    _read_defaults(result, form, row, entry, alone)
     empty = [name for name, value in row.items() if value == [] and not form.inner]
     if empty and result.fault is None:
         result.fault = fault_at("Invalid JSON data (unexpected value).", path=f"{path}/{empty[0]}")
-    result.missing.extend(_missing(form, row, whole))
+    result.missing.extend(_missing(form, row, entry))
     return result
 
 
-def _fault_of(leaf: Leaf, text: str) -> tuple[str, str]:
-    """Return the fault of a value by its type and the model's message, both empty for a valid one."""
+def _fault_of_value(model: Model, form: Form, key: str, value: Value, *, is_duplicate: bool) -> YangError | None:
+    """Return the fault of a value by its type, or of a member that its leaf-list has already; None for a good one."""
+    leaf = value.leaf or form.keys[0]
+    if is_duplicate:
+        text = f'Duplicated instance of "{leaf.name}" leaf-list ("{value.text}").'
+        return fault_at(text, path=value.path)
+    fault = _type_fault(leaf, value.text)
+    if fault == NO_FAULT:
+        return None
+    return _value_fault(value, fault, _path_so_far(model, form, key, value))
+
+
+def _type_fault(leaf: Leaf, text: str) -> TypeFault:
+    """Return the fault of a value by its type, NO_FAULT for a valid one."""
     if leaf.is_leafref:
         return _target_fault(leaf, text)
     # A union with references is tried once all rows are read.
-    return ("", "") if leaf.targets else leaf.kind.fault(text)
+    return NO_FAULT if leaf.targets else leaf.kind.fault(text)
 
 
-def _read_defaults(result: Row, form: Form, row: Mapping[str, Any], whole: Value, alone: Document) -> None:
+def _read_defaults(result: Row, form: Form, row: Mapping[str, Any], entry: Value, alone: Document) -> None:
     """Keep the conditions and references of the defaults of missing fields."""
     for name, text in form.defaults.items():
         # A default under a condition is there only where that holds, so libyang adds it later.
         if name in row or _whens_of(form, name):
             continue
-        value = Value(form.leaves[name], text, f"{whole.path}/{name}", whole.place, form)
+        value = Value(form.leaves[name], text, f"{entry.path}/{name}", entry.place, form)
         _keep_conditions(result, form, name, value, alone)
         if form.leaves[name].targets:
             result.defaults.append(value)
@@ -152,29 +178,30 @@ def _whens_of(form: Form, name: str) -> list[Condition]:
     return [condition for condition in form.conditions if condition.leaf == name and condition.word in ("when", "case")]
 
 
-def _missing(form: Form, row: Mapping[str, Any], whole: Value) -> Iterator[Lack]:
+def _missing(form: Form, row: Mapping[str, Any], entry: Value) -> Iterator[Lack]:
     """Yield missing parts of a row, with the conditions under which they are required."""
     for name, leaf in form.leaves.items():
         if leaf.mandatory and name not in row:
-            absent = Value(leaf, "", f"{whole.path}/{name}", whole.place, form)
-            whens = [(condition, absent) for condition in _whens_of(form, name)]
-            yield fault_at(f'Missing required element "{name}" in "{form.name}".', path=whole.path), whens
+            missing_value = Value(leaf, "", f"{entry.path}/{name}", entry.place, form)
+            whens = [ConditionAt(condition, missing_value) for condition in _whens_of(form, name)]
+            yield Lack(fault_at(f'Missing required element "{name}" in "{form.name}".', path=entry.path), whens)
     for condition in form.conditions:
         if condition.word == "min-elements" and len(row.get(condition.leaf, ())) < int(condition.text):
-            yield fault_at(f'Too few "{condition.leaf}" elements.', path=whole.path), []
+            yield Lack(fault_at(f'Too few "{condition.leaf}" elements.', path=entry.path), [])
 
 
 def _keep_conditions(result: Row, form: Form, name: str, value: Value, alone: Document) -> None:
+    """Keep the conditions of a leaf that have to be tried with all rows; ``alone`` is a document with this row only."""
     for condition in form.conditions:
         if condition.leaf != name or condition.word not in ("when", "case", "must"):
             continue
-        # What looks at its own row only is tried at once, and forgotten where it holds.
+        # One that looks at its own row only is tried at once, and forgotten where it holds.
         if _is_own(condition) and is_true(condition, value, alone):
             continue
         if condition.word == "must":
-            result.later.append((condition, value))
+            result.later.append(LaterCheck(condition, value))
         else:
-            result.whens.append((condition, value))
+            result.whens.append(ConditionAt(condition, value))
 
 
 def _is_own(condition: Condition) -> bool:
@@ -198,11 +225,11 @@ def _values(model: Model, form: Form, key: str, row: Mapping[str, Any], path: st
     for leaf, part in zip(form.keys, key.split("|"), strict=False):
         yield Value(leaf, part.strip(), f"{path}/{leaf.name}", place, form)
     if form.inner:
-        first, second = form.columns()
+        key_leaf, value_leaf = form.columns()
         for name, value in row.items():
-            entry = f"{path}/{form.inner[0]}[{first.name}='{name}']"
-            yield Value(first, name, f"{entry}/{first.name}", (*place, name), form, name)
-            yield Value(second, str(value), f"{entry}/{second.name}", (*place, name), form, name)
+            entry = f"{path}/{form.inner[0]}[{key_leaf.name}='{name}']"
+            yield Value(key_leaf, name, f"{entry}/{key_leaf.name}", (*place, name), form, name)
+            yield Value(value_leaf, str(value), f"{entry}/{value_leaf.name}", (*place, name), form, name)
         return
     for name, value in row.items():
         leaf = form.leaves[name]
@@ -216,23 +243,23 @@ def _values(model: Model, form: Form, key: str, row: Mapping[str, Any], path: st
 
 def _members(leaf: Leaf, value: Any, path: str, place: tuple[str, ...], form: Form) -> Iterator[Value]:
     """Yield the members of a leaf-list; those of one string share their place in CONFIG_DB."""
-    mark = SEPARATED.get((leaf.table, leaf.name))
-    if mark and isinstance(value, str):
-        for part in value.split(mark):
+    separator = SEPARATED.get((leaf.table, leaf.name))
+    if separator and isinstance(value, str):
+        for part in value.split(separator):
             yield Value(leaf, part.strip(), f"{path}/{leaf.name}[.='{part.strip()}']", place, form)
         return
     for index, member in enumerate(value):
         yield Value(leaf, str(member), f"{path}/{leaf.name}[.='{member}']", (*place, str(index)), form)
 
 
-def _target_fault(leaf: Leaf, text: str) -> tuple[str, str]:
+def _target_fault(leaf: Leaf, text: str) -> TypeFault:
     """Return the fault of a leafref's value by the type of its target."""
     target = leaf.targets[0]
     form = next(form for form in models()[target.table].forms if form.name == target.form)
-    for named in (*form.keys, *form.leaves.values()):
-        if named.name == target.leaf:
-            return _fault_of(named, text)
-    return ("", "")
+    for target_leaf in (*form.keys, *form.leaves.values()):
+        if target_leaf.name == target.leaf:
+            return _type_fault(target_leaf, text)
+    return NO_FAULT
 
 
 def _path_so_far(model: Model, form: Form, key: str, value: Value) -> str:
@@ -245,11 +272,11 @@ def _path_so_far(model: Model, form: Form, key: str, value: Value) -> str:
     return f"/{model.module}:{model.module}/{model.table}/{form.name}{chosen}/{value.leaf.name}"
 
 
-def _value_fault(value: Value, fault: str, message: str, path: str) -> YangError:
-    if fault == INVALID:
+def _value_fault(value: Value, fault: TypeFault, path: str) -> YangError:
+    if fault.constraint == INVALID:
         return fault_at(invalid(value), path=path)
-    text = f'Value "{value.text}" does not satisfy the constraint "{fault}" (range, length, or pattern).'
-    return fault_at(text, message, path=path)
+    text = f'Value "{value.text}" does not satisfy the constraint "{fault.constraint}" (range, length, or pattern).'
+    return fault_at(text, fault.message, path=path)
 
 
 def invalid(value: Value) -> str:

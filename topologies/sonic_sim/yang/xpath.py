@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from sonic_sim.yang.model import Form, models
 
@@ -39,8 +39,8 @@ class Node:
             return Node(self.document, self.table)
         return Node(self.document, at_module=self.table is not None)
 
-    def down(self, name: str, entry: tuple[str, str] | None = None) -> Iterator["Node"]:
-        """Yield the children of a name; of a list, where ``entry`` is its one key and a value, that entry alone."""
+    def down(self, name: str, entry: "KeyValue | None" = None) -> Iterator["Node"]:
+        """Yield the children of a name; of a list whose only key ``entry`` names, the entry with its value alone."""
         if self.table is None or self.at_module:
             yield from self._table(name)
         elif self.form is None:
@@ -49,13 +49,15 @@ class Node:
             yield from self._leaves(self.form, name)
 
     def _table(self, name: str) -> Iterator["Node"]:
+        """Yield the module, or the table of a name if it has rows."""
         # The first step of an absolute path names the module, the second one the table.
         if self.table is None and not self.at_module:
             yield Node(self.document, at_module=True)
         elif self.document.get(name):
             yield Node(self.document, name)
 
-    def _entries(self, table: str, name: str, entry: tuple[str, str] | None) -> Iterator["Node"]:
+    def _entries(self, table: str, name: str, entry: "KeyValue | None") -> Iterator["Node"]:
+        """Yield the entries of the list, or the container, with a name."""
         model = models()[table]
         rows = self.document.get(table, {})
         for form in model.forms:
@@ -63,29 +65,37 @@ class Node:
                 continue
             keys: Iterable[str] = rows
             # The entry of a key is looked up: most conditions of the models ask for one of many rows.
-            if entry is not None and [leaf.name for leaf in form.keys] == [entry[0]]:
-                keys = [entry[1]] if entry[1] in rows else []
+            if entry is not None and [leaf.name for leaf in form.keys] == [entry.key]:
+                keys = [entry.value] if entry.value in rows else []
             for key in keys:
                 if model.form_of(key) is form:
                     yield Node(self.document, table, form, key)
             return
 
     def _leaves(self, form: Form, name: str) -> Iterator["Node"]:
+        """Yield the children of a row with a name: a key, a field, or the entries of its inner list."""
         row = self.document[self.table or ""][self.key]
         if self.entry:
-            # An entry of an inner list is one field: its name is the key, its text the value.
-            for leaf, value in zip(form.columns(), (self.entry, str(row[self.entry])), strict=True):
-                if leaf.name == name:
-                    yield self._leaf(name, value)
+            yield from self._leaves_of_entry(form, name, str(row[self.entry]))
             return
+        # A container has no keys, only a row of its name.
         for leaf, part in zip(form.keys, self.key.split("|"), strict=False):
             if leaf.name == name:
                 yield self._leaf(name, part)
-        if form.inner:
-            if name == form.inner[0]:
-                yield from (Node(self.document, self.table, form, self.key, entry=key) for key in row)
-        elif name in form.leaves:
+        if name in form.inner:
+            # An entry of an inner list is a field of the row.
+            for field_name in row:
+                yield Node(self.document, self.table, form, self.key, entry=field_name)
+        elif not form.inner and name in form.leaves:
             yield from self._fields(name, row.get(name, form.defaults.get(name)))
+
+    def _leaves_of_entry(self, form: Form, name: str, text: str) -> Iterator["Node"]:
+        """Yield the key of an entry of an inner list, the name of its field, or its value, the field's text."""
+        key, value = form.columns()
+        if name == key.name:
+            yield self._leaf(name, self.entry)
+        if name == value.name:
+            yield self._leaf(name, text)
 
     def _fields(self, name: str, value: Any) -> Iterator["Node"]:
         """Yield the node of a field, or one a member of a leaf-list; none where it is not set."""
@@ -98,8 +108,16 @@ class Node:
         return Node(self.document, self.table, self.form, self.key, name, value, self.entry)
 
 
+class KeyValue(NamedTuple):
+    """The name of a key of a list, and its value in one entry."""
+
+    key: str
+    value: str
+
+
 Value = bool | float | str | Sequence[Node]
 Expression = Callable[[Node, Node], Value]
+"""A function of the node at which an expression is evaluated, and of ``current()``."""
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<literal>'[^']*'|\"[^\"]*\")|(?P<number>\d+(?:\.\d+)?)|(?P<sign>\.\.|<=|>=|!=|[\]\[()/,.=<>+*|])|"
@@ -216,25 +234,40 @@ def _root(node: Node, current: Node) -> Value:
     return (Node(node.document),)
 
 
+class _XPathToken(NamedTuple):
+    """A token: the name of its group in ``_TOKEN``, and its text."""
+
+    kind: str
+    text: str
+
+
+class _KeyTest(NamedTuple):
+    """A test of a key of a list, ``[name=current()]`` or ``[name='text']``."""
+
+    key: str
+    value: Expression
+
+
 class _Reader:
     """A parser by recursive descent."""
 
     def __init__(self, text: str) -> None:
-        self.tokens: list[tuple[str, str]] = []
+        self.tokens: list[_XPathToken] = []
         for match in _TOKEN.finditer(text.strip()):
             kind = match.lastgroup or ""
-            self.tokens.append((kind, match[kind]))
+            self.tokens.append(_XPathToken(kind, match[kind]))
         self.place = 0
         self.absolute = True
+        # How many predicates are open.
         self._tests = 0
 
     def peek(self) -> str:
-        return self.tokens[self.place][1] if self.place < len(self.tokens) else ""
+        return self.tokens[self.place].text if self.place < len(self.tokens) else ""
 
-    def take(self, *wanted: str) -> str:
-        """Consume and return the next token; if it is not one of those wanted, stay and return an empty text."""
+    def take(self, *allowed: str) -> str:
+        """Consume and return the next token; if it is not one of those allowed, stay and return an empty text."""
         token = self.peek()
-        if wanted and token not in wanted:
+        if allowed and token not in allowed:
             return ""
         self.place += 1
         return token
@@ -271,9 +304,11 @@ class _Reader:
         return total
 
     def path(self) -> Expression:
+        """Read a literal, a number, or a path from the root, the node, a call or an expression in parentheses."""
         kind, word = self.tokens[self.place]
         if kind == "literal":
             self.place += 1
+            # Without its quotes.
             return lambda node, current: word[1:-1]
         if kind == "number":
             self.place += 1
@@ -282,7 +317,7 @@ class _Reader:
         if self.take("("):
             start = self.either()
             self.take(")")
-        elif kind == "name" and self.tokens[self.place + 1 : self.place + 2] == [("sign", "(")] and word != "text":
+        elif self.is_call():
             start = self.call(word)
         elif word == "/":
             start = _root
@@ -294,7 +329,14 @@ class _Reader:
             start = self.step(start)
         return start
 
+    def is_call(self) -> bool:
+        """Tell whether a call of a function comes next; ``text()`` is a step."""
+        kind, word = self.tokens[self.place]
+        next_tokens = self.tokens[self.place + 1 : self.place + 2]
+        return kind == "name" and word != "text" and next_tokens == [_XPathToken("sign", "(")]
+
     def call(self, name: str) -> Expression:
+        # The name and the opening parenthesis.
         self.place += 2
         arguments: list[Expression] = []
         while not self.take(")"):
@@ -307,41 +349,51 @@ class _Reader:
         return lambda node, current: function(*(argument(node, current) for argument in arguments))
 
     def step(self, start: Expression) -> Expression:
+        """Read a step with its predicates; return the path ``start`` with it."""
         # A step is found by the name without its module.
         name = self.take().rpartition(":")[2]
         if name == "text":
+            # Its parentheses.
             self.place += 2
         tests: list[Expression] = []
-        key: tuple[str, Expression] | None = None
+        key_test: _KeyTest | None = None
         while self.take("["):
             start_of_test = self.place
             self._tests += 1
             tests.append(self.either())
             self._tests -= 1
-            key = key or self.key_test(start_of_test)
+            key_test = key_test or self.key_test(start_of_test)
             self.take("]")
 
         def walk(node: Node, current: Node) -> Value:
-            entry = (key[0], as_text(key[1](node, current))) if key else None
+            entry = None
+            if key_test is not None:
+                entry = KeyValue(key_test.key, as_text(key_test.value(node, current)))
             nodes: list[Node] = []
             for origin in cast(Sequence[Node], start(node, current)):
-                if name in (".", "text"):
-                    nodes.append(origin)
-                elif name == "..":
-                    nodes.append(origin.up())
-                else:
-                    nodes.extend(origin.down(name, entry))
+                nodes.extend(_next_nodes(origin, name, entry))
             for test in tests:
                 nodes = [tested for tested in nodes if as_truth(test(tested, current))]
             return nodes
 
         return walk
 
-    def key_test(self, place: int) -> tuple[str, Expression] | None:
-        """Return the name and the value of a test ``[name=current()]`` or ``[name='text']`` that was read there."""
-        name, *rest = (word for _, word in self.tokens[place : self.place])
+    def key_test(self, place: int) -> _KeyTest | None:
+        """Return the test of a key that was read from a place up to here, None for another test."""
+        name, *rest = [token.text for token in self.tokens[place : self.place]]
+        key = name.rpartition(":")[2]
         if rest == ["=", "current", "(", ")"]:
-            return name.rpartition(":")[2], lambda node, current: (current,)
+            return _KeyTest(key, lambda node, current: (current,))
         if len(rest) == 2 and rest[0] == "=" and rest[1][0] == "'":
-            return name.rpartition(":")[2], lambda node, current: rest[1][1:-1]
+            literal = rest[1][1:-1]
+            return _KeyTest(key, lambda node, current: literal)
         return None
+
+
+def _next_nodes(origin: Node, name: str, entry: KeyValue | None) -> Iterable[Node]:
+    """Return the nodes to which a step with a name leads."""
+    if name in (".", "text"):
+        return (origin,)
+    if name == "..":
+        return (origin.up(),)
+    return origin.down(name, entry)
