@@ -6,14 +6,24 @@ import posixpath
 import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.device import Device
 from sonic_sim.faults import FaultKind
 from sonic_sim.files import canonical, home_of, words_of
 from sonic_sim.shell.programs import Call, OpenFile, Result, Wait, find_command
 from sonic_sim.shell.streams import Captured, Streams, TextStdin
-from sonic_sim.shell.syntax import DESCRIPTORS, Compound, Pipeline, ShellSyntaxError, Simple, Word, parse
+from sonic_sim.shell.syntax import (
+    DESCRIPTORS,
+    Compound,
+    Pipeline,
+    Redirection,
+    ShellSyntaxError,
+    Simple,
+    Word,
+    WordPart,
+    parse,
+)
 
 _VARIABLE = re.compile(r"\$(\?|\w+|\{\w+(?:\[\d+\])?\})")
 
@@ -58,8 +68,10 @@ class Shell:
 
     async def _list(self, pipelines: list[Pipeline], streams: Streams) -> int:
         for pipeline in pipelines:
-            skipped = pipeline.join == "&&" and self.status != 0
-            if skipped or (pipeline.join == "||" and self.status == 0):
+            has_failed = self.status != 0
+            if pipeline.join == "&&" and has_failed:
+                continue
+            if pipeline.join == "||" and not has_failed:
                 continue
             if pipeline.background:
                 self.start(pipeline)
@@ -99,25 +111,31 @@ class Shell:
         return statuses[-1]
 
     async def _command(self, command: Simple | Compound, streams: Streams) -> int:
-        before = dict(self.opened)
-        redirected, finish = await self._redirect(command.redirections, streams)
+        """Run a command with its redirections; return the exit status."""
+        files_before = dict(self.opened)
+        redirected = await self._redirect(command.redirections, streams)
         argv: list[str] = []
         status = 0
         try:
             if redirected is None:
                 return 1
             if isinstance(command, Compound):
-                status = await self._compound(command, redirected)
+                status = await self._compound(command, redirected.streams)
             else:
                 argv = await self._words(command.words)
                 if argv:
-                    status = await self.execute(argv, redirected)
-            finish()
+                    status = await self.execute(argv, redirected.streams)
+            for file in redirected.files:
+                self._write(file.path, file.texts)
         finally:
             # The redirections of ``exec`` without a command are the shell's from then on.
             if argv != ["exec"]:
-                self._close_all_but(before)
+                self._close_all_but(files_before)
         return status
+
+    def _write(self, path: str, texts: list[str]) -> None:
+        now = self.device.clock.now()
+        self.device.files.write(path, "".join(texts).encode(), user=self.user, now=now)
 
     async def _words(self, words: list[Word]) -> list[str]:
         """Return the expanded words of a command."""
@@ -159,8 +177,10 @@ class Shell:
                 return 0
             return await self.execute(argv[1:], streams)
         if argv[0] == "export":
-            pairs = (word.partition("=") for word in argv[1:] if "=" in word)
-            self.variables.update((name, value) for name, _, value in pairs)
+            for word in argv[1:]:
+                name, equals, value = word.partition("=")
+                if equals:
+                    self.variables[name] = value
         command = find_command(argv[0], self.device)
         if command is None:
             streams.err(f"bash: {argv[0]}: command not found\n")
@@ -175,10 +195,11 @@ class Shell:
         return await self._finish(command.handler(call), streams)
 
     async def _finish(self, result: Result, streams: Streams) -> int:
+        """Let a program take its time, write its texts, and return its exit status."""
         if result.cwd is not None:
             self.cwd = result.cwd
         try:
-            await self._take(result.seconds)
+            await self._let_pass(result.seconds)
         finally:
             for end in result.ends:
                 end()
@@ -191,7 +212,7 @@ class Shell:
         self.device.react()
         return result.exit
 
-    async def _take(self, seconds: float | Wait) -> None:
+    async def _let_pass(self, seconds: float | Wait) -> None:
         """Let the time pass that a program takes, in which others run."""
         if seconds is Wait.FOR_EVER:
             await asyncio.Event().wait()
@@ -203,34 +224,40 @@ class Shell:
         """Return the words that a word becomes: a substituted command and a pattern of names may make several."""
         text = ""
         has_pattern = False
-        for part, quote in word.parts:
-            if quote == '$"':
-                text += await self._substituted(part)
-            elif quote == "$":
-                text += " ".join((await self._substituted(part)).split())
-            elif quote == "'":
-                text += part
-            elif quote == "":
-                expanded = _VARIABLE.sub(self._value, part)
+        for part in word.parts:
+            expanded = await self._expand_part(part)
+            if part.quote == "":
                 has_pattern = has_pattern or any(char in expanded for char in "*?[")
+                # A tilde counts only at the beginning of a word.
                 if not text and (expanded == "~" or expanded.startswith("~/")):
-                    expanded = home_of(self.user) + expanded[1:]
-                text += expanded
-            else:
-                text += _VARIABLE.sub(self._value, part)
+                    expanded = home_of(self.user) + expanded.removeprefix("~")
+            text += expanded
         # Only a substitution that is a word of its own is split into several.
-        if len(word.parts) == 1 and word.parts[0][1] == "$":
+        if len(word.parts) == 1 and word.parts[0].quote == "$":
             return text.split()
         names = self._names(text) if has_pattern else []
         # A pattern that no name matches stands for itself.
         return names or [text]
 
-    async def _substituted(self, line: str) -> str:
+    async def _expand_part(self, part: WordPart) -> str:
+        """Return a part of a word with its variables, or the output of the command that it substitutes."""
+        if part.quote == "'":
+            return part.text
+        if part.quote == '$"':
+            return await self._output_of(part.text)
+        if part.quote == "$":
+            output = await self._output_of(part.text)
+            return " ".join(output.split())
+        return _VARIABLE.sub(self._value, part.text)
+
+    async def _output_of(self, line: str) -> str:
+        """Run a command line in a subshell; return what it writes, without line ends at the end."""
         captured = Captured()
         await self.child().run_line(line, captured.streams)
         return captured.stdout.rstrip("\n")
 
     def _value(self, match: re.Match[str]) -> str:
+        """Return the value of a variable, empty where it is not set."""
         name = match.group(1).strip("{}")
         if name == "?":
             return str(self.status)
@@ -240,19 +267,20 @@ class Shell:
             values = self.variables.get(name, "").split()
             number = int(place[:-1])
             return values[number] if number < len(values) else ""
-        fixed = {"HOME": home_of(self.user), "USER": self.user, "PWD": self.cwd, "HOSTNAME": self.device.hostname}
-        return self.variables.get(name, fixed.get(name, ""))
+        defaults = {"HOME": home_of(self.user), "USER": self.user, "PWD": self.cwd, "HOSTNAME": self.device.hostname}
+        return self.variables.get(name, defaults.get(name, ""))
 
-    def _names(self, text: str) -> list[str]:
-        folder, last = posixpath.split(text)
-        where = canonical(folder or ".", self.cwd)
-        if not self.device.files.is_directory(where):
+    def _names(self, pattern: str) -> list[str]:
+        """Return the paths that a pattern matches in its last part, without hidden files."""
+        folder, last = posixpath.split(pattern)
+        absolute_folder = canonical(folder or ".", self.cwd)
+        if not self.device.files.is_directory(absolute_folder):
             return []
-        names = fnmatch.filter(self.device.files.listing(where), last)
+        names = fnmatch.filter(self.device.files.listing(absolute_folder), last)
         return [posixpath.join(folder, name) for name in names if not name.startswith(".")]
 
-    def _prepared(self, path: str, operator: str) -> list[str]:
-        """Return the content of a file that a redirection opens. Raises OSError."""
+    def _open(self, path: str, operator: str) -> list[str]:
+        """Open a file for a redirection; return the texts to which the command adds its own. Raises OSError."""
         files = self.device.files
         reads = operator.endswith("<")
         texts = []
@@ -260,21 +288,13 @@ class Shell:
             texts.append(files.read(path, self.user).decode())
         if not reads:
             # As in a shell the file is there, and empty, before the command runs.
-            files.write(path, "".join(texts).encode(), user=self.user, now=self.device.clock.now())
+            self._write(path, texts)
         return texts
 
-    async def _redirect(
-        self, redirections: list[tuple[str, Word | None]], streams: Streams
-    ) -> tuple[Streams | None, Callable[[], None]]:
-        """Return streams with the redirections in place, and a function that writes the files at the end."""
+    async def _redirect(self, redirections: list[Redirection], streams: Streams) -> "_Redirected | None":
+        """Return the streams with the redirections in place, None where a file cannot be opened."""
         result = Streams(streams.stdin, streams.out, streams.err, terminal=streams.terminal)
-        pending: list[tuple[str, list[str]]] = []
-        files = self.device.files
-
-        def finish() -> None:
-            for path, texts in pending:
-                files.write(path, "".join(texts).encode(), user=self.user, now=self.device.clock.now())
-
+        written: list[_WrittenFile] = []
         # In their order: ``2>&1 >file`` and ``>file 2>&1`` differ.
         for operator, target in redirections:
             if target is None:
@@ -283,18 +303,33 @@ class Shell:
             path = canonical((await self._expand(target))[0], self.cwd)
             try:
                 if operator == "<":
-                    result.stdin = TextStdin(files.read(path, self.user).decode(errors="replace"))
+                    content = self.device.files.read(path, self.user)
+                    result.stdin = TextStdin(content.decode(errors="replace"))
                     continue
-                texts = self._prepared(path, operator)
+                texts = self._open(path, operator)
             except OSError as error:
                 streams.err(f"bash: {target.raw()}: {words_of(error)}\n")
-                return None, finish
+                return None
             if operator in DESCRIPTORS:
                 self.opened[operator[0]] = OpenFile(path)
             else:
-                pending.append((path, texts))
+                written.append(_WrittenFile(path, texts))
                 _send(result, operator, texts.append)
-        return result, finish
+        return _Redirected(result, written)
+
+
+class _WrittenFile(NamedTuple):
+    """A file that a command writes: its path, and the texts so far, of which it consists at the end."""
+
+    path: str
+    texts: list[str]
+
+
+class _Redirected(NamedTuple):
+    """The streams of a command with its redirections, and the files to write when it ends."""
+
+    streams: Streams
+    files: list[_WrittenFile]
 
 
 async def run_command(shell: Shell, line: str, streams: Streams) -> int:

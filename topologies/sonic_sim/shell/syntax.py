@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 DESCRIPTORS = tuple(f"{number}{operator}" for number in range(3, 10) for operator in (">>", ">", "<"))
 _OPERATORS = (
@@ -37,31 +38,45 @@ class ShellSyntaxError(Exception):
     """A syntax error; the text is bash's message."""
 
 
+class WordPart(NamedTuple):
+    """A part of a word: its text and its quotes, none, ``'`` or ``"``; of a substituted command ``$`` or ``$"``."""
+
+    text: str
+    quote: str
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word: its parts, each with its quotes: none, ``'`` or ``"``; of a substituted command ``$`` or ``$"``."""
+    """A word of a command line."""
 
-    parts: tuple[tuple[str, str], ...]
+    parts: tuple[WordPart, ...]
 
     def raw(self) -> str:
         """Return the text without expansion."""
-        return "".join(text for text, _ in self.parts)
+        return "".join(part.text for part in self.parts)
 
     def reserved(self) -> str:
         """Return the word if it is reserved in the shell's grammar, else an empty text."""
         # A quoted word is never one.
-        is_plain = len(self.parts) == 1 and self.parts[0][1] == ""
+        is_plain = len(self.parts) == 1 and self.parts[0].quote == ""
         if is_plain and self.raw() in _RESERVED:
             return self.raw()
         return ""
 
 
+class Redirection(NamedTuple):
+    """A redirection: its operator, and the file that it names, None where it joins two streams."""
+
+    operator: str
+    target: Word | None
+
+
 @dataclass(slots=True)
 class Simple:
-    """A command with its redirections: (operator, target)."""
+    """A command with its redirections."""
 
     words: list[Word] = field(default_factory=list)
-    redirections: list[tuple[str, Word | None]] = field(default_factory=list)
+    redirections: list[Redirection] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -72,7 +87,7 @@ class Compound:
     bodies: "list[list[Pipeline]]"
     name: str = ""
     words: list[Word] = field(default_factory=list)
-    redirections: list[tuple[str, Word | None]] = field(default_factory=list)
+    redirections: list[Redirection] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -87,15 +102,17 @@ class Pipeline:
 def parse(line: str) -> list[Pipeline]:
     """Return the pipelines of a line. Raises ShellSyntaxError."""
     parser = _Parser(_tokens(line))
-    pipelines = parser.list()
+    pipelines = parser.pipelines()
     if parser.tokens:
         raise _unexpected(parser.tokens[0])
     return pipelines
 
 
 def _tokens(line: str) -> list[Word | str]:
+    """Return the words and operators of a line."""
     tokens: list[Word | str] = []
-    parts: list[tuple[str, str]] = []
+    # Of the word that is being read.
+    parts: list[WordPart] = []
     position = 0
     while position < len(line):
         char = line[position]
@@ -105,24 +122,26 @@ def _tokens(line: str) -> list[Word | str]:
         elif char in "'\"":
             position = _quoted(line, position, parts)
         elif char == "\\" and position + 1 < len(line):
-            parts.append((line[position + 1], "'"))
+            parts.append(WordPart(line[position + 1], "'"))
             position += 2
         elif line.startswith("$(", position):
             position = _substitution(line, position, parts, "$")
         elif char == "#" and not parts:
+            # A comment, up to the end of the line.
             position = (line + "\n").index("\n", position)
         elif operator := _operator(line, position, bool(parts)):
             _close(parts, tokens)
             tokens.append(operator)
             position += len(operator)
         elif plain := _PLAIN.match(line, position):
-            _plain(parts, plain[0])
+            _add_plain(parts, plain[0])
             position = plain.end()
     _close(parts, tokens)
     return tokens
 
 
 def _operator(line: str, position: int, inside_word: bool) -> str:
+    """Return the operator at a place of a line, empty for none."""
     if line[position] not in _FIRST:
         return ""
     for operator in _OPERATORS:
@@ -132,51 +151,58 @@ def _operator(line: str, position: int, inside_word: bool) -> str:
     return ""
 
 
-def _plain(parts: list[tuple[str, str]], text: str) -> None:
-    if parts and parts[-1][1] == "":
-        parts[-1] = (parts[-1][0] + text, "")
+def _add_plain(parts: list[WordPart], text: str) -> None:
+    """Add unquoted text to a word."""
+    if parts and parts[-1].quote == "":
+        parts[-1] = WordPart(parts[-1].text + text, "")
     else:
-        parts.append((text, ""))
+        parts.append(WordPart(text, ""))
 
 
-def _close(parts: list[tuple[str, str]], tokens: list[Word | str]) -> None:
+def _close(parts: list[WordPart], tokens: list[Word | str]) -> None:
+    """End the word that is being read, if there is one."""
     if parts:
         tokens.append(Word(tuple(parts)))
         parts.clear()
 
 
-def _quoted(line: str, start: int, parts: list[tuple[str, str]]) -> int:
-    """Read up to the closing quote; return the place behind it."""
+def _quoted(line: str, start: int, parts: list[WordPart]) -> int:
+    """Read up to the closing quote; return the place behind it. Raises ShellSyntaxError."""
     quote = line[start]
     text = ""
     position = start + 1
     while position < len(line) and line[position] != quote:
         if quote == '"' and line.startswith("$(", position):
-            parts.append((text, quote))
+            parts.append(WordPart(text, quote))
             text = ""
             position = _substitution(line, position, parts, '$"')
             continue
         # Inside double quotes a backslash stands for itself before anything but these (POSIX 2.2.3).
-        if quote == '"' and line[position] == "\\" and line[position + 1 : position + 2] in ('"', "\\", "$", "`"):
+        is_escape = line[position] == "\\" and line[position + 1 : position + 2] in ('"', "\\", "$", "`")
+        if quote == '"' and is_escape:
             position += 1
         text += line[position]
         position += 1
     if position >= len(line):
         raise _unclosed(quote)
-    parts.append((text, quote))
+    parts.append(WordPart(text, quote))
     return position + 1
 
 
-def _substitution(line: str, start: int, parts: list[tuple[str, str]], kind: str) -> int:
-    """Read ``$(…)``; return the place behind it."""
+def _substitution(line: str, start: int, parts: list[WordPart], quote: str) -> int:
+    """Read ``$(…)``; return the place behind it. Raises ShellSyntaxError."""
     depth = 1
-    position = start + 2
+    position = start + len("$(")
     while position < len(line) and depth:
-        depth += {"(": 1, ")": -1}.get(line[position], 0)
+        if line[position] == "(":
+            depth += 1
+        elif line[position] == ")":
+            depth -= 1
         position += 1
     if depth:
         raise _unclosed(")")
-    parts.append((line[start + 2 : position - 1], kind))
+    inside = line[start + len("$(") : position - len(")")]
+    parts.append(WordPart(inside, quote))
     return position
 
 
@@ -202,52 +228,67 @@ class _Parser:
             return self.tokens[0].reserved()
         return ""
 
-    def _expect(self, wanted: str) -> None:
+    def _expect(self, token: str) -> None:
+        """Consume the next token if it is this one. Raises ShellSyntaxError."""
         if not self.tokens:
             raise ShellSyntaxError("bash: -c: line 2: syntax error: unexpected end of file")
-        if wanted not in (self._reserved(), self.tokens[0]):
+        if token not in (self._reserved(), self.tokens[0]):
             raise _unexpected(self.tokens[0])
         self.tokens.pop(0)
 
-    def list(self) -> list[Pipeline]:
+    def pipelines(self) -> list[Pipeline]:
         """Return the pipelines up to the end, a closing parenthesis or a word that ends a body."""
-        done: list[Pipeline] = []
+        pipelines: list[Pipeline] = []
         join = ";"
         while True:
-            while self.tokens and self.tokens[0] in (";", "\n") and join == ";":
-                self.tokens.pop(0)
-            ended = not self.tokens or self.tokens[:1] == [")"] or self._reserved() not in ("", "for", "if")
-            if ended and join == ";":
-                return done
-            commands = [self._command()]
-            while self.tokens and self.tokens[0] == "|":
-                self.tokens.pop(0)
-                commands.append(self._command())
+            # After && or || a pipeline must come: neither an end nor a further separator is allowed.
+            if join == ";":
+                while self.tokens and self.tokens[0] in (";", "\n"):
+                    self.tokens.pop(0)
+                if self._is_at_end():
+                    return pipelines
+            commands = self._commands()
             operator = self.tokens[0] if self.tokens else "\n"
-            done.append(Pipeline(commands, join, operator == "&"))
+            pipelines.append(Pipeline(commands, join, background=operator == "&"))
             if operator not in (";", "&", "&&", "||", "\n"):
-                return done
+                return pipelines
             del self.tokens[:1]
             join = str(operator) if operator in ("&&", "||") else ";"
 
+    def _is_at_end(self) -> bool:
+        """Tell whether a list of pipelines ends here."""
+        if not self.tokens or self.tokens[0] == ")":
+            return True
+        # These begin a command, all other reserved words end a body.
+        return self._reserved() not in ("", "for", "if")
+
+    def _commands(self) -> list[Simple | Compound]:
+        """Return the commands of one pipeline."""
+        commands = [self._command()]
+        while self.tokens and self.tokens[0] == "|":
+            self.tokens.pop(0)
+            commands.append(self._command())
+        return commands
+
     def _command(self) -> Simple | Compound:
+        """Return the next command with its redirections. Raises ShellSyntaxError."""
         if not self.tokens:
             raise ShellSyntaxError("bash: -c: line 2: syntax error: unexpected end of file")
-        result: Simple | Compound = self._compound() or Simple()
+        command: Simple | Compound = self._compound() or Simple()
         while self.tokens:
             token = self.tokens[0]
-            if isinstance(token, Word) and isinstance(result, Simple):
-                result.words.append(token)
+            if isinstance(token, Word) and isinstance(command, Simple):
+                command.words.append(token)
             elif isinstance(token, str) and token in _JOINS:
-                result.redirections.append((token, None))
+                command.redirections.append(Redirection(token, None))
             elif isinstance(token, str) and token in _REDIRECTIONS:
-                result.redirections.append((token, self._target()))
+                command.redirections.append(Redirection(token, self._target()))
             else:
                 break
             self.tokens.pop(0)
-        if isinstance(result, Simple) and not result.words and not result.redirections:
+        if isinstance(command, Simple) and not command.words and not command.redirections:
             raise _unexpected(self.tokens[0])
-        return result
+        return command
 
     def _target(self) -> Word:
         """Return where a redirection leads; it stays the next token."""
@@ -258,21 +299,22 @@ class _Parser:
         return target
 
     def _compound(self) -> Compound | None:
+        """Return the loop, condition or subshell that comes next, None where there is none."""
         if self.tokens[0] == "(":
             self.tokens.pop(0)
-            body = self.list()
+            body = self.pipelines()
             self._expect(")")
             return Compound("(", [body])
         if self._reserved() == "for":
             return self._loop()
         if self._reserved() == "if":
             self.tokens.pop(0)
-            bodies = [self.list()]
+            bodies = [self.pipelines()]
             self._expect("then")
-            bodies.append(self.list())
+            bodies.append(self.pipelines())
             if self._reserved() == "else":
                 self.tokens.pop(0)
-                bodies.append(self.list())
+                bodies.append(self.pipelines())
             self._expect("fi")
             return Compound("if", bodies)
         return None
@@ -283,11 +325,16 @@ class _Parser:
         if not isinstance(name, Word):
             raise _unexpected(name)
         self._expect("in")
-        words = []
-        while self.tokens and isinstance(self.tokens[0], Word):
-            words.append(self.tokens.pop(0))
+        words: list[Word] = []
+        while self.tokens:
+            token = self.tokens[0]
+            if not isinstance(token, Word):
+                break
+            words.append(token)
+            self.tokens.pop(0)
+        # The separator before ``do``.
         del self.tokens[:1]
         self._expect("do")
-        body = self.list()
+        body = self.pipelines()
         self._expect("done")
-        return Compound("for", [body], name.raw(), [word for word in words if isinstance(word, Word)])
+        return Compound("for", [body], name.raw(), words)
