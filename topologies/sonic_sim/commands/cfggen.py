@@ -5,7 +5,7 @@ import errno
 import io
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonic_sim.commands.merge import merge_into, read_document
 from sonic_sim.commands.parsing import Parser
@@ -103,7 +103,7 @@ def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
     if parsed.additional_data is not None:
         _update(data, read_document(parsed.additional_data))
     if parsed.from_db:
-        _of_one_asic(parsed)
+        _refuse_namespace(parsed)
         _update(data, with_tuples(call.device.db.document()))
     if parsed.platform_info:
         _update(data, _hardware(call.device))
@@ -122,7 +122,7 @@ def _hardware(device: Device) -> dict[str, Any]:
     return data
 
 
-def _of_one_asic(parsed: argparse.Namespace) -> None:
+def _refuse_namespace(parsed: argparse.Namespace) -> None:
     """Raise ProgramError for the database of an ASIC: a switch of one has none of its own."""
     if parsed.namespace is not None:
         raise ProgramError(f"RuntimeError: Key :{parsed.namespace} is not a valid key name in config file")
@@ -228,32 +228,42 @@ def table_text(data: Mapping[str, Any], table: str, key: str | None = None) -> s
         return ""
     rows = data[table]
     if key is not None and isinstance(rows, dict):
-        # A key of several parts is meant by any of its parts; only the first row is printed.
-        names = [name for name in rows if name == key or (isinstance(name, tuple) and key in name)]
-        rows = {name: rows[name] for name in names[:1]}
+        # Any part of a key of several parts means its row; only the first row is printed.
+        matching = [name for name in rows if name == key or (isinstance(name, tuple) and key in name)]
+        rows = {name: rows[name] for name in matching[:1]}
     return to_json(_with_keys(rows)) + "\n"
 
 
 def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str:
     """Return the output in the program's order: templates, values, the whole data."""
-    templates: list[tuple[str, str | None]] = []
-    for words in parsed.template:
-        path, comma, target = words.partition(",")
-        if "," in target:
-            raise ProgramError("ValueError: too many values to unpack (expected 2)")
-        templates.append((path, target if comma else None))
-    folders = _template_folders(call, parsed.template_dir, [path for path, _ in templates])
-    out = "".join(_render(call, folders, data, path, target) for path, target in templates)
+    renderings = [_rendering(text) for text in parsed.template]
+    folders = _template_folders(call, parsed.template_dir, [rendering.path for rendering in renderings])
+    out = "".join(_render(call, folders, data, rendering) for rendering in renderings)
     if parsed.var is not None:
         out += _value(data, parsed.var) + "\n"
     if parsed.var_json is not None:
         out += table_text(data, parsed.var_json, parsed.key)
     if parsed.write_to_db:
-        _of_one_asic(parsed)
+        _refuse_namespace(parsed)
         merge_into(call.device.db, {name: _with_keys(rows) for name, rows in data.items()})
     if parsed.print_data:
         out += to_json(_with_keys(data)) + "\n"
     return out
+
+
+class _Rendering(NamedTuple):
+    """A template to render: its path, and where its text goes, None for standard output."""
+
+    path: str
+    target: str | None
+
+
+def _rendering(text: str) -> _Rendering:
+    """Return the value of ``-t TEMPLATE[,TARGET]``. Raises ProgramError."""
+    path, comma, target = text.partition(",")
+    if "," in target:
+        raise ProgramError("ValueError: too many values to unpack (expected 2)")
+    return _Rendering(path, target if comma else None)
 
 
 def _template_folders(call: Call, template_dir: str | None, paths: Iterable[str]) -> list[str]:
@@ -262,8 +272,8 @@ def _template_folders(call: Call, template_dir: str | None, paths: Iterable[str]
     folders = ["/", installed]
     if template_dir:
         folders.append(template_dir)
-    own = (call.path(path).rpartition("/")[0] or "/" for path in paths)
-    return [*folders, build, *own]
+    folders_of_templates = [call.path(path).rpartition("/")[0] or "/" for path in paths]
+    return [*folders, build, *folders_of_templates]
 
 
 def _environment(**settings: Any) -> "jinja2.Environment":
@@ -277,13 +287,16 @@ def _value(data: Mapping[str, Any], expression: str) -> str:
     return _rendered(lambda: _environment().from_string("{{" + expression + "}}").render(data))
 
 
-def _render(call: Call, folders: list[str], data: dict[str, Any], path: str, target: str | None) -> str:
-    """Render a template: to standard output (None), a file, or (``config-db``) into the data."""
-    of_sku = sku_template(call.device, call.path(path))
-    if of_sku is None:
-        text = _rendered(lambda: _template(call, folders, path.rpartition("/")[2]).render(data))
+def _render(call: Call, folders: list[str], data: dict[str, Any], rendering: _Rendering) -> str:
+    """Render a template into a file or, for the target ``config-db``, into the data; return what is printed."""
+    path = rendering.path
+    target = rendering.target
+    template = sku_template(call.device, call.path(path))
+    if template is None:
+        name = path.rpartition("/")[2]
+        text = _rendered(lambda: _template(call, folders, name).render(data))
     else:
-        text = _of_sku(of_sku, folders, data)
+        text = _text_of_sku(template, folders, data)
     if target is None:
         return f"{text}\n"
     if target == "config-db":
@@ -320,7 +333,7 @@ def sku_template(device: Device, path: str) -> Template | None:
     return find_template(device.platform, hwsku, name)
 
 
-def _of_sku(template: Template, folders: list[str], data: Mapping[str, Any]) -> str:
+def _text_of_sku(template: Template, folders: list[str], data: Mapping[str, Any]) -> str:
     try:
         return template.text(data)
     except MissingTemplateError as error:
@@ -335,12 +348,12 @@ def _not_found(name: str, folders: Iterable[str]) -> str:
 def _template(call: Call, folders: Iterable[str], name: str) -> "jinja2.Template":
     import jinja2
 
-    def load(wanted: str) -> str:
+    def load(template_name: str) -> str:
         for folder in folders:
-            path = f"{folder.rstrip('/')}/{wanted}"
+            path = f"{folder.rstrip('/')}/{template_name}"
             if call.device.files.exists(path):
                 return call.device.files.read(path, call.user).decode()
-        raise jinja2.TemplateNotFound(wanted, _not_found(wanted, folders))
+        raise jinja2.TemplateNotFound(template_name, _not_found(template_name, folders))
 
     environment = _environment(loader=jinja2.FunctionLoader(load), trim_blocks=True)
     return environment.get_template(name)

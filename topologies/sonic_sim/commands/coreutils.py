@@ -18,7 +18,8 @@ def echo(call: Call) -> Result:
 @program("printf")
 def printf(call: Call) -> Result:
     """Print a format with its words in the places of ``%s``."""
-    text = (call.argv[1] if len(call.argv) > 1 else "").replace("\\n", "\n").replace("\\t", "\t")
+    format_text = call.argv[1] if len(call.argv) > 1 else ""
+    text = format_text.replace("\\n", "\n").replace("\\t", "\t")
     for word in call.argv[2:]:
         text = text.replace("%s", word, 1)
     return Result(out=text)
@@ -70,9 +71,12 @@ def identity(call: Call) -> Result:
 @program("date")
 def date(call: Call) -> Result:
     """Print the time, with ``+FORMAT`` as asked."""
-    now = time.gmtime(call.device.clock.now())
-    form = next((word[1:] for word in call.argv[1:] if word.startswith("+")), "%a %d %b %Y %r %Z")
-    return Result(out=time.strftime(form.replace("%s", str(int(call.device.clock.now()))), now) + "\n")
+    now = call.device.clock.now()
+    formats = [word.removeprefix("+") for word in call.argv[1:] if word.startswith("+")]
+    form = formats[0] if formats else "%a %d %b %Y %r %Z"
+    # Python's ``%s`` would read the time as one of this machine's zone.
+    form = form.replace("%s", str(int(now)))
+    return Result(out=time.strftime(form, time.gmtime(now)) + "\n")
 
 
 @program("which", "type")

@@ -2,6 +2,8 @@
 
 import fnmatch
 import json
+from dataclasses import dataclass, field
+from typing import Any
 
 from sonic_sim.configdb import to_json
 from sonic_sim.databases import NUMBERS
@@ -43,19 +45,23 @@ _YES_OR_NO = ("HEXISTS", "PERSIST", "SETNX")
 def sonic_db_cli(call: Call) -> Result:
     """Run ``sonic-db-cli [-s] [-n NS] DB COMMAND…``."""
     try:
-        words, namespace, wants_help = _options(call.argv[1:])
+        options = _options(call.argv[1:])
     except ValueError as error:
         return Result(255, _USAGE, f"{error}\n")
-    if wants_help or not words or (len(words) == 1 and words[0] not in _OF_ALL):
+    if options.wants_help or not options.words:
         return Result(out=_USAGE)
-    if len(words) == 1:
-        return _of_all_databases(call, words[0], namespace)
-    if namespace or words[0] not in NUMBERS:
-        why = f"Failed to find {words[0]} database in : key"
-        if namespace:
-            why = f"Key :{namespace} is not a valid key name in config file"
-        return Result(1, err=f"Invalid database name input : '{words[0]}'\n{why}\n")
-    return _of_one_database(call, NUMBERS[words[0]], words[1:])
+    database, *command = options.words
+    if not command:
+        if database not in _OF_ALL:
+            return Result(out=_USAGE)
+        return _of_all_databases(call, database, options.namespace)
+    if options.namespace:
+        reason = f"Key :{options.namespace} is not a valid key name in config file"
+    elif database not in NUMBERS:
+        reason = f"Failed to find {database} database in : key"
+    else:
+        return _of_one_database(call, NUMBERS[database], command)
+    return Result(1, err=f"Invalid database name input : '{database}'\n{reason}\n")
 
 
 def _of_one_database(call: Call, number: int, words: list[str]) -> Result:
@@ -78,35 +84,49 @@ def _of_one_database(call: Call, number: int, words: list[str]) -> Result:
 _LONG = {"help": "h", "unixsocket": "s", "namespace": "n"}
 
 
-def _options(words: list[str]) -> tuple[list[str], str, bool]:
-    """Return words, namespace and whether help is wanted. As with getopt_long options may come anywhere.
+@dataclass(slots=True)
+class _DbCliOptions:
+    """A command line of ``sonic-db-cli``: the words that are no options, and what the options say."""
+
+    words: list[str] = field(default_factory=list)
+    namespace: str = ""
+    wants_help: bool = False
+
+
+def _options(words: list[str]) -> _DbCliOptions:
+    """Read a command line. As with getopt_long options may come anywhere.
 
     Where the last word is one, the program sees no other words. Raises ValueError with its text.
     """
-    others: list[str] = []
-    namespace = ""
-    wants_help = False
+    options = _DbCliOptions()
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if word == "--":
-            return others + rest, namespace, wants_help
+            options.words += rest
+            return options
         if word == "-" or not word.startswith("-"):
-            others.append(word)
+            options.words.append(word)
             continue
         for letter in _letters(word):
-            if letter not in "hsn":
-                text = f"Command Line Error: Unknown argument:{rest[0]}" if rest else ""
-                raise ValueError(text or f"Unknown option without value: {_NOTHING}")
-            if letter == "h":
-                wants_help = True
-            elif letter == "n":
-                if not rest:
-                    raise ValueError("Command Line Error: namespace value is missing.")
-                namespace = rest.pop(0)
+            _take_option(options, letter, rest)
         if not rest:
-            others = []
-    return others, namespace, wants_help
+            options.words = []
+    return options
+
+
+def _take_option(options: _DbCliOptions, letter: str, rest: list[str]) -> None:
+    """Take a short option, whose value is the first of the ``rest``. Raises ValueError."""
+    if letter not in "hsn":
+        if not rest:
+            raise ValueError(f"Unknown option without value: {_NOTHING}")
+        raise ValueError(f"Command Line Error: Unknown argument:{rest[0]}")
+    if letter == "h":
+        options.wants_help = True
+    elif letter == "n":
+        if not rest:
+            raise ValueError("Command Line Error: namespace value is missing.")
+        options.namespace = rest.pop(0)
 
 
 def _letters(word: str) -> str:
@@ -168,18 +188,20 @@ def db_dump(call: Call) -> Result:
     if database not in NUMBERS:
         return Result(1, err=f"Invalid database name input : '{database}'\n")
     rows = rows_of(call.device, NUMBERS[database], pattern)
-    dumped = {
-        key: {"expireat": call.device.clock.now(), "ttl": -0.001, "type": "hash", "value": dict(sorted(row.items()))}
-        for key, row in sorted(rows.items())
-        if fnmatch.fnmatchcase(key, pattern)
-    }
-    text = to_json(dumped, step="  ") if "-y" in words else json.dumps(dumped)
+    dump: dict[str, Any] = {}
+    for key in sorted(rows):
+        if fnmatch.fnmatchcase(key, pattern):
+            fields = dict(sorted(rows[key].items()))
+            dump[key] = {"expireat": call.device.clock.now(), "ttl": -0.001, "type": "hash", "value": fields}
+    text = to_json(dump, step="  ") if "-y" in words else json.dumps(dump)
     return Result(out=text + "\n", seconds=0.2)
 
 
 def _python_text(answer: Answer) -> str:
+    """Return an answer as ``sonic-db-cli`` prints it."""
     if isinstance(answer, dict):
-        return "{" + ", ".join(f"{_in_quotes(name)}: {_in_quotes(value)}" for name, value in answer.items()) + "}"
+        fields = [f"{_in_quotes(name)}: {_in_quotes(value)}" for name, value in answer.items()]
+        return "{" + ", ".join(fields) + "}"
     if isinstance(answer, list):
         return "\n".join(answer)
     return "" if answer is None else str(answer)
@@ -191,10 +213,16 @@ def _in_quotes(text: str) -> str:
 
 
 def _plain_text(answer: Answer) -> str:
+    """Return an answer as ``redis-cli`` prints it."""
     if isinstance(answer, dict):
-        answer = [text for pair in answer.items() for text in pair]
+        lines = []
+        for name, value in answer.items():
+            lines += [name, value]
+        return "\n".join(lines) + "\n"
     if isinstance(answer, list):
         return "\n".join(answer) + "\n"
     if isinstance(answer, bool):
         return "OK\n"
-    return ("" if answer is None else str(answer)) + "\n"
+    if answer is None:
+        return "\n"
+    return f"{answer}\n"

@@ -19,13 +19,15 @@ _LONG = {"drop": "drop-prob", "min": "min", "max": "max"}
 
 def listing(db: ConfigDb, name: str, title: str) -> str:
     """Return every row of a table as a block of its own."""
-    blocks = []
+    text = ""
     for key, row in sorted(db.table(name).items()):
-        blocks.append(f"{title}: {key}\n{plain_table([[field, row[field]] for field in sorted(row)])}\n\n")
-    return "".join(blocks)
+        fields = [[field, row[field]] for field in sorted(row)]
+        text += f"{title}: {key}\n{plain_table(fields)}\n\n"
+    return text
 
 
 def _setting(short: str) -> click.Option:
+    """Return the option of a field with the short name ``gmin``: color, then threshold or probability."""
     color = {"g": "green", "y": "yellow", "r": "red"}[short[0]]
     kind = short[1:]
     what = "max drop/mark probability" if kind == "drop" else f"{kind} threshold"
@@ -37,21 +39,21 @@ def _run(
     run: Run, command: str | None, show_config: bool, profile: str | None, verbose: bool, queue: str | None,
     namespace: str | None, **values: str | None,
 ) -> None:  # fmt: skip
-    wanted: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for name in FIELDS:
         value = values[name]
         if value:
-            wanted[name] = value
+            settings[name] = value
     if show_config:
-        if wanted:
+        if settings:
             _refuse(run, "No set options allowed when -l[ist] specified")
         run.say(listing(run.db, "WRED_PROFILE", "Profile"), end="")
         if verbose:
             run.say(f"Total profiles: {len(run.db.table('WRED_PROFILE'))}")
     elif profile:
-        if not wanted:
+        if not settings:
             _refuse(run, "Specify at least one threshold parameter to set")
-        _set(run, profile, wanted, verbose, namespace)
+        _set(run, profile, settings, verbose, namespace)
     elif queue:
         _queues(run, command, queue.split(","))
     else:
@@ -76,17 +78,18 @@ def _refuse(run: Run, reason: str) -> NoReturn:
     run.leave(f"Exception caught:  Input arguments error. {reason}")
 
 
-def _set(run: Run, profile: str, wanted: dict[str, str], verbose: bool, asic: str | None) -> None:
+def _set(run: Run, profile: str, settings: dict[str, str], verbose: bool, asic: str | None) -> None:
+    """Set fields of a profile by their short names, if the whole profile is valid with them."""
     key = f"WRED_PROFILE|{profile}"
     if key not in run.db.rows:
         _refuse(run, f"Invalid WRED profile {profile} for namespace {asic}")
-    row = run.db.get(key) | {FIELDS[name]: value for name, value in wanted.items()}
+    row = run.db.get(key) | {FIELDS[name]: value for name, value in settings.items()}
     faults = _range_faults(row) or _order_faults(row)
     for fault in faults:
         run.say(fault)
     if faults:
         _refuse(run, "Invalid WRED profile parameters")
-    for name, value in wanted.items():
+    for name, value in settings.items():
         if verbose:
             unit = "%" if name.endswith("drop") else ""
             run.say(f"Setting {FIELDS[name]} value to {value}{unit}")

@@ -34,7 +34,7 @@ def read_for(device: Device, name: str, user: str, cwd: str) -> tuple[str, str]:
 
 
 def _split(words: list[str], valued: tuple[str, ...] = ()) -> tuple[dict[str, str], list[str]]:
-    """Return the options (short ones one by one) and the operands."""
+    """Return the options with their values (short ones one by one) and the operands; ``valued`` options take a word."""
     options: dict[str, str] = {}
     operands: list[str] = []
     rest = iter(words)
@@ -305,19 +305,28 @@ def test(call: Call) -> Result:
 
 
 def _holds(call: Call, words: list[str]) -> bool:
+    """Tell whether a condition without ``!`` holds."""
     files = call.device.files
     if len(words) == 3 and words[1] in ("=", "==", "!="):
-        return (words[0] == words[2]) == (words[1] != "!=")
+        is_equal = words[0] == words[2]
+        return is_equal if words[1] != "!=" else not is_equal
+    # A single word holds if it is not empty.
     if len(words) != 2:
         return bool(words and words[0])
-    path = call.path(words[1])
+    sign, operand = words
+    path = call.path(operand)
     file = files.files.get(path)
     checks: dict[str, bool] = {
-        "-e": files.exists(path), "-f": file is not None, "-d": files.is_directory(path), "-r": files.exists(path),
-        "-s": bool(file and file.data), "-x": bool(file and file.mode & 0o111), "-n": bool(words[1]),
-        "-z": not words[1],
-    }  # fmt: skip
-    return checks.get(words[0], False)
+        "-e": files.exists(path),
+        "-f": file is not None,
+        "-d": files.is_directory(path),
+        "-r": files.exists(path),
+        "-s": file is not None and bool(file.data),
+        "-x": file is not None and bool(file.mode & 0o111),
+        "-n": bool(operand),
+        "-z": not operand,
+    }
+    return checks.get(sign, False)
 
 
 @program("cmp", reads_stdin=lambda argv: "-" in argv)
@@ -325,16 +334,16 @@ def cmp(call: Call) -> Result:
     """Compare two files byte by byte; ``-`` is standard input."""
     names = [word for word in call.argv[1:] if word == "-" or not word.startswith("-")]
     try:
-        a, b = (_bytes_of(call, name) for name in names)
+        first, second = [_bytes_of(call, name) for name in names]
     except (OSError, ValueError):
         return Result(2, err="cmp: two readable files are wanted\n")
-    for place, (byte, other) in enumerate(zip(a, b, strict=False)):
-        if byte != other:
-            line = a[:place].count(b"\n") + 1
+    for place, (byte, other_byte) in enumerate(zip(first, second, strict=False)):
+        if byte != other_byte:
+            line = first[:place].count(b"\n") + 1
             return Result(1, out=f"{names[0]} {names[1]} differ: byte {place + 1}, line {line}\n")
-    if len(a) == len(b):
+    if len(first) == len(second):
         return Result()
-    shorter = names[0] if len(a) < len(b) else names[1]
+    shorter = names[0] if len(first) < len(second) else names[1]
     return Result(1, err=f"cmp: EOF on {shorter}\n")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import chain
 from typing import Any
 
 from sonic_sim.commands.filetools import read_for
@@ -11,18 +12,22 @@ from sonic_sim.shell.programs import Call, Result, program
 _STEP = re.compile(r"""\.?\[(?:"(?P<quoted>[^"]*)"|(?P<index>-?\d+)|)\]|\.(?P<name>[A-Za-z_]\w*)|\.""")
 
 
+_OPTION = re.compile(r"-[a-zA-Z]+")
+
+
 class _JqError(Exception):
     """The program is not one of those that are simulated, or does not fit the document."""
 
 
 def _operands(argv: list[str]) -> list[str]:
-    return [word for word in argv[1:] if not re.fullmatch(r"-[a-zA-Z]+", word)]
+    return [word for word in argv[1:] if not _OPTION.fullmatch(word)]
 
 
 @program("jq", reads_stdin=lambda argv: len(_operands(argv)) < 2)
 def jq(call: Call) -> Result:
     """Run ``jq [-c] [-r] [-S] FILTER [FILE]``."""
-    flags = {char for word in call.argv[1:] if re.fullmatch(r"-[a-zA-Z]+", word) for char in word[1:]}
+    options = [word for word in call.argv[1:] if _OPTION.fullmatch(word)]
+    flags = set("".join(options)) - {"-"}
     filters, *names = _operands(call.argv) or ["."]
     text = call.stdin
     if names:
@@ -32,7 +37,7 @@ def jq(call: Call) -> Result:
     try:
         values = [json.loads(text)] if text.strip() else []
         for part in filters.split("|"):
-            values = [result for value in values for result in _apply(value, part.strip())]
+            values = list(chain.from_iterable(_apply(value, part.strip()) for value in values))
     except json.JSONDecodeError as wrong:
         return Result(2, err=f"jq: parse error: {wrong}\n")
     except _JqError as wrong:
@@ -51,6 +56,7 @@ def _shown(value: Any, flags: set[str]) -> str:
 
 
 def _apply(value: Any, text: str) -> list[Any]:
+    """Return the results of a filter without pipes. Raises _JqError."""
     if text == "keys":
         return [sorted(value) if isinstance(value, dict) else list(range(len(value)))]
     if text == "length":
@@ -61,12 +67,13 @@ def _apply(value: Any, text: str) -> list[Any]:
         step = _STEP.match(text, place)
         if step is None:
             raise _JqError(f"the simulator has no filter {text}")
-        values = [result for inner in values for result in _step(inner, step)]
+        values = list(chain.from_iterable(_results_of_step(inner, step) for inner in values))
         place = step.end()
     return values
 
 
-def _step(value: Any, step: re.Match[str]) -> list[Any]:
+def _results_of_step(value: Any, step: re.Match[str]) -> list[Any]:
+    """Return the results of one step of a path: a key, an index, all members (``[]``) or the value itself (``.``)."""
     key = step["name"] or step["quoted"]
     if key is not None:
         if not isinstance(value, dict | None):

@@ -21,23 +21,27 @@ def merge_into(db: ConfigDb, document: Any) -> None:
 
     Raises ProgramError before anything is written.
     """
+    # Keys with their rows, None for one to delete.
     writes: list[tuple[str, Hash | None]] = []
     try:
         # A table counts where its name begins with a capital, and is written in capitals (sonic-cfggen, swss-common).
         tables = [(name.upper(), rows) for name, rows in document.items() if name[0].isupper()]
         for table, rows in tables:
-            for key, fields in rows.items() if rows is not None else ():
-                writes.append((f"{table}|{key}", None if fields is None else _encode(fields)))
+            if rows is None:
+                continue
+            for key, fields in rows.items():
+                row = None if fields is None else _encode(fields)
+                writes.append((f"{table}|{key}", row))
     except (TypeError, AttributeError, IndexError) as error:
         raise ProgramError(f"{type(error).__name__}: {error}") from error
     for table, rows in tables:
         if rows is None:
             db.delete_table(table)
-    for name, row in writes:
+    for key, row in writes:
         if row is None:
-            db.delete(name)
+            db.delete(key)
         else:
-            db.set_fields(name, row)
+            db.set_fields(key, row)
 
 
 def _encode(fields: Mapping[str, Any]) -> Hash:

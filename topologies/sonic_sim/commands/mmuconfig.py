@@ -18,24 +18,25 @@ def _run(
     run: Run, show_config: bool, profile: str | None, alpha: int | None, staticth: int | None, trim: str | None,
     verbose: bool, **others: Any,
 ) -> None:  # fmt: skip
-    wanted = {
-        "dynamic_th": alpha,
-        "static_th": staticth,
-        "packet_discard_action": {"on": "trim", "off": "drop"}.get(trim or ""),
-    }
-    # The program takes 0 for an option that is not given.
-    field = next((name for name, value in wanted.items() if value), None)
     if show_config:
         _list(run, verbose)
     elif not profile:
         run.stop(click.get_current_context().get_help())
-    elif field is not None:
-        _set(run, profile, field, str(wanted[field]), verbose)
+    # One setting a run. The program takes 0 for an option that is not given.
+    elif alpha:
+        _set(run, profile, "dynamic_th", str(alpha), verbose)
+    elif staticth:
+        _set(run, profile, "static_th", str(staticth), verbose)
+    elif trim:
+        action = "trim" if trim == "on" else "drop"
+        _set(run, profile, "packet_discard_action", action, verbose)
 
 
 def _list(run: Run, verbose: bool) -> None:
+    """Print the pools and profiles."""
     for row in run.db.table("DEFAULT_LOSSLESS_BUFFER_PARAMETER").values():
-        run.say(f"Lossless traffic pattern:\n{plain_table([[field, row[field]] for field in sorted(row)])}\n")
+        fields = [[field, row[field]] for field in sorted(row)]
+        run.say(f"Lossless traffic pattern:\n{plain_table(fields)}\n")
     _list_table(run, "BUFFER_POOL", "Pool")
     if verbose and run.db.table("BUFFER_POOL"):
         run.say(f"Total pools: {len(run.db.table('BUFFER_POOL'))}\n\n")
@@ -49,6 +50,7 @@ def _list_table(run: Run, table: str, title: str) -> None:
 
 
 def _set(run: Run, profile: str, field: str, value: str, verbose: bool) -> None:
+    """Set a field of a profile; a threshold only where the profile has one of this kind."""
     if run.call.user != "root":
         run.leave("Root privileges required for this operation")
     row = run.db.table(_PROFILES).get(profile)

@@ -43,7 +43,10 @@ def _port_named(call: Call, words: list[str]) -> str:
         # Without SONiC's daemons an interface is there only once somebody has made it.
         return ""
     ports = device.network.ports(device).keys() - device.links.keys()
-    return next((word for word in words if word in ports), "")
+    for word in words:
+        if word in ports:
+            return word
+    return ""
 
 
 def _as_json(call: Call) -> bool:
@@ -107,6 +110,7 @@ def _change_link(call: Call, verb: str, words: list[str], name: str) -> Result:
 
 
 def _make_link(call: Call, name: str, peer: str) -> Result:
+    """Make an interface, or both ends of a veth pair where ``peer`` names the other one."""
     if name in {link["ifname"] for link in kernel_interfaces(call.device)}:
         return Result(2, err="RTNETLINK answers: File exists\n")
     call.device.links[name] = Link(peer)
@@ -130,14 +134,17 @@ def _change_port(call: Call, words: list[str], name: str) -> Result:
     if call.user != ROOT:
         return Result(2, err="RTNETLINK answers: Operation not permitted\n")
     device = call.device
-    hand = device.by_hand.setdefault(name, ByHand())
-    if "address".startswith(words[0]) and words[1] == "add":
-        hand.addresses.append(words[2])
-    elif "address".startswith(words[0]) and words[2] in hand.addresses:
-        hand.addresses.remove(words[2])
-    elif "link".startswith(words[0]) and "mtu" in words[:-1]:
-        hand.mtu = int(words[words.index("mtu") + 1])
-        hand.mtu_over = device.network.ports(device)[name].mtu
+    by_hand = device.by_hand.setdefault(name, ByHand())
+    # iproute2 takes any beginning of a word.
+    is_address = "address".startswith(words[0])
+    is_link = "link".startswith(words[0])
+    if is_address and words[1] == "add":
+        by_hand.addresses.append(words[2])
+    elif is_address and words[2] in by_hand.addresses:
+        by_hand.addresses.remove(words[2])
+    elif is_link and "mtu" in words[:-1]:
+        by_hand.mtu = int(words[words.index("mtu") + 1])
+        by_hand.mtu_over = device.network.ports(device)[name].mtu
     else:
         return Result(2, err="RTNETLINK answers: Operation not supported\n")
     device.network.version += 1
@@ -148,12 +155,13 @@ def _neighbors(call: Call, words: list[str]) -> Result:
     """Print the kernel's neighbors; there is only the default VRF."""
     if "vrf" in words:
         return Result(1, err='Error: argument "vrf" is wrong: Not a valid VRF name\n')
-    learned = list(neighbors(call.device, call.device.network))
-    if _as_json(call):
-        rows = [
+    rows = []
+    text = ""
+    for neighbor in neighbors(call.device, call.device.network):
+        text += f"{neighbor.address} dev {neighbor.interface} lladdr {neighbor.mac} REACHABLE\n"
+        rows.append(
             {"dst": neighbor.address, "dev": neighbor.interface, "lladdr": neighbor.mac, "state": ["REACHABLE"]}
-            for neighbor in learned
-        ]
+        )
+    if _as_json(call):
         return Result(out=json.dumps(rows) + "\n")
-    lines = [f"{neighbor.address} dev {neighbor.interface} lladdr {neighbor.mac} REACHABLE\n" for neighbor in learned]
-    return Result(out="".join(lines))
+    return Result(out=text)

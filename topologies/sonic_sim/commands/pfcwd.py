@@ -1,5 +1,7 @@
 """``pfcwd``: the PFC watchdog's rows of the ports that COUNTERS_DB knows (sonic-utilities, pfcwd/main.py)."""
 
+from typing import NamedTuple
+
 from sonic_sim.commands.click7 import PLAIN_HELP, Choice, PlainGroup, Range, Run, argument, flag, option, run
 from sonic_sim.commands.tables import table
 from sonic_sim.configdb import natural_key
@@ -81,19 +83,29 @@ def start(
         run.say(f"restoration time not defined; {text}")
     row["restoration_time"] = str(restoration_time)
     for port in ports or all_ports:
-        for name in all_ports if port == "all" else (port,):
+        names = all_ports if port == "all" else [port]
+        for name in names:
             _watch(run, name, row)
+
+
+class _WatchTime(NamedTuple):
+    """A time of a port's row in milliseconds, and its field."""
+
+    ms: int
+    field: str
 
 
 @pfcwd.leaf("interval", "Set PFC watchdog counter polling interval", argument("poll_interval", type=Range(100, 3000)))
 def interval(run: Run, poll_interval: int) -> None:
     _need_root(run)
-    rows = [row for name, row in run.db.table("PFC_WD").items() if "Ethernet" in name]
-    fields = ("detection_time", "restoration_time")
-    times = [(int(row[name]), name.replace("_", " ")) for row in rows for name in fields if name in row]
-    shortest, name = min(times, key=lambda pair: pair[0], default=(3000, ""))
-    if shortest < poll_interval:
-        reason = f"value is bigger than one of the configured {name} values, please choose a smaller polling_interval"
+    times = []
+    for port, row in run.db.table("PFC_WD").items():
+        if "Ethernet" in port:
+            times += [_WatchTime(int(row[field]), field) for field in _DEFAULT_MS if field in row]
+    shortest = min(times, key=lambda time: time.ms, default=None)
+    if shortest is not None and shortest.ms < poll_interval:
+        values = f"{shortest.field.replace('_', ' ')} values"
+        reason = f"value is bigger than one of the configured {values}, please choose a smaller polling_interval"
         run.leave(f"unable to use polling interval = {poll_interval}ms, {reason}")
     run.db.set_fields("PFC_WD|GLOBAL", {"POLL_INTERVAL": str(poll_interval)})
 
@@ -153,8 +165,10 @@ def show_config(run: Run, ports: tuple[str, ...], display: str | None, namespace
         run.say(f"Changed polling interval to {general['POLL_INTERVAL']}ms")
     if "BIG_RED_SWITCH" in general:
         run.say(f"BIG_RED_SWITCH status is {general['BIG_RED_SWITCH']}")
-    defaults = {"action": "drop", "detection_time": "N/A", "restoration_time": "infinite"}
-    body = [[port, *(row.get(name, value) for name, value in defaults.items())] for port, row in watched.items()]
+    body = []
+    for port, row in watched.items():
+        action = row.get("action", "drop")
+        body.append([port, action, row.get("detection_time", "N/A"), row.get("restoration_time", "infinite")])
     run.say(table(_HEADERS, body, right=True))
 
 
@@ -174,7 +188,9 @@ def show_stats(run: Run, queues: tuple[str, ...], empty: bool, **others: object)
         row = rows.get(f"COUNTERS:{names.get(queue, '')}")
         if row is None:
             continue
-        cells = ["/".join(row.get(_COUNTER + name, "0") for name in pair) for pair in _STATISTICS.values()]
+        cells = []
+        for first, second in _STATISTICS.values():
+            cells.append(f"{row.get(_COUNTER + first, '0')}/{row.get(_COUNTER + second, '0')}")
         # The program leaves out queues that never counted anything.
         if empty or cells != ["0/0"] * len(cells):
             body.append([queue, row.get("PFC_WD_STATUS", "N/A"), *cells])

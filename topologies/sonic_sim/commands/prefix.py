@@ -42,7 +42,9 @@ async def sh(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Run ``sh -c LINE`` or a script from standard input."""
     child = shell.child()
     for place, word in enumerate(argv[1:], start=1):
-        if word.startswith("-") and word.endswith("c") and place + 1 < len(argv):
+        # Also in ``-lc``.
+        is_command_option = word.startswith("-") and word.endswith("c")
+        if is_command_option and place + 1 < len(argv):
             return await child.run_line(argv[place + 1], streams)
     return await child.run_line(await streams.stdin.read(), streams)
 
@@ -124,7 +126,7 @@ async def flock(shell: CallingShell, argv: list[str], streams: Streams) -> int:
         return 64  # EX_USAGE
     if len(words) == 1:
         return await _lock_open_file(shell, words[0], streams, unlock=unlock, conflict=conflict, wait_s=wait_s)
-    holder = await _locked(shell.device.locks, words[0], wait_s)
+    holder = await _wait_for_lock(shell.device.locks, words[0], wait_s)
     if holder is None:
         return conflict
     try:
@@ -154,15 +156,19 @@ async def _lock_open_file(
             opened.holder = None
         return 0
     if opened.holder is None:
-        opened.holder = await _locked(locks, opened.path, wait_s)
+        opened.holder = await _wait_for_lock(locks, opened.path, wait_s)
     return conflict if opened.holder is None else 0
 
 
-async def _locked(locks: Locks, path: str, wait_s: float) -> Holder | None:
-    started = asyncio.get_running_loop().time()
-    while (holder := locks.take(path)) is None and asyncio.get_running_loop().time() - started < wait_s:
+async def _wait_for_lock(locks: Locks, path: str, wait_s: float) -> Holder | None:
+    """Take a lock once nobody else has it; return None after ``wait_s`` real seconds."""
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + wait_s
+    while True:
+        holder = locks.take(path)
+        if holder is not None or loop.time() >= ends_at:
+            return holder
         await asyncio.sleep(0.05)
-    return holder
 
 
 @runner("cat")
@@ -197,7 +203,8 @@ async def setsid(shell: CallingShell, argv: list[str], streams: Streams) -> int:
 @runner("systemd-run")
 async def systemd_run(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Run a command as a transient unit that outlives the login."""
-    unit = next((word.partition("=")[2] for word in argv if word.startswith("--unit=")), "run-r1")
+    units = [word.removeprefix("--unit=") for word in argv if word.startswith("--unit=")]
+    unit = units[0] if units else "run-r1"
     words = _skip_options(argv[1:], ("-u", "-p", "--unit", "--property"))
     if not words:
         streams.err("Command line to execute required.\n")
@@ -208,6 +215,7 @@ async def systemd_run(shell: CallingShell, argv: list[str], streams: Streams) ->
 
 
 def _detach(shell: CallingShell, words: list[str]) -> None:
+    """Run a command that outlives the login."""
     child = shell.child()
 
     async def later() -> int:

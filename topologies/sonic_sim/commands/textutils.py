@@ -1,74 +1,89 @@
 """Filters for the ends of pipes: head, tail, grep, sed, wc, sort, more."""
 
 import re
+from dataclasses import dataclass, field
 
 from sonic_sim.commands.filetools import read_for
 from sonic_sim.shell.programs import Call, Result, always, program
 
 
-def _number(call: Call, default: int) -> tuple[str, int, list[str]]:
-    """Return (kind, count, files) of ``head`` and ``tail``; the kind is ``-n`` for lines or ``-c`` for bytes."""
-    kind = "-n"
-    count = default
-    names = []
+class _InputError(Exception):
+    """A file that cannot be read; the text is the program's message."""
+
+
+@dataclass(slots=True)
+class _Extent:
+    """How much ``head`` and ``tail`` print of which files: ``count`` lines, or bytes."""
+
+    count: int
+    in_bytes: bool = False
+    names: list[str] = field(default_factory=list)
+
+
+def _extent(call: Call) -> _Extent:
+    # Ten lines by default.
+    extent = _Extent(10)
     rest = iter(call.argv[1:])
     for word in rest:
         if word in ("-n", "-c"):
-            kind = word
-            count = int(next(rest, "0"))
+            extent.in_bytes = word == "-c"
+            extent.count = int(next(rest, "0"))
         elif re.fullmatch(r"-[nc]?\d+", word):
             # ``-20`` is the old form of ``-n 20``, which engineers still type.
-            kind = "-c" if word[1] == "c" else "-n"
-            count = int(word.lstrip("-nc"))
+            extent.in_bytes = word.startswith("-c")
+            extent.count = int(word.lstrip("-nc"))
         else:
-            names.append(word)
-    return kind, count, names
+            extent.names.append(word)
+    return extent
 
 
-def _input(call: Call, names: list[str]) -> tuple[str, Result | None]:
+def _input(call: Call, names: list[str]) -> str:
+    """Return the text of files, or of standard input if none is named. Raises _InputError."""
     if not names:
-        return call.stdin, None
+        return call.stdin
     texts = []
     for name in names:
         text, error = read_for(call.device, name, call.user, call.cwd)
         if error:
-            return "", Result(1, err=f"{call.argv[0]}: {name}: {error}\n")
+            raise _InputError(f"{call.argv[0]}: {name}: {error}\n")
         texts.append(text)
-    return "".join(texts), None
+    return "".join(texts)
 
 
 @program("head", reads_stdin=lambda argv: not _names(argv))
 def head(call: Call) -> Result:
     """Print the beginning."""
-    kind, count, names = _number(call, 10)
-    text, failed = _input(call, names)
-    if failed:
-        return failed
-    if kind == "-c":
-        return Result(out=text[:count])
-    return Result(out="".join(text.splitlines(keepends=True)[:count]))
+    extent = _extent(call)
+    try:
+        text = _input(call, extent.names)
+    except _InputError as error:
+        return Result(1, err=str(error))
+    if extent.in_bytes:
+        return Result(out=text[: extent.count])
+    return Result(out="".join(text.splitlines(keepends=True)[: extent.count]))
 
 
 @program("tail", reads_stdin=lambda argv: not _names(argv))
 def tail(call: Call) -> Result:
     """Print the end."""
-    kind, count, names = _number(call, 10)
-    text, failed = _input(call, names)
-    if failed:
-        return failed
-    if kind == "-c":
-        return Result(out=text[-count:])
-    return Result(out="".join(text.splitlines(keepends=True)[-count:]))
+    extent = _extent(call)
+    try:
+        text = _input(call, extent.names)
+    except _InputError as error:
+        return Result(1, err=str(error))
+    if extent.in_bytes:
+        return Result(out=text[-extent.count :])
+    return Result(out="".join(text.splitlines(keepends=True)[-extent.count :]))
 
 
 def _names(argv: list[str]) -> list[str]:
+    """Return the files that are named."""
     names = []
-    skip = False
-    for word in argv[1:]:
-        if skip:
-            skip = False
-        elif word in ("-n", "-c"):
-            skip = True
+    rest = iter(argv[1:])
+    for word in rest:
+        if word in ("-n", "-c"):
+            # The next word is its value.
+            next(rest, "")
         elif not word.startswith("-"):
             names.append(word)
     return names
@@ -86,10 +101,11 @@ def grep(call: Call) -> Result:
     words = [word for word in call.argv[1:] if word != "--" and word not in options]
     if not words:
         return Result(2, err="Usage: grep [OPTION]... PATTERNS [FILE]...\n")
-    text, failed = _input(call, words[1:])
-    if failed:
+    try:
+        text = _input(call, words[1:])
+    except _InputError as error:
         # 2 is an error; 1 says that no line matched.
-        return Result(2, err=failed.err)
+        return Result(2, err=str(error))
     pattern = _grep_pattern(words[0], flags)
     lines = [line for line in text.splitlines() if bool(pattern.search(line)) != ("v" in flags)]
     return Result(int(not lines), out=_grep_output(lines, pattern, flags))
@@ -131,22 +147,19 @@ def sed(call: Call) -> Result:
     command = _SED.fullmatch(script)
     if command is None:
         return Result(1, err=f"sed: -e expression #1: the simulator only substitutes, not '{script}'\n")
-    in_place = "-i" in call.argv
-    printed = ""
-    for group in [[name] for name in names] if in_place else [names]:
-        text, failed = _input(call, group)
-        if failed:
-            return failed
-        changed = _substituted(call, command, text)
-        if in_place:
-            path = call.path(group[0])
-            call.device.files.write(path, changed.encode(), user=call.user, now=call.device.clock.now())
-        else:
-            printed += changed
-    return Result(out=printed)
+    try:
+        if "-i" not in call.argv:
+            return Result(out=_substitute(call, command, _input(call, names)))
+        for name in names:
+            text = _substitute(call, command, _input(call, [name]))
+            call.device.files.write(call.path(name), text.encode(), user=call.user, now=call.device.clock.now())
+    except _InputError as error:
+        return Result(1, err=str(error))
+    return Result()
 
 
-def _substituted(call: Call, command: re.Match[str], text: str) -> str:
+def _substitute(call: Call, command: re.Match[str], text: str) -> str:
+    """Return what sed prints of a text."""
     old = command["old"].replace("\\" + command["mark"], command["mark"])
     if "-E" not in call.argv:
         # In basic expressions the signs of repetition and grouping are those with a backslash.
@@ -168,20 +181,23 @@ def _substituted(call: Call, command: re.Match[str], text: str) -> str:
 @program("wc", reads_stdin=lambda argv: not _names(argv))
 def wc(call: Call) -> Result:
     """Count lines, words and bytes."""
-    text, failed = _input(call, _names(call.argv))
-    if failed:
-        return failed
+    try:
+        text = _input(call, _names(call.argv))
+    except _InputError as error:
+        return Result(1, err=str(error))
     counts = {"-l": text.count("\n"), "-w": len(text.split()), "-c": len(text.encode())}
-    asked = [str(counts[word]) for word in call.argv[1:] if word in counts]
-    return Result(out=" ".join(asked or [str(value) for value in counts.values()]) + "\n")
+    options = [word for word in call.argv[1:] if word in counts]
+    # Without an option all three, in this order.
+    return Result(out=" ".join(str(counts[option]) for option in options or counts) + "\n")
 
 
 @program("sort", reads_stdin=lambda argv: not _names(argv))
 def sort(call: Call) -> Result:
     """Sort lines."""
-    text, failed = _input(call, _names(call.argv))
-    if failed:
-        return failed
+    try:
+        text = _input(call, _names(call.argv))
+    except _InputError as error:
+        return Result(1, err=str(error))
     lines = sorted(text.splitlines(), reverse="-r" in call.argv)
     if "-u" in call.argv:
         lines = list(dict.fromkeys(lines))

@@ -18,14 +18,15 @@ _SAMPLE_S = 5.0
 @program("TSA")
 def tsa(call: Call) -> Result:
     """Set the state in CONFIG_DB; bgpcfgd writes FRR's lines."""
-    return _set(call, "true", "System Mode: Normal -> Maintenance", "System is already in Maintenance", "Maintenance")
+    change = "System Mode: Normal -> Maintenance"
+    return _set(call, "true", change, unchanged="System is already in Maintenance", mode="Maintenance")
 
 
 @program("TSB")
 def tsb(call: Call) -> Result:
     """Bring the switch back."""
-    said = ("System Mode: Maintenance -> Normal", "System is already in Normal mode")
-    return _set(call, "false", *said, "Normal state")
+    change = "System Mode: Maintenance -> Normal"
+    return _set(call, "false", change, unchanged="System is already in Normal mode", mode="Normal state")
 
 
 @program("TSC")
@@ -40,11 +41,12 @@ def tsc(call: Call) -> Result:
     return Result(counters.exit, out=mode + counters.out, err=counters.err, seconds=_SAMPLE_S)
 
 
-def _set(call: Call, wanted: str, done: str, already: str, kept: str) -> Result:
+def _set(call: Call, tsa_enabled: str, change: str, *, unchanged: str, mode: str) -> Result:
+    """Set the state in CONFIG_DB; print ``change`` or ``unchanged``, and how to keep the ``mode`` over a reboot."""
     if call.user != ROOT:
         return Result(1, out=_NOT_ROOT)
-    text = already
-    if call.device.db.get(STATE).get("tsa_enabled", "") != wanted:
-        call.device.db.set_fields(STATE, {"tsa_enabled": wanted})
-        text = done
-    return Result(out=f"{text}\n{_SAVE.format(kept)}", seconds=1.0)
+    text = unchanged
+    if call.device.db.get(STATE).get("tsa_enabled", "") != tsa_enabled:
+        call.device.db.set_fields(STATE, {"tsa_enabled": tsa_enabled})
+        text = change
+    return Result(out=f"{text}\n{_SAVE.format(mode)}", seconds=1.0)

@@ -50,14 +50,16 @@ def rvtysh(call: Call) -> Result:
 
 
 @dataclass(slots=True)
-class _Options:
+class _VtyshOptions:
+    """A command line of ``vtysh``: commands, or a file, which is only checked where ``dry``."""
+
     commands: list[str] = field(default_factory=list)
     file: str | None = None
     dry: bool = False
 
 
-def _options(words: list[str]) -> _Options:
-    options = _Options()
+def _options(words: list[str]) -> _VtyshOptions:
+    options = _VtyshOptions()
     rest = iter(words)
     for word in rest:
         if word in ("-c", "--command"):
@@ -73,7 +75,8 @@ def _options(words: list[str]) -> _Options:
     return options
 
 
-def _file(call: Call, options: _Options) -> Result:
+def _file(call: Call, options: _VtyshOptions) -> Result:
+    """Apply the lines of a file, or check them."""
     device = call.device
     path = in_container(call.path(options.file or ""))
     if not device.files.exists(path):
@@ -90,8 +93,10 @@ def _commands(device: Device, commands: list[str]) -> Result:
     """Run commands one after the other in one session, as several ``-c`` do; an error ends it."""
     editor: Editor | None = None
     out = ""
-    for command in [part for text in commands for part in text.split("\n") if part.strip()]:
-        words = " ".join(command.split())
+    for line in "\n".join(commands).split("\n"):
+        words = " ".join(line.split())
+        if not words:
+            continue
         if words == "end":
             editor = None
         elif editor is None and words in ("configure terminal", "conf t", "configure", "config t"):
@@ -103,10 +108,10 @@ def _commands(device: Device, commands: list[str]) -> Result:
             out += "".join(f"{note}\n" for note in editor.notes)
             editor.notes.clear()
         else:
-            done = _exec(device, words.removeprefix("do "))
-            out += done.out
-            if done.exit:
-                return Result(done.exit, out=out, err=done.err)
+            result = _exec(device, words.removeprefix("do "))
+            out += result.out
+            if result.exit:
+                return Result(result.exit, out=out, err=result.err)
     return Result(out=out)
 
 
@@ -148,7 +153,10 @@ def _write(device: Device) -> Result:
     """Write the files that ``vtysh.conf`` selects, else one file if it exists."""
     files = device.files
     setting = files.read(VTYSH_CONF) if files.exists(VTYSH_CONF) else b""
-    one_file = not setting.startswith(b"no ") and (bool(setting) or files.exists(FRR_FILE))
+    if setting:
+        one_file = not setting.startswith(b"no ")
+    else:
+        one_file = files.exists(FRR_FILE)
     note = "Note: this version of vtysh never writes vtysh.conf\n"
     if one_file:
         note += _WITHOUT_WATCHFRR

@@ -93,7 +93,9 @@ class Group(Command, click.Group):
         if not matches:
             return None
         shortest = min(matches, key=len)
-        if len(matches) > 1 and not (self.shortest_wins and all(name.startswith(shortest) for name in matches)):
+        all_begin_with_it = all(name.startswith(shortest) for name in matches)
+        is_clear = len(matches) == 1 or (self.shortest_wins and all_begin_with_it)
+        if not is_clear:
             ctx.fail(f"Too many matches: {', '.join(matches)}")
         return self.commands[shortest]
 
