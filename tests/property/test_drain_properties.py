@@ -32,7 +32,7 @@ nodes:
   - {name: gpu, count: 4, gpus: 2, nics: {count: 2, speed: 100G, ports: 1, model: connectx-6}}
 topology:
   links_per_pair: 2
-  oversubscription: "5:1"
+  oversubscription: "7:1"
   leaf: {model: sonic-vs, downlink_speed: 100G, uplink_speed: 100G}
   spine: {model: sonic-vs, count: 2}
 """
