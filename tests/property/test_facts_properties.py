@@ -123,7 +123,7 @@ def test_links_that_are_set_alike_are_judged_as_each_of_them_alone(data: st.Data
 
     told = found_on(documents)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(LinkChecker, "_breached_on", lambda checker, ends: tuple(LINK_CHECKS))
+        patched.setattr(LinkChecker, "_failed_on", lambda checker, ends: tuple(LINK_CHECKS))
         assert found_on(documents) == told
 
 

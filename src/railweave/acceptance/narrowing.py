@@ -103,13 +103,13 @@ def _scope(fabric: Fabric, devices: Iterable[str], links: Iterable[Link]) -> Tes
     # The ports of a leaf load its uplinks; a link further up is loaded by the ports of every leaf below.
     loading_switches = {name for name in names if name in fabric.switch_of}
     loading_switches |= {link.lower for link in demanded if not link.is_access}
-    leaves: set[str] = set()
+    node_switches: set[str] = set()
     for name in loading_switches:
-        leaves |= _leaves_below(fabric, name)
+        node_switches |= _leaves_below(fabric, name)
     return TestScope(
         nodes=names & fabric.host_of.keys(),
         ports=frozenset(ports),
-        switches=frozenset(leaves),
+        switches=frozenset(node_switches),
         links=frozenset(map(link_ends, demanded)),
     )
 
@@ -118,7 +118,7 @@ def _leaves_below(fabric: Fabric, name: str) -> set[str]:
     """Return the switches below a switch that attach nodes, or the switch itself if it does."""
     if fabric.switch_of[name].tier.attaches_nodes:
         return {name}
-    leaves: set[str] = set()
+    node_switches: set[str] = set()
     for lower in fabric.below(name):
-        leaves |= _leaves_below(fabric, lower)
-    return leaves
+        node_switches |= _leaves_below(fabric, lower)
+    return node_switches

@@ -102,7 +102,7 @@ def loaded_flows(index: PlanIndex, tallies: Mapping[str, RoundTally]) -> Iterato
                 )
 
 
-LinkKind = tuple[str, str]
+KindOfLink = tuple[str, str]
 """The kind of a link, and the kind of the node at its lower end (empty between switches)."""
 
 
@@ -119,10 +119,10 @@ def imbalances(index: PlanIndex, flows: Iterable[LinkFlows]) -> dict[tuple[PortE
 
     They are compared with the flows of the same kind of links and direction in all rounds.
     """
-    groups: dict[tuple[LinkKind, bool], list[_Compared]] = defaultdict(list)
+    groups: dict[tuple[KindOfLink, bool], list[_Compared]] = defaultdict(list)
     kind_of = [_kind(index, link) for link in index.plan.links]
     for round_flows in flows:
-        compared_of: dict[LinkKind, _Compared] = {
+        compared_of: dict[KindOfLink, _Compared] = {
             kind: _Compared(round_flows, [], []) for kind in dict.fromkeys(kind_of)
         }
         columns = zip(round_flows.places, round_flows.sent, round_flows.received, strict=True)
@@ -139,7 +139,7 @@ def imbalances(index: PlanIndex, flows: Iterable[LinkFlows]) -> dict[tuple[PortE
     return unequal
 
 
-def _kind(index: PlanIndex, link: CoveredLink) -> LinkKind:
+def _kind(index: PlanIndex, link: CoveredLink) -> KindOfLink:
     node = index.nodes.get(link.lower.device)
     return link.kind, node.kind if node is not None else ""
 

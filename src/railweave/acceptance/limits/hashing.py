@@ -46,7 +46,7 @@ class KindShares(NamedTuple):
 class PairShare(NamedTuple):
     """The share of line rate of a pair in one draw of the hashes, with the leaf of its sender."""
 
-    leaf: int
+    sender_switch: int
     kind: PairKind
     share: float
 

@@ -226,7 +226,7 @@ class _Schedule:
         """The moves by the ports that their cables still use."""
         self._uplinks = Counter({name: len(uplinks) for name, uplinks in base.uplinks_of.items() if uplinks})
         """The number of uplinks that each switch still has."""
-        self._spines = {name: len(base.above(name)) for name in self._uplinks}
+        self._upper_counts = {name: len(base.above(name)) for name in self._uplinks}
         """The number of switches above each switch."""
 
     def steps(self) -> Iterator[tuple[Move, ...]]:
@@ -253,7 +253,7 @@ class _Schedule:
 
         1/M of those that it still has, M its spines: no more than the failure of one spine takes away.
         """
-        return {name: max(1, count // self._spines[name]) for name, count in self._uplinks.items()}
+        return {name: max(1, count // self._upper_counts[name]) for name, count in self._uplinks.items()}
 
     def _fill(self, step: "_MoveStep") -> None:
         """Add all moves that fit; each one added may free a port for another, so try again until none is added."""
