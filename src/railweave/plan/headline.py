@@ -257,12 +257,9 @@ def _touched(plan: Plan, running: Collection[str]) -> str:
     effects = []
     worst = _worst_disruption(plan, running)
     if worst is not Disruption.NONE:
-        disruptive = [name for name in running if plan.devices[name].disruptive]
-        if not disruptive:
+        effect = _disruption(plan, running, worst)
+        if not effect:
             return f"{clause}, disrupting only links that are {_removed_or_moved(plan)}"
-        effect = impact(worst, chain.from_iterable(plan.deltas[name] for name in running))
-        if len(disruptive) < len(running):
-            effect += f" on {len(disruptive)}"
         effects.append(effect)
     # Removed lossless markings drop packets without disrupting a switch.
     dropped_packets = unprotected(plan, running)
@@ -271,6 +268,17 @@ def _touched(plan: Plan, running: Collection[str]) -> str:
     if not effects:
         return f"{clause} without disruption"
     return f"{clause} ({', '.join(effects)})"
+
+
+def _disruption(plan: Plan, running: Collection[str], worst: Disruption) -> str:
+    """Return the effect on the running switches that are disrupted; empty if only links that go are."""
+    disruptive = [name for name in running if plan.devices[name].disruptive]
+    if not disruptive:
+        return ""
+    effect = impact(worst, chain.from_iterable(plan.deltas[name] for name in running))
+    if len(disruptive) < len(running):
+        effect += f" on {len(disruptive)}"
+    return effect
 
 
 def _worst_disruption(plan: Plan, names: Iterable[str]) -> Disruption:

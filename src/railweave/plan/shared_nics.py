@@ -47,7 +47,7 @@ def _half_linked_ports(fabric: Fabric, host: Host, states: Mapping[tuple[str, st
     state_of = {link: states.get((link.upper, _leaf_port(fabric, link))) for link in fabric.uplinks_of[host.name]}
     links_up = [link for link, state in state_of.items() if state == _UP]
     for link, state in state_of.items():
-        if state is None or state == _UP:
+        if state in (None, _UP):
             continue
         # The ports of a shared NIC have one address.
         address = fabric.nic_address(link)

@@ -39,7 +39,7 @@ def witnesses(
     uncovered = [*above]
     while uncovered:
         upper = uncovered[0]
-        candidates = [name for name in fabric.below(upper) if name in able]
+        candidates = _candidates(fabric, upper, able)
         if not candidates:
             return ()
         device = candidates[turn % len(candidates)]
@@ -51,6 +51,10 @@ def witnesses(
         chosen.append(witness)
         uncovered = [name for name in uncovered if name not in covered]
     return tuple(chosen)
+
+
+def _candidates(fabric: Fabric, upper: str, able: Collection[str]) -> list[str]:
+    return [name for name in fabric.below(upper) if name in able]
 
 
 def _links_up(fabric: Fabric, device: str, above: Collection[str], down: Collection[Link]) -> list[Link]:

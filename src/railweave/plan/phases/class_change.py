@@ -7,7 +7,7 @@ hosts, then the old goes. A code point has one priority on a switch, so one that
 priority has no such way.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
@@ -38,13 +38,20 @@ def accept_both(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> C
         if new.lossless:
             serving_both = lossless[new.name]
         else:
-            dscp = [code for code in _dscp_of_lossy(new, base, head) if code not in reserved_dscp]
-            serving_both = new._replace(dscp=tuple(dscp), priority=_priority_between(new, base, head))
+            serving_both = _lossy_serving_both(new, base, head, reserved_dscp)
         if new.name in old_names:
             # The old class keeps its name and with it its rows; the new one takes the name in the last phase.
             serving_both = serving_both._replace(name=f"{new.name[:20]}-{new.priority}")
         new_classes.append(serving_both)
     return (*new_classes, *old_classes)
+
+
+def _lossy_serving_both(
+    new: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass], reserved_dscp: Collection[int]
+) -> TrafficClass:
+    """Return a class of ``head`` that is not lossless, as it serves the nodes of both."""
+    dscp = tuple(code for code in _dscp_of_lossy(new, base, head) if code not in reserved_dscp)
+    return new._replace(dscp=dscp, priority=_priority_between(new, base, head))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +161,14 @@ def _only_before(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> 
         if old.lossless and old.dscp and old.priority not in lossless_priorities:
             yield old
         if old.role is ClassRole.CNP and not head_has_notifications:
-            dscp = tuple(code for code in old.dscp if code not in named_dscp)
-            if dscp:
-                yield old._replace(dscp=dscp)
+            yield from _with_unnamed_dscp(old, named_dscp)
+
+
+def _with_unnamed_dscp(old: TrafficClass, named_dscp: Collection[int]) -> Iterator[TrafficClass]:
+    """Yield a class with its code points that no class of the head names; nothing if there are none."""
+    dscp = tuple(code for code in old.dscp if code not in named_dscp)
+    if dscp:
+        yield old._replace(dscp=dscp)
 
 
 def _with_earlier_dscp(new: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> TrafficClass:

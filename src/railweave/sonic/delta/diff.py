@@ -285,10 +285,8 @@ class _Reasons:
 
     def of(self, edit: Edit) -> str:
         """Return why an edit is made."""
-        if edit.table == FRR_TABLE and edit.op is Op.REMOVE:
-            return NOT_IN_THE_INTENT
         if edit.table == FRR_TABLE:
-            return frr_reason(edit.field or "", edit.key)
+            return _reason_of_line(edit)
         row_name = (edit.table, edit.key)
         if row_name in self._removed:
             return TAKEN
@@ -301,6 +299,13 @@ class _Reasons:
         if row_name not in self._sentences:
             self._sentences[row_name] = row.reason
         return self._sentences[row_name]
+
+
+def _reason_of_line(edit: Edit) -> str:
+    """Return why a line of FRR is added or removed."""
+    if edit.op is Op.REMOVE:
+        return NOT_IN_THE_INTENT
+    return frr_reason(edit.field or "", edit.key)
 
 
 def sort_key(edit: Edit) -> tuple[object, ...]:
@@ -326,15 +331,18 @@ def _count_unmanaged(
     removed = {(edit.table, edit.key, edit.field) for edit in removals}
     counts: Counter[str] = Counter()
     for table, key, fields in _unstated(running, intended):
-        if is_ours(scope, table, key) or is_permanent(table, key):
-            continue
-        if (table, key, None) not in removed and not is_made_by_sonic(table, key, fields):
+        if (table, key, None) not in removed and _is_unmanaged(scope, table, key, fields):
             counts[table] += 1
     if lines is not None:
         for entry in lines.unmanaged:
             if (FRR_TABLE, entry.context, entry.line) not in removed:
                 counts[FRR_TABLE] += 1
     return dict(sorted(counts.items()))
+
+
+def _is_unmanaged(scope: Scope, table: str, key: str, fields: Fields) -> bool:
+    """Tell whether a row that the intent does not state is an operator's."""
+    return not (is_ours(scope, table, key) or is_permanent(table, key) or is_made_by_sonic(table, key, fields))
 
 
 _LOSSLESS_TABLES = ("PORT_QOS_MAP", "DSCP_TO_TC_MAP")
