@@ -60,8 +60,7 @@ def _bindable(run: Run) -> set[str]:
 
 def _members(run: Run, vlan: str) -> list[str]:
     """Return the members of a VLAN, which stands for them. Raises ValueError for one without any."""
-    keys = (key.partition("|") for key in run.db.table("VLAN_MEMBER"))
-    ports = [port for name, _, port in keys if name == vlan]
+    ports = [key.partition("|")[2] for key in run.db.table("VLAN_MEMBER") if key.partition("|")[0] == vlan]
     if not ports:
         raise ValueError(f"Cannot bind empty VLAN {vlan}")
     return ports

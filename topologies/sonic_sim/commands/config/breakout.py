@@ -2,7 +2,7 @@
 
 import copy
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -16,8 +16,8 @@ from sonic_sim.yang.check import Checker, translation_notes
 from sonic_sim.yang.rows import Value, YangError
 
 Document = dict[str, Any]
-# What is written for a field that goes: the program writes Python's None as text.
-_GONE = "None"
+# What is written for a removed field: the program writes Python's None as text.
+_REMOVED = "None"
 _ASIC_S = 60
 
 
@@ -32,20 +32,21 @@ def breakout(
 ) -> None:
     if not yes:
         run.confirm("Do you want to Breakout the port, continue?")
-    gone, come = _ports(run, interface_name, mode)
+    ports = _ports(run, interface_name, mode)
     try:
         checker = Checker()
         before: Document = copy.deepcopy(dict(run.db.document()))
-        for note in translation_notes(before) if verbose else ():
-            run.say(note)
+        if verbose:
+            for note in translation_notes(before):
+                run.say(note)
         _check(run, checker, before)
-        references = [value for value in checker.references(before) if value.text in gone and _names_port(value)]
+        references = [ref for ref in checker.references(before) if ref.text in ports.removed and _names_port(ref)]
         if references and not force_remove_dependencies:
             run.say("Dependencies Exist. No further action will be taken\n*** Printing dependencies ***")
             run.stop("\n".join(value.path for value in references))
-        without = _without(before, references, gone)
+        without = _without(before, references, ports.removed)
         after = copy.deepcopy(without)
-        after["PORT"].update(come)
+        after["PORT"].update(ports.added)
         for document in (without, after):
             checker.check(document)
     except YangError as error:
@@ -54,15 +55,22 @@ def breakout(
         run.say("[ERROR] Port breakout Failed!!! Opting Out\nFailed to break out Port. Error: ")
         raise click.exceptions.Exit(1) from None
     _write(run, before, without)
-    _wait_for_asic(run, gone)
-    for name, row in come.items():
+    _wait_for_asic(run, ports.removed)
+    for name, row in ports.added.items():
         run.db.put(f"PORT|{name}", row)
     run.db.put(f"BREAKOUT_CFG|{interface_name}", {"brkout_mode": mode})
     run.say(f"Breakout process got successfully completed.\n{NOT_SAVED}")
 
 
-def _ports(run: Run, name: str, mode: str) -> tuple[list[str], dict[str, dict[str, str]]]:
-    """Return the ports that go and the rows that come."""
+class _PortChange(NamedTuple):
+    """The ports that a breakout removes, and the rows of those that it adds."""
+
+    removed: list[str]
+    added: dict[str, dict[str, str]]
+
+
+def _ports(run: Run, name: str, mode: str) -> _PortChange:
+    """Return the ports that the mode replaces and those that it makes; end where the mode is not possible."""
     modes = run.db.table("BREAKOUT_CFG")
     parents = cages(run.device.spec)
     errors = {
@@ -88,7 +96,7 @@ def _ports(run: Run, name: str, mode: str) -> tuple[list[str], dict[str, dict[st
         if f"PORT|{port}" not in run.db.rows:
             run.say(f"[ERROR] Interface name {port} is invalid")
             raise click.Abort
-    return list(old), new
+    return _PortChange(list(old), new)
 
 
 def _speeds(rows: dict[str, dict[str, str]]) -> str:
@@ -110,37 +118,43 @@ def _names_port(value: Value) -> bool:
     return value.leaf is not None and any(target.table == "PORT" for target in value.leaf.targets)
 
 
-def _without(before: Document, references: list[Value], gone: list[str]) -> Document:
+def _without(before: Document, references: list[Value], ports: list[str]) -> Document:
     """Return the configuration without ports and the rows or fields that refer to them."""
     after = copy.deepcopy(before)
-    for value in references:
-        table, key, *rest = value.place
+    for reference in references:
+        table, key, *below_row = reference.place
         rows = after.get(table, {})
-        if value.leaf in value.form.keys:
+        if reference.leaf in reference.form.keys:
             rows.pop(key, None)
-        elif key in rows and rest:
-            held = rows[key].get(rest[0])
-            if isinstance(held, list) and value.text in held:
-                held.remove(value.text)
-            if not held or not isinstance(held, list):
-                rows[key].pop(rest[0], None)
+        elif key in rows and below_row:
+            _remove_reference(rows[key], below_row[0], reference.text)
         if not rows:
             after.pop(table, None)
-    for port in gone:
+    for port in ports:
         after["PORT"].pop(port, None)
     return after
+
+
+def _remove_reference(row: dict[str, Any], field: str, name: str) -> None:
+    """Remove a name from a list, or the field that holds nothing else."""
+    value = row.get(field)
+    if isinstance(value, list) and name in value:
+        value.remove(name)
+    if not isinstance(value, list) or not value:
+        row.pop(field, None)
 
 
 def _write(run: Run, before: Document, after: Document) -> None:
     """Write the removals: rows are deleted, fields become ``None``."""
     for table, rows in before.items():
         for key, row in rows.items():
-            left = after.get(table, {}).get(key)
-            if left is None:
+            row_after = after.get(table, {}).get(key)
+            if row_after is None:
                 run.db.delete(f"{table}|{key}")
-            elif left != row:
-                kept = {name: left.get(name, _GONE) for name in decode_fields(run.db.rows[f"{table}|{key}"])}
-                run.db.set_fields(f"{table}|{key}", encode_fields(kept))
+            elif row_after != row:
+                names = decode_fields(run.db.rows[f"{table}|{key}"])
+                fields = {name: row_after.get(name, _REMOVED) for name in names}
+                run.db.set_fields(f"{table}|{key}", encode_fields(fields))
 
 
 def _wait_for_asic(run: Run, ports: list[str]) -> None:

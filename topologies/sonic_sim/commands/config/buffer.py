@@ -2,7 +2,7 @@
 
 import re
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.commands.click7 import Group, Integer, Run, argument, option
 from sonic_sim.commands.config.interface import interface, name_argument
@@ -42,13 +42,13 @@ def _add_commands(group: Group, table: str, thing: str, what: str, profile: str,
 
     def update(run: Run, interface_name: str, *, is_new: bool, **values: str | None) -> None:
         _check_port(run, interface_name)
-        chosen = values[ids] or ""
-        _check_ids(run, table, interface_name, chosen, is_new)
+        numbers = values[ids] or ""
+        _check_ids(run, table, interface_name, numbers, is_new)
         _check_profile(run, table, values[profile])
         # Without a profile the buffer manager makes one: NULL asks for it.
-        run.db.put(f"{table}|{interface_name}|{chosen}", {"profile": values[profile] or "NULL"})
+        run.db.put(f"{table}|{interface_name}|{numbers}", {"profile": values[profile] or "NULL"})
         if table == "BUFFER_PG":
-            _adjust_pfc(run, interface_name, chosen, add=True)
+            _adjust_pfc(run, interface_name, numbers, add=True)
 
     params = (name_argument, argument(ids, metavar=f"<{ids}>"),
               argument(profile, metavar=f"<{profile}>", required=needs_profile))  # fmt: skip
@@ -71,14 +71,21 @@ def _check_port(run: Run, name: str) -> None:
         run.fail(f"Port {name} doesn't exist")
 
 
-def _bounds(text: str) -> tuple[int, int] | None:
-    """Return the first and the last number of ``3`` or ``3-4``, None for another text."""
+class _IdRange(NamedTuple):
+    """The first and the last number of groups or queues."""
+
+    first: int
+    last: int
+
+
+def _id_range(text: str) -> _IdRange | None:
+    """Return the numbers of ``3`` or ``3-4``, None for another text."""
     numbers = re.search(r"^([0-9]+)(?:-([0-9]+))?$", text)
     if numbers is None:
         return None
     first = int(numbers[1])
     last = int(numbers[2] or first)
-    return first, last
+    return _IdRange(first, last)
 
 
 def _check_ids(run: Run, table: str, port: str, text: str, is_new: bool) -> None:
@@ -92,22 +99,23 @@ def _check_ids(run: Run, table: str, port: str, text: str, is_new: bool) -> None
     count = rows_of_database(run.device, STATE, key).get(key, {}).get(field, "")
     if not count.isdigit():
         run.fail(f"Unable to fetch {field} from {key} in STATE_DB")
-    bounds = _bounds(text)
+    ids = _id_range(text)
     # SONiC takes 0 for a missing number, so group 0 cannot be configured.
-    if bounds is None or 0 in bounds or bounds[1] < bounds[0] or bounds[1] >= int(count):
+    if ids is None or 0 in ids or not ids.first <= ids.last < int(count):
         run.fail(f"Buffer {thing} {text} is not valid.")
     if not is_new:
         if f"{table}|{port}|{text}" not in run.db.rows:
             run.fail(f"Buffer {thing} {text} doesn't exist")
         return
-    for other in sorted(run.db.table(table)):
-        name, _, held = other.partition("|")
-        if name == port and _overlap(_bounds(held), bounds):
-            run.fail(f"Buffer {thing} {text} overlaps with existing {thing} {held}")
+    for key in sorted(run.db.table(table)):
+        name, _, existing_text = key.partition("|")
+        existing_ids = _id_range(existing_text)
+        if name == port and existing_ids is not None and _overlap(existing_ids, ids):
+            run.fail(f"Buffer {thing} {text} overlaps with existing {thing} {existing_text}")
 
 
-def _overlap(taken: tuple[int, int] | None, bounds: tuple[int, int]) -> bool:
-    return taken is not None and taken[1] >= bounds[0] and taken[0] <= bounds[1]
+def _overlap(a: _IdRange, b: _IdRange) -> bool:
+    return a.last >= b.first and a.first <= b.last
 
 
 def _check_profile(run: Run, table: str, name: str | None) -> None:
@@ -127,24 +135,25 @@ def _check_profile(run: Run, table: str, name: str | None) -> None:
 
 
 def _adjust_pfc(run: Run, port: str, ids: str | None, *, add: bool) -> None:
-    """Let the port's PFC follow its groups."""
+    """Let the port's PFC follow its groups: all of them without ``ids``."""
     key = f"PORT_QOS_MAP|{port}"
     row = run.db.get(key)
     enabled = {int(priority) for priority in row.get("pfc_enable", "").split(",") if priority}
-    meant = enabled
+    priorities = enabled
     if ids:
         # From the first digit of the text to the last, as config/main.py reads it.
-        meant = set(range(int(ids[0]), int(ids[-1]) + 1))
-    after = enabled | meant if add else enabled - meant
-    run.db.put(key, {**row, "pfc_enable": ",".join(map(str, sorted(after)))})
+        priorities = set(range(int(ids[0]), int(ids[-1]) + 1))
+    enabled_after = enabled | priorities if add else enabled - priorities
+    run.db.put(key, {**row, "pfc_enable": ",".join(map(str, sorted(enabled_after)))})
 
 
 def _remove(run: Run, table: str, port: str, ids: str | None) -> None:
+    """Remove the groups or queues of a port with these numbers, or all."""
     _check_port(run, port)
     removed = False
     for key, row in sorted(run.db.table(table).items()):
-        name, _, held = key.partition("|")
-        if name != port or (ids and ids != held):
+        name, _, ids_of_row = key.partition("|")
+        if name != port or (ids and ids != ids_of_row):
             continue
         if row.get("profile") == "ingress_lossy_profile":
             if ids:
@@ -274,7 +283,7 @@ def ratio(run: Run, ratio: int) -> None:
     for place, (key, row) in enumerate(sorted(run.db.table(_DEFAULTS).items())):
         if place:
             run.fail(f"More than one item in {_DEFAULTS} table. Only the first one is updated")
-        _set_or_take(run, f"{_DEFAULTS}|{key}", row, "over_subscribe_ratio", ratio)
+        _set_or_remove(run, f"{_DEFAULTS}|{key}", row, "over_subscribe_ratio", ratio)
 
 
 @pool.leaf("size", "Configure shared headroom pool size", argument("size", metavar="<size>", type=Integer()))
@@ -283,12 +292,12 @@ def size(run: Run, size: int) -> None:
     most = rows_of_database(run.device, STATE, key).get(key, {}).get("mmu_size")
     if most and int(most) < size:
         run.fail(f"Shared headroom pool must be less than mmu size ({most})")
-    _set_or_take(run, _INGRESS_POOL, run.db.get(_INGRESS_POOL), "xoff", size)
+    _set_or_remove(run, _INGRESS_POOL, run.db.get(_INGRESS_POOL), "xoff", size)
 
 
-def _set_or_take(run: Run, key: str, row: Hash, field: str, value: int) -> None:
-    """Write a field, or take it away for 0."""
-    others = {name: text for name, text in row.items() if name != field}
-    if value:
-        others = {**row, field: str(value)}
-    run.db.put(key, others)
+def _set_or_remove(run: Run, key: str, row: Hash, field: str, value: int) -> None:
+    """Write a field, or remove it for 0."""
+    fields = {**row, field: str(value)}
+    if value == 0:
+        del fields[field]
+    run.db.put(key, fields)

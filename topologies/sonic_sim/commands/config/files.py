@@ -14,10 +14,10 @@ _SECONDS = 0.35
 
 def saved_text(db: ConfigDb) -> str:
     """Return the text of ``config save``: tables and rows in natural order, indent 4, no newline at the end."""
-    document = db.document()
-    return to_json(
-        {table: {key: rows[key] for key in sorted(rows, key=natural_key)} for table, rows in document.items()}
-    )
+    tables = {}
+    for table, rows in db.document().items():
+        tables[table] = {key: rows[key] for key in sorted(rows, key=natural_key)}
+    return to_json(tables)
 
 
 @config.leaf(

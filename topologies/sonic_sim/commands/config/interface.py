@@ -144,18 +144,20 @@ def ip_remove(run: Run, interface_name: str, ip_addr: str) -> None:
         db.delete(f"MGMT_INTERFACE|eth0|{address}")
         return
     table = _table_of(run, interface_name)
-    held = addresses_of(db, interface_name)
-    if set(held.values()) == {address}:
+    addresses = addresses_of(db, interface_name)
+    if set(addresses.values()) == {address}:
         _check_static_routes(run, interface_name)
     # The command flushes the kernel's neighbors of the address, so it needs the interface there.
     if interface_name not in {link["ifname"] for link in kernel_interfaces(run.device)}:
         run.leave(f'Cannot find device "{interface_name}"')
-    for key, value in held.items():
-        if value == address:
+    for key, address_of_row in addresses.items():
+        if address_of_row == address:
             db.delete(key)
     row = db.get(f"{table}|{interface_name}")
-    bound = row.get("vrf_name") or row.get("vnet_name") or row.get("ipv6_use_link_local_only") == "enable"
-    if not addresses_of(db, interface_name) and not bound:
+    is_in_vrf = bool(row.get("vrf_name") or row.get("vnet_name"))
+    uses_link_local = row.get("ipv6_use_link_local_only") == "enable"
+    # The row that makes the interface a routed one goes with its last reason.
+    if not (addresses_of(db, interface_name) or is_in_vrf or uses_link_local):
         db.delete(f"{table}|{interface_name}")
 
 
@@ -164,10 +166,10 @@ def _check_static_routes(run: Run, name: str) -> None:
     if not run.device.frr_answers():
         return
     for version in ("ip", "ipv6"):
-        shown = view(run.device, f"show {version} route vrf all static") or ""
-        if any(name in line for line in shown.splitlines()):
-            why = f"A static {version} route is still bound to the RIF."
-            run.fail(f"Cannot remove the last IP entry of interface {name}. {why}")
+        routes = view(run.device, f"show {version} route vrf all static") or ""
+        if name in routes:
+            reason = f"A static {version} route is still bound to the RIF."
+            run.fail(f"Cannot remove the last IP entry of interface {name}. {reason}")
 
 
 def _table_of(run: Run, name: str) -> str:
@@ -261,12 +263,13 @@ def _link_local_key(run: Run, name: str) -> str:
     if not table:
         run.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
     # A VLAN is there once it has an interface, the others by their own row.
-    exists = is_interface(run, name) if table != "VLAN_INTERFACE" else f"VLAN_INTERFACE|{name}" in db.rows
+    exists = f"VLAN_INTERFACE|{name}" in db.rows if table == "VLAN_INTERFACE" else is_interface(run, name)
     if not exists:
         run.fail(f"Interface name {name} is invalid. Please enter a valid interface name!!")
-    for is_member, group in ((port_channel_of(db, name), "portchannel"), (vlans_of(db, name), "vlan")):
-        if is_member:
-            run.fail(f"{name} is configured as a member of {group}. Cannot configure the IPv6 link local mode!")
+    if port_channel_of(db, name):
+        run.fail(f"{name} is configured as a member of portchannel. Cannot configure the IPv6 link local mode!")
+    if vlans_of(db, name):
+        run.fail(f"{name} is configured as a member of vlan. Cannot configure the IPv6 link local mode!")
     return f"{table}|{name}"
 
 
@@ -303,7 +306,10 @@ def priority(run: Run, interface_name: str, priority: str, status: str, namespac
     if status == "off" and priority not in enabled:
         run.say(f"Priority {priority} is not enabled on {interface_name}")
         return
-    enabled ^= {priority}
+    if status == "on":
+        enabled.add(priority)
+    else:
+        enabled.remove(priority)
     run.db.set_fields(key, {"pfc_enable": ",".join(sorted(enabled))})
 
 
@@ -316,4 +322,5 @@ def cable_length(run: Run, interface_name: str, length: str) -> None:
     if not length.endswith("m"):
         run.fail("Invalid cable length. Should be in format <num>m, like 300m")
     # The table has one row, named AZURE on most switches: SONiC takes the first.
-    run.db.set_fields(f"CABLE_LENGTH|{next(iter(run.db.table('CABLE_LENGTH')))}", {interface_name: length})
+    row_name = next(iter(run.db.table("CABLE_LENGTH")))
+    run.db.set_fields(f"CABLE_LENGTH|{row_name}", {interface_name: length})

@@ -57,6 +57,7 @@ def _check_sources(run: Run, sources: Iterable[str], destination: str | None) ->
 
 
 def _add_session(run: Run, session_name: str, kind: str, **values: Any) -> None:
+    """Write a session of a kind, ``SPAN`` or ``ERSPAN``, whose fields are the values that are not None."""
     port = values.get("dst_port")
     sources = [name for name in (values.get("src_port") or "").split(",") if name]
     direction = values.get("direction")
@@ -77,29 +78,34 @@ def _add_session(run: Run, session_name: str, kind: str, **values: Any) -> None:
 
 
 def _check_destination(run: Run, port: str) -> None:
+    """Refuse a port that has another use."""
     db = run.db
-    text = f"Error: Destination Interface {port}"
-    for wrong, why in (
-        (not is_interface(run, port), "is invalid"), (f"PORTCHANNEL|{port}" in db.rows, "is not supported"),
-        (vlans_of(db, port), "has vlan config"), (port_channel_of(db, port), "has portchannel config"),
-        (f"INTERFACE|{port}" in db.rows, "is a L3 interface"),
-    ):  # fmt: skip
-        if wrong:
-            run.fail(f"{text} {why}")
+    start = f"Error: Destination Interface {port}"
+    if not is_interface(run, port):
+        run.fail(f"{start} is invalid")
+    if f"PORTCHANNEL|{port}" in db.rows:
+        run.fail(f"{start} is not supported")
+    if vlans_of(db, port):
+        run.fail(f"{start} has vlan config")
+    if port_channel_of(db, port):
+        run.fail(f"{start} has portchannel config")
+    if f"INTERFACE|{port}" in db.rows:
+        run.fail(f"{start} is a L3 interface")
 
 
 def _check_other_sessions(run: Run, port: str | None, sources: list[str], direction: str | None) -> None:
     """Refuse ports that another session has."""
     for row in run.db.table("MIRROR_SESSION").values():
-        taken = row.get("src_port", "").split(",")
-        if port and port in (row.get("dst_port"), *taken):
+        used_sources = row.get("src_port", "").split(",")
+        used_direction = row.get("direction", "").lower()
+        # Two sessions share a source only where one mirrors what it receives, the other what it sends.
+        is_same_direction = direction in (None, "both") or used_direction in (direction, "both")
+        if port and port in (row.get("dst_port"), *used_sources):
             run.fail(f"Error: Destination Interface {port} already has mirror config")
         for name in sources:
             if row.get("dst_port") == name:
                 run.fail(f"Error: Source Interface {name} already has mirror config")
-            held = row.get("direction", "").lower()
-            # Two sessions share a source only where one mirrors what it receives, the other what it sends.
-            if name in taken and (direction in (None, "both") or held in (direction, "both")):
+            if name in used_sources and is_same_direction:
                 run.fail(f"Error: Source Interface {name} already has mirror config in same direction")
 
 

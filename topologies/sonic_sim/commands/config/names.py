@@ -3,6 +3,7 @@
 import ipaddress
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 
 import click
 
@@ -29,7 +30,10 @@ _TABLES = {
 
 def interface_table(name: str) -> str:
     """Return the table of an interface's addresses, empty if the name is of no known kind."""
-    return next((table for start, table in _TABLES.items() if name.startswith(start)), "")
+    for start, table in _TABLES.items():
+        if name.startswith(start):
+            return table
+    return ""
 
 
 def is_interface(run: Run, name: str) -> bool:
@@ -48,8 +52,11 @@ def vlans_of(db: ConfigDb, name: str) -> list[str]:
 
 def port_channel_of(db: ConfigDb, name: str) -> str:
     """Return the port channel that a port is a member of, empty where none."""
-    members = (key.partition("|") for key in db.table("PORTCHANNEL_MEMBER"))
-    return next((channel for channel, _, port in members if port == name), "")
+    for key in db.table("PORTCHANNEL_MEMBER"):
+        channel, _, port = key.partition("|")
+        if port == name:
+            return channel
+    return ""
 
 
 def addresses_of(db: ConfigDb, name: str) -> dict[str, Address]:
@@ -79,23 +86,34 @@ def is_address(text: str) -> bool:
     if "/" in text:
         why = "IPAddress() does not support netmasks or subnet prefixes! See documentation for details."
         raise ProgramError(f"ValueError: {why}")
+    if not text:
+        return False
     # netaddr reads IPv4 as inet_aton does, which takes fewer than four parts.
-    for read in (socket.inet_aton, lambda name: socket.inet_pton(socket.AF_INET6, name)):
-        try:
-            read(text)
-        except OSError:
-            continue
-        return bool(text)
+    with suppress(OSError):
+        socket.inet_aton(text)
+        return True
+    with suppress(OSError):
+        socket.inet_pton(socket.AF_INET6, text)
+        return True
     return False
 
 
 def expand_filter(text: str) -> Iterator[str]:
     """Yield the names of a filter (utilities_common/intf_filter.py): ``Ethernet0,Ethernet4-8``."""
     for part in text.split(","):
-        start = next((kind for kind in ("Ethernet-BP", "Ethernet", "PortChannel") if part.startswith(kind)), "")
+        start = _kind_of(part)
         first, dash, rest = part.removeprefix(start).partition("-")
         last = rest.partition("-")[0]
         if not dash:
             yield part
         elif start and first.isdigit() and last.isdigit():
-            yield from (f"{start}{number}" for number in range(int(first), int(last) + 1))
+            for number in range(int(first), int(last) + 1):
+                yield f"{start}{number}"
+
+
+def _kind_of(name: str) -> str:
+    """Return the beginning of a name before its number, empty for another kind of interface."""
+    for kind in ("Ethernet-BP", "Ethernet", "PortChannel"):
+        if name.startswith(kind):
+            return kind
+    return ""

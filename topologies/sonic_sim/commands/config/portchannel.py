@@ -40,9 +40,11 @@ def add(run: Run, portchannel_name: str, min_links: int, fallback: str, fast_rat
     _check_name(run, portchannel_name, f" and its length should not exceed {NAME_MAX} characters")
     if f"PORTCHANNEL|{portchannel_name}" in run.db.rows:
         run.fail(f"{portchannel_name} already exists!")
-    # config/main.py writes the defaults out.
+    # config/main.py writes the defaults out, except for the fallback.
     row = {"admin_status": "up", "mtu": "9100", "lacp_key": "auto", "fast_rate": fast_rate, "min_links": str(min_links)}
-    run.db.put(f"PORTCHANNEL|{portchannel_name}", row | ({"fallback": "true"} if fallback != "false" else {}))
+    if fallback != "false":
+        row["fallback"] = "true"
+    run.db.put(f"PORTCHANNEL|{portchannel_name}", row)
 
 
 @portchannel.leaf("del", "Remove port channel", _channel)
@@ -90,11 +92,11 @@ def _check_settings(run: Run, channel: str, port: str) -> None:
     db = run.db
     row = run.db.get(f"PORT|{port}")
     for key in db.table("PORTCHANNEL_MEMBER"):
-        name, _, other = key.partition("|")
-        if name == channel and db.get(f"PORT|{other}").get("speed") != row.get("speed"):
+        name, _, member_port = key.partition("|")
+        if name == channel and db.get(f"PORT|{member_port}").get("speed") != row.get("speed"):
             run.fail(f"Port speed of {port} is different than the other members of the portchannel {channel}")
-    wanted = db.get(f"PORTCHANNEL|{channel}").get("mtu")
-    if wanted and row.get("mtu", wanted) != wanted:
+    mtu = db.get(f"PORTCHANNEL|{channel}").get("mtu")
+    if mtu and row.get("mtu", mtu) != mtu:
         run.fail(f"Port MTU of {port} is different than the {channel} MTU size")
     # Members take the tag protocol of the port channel, which has the default.
     if row.get("tpid", "0x8100") != "0x8100":

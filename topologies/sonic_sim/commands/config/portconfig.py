@@ -116,22 +116,23 @@ def _state(call: Call, key: str) -> dict[str, str]:
     return rows_of_database(call.device, STATE, key).get(key, {})
 
 
+# Each of these returns what is written for a value, or raises _RefusedError.
 def _any(port: _Port, value: str) -> str:
     return value
 
 
 def _speed(port: _Port, value: str) -> str:
-    listed = port.state("supported_speeds")
-    if listed and int(value) not in map(int, listed.split(",")):
-        raise _RefusedError(f"Invalid speed specified: {value}\nValid speeds:{listed}", on_error=False)
+    supported = port.state("supported_speeds")
+    if supported and int(value) not in map(int, supported.split(",")):
+        raise _RefusedError(f"Invalid speed specified: {value}\nValid speeds:{supported}", on_error=False)
     return value
 
 
 def _fec(port: _Port, value: str) -> str:
-    listed = port.state("supported_fecs") or _FECS
-    if listed == "N/A":
+    supported = port.state("supported_fecs") or _FECS
+    if supported == "N/A":
         raise _RefusedError(f"Setting fec is not supported on port {port.name}", on_error=False)
-    modes = listed.split(",")
+    modes = supported.split(",")
     if value not in modes:
         raise _RefusedError(f"fec {value} is not in {modes}", on_error=False)
     return value
@@ -148,21 +149,21 @@ def _autoneg(port: _Port, value: str) -> str:
 
 
 def _speeds(port: _Port, value: str) -> str:
-    listed = port.state("supported_speeds")
-    if value == "all" or not listed:
+    supported = port.state("supported_speeds")
+    if value == "all" or not supported:
         return value
-    _several(value, listed.split(","), "speed", f"Valid speeds:{listed}")
+    _check_list(value, supported.split(","), "speed", f"Valid speeds:{supported}")
     return value
 
 
-def _several(value: str, allowed: "list[str] | tuple[str, ...]", what: str, valid: str) -> None:
+def _check_list(value: str, allowed: "list[str] | tuple[str, ...]", what: str, valid: str) -> None:
     """Refuse a list with a word twice or one that is not allowed."""
     words = [word.strip() for word in value.split(",")]
     if len(set(words)) < len(words):
         raise _RefusedError(f"Invalid {what} specified: {value}. Please remove duplicate {what}", on_error=False)
-    wrong = [word for word in words if word not in allowed]
-    if wrong:
-        raise _RefusedError(f"Invalid {what} specified: {','.join(wrong)}\n{valid}", on_error=False)
+    unknown = [word for word in words if word not in allowed]
+    if unknown:
+        raise _RefusedError(f"Invalid {what} specified: {','.join(unknown)}\n{valid}", on_error=False)
 
 
 def _type(port: _Port, value: str) -> str:
@@ -174,7 +175,7 @@ def _type(port: _Port, value: str) -> str:
 
 def _types(port: _Port, value: str) -> str:
     if value != "all":
-        _several(value, _TYPES, "interface type", f"Valid interface types:{','.join(_TYPES)}")
+        _check_list(value, _TYPES, "interface type", f"Valid interface types:{','.join(_TYPES)}")
     return value
 
 
@@ -185,6 +186,7 @@ _FIELDS: dict[str, tuple[str, Callable[[_Port, str], str]]] = {
     "interface_type": ("interface_type", _type),
     "adv_interface_types": ("adv_interface_types", _types),
 }  # fmt: skip
+"""The field of PORT and the check of each option, in the order in which the program sets them."""
 
 
 def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) -> None:

@@ -54,29 +54,38 @@ def _localhost(run: Run) -> Mapping[str, str]:
     return run.db.get("DEVICE_METADATA|localhost")
 
 
-def _cleared(run: Run, wait: bool, verbose: bool) -> bool:
-    """Delete the tables; with the dynamic model wait until the buffers of APPL_DB are gone."""
+def _clear_and_wait(run: Run, wait: bool, verbose: bool) -> bool:
+    """Delete the tables; with the dynamic model wait until the buffers of APPL_DB are gone, and tell whether they are.
+
+    Whatever is there at first stays here, as no daemon runs meanwhile.
+    """
     _clear(run)
     if not wait or _localhost(run).get("buffer_model") != "dynamic":
         return True
-    left: dict[str, str] = {}
+    remaining: dict[str, str] = {}
     for pattern in _CLEARING:
-        key = _applied(run, pattern)
+        key = _first_key(run, pattern)
         if key:
-            left[pattern] = key
-    if not left:
+            remaining[pattern] = key
+    if not remaining:
         return True
     if verbose:
-        for _ in range(int(_CLEAR_WAIT_S / (_CLEAR_STEP_S * len(left)))):
-            for pattern, key in left.items():
+        # Each look at a pattern is a step.
+        rounds = int(_CLEAR_WAIT_S / (_CLEAR_STEP_S * len(remaining)))
+        for _ in range(rounds):
+            for pattern, key in remaining.items():
                 run.say(f"Some entries matching {pattern} still exist: {key}")
     run.seconds = _CLEAR_WAIT_S
     run.say("Operation not completed successfully, please save and reload configuration.")
     return False
 
 
-def _applied(run: Run, pattern: str) -> str:
-    return next((key for key in rows_of_database(run.device, APPL, pattern) if fnmatchcase(key, pattern)), "")
+def _first_key(run: Run, pattern: str) -> str:
+    """Return the first key of APPL_DB that matches a pattern, empty for none."""
+    for key in rows_of_database(run.device, APPL, pattern):
+        if fnmatchcase(key, pattern):
+            return key
+    return ""
 
 
 def _template_files(run: Run, dynamic: bool) -> tuple[str, str]:
@@ -124,37 +133,39 @@ def reload(
     if ports:
         _update_ports(run, ports.split(","), json_data, dry_run)
         return
-    able = run.device.spec.asic in _DYNAMIC_VENDORS
-    dynamic = able and not no_dynamic_buffer
+    has_models = run.device.spec.asic in _DYNAMIC_VENDORS
+    dynamic = has_models and not no_dynamic_buffer
     if "hwsku" in _localhost(run):
         # Before anything is deleted: the SKU, or the switch's use, may not be simulated.
         _missing(run, *_template_files(run, dynamic))
-    settled = bool(dry_run) or _cleared(run, not no_delay, verbose)
+    is_cleared = bool(dry_run) or _clear_and_wait(run, not no_delay, verbose)
     buffers, maps = _template_files(run, dynamic)
     model = "dynamic" if dynamic else "traditional"
-    changed = able and _localhost(run).get("buffer_model") != model
-    if changed:
+    is_new_model = has_models and _localhost(run).get("buffer_model") != model
+    if is_new_model:
         run.db.set_fields("DEVICE_METADATA|localhost", {"buffer_model": model})
     if missing := _missing(run, buffers, maps):
         run.say(missing)
     else:
         _render(run, buffers, maps, json_data, dry_run)
-    if changed:
+    if is_new_model:
         run.say("Buffer calculation model updated, restarting swss is required to take effect")
-    if not settled:
+    if not is_cleared:
         run.stop()
 
 
 def _render(run: Run, buffers: str, maps: str, json_data: str | None, dry_run: str | None) -> None:
-    made = ("/tmp/cfg_buffer.json", "/tmp/cfg_qos.json")  # noqa: S108  paths inside the simulated switch
-    words = ["-t", f"{buffers},{made[0]}", "-t", f"{maps},{made[1]}", "-y", VERSION_FILE]
+    """Render the templates and write their rows into CONFIG_DB, or into the file ``dry_run``."""
+    buffer_file = "/tmp/cfg_buffer.json"  # noqa: S108  a path inside the simulated switch
+    qos_file = "/tmp/cfg_qos.json"  # noqa: S108  a path inside the simulated switch
+    words = ["-t", f"{buffers},{buffer_file}", "-t", f"{maps},{qos_file}", "-y", VERSION_FILE]
     # A dry run takes its data from the command line alone, not from CONFIG_DB.
     if not dry_run:
         words.insert(0, "-d")
     elif json_data:
         words = ["--additional-data", json_data, *words]
     run.finish(_generate(run, *words))
-    result = _generate(run, "-j", made[0], "-j", made[1], "--print-data" if dry_run else "--write-to-db")
+    result = _generate(run, "-j", buffer_file, "-j", qos_file, "--print-data" if dry_run else "--write-to-db")
     if not dry_run or result.exit:
         run.finish(result)
     else:
@@ -184,12 +195,11 @@ def _update_ports(run: Run, ports: list[str], json_data: str | None, dry_run: st
     result = _generate(run, *start, *words, shown=False)
     run.err.append(result.err)
     tables = read_document(result.out)
-    existing: list[str] = []
-    missing_ports: list[str] = []
-    for port in dict.fromkeys(ports):
-        (existing if port in tables.get("PORT", {}) else missing_ports).append(port)
-    if existing:
-        _apply(run, _rows_of_ports(run, tables, existing), dry_run)
+    known_ports = tables.get("PORT", {})
+    existing_ports = [port for port in dict.fromkeys(ports) if port in known_ports]
+    missing_ports = [port for port in dict.fromkeys(ports) if port not in known_ports]
+    if existing_ports:
+        _apply(run, _rows_of_ports(run, tables, existing_ports), dry_run)
     if missing_ports:
         # The program prints a Python set.
         run.say(f"The port(s) {{{str(missing_ports)[1:-1]}}} are not updated because they do not exist")
@@ -204,14 +214,15 @@ def _apply(run: Run, tables: Mapping[str, Any], dry_run: str | None) -> None:
 
 def _rows_of_ports(run: Run, tables: Mapping[str, Any], ports: list[str]) -> dict[str, Any]:
     """Return the rendered rows of ports; the cable lengths of all others are kept in theirs."""
-    chosen: dict[str, Any] = {}
+    tables_of_ports: dict[str, Any] = {}
     for table in (*_OF_PORT, *_BELOW_PORT):
         rows = {key: row for key, row in tables.get(table, {}).items() if key.partition("|")[0] in ports}
         if rows:
-            chosen[table] = rows
-    lengths = {}
+            tables_of_ports[table] = rows
+    length_rows = {}
     for name, row in tables.get("CABLE_LENGTH", {}).items():
-        lengths[name] = run.db.get(f"CABLE_LENGTH|{name}") | {port: row[port] for port in ports if row.get(port)}
-    if lengths:
-        chosen["CABLE_LENGTH"] = lengths
-    return chosen
+        new_lengths = {port: row[port] for port in ports if row.get(port)}
+        length_rows[name] = run.db.get(f"CABLE_LENGTH|{name}") | new_lengths
+    if length_rows:
+        tables_of_ports["CABLE_LENGTH"] = length_rows
+    return tables_of_ports

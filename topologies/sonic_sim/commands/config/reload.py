@@ -93,7 +93,8 @@ def _reload(
 
 def _check_file(run: Run, names: str) -> None:
     """End the run unless one file is named, with a document that is valid."""
-    if len(list(filter(str.strip, names.split(",")))) != 1:
+    files = [name for name in names.split(",") if name.strip()]
+    if len(files) != 1:
         run.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
     _validate(run, names, _document(run, names))
 
@@ -166,14 +167,15 @@ def _load(run: Run, path: str, load_sysinfo: bool) -> None:
         raise ProgramError(f"AttributeError: {type(document).__name__!r} object has no attribute 'get'")
     metadata = document.get("DEVICE_METADATA", {}).get("localhost", {})
     # A file without platform and MAC address is completed by what the hardware says.
-    load_sysinfo = load_sysinfo or not (metadata.get("platform") and metadata.get("mac"))
-    if load_sysinfo:
+    is_complete = bool(metadata.get("platform") and metadata.get("mac"))
+    needs_hardware = load_sysinfo or not is_complete
+    if needs_hardware:
         _load_hardware(run, document, metadata)
     device.load_files(run.call.path(path))
-    if load_sysinfo:
+    if needs_hardware:
         hardware = {"mac": device.spec.mac, "platform": device.platform}
-        stated = device.db.get("DEVICE_METADATA|localhost")
-        device.db.set_fields("DEVICE_METADATA|localhost", {**hardware, **stated})
+        loaded_row = device.db.get("DEVICE_METADATA|localhost")
+        device.db.set_fields("DEVICE_METADATA|localhost", {**hardware, **loaded_row})
     run.say(f"Running command: {CFGGEN} -j {INIT_FILE} -j {path} --write-to-db")
     run.say("Running command: /usr/local/bin/db_migrator.py -o migrate")
 

@@ -22,10 +22,13 @@ config = GroupOfModules("config", help="SONiC command line - 'config' command", 
 
 
 def _reads(argv: list[str]) -> bool:
+    """Tell whether a command line reads standard input: an answer, or a document."""
     words = argv[1:]
+    if words[-1:] in (["/dev/stdin"], ["-"]):
+        return True
     # A command may be abbreviated, and is the first word or, for breakout, the second one.
     asks = any(word and name.startswith(word) for word in words[:2] for name in _ASKING)
-    return (asks and not {"-y", "--yes", "-h", "-?", "--help"} & set(words)) or words[-1:] in (["/dev/stdin"], ["-"])
+    return asks and {"-y", "--yes", "-h", "-?", "--help"}.isdisjoint(words)
 
 
 @program("config", reads_stdin=_reads)

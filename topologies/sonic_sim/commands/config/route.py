@@ -2,6 +2,7 @@
 
 import ipaddress
 from itertools import takewhile, zip_longest
+from typing import NamedTuple
 
 from sonic_sim.commands.click7 import Run, argument
 from sonic_sim.commands.config.names import vrf_exists
@@ -10,6 +11,8 @@ from sonic_sim.shell.programs import ProgramError
 
 # Lists of equal length, a member a next hop (STATIC_ROUTE).
 _FIELDS = ("nexthop", "nexthop-vrf", "ifname", "distance", "blackhole")
+# Those by which a next hop is found.
+_IDENTITY = ("nexthop", "nexthop-vrf", "ifname")
 _FORM = "prefix [vrf <vrf_name>] <A.B.C.D/M> nexthop [vrf <vrf_name>]"
 _HOPS = "<A.B.C.D>|<dev <dev_name>>|<A.B.C.D dev <dev_name>>"
 _command_str = argument("command_str", metavar=f"{_FORM}                 {_HOPS}", nargs=-1)
@@ -19,8 +22,15 @@ _SETTINGS = {"ignore_unknown_options": True}
 route = config.branch("route", "route-related configuration tasks")
 
 
-def _read(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, dict[str, str]]:
-    """Return the key of a route and the fields that the words name."""
+class _RouteWords(NamedTuple):
+    """A route on the command line: the key of its row, and the fields that the words name."""
+
+    key: str
+    fields: dict[str, str]
+
+
+def _read(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> _RouteWords:
+    """Return the route of a command line. Raises ProgramError where a word is missing."""
     try:
         return _parsed(run, words, needs_hop=needs_hop)
     except IndexError as error:
@@ -41,7 +51,7 @@ def _target(run: Run, words: tuple[str, ...]) -> tuple[str, str]:
     return vrf, prefix
 
 
-def _parsed(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, dict[str, str]]:
+def _parsed(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> _RouteWords:
     if not 2 <= len(words) <= 10:
         run.fail(f"argument is not in pattern {_FORM}                  {_HOPS}!")
     if "prefix" not in words:
@@ -61,7 +71,7 @@ def _parsed(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, 
         run.fail("ip address is not valid.")
     for name in _listed(fields, "ifname"):
         _check_interface(run, name)
-    return f"STATIC_ROUTE|{vrf}|{prefix}", fields
+    return _RouteWords(f"STATIC_ROUTE|{vrf}|{prefix}", fields)
 
 
 def _listed(fields: dict[str, str], name: str) -> list[str]:
@@ -70,6 +80,7 @@ def _listed(fields: dict[str, str], name: str) -> list[str]:
 
 
 def _hops(run: Run, words: tuple[str, ...]) -> dict[str, str]:
+    """Return the fields of ``[vrf NAME] ADDRESS|dev INTERFACE|ADDRESS dev INTERFACE``."""
     fields = {}
     if words[0] == "vrf":
         for name in words[1].split(","):
@@ -103,11 +114,12 @@ def _check_interface(run: Run, name: str) -> None:
 def add(run: Run, command_str: tuple[str, ...]) -> None:
     key, fields = _read(run, command_str, needs_hop=True)
     count = max(len(fields.get(name, "").split(",")) for name in ("nexthop", "ifname"))
-    added = {name: _filled(fields, name, count) for name in _FIELDS}
+    lists = {name: _filled(fields, name, count) for name in _FIELDS}
     row = run.db.get(key)
     if row:
-        added = {name: f"{row.get(name, '')},{value}" for name, value in added.items()}
-    run.db.set_fields(key, added)
+        # The hops come after those that the route has.
+        lists = {name: f"{row.get(name, '')},{value}" for name, value in lists.items()}
+    run.db.set_fields(key, lists)
 
 
 def _filled(fields: dict[str, str], name: str, count: int) -> str:
@@ -137,20 +149,22 @@ def remove(run: Run, command_str: tuple[str, ...]) -> None:
         return
     if any("," in value for value in fields.values()):
         run.fail("Only one nexthop can be deleted at a time")
-    named = tuple(fields.get(field, "") for field in _FIELDS[:3])
-    _remove_hop(run, key, named)
+    hop = tuple(fields.get(field, "") for field in _IDENTITY)
+    _remove_hop(run, key, hop)
 
 
-def _remove_hop(run: Run, key: str, named: tuple[str, ...]) -> None:
-    """Remove one next hop from a route, and the route with its last one."""
+def _remove_hop(run: Run, key: str, hop: tuple[str, ...]) -> None:
+    """Remove one next hop from a route, and the route with its last one; ``hop`` has the values of ``_IDENTITY``."""
     row = run.db.get(key)
-    lists = [row.get(field, "").split(",") for field in _FIELDS]
-    hops = list(zip_longest(*lists[:3], fillvalue=""))
-    if named not in hops:
-        run.fail(f"Not found {named} in {key.removeprefix('STATIC_ROUTE|')}")
-    place = hops.index(named)
-    left = [values[:place] + values[place + 1 :] for values in lists]
-    if all(values in ([], [""]) for values in (left[0], left[2])):
+    lists = {field: row.get(field, "").split(",") for field in _FIELDS}
+    hops = list(zip_longest(*(lists[field] for field in _IDENTITY), fillvalue=""))
+    if hop not in hops:
+        run.fail(f"Not found {hop} in {key.removeprefix('STATIC_ROUTE|')}")
+    place = hops.index(hop)
+    for values in lists.values():
+        # A list may be shorter than others.
+        del values[place : place + 1]
+    if lists["nexthop"] in ([], [""]) and lists["ifname"] in ([], [""]):
         run.db.delete(key)
     else:
-        run.db.set_fields(key, {field: ",".join(values) for field, values in zip(_FIELDS, left, strict=True)})
+        run.db.set_fields(key, {field: ",".join(values) for field, values in lists.items()})

@@ -20,32 +20,37 @@ def _refuse(reason: str) -> None:
     raise click.UsageError(reason, click.get_current_context())
 
 
-def _choose(name: str, choices: Sequence[str]) -> None:
+def _require_choice(name: str, choices: Sequence[str]) -> None:
+    """Refuse a name that is none of the choices, in click's words."""
     context = click.get_current_context()
     Choice(choices).convert(name, context.command.params[0], context)
 
 
 def _set_fields(run: Run, kind: str, fields: tuple[str, ...]) -> None:
+    """Set the fields that the hash of a kind, ``ecmp`` or ``lag``, covers; the checks are in the command's order."""
     for name in fields:
-        _choose(name, FIELDS)
-    hint = f'"{kind.upper()}_HASH..."'
-    if twice := [name for name, count in Counter(fields).items() if count > 1]:
-        reason = f"{', '.join(fields)} has a duplicate hash field(s) {', '.join(twice)}"
-        _refuse(f"Invalid value for {hint}: {reason}")
+        _require_choice(name, FIELDS)
+    argument_name = f'"{kind.upper()}_HASH..."'
+    repeated = [name for name, count in Counter(fields).items() if count > 1]
+    if repeated:
+        reason = f"{', '.join(fields)} has a duplicate hash field(s) {', '.join(repeated)}"
+        _refuse(f"Invalid value for {argument_name}: {reason}")
     capability = _capability(run)
     if capability.get(f"{kind.upper()}_HASH_CAPABLE", "false") == "false":
-        _refuse(f"Failed to configure {hint}: operation is not supported")
-    supported = capability.get(NATIVE, "N/A").split(",")
+        _refuse(f"Failed to configure {argument_name}: operation is not supported")
+    supported = capability.get(NATIVE, "N/A")
     # N/A: the ASIC does not list its fields, so the command refuses none.
-    if supported != ["N/A"]:
+    if supported != "N/A":
         for name in fields:
-            _choose(name, supported)
+            _require_choice(name, supported.split(","))
     run.db.set_fields(ROW, {f"{kind}_hash@": ",".join(fields)})
 
 
 def _set_algorithm(run: Run, kind: str, algorithm: str) -> None:
-    _choose(algorithm, ALGORITHMS)
-    _choose(algorithm, _capability(run).get(f"{kind.upper()}_HASH_ALGORITHM", "").split(","))
+    """Set the algorithm of the hash of a kind, ``ecmp`` or ``lag``."""
+    _require_choice(algorithm, ALGORITHMS)
+    supported = _capability(run).get(f"{kind.upper()}_HASH_ALGORITHM", "")
+    _require_choice(algorithm, supported.split(","))
     run.db.set_fields(ROW, {f"{kind}_hash_algorithm": algorithm})
 
 

@@ -1,7 +1,6 @@
 """``config apply-patch``, ``replace``, ``checkpoint``, ``rollback`` and their lists (generic_config_updater)."""
 
 import json
-import posixpath
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NoReturn
@@ -261,28 +260,30 @@ def delete_checkpoint(run: Run, checkpoint_name: str, verbose: bool) -> None:
 )
 def list_checkpoints(run: Run, time: bool, verbose: bool) -> None:
     files = run.device.files
-    tell = partial(_rollbacker, run) if verbose else _say_nothing
-    tell("Listing checkpoints starting.", f"Verifying checkpoints directory '{_FOLDER}' exists.")
+    detail = partial(_rollbacker, run) if verbose else _say_nothing
+    detail("Listing checkpoints starting.", f"Verifying checkpoints directory '{_FOLDER}' exists.")
     if not files.is_directory(_FOLDER):
-        tell("Checkpoints directory is empty, returning empty checkpoints list.")
+        detail("Checkpoints directory is empty, returning empty checkpoints list.")
         run.say(to_json([]))
         return
-    tell("Getting checkpoints in checkpoints directory.")
+    detail("Getting checkpoints in checkpoints directory.")
     names = [name.removesuffix(".cp.json") for name in files.listing(_FOLDER) if name.endswith(".cp.json")]
-    several = "" if len(names) == 1 else "s"
+    plural = "" if len(names) == 1 else "s"
     end = ":" if names else "."
-    tell(f"Found {len(names)} checkpoint{several}{end}")
+    detail(f"Found {len(names)} checkpoint{plural}{end}")
+    document: list[Any] = list(names)
+    lines = [f"  * {name}" for name in names]
     if time:
-        times = {name: files.files[posixpath.join(_FOLDER, f"{name}.cp.json")].mtime for name in names}
-        newest_first = sorted(names, key=lambda name: times[name], reverse=True)
-        rows = [{"name": name, "time": datetime.fromtimestamp(times[name], UTC).isoformat()} for name in newest_first]
-        tell(*(f"  * {row['name']} (Last Modified: {row['time']})" for row in rows))
-        listed: list[Any] = rows
-    else:
-        tell(*(f"  * {name}" for name in names))
-        listed = list(names)
-    tell("Listing checkpoints completed.")
-    run.say(to_json(listed))
+        times = {name: files.files[_path(name)].mtime for name in names}
+        document = []
+        lines = []
+        for name in sorted(names, key=lambda name: times[name], reverse=True):
+            modified = datetime.fromtimestamp(times[name], UTC).isoformat()
+            document.append({"name": name, "time": modified})
+            lines.append(f"  * {name} (Last Modified: {modified})")
+    detail(*lines)
+    detail("Listing checkpoints completed.")
+    run.say(to_json(document))
 
 
 def _say_nothing(*lines: str) -> None:

@@ -1,6 +1,6 @@
 """``config vlan`` and its members."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable
 
 from sonic_sim.commands.click7 import Choice, Integer, Run, argument, flag
 from sonic_sim.commands.config.names import interface_table, port_channel_of, vlans_of
@@ -43,19 +43,22 @@ def _numbers(run: Run, text: str, multiple: bool) -> list[int]:
     return sorted(numbers)
 
 
-def _range(run: Run, part: str) -> Iterator[int]:
+def _range(run: Run, part: str) -> Iterable[int]:
+    """Return the numbers of ``10`` or ``10-12``; only those of a range are checked here."""
     first, dash, last = part.partition("-")
     if not first.isdigit() or (dash and not last.isdigit()):
         run.fail(f"{part} is not integer")
+    if not dash:
+        return (int(first),)
     low = int(first)
-    high = int(last or first)
-    if dash and 1 in (low, high):
+    high = int(last)
+    if 1 in (low, high):
         run.fail("Vlan1 is default vlan")
-    if dash and low >= high:
+    if low >= high:
         run.fail(f"{low} is greater than {high}. List cannot be generated")
-    if dash and not (low >= 1 and high <= _HIGHEST):
+    if low < 1 or high > _HIGHEST:
         run.fail("Invalid VLAN ID must be in (2-4094)")
-    yield from range(low, high + 1)
+    return range(low, high + 1)
 
 
 def _check_range(run: Run, number: int) -> None:
@@ -89,8 +92,8 @@ def vlan_del(run: Run, vid: str, multiple: bool, no_restart_dhcp_relay: bool) ->
             run.fail(f"VLAN ID {number} can not be removed. First remove all members assigned to this VLAN.")
         for key, row in db.table("VXLAN_TUNNEL_MAP").items():
             if row.get("vlan") == name:
-                wanted = f"First remove vxlan mapping '{key}' assigned to VLAN"
-                run.fail(f"vlan: {number} can not be removed. {wanted}")
+                remedy = f"First remove vxlan mapping '{key}' assigned to VLAN"
+                run.fail(f"vlan: {number} can not be removed. {remedy}")
         db.delete(f"VLAN|{name}")
         if relay:
             db.delete(f"DHCP_RELAY|{name}")
@@ -120,14 +123,14 @@ member = vlan.branch("member", "")
 
 def _chosen(run: Run, vid: str, multiple: bool, except_flag: bool, existing: list[str]) -> list[int]:
     """Return the VLANs of a command on members; ``existing`` are those of ``all``."""
-    every = sorted(int(name.removeprefix("Vlan")) for name in existing)
+    all_numbers = sorted(int(name.removeprefix("Vlan")) for name in existing)
     if vid == "all":
-        return every
+        return all_numbers
     if not multiple and not vid.isdigit():
         run.fail("Vlan is not integer.")
     numbers = _numbers(run, vid, multiple)
     if except_flag:
-        return [number for number in every if number not in numbers]
+        return [number for number in all_numbers if number not in numbers]
     return numbers
 
 
@@ -231,16 +234,16 @@ def switchport_mode(run: Run, kind: str, port: str) -> None:
     table = _table_of(run, port)
     if table == "PORT" and port_channel_of(db, port):
         run.fail(f"{port} is part of portchannel!")
-    held = db.get(f"{table}|{port}").get("mode")
+    current = db.get(f"{table}|{port}").get("mode")
     tagging = _tagging(run, port)
     if kind == "routed":
         _refuse_members(run, port, tagging)
     elif f"{interface_table(port)}|{port}" in db.rows:
         run.fail(f"Remove IP from {port} to change mode!")
-    if held == kind:
+    if current == kind:
         run.fail(f"{port} is already in {kind} mode")
-    if held == "trunk" and kind == "access" and "tagged" in tagging:
-        run.fail(f"{port} is in {held} mode and have tagged member(s).\nRemove tagged member(s) from {port} to switch "
-                 f"to {kind} mode")  # fmt: skip
+    if current == "trunk" and kind == "access" and "tagged" in tagging:
+        remedy = f"Remove tagged member(s) from {port} to switch to {kind} mode"
+        run.fail(f"{port} is in {current} mode and have tagged member(s).\n{remedy}")
     db.set_fields(f"{table}|{port}", {"mode": kind})
     run.say(f"{port} switched to {kind} mode")

@@ -1,5 +1,7 @@
 """``config vxlan``: the tunnel's end, the VLANs that it carries, and EVPN (config/vxlan.py)."""
 
+from typing import NamedTuple
+
 from sonic_sim.commands.click7 import Integer, PlainGroup, Run, argument
 from sonic_sim.commands.config.names import NAME_MAX, is_address
 from sonic_sim.commands.config.root import config
@@ -82,13 +84,22 @@ def _check_numbers(run: Run, vlan: str, vni: str) -> None:
         run.fail(f"Invalid VNI {vni}. Valid range [1 to 16777215].")
 
 
-def _mapped(run: Run) -> list[tuple[str, str]]:
-    """Return the VLAN and VNI of each map. Raises ProgramError for a map without one."""
-    rows = run.db.table("VXLAN_TUNNEL_MAP").values()
-    for row in rows:
-        if missing := next((name for name in ("vlan", "vni") if name not in row), None):
-            raise ProgramError(f"KeyError: {missing!r}")
-    return [(row["vlan"], row["vni"]) for row in rows]
+class _VxlanMap(NamedTuple):
+    """A map of a VLAN, by its name, to a VNI."""
+
+    vlan: str
+    vni: str
+
+
+def _maps(run: Run) -> list[_VxlanMap]:
+    """Return the maps. Raises ProgramError for one without a VLAN or VNI."""
+    maps = []
+    for row in run.db.table("VXLAN_TUNNEL_MAP").values():
+        for field in ("vlan", "vni"):
+            if field not in row:
+                raise ProgramError(f"KeyError: {field!r}")
+        maps.append(_VxlanMap(row["vlan"], row["vni"]))
+    return maps
 
 
 @mapping.leaf("add", "Add VLAN-VNI map entry", _vxlan_name, *_of_map)
@@ -98,10 +109,10 @@ def map_add(run: Run, vxlan_name: str, vlan: str, vni: str) -> None:
     _check_end(run, vxlan_name)
     if not run.db.get(f"VLAN|{name}"):
         run.fail(f"{name} not configured")
-    for held_vlan, held_vni in _mapped(run):
-        if held_vlan == name:
+    for existing in _maps(run):
+        if existing.vlan == name:
             run.fail(" Vlan Id already mapped ")
-        if held_vni == vni:
+        if existing.vni == vni:
             run.fail(" VNI Id already mapped ")
     run.db.put(_map_key(vxlan_name, vni, name), {"vni": vni, "vlan": name})
 
@@ -123,7 +134,10 @@ def map_delete(run: Run, vxlan_name: str, vlan: str, vni: str) -> None:
 
 def _vrf_of(run: Run, vni: str) -> str:
     """Return the VRF that a VNI is mapped to, empty where none."""
-    return next((name for name, row in sorted(run.db.table("VRF").items()) if row.get("vni") == vni), "")
+    for name, row in sorted(run.db.table("VRF").items()):
+        if row.get("vni") == vni:
+            return name
+    return ""
 
 
 def _check_range(run: Run, vxlan_name: str, vlan_start: int, vlan_end: int, vni_start: int) -> None:
@@ -142,19 +156,19 @@ def _check_range(run: Run, vxlan_name: str, vlan_start: int, vlan_end: int, vni_
 def range_add(run: Run, vxlan_name: str, vlan_start: int, vlan_end: int, vni_start: int) -> None:
     _check_range(run, vxlan_name, vlan_start, vlan_end, vni_start)
     vlans = range(vlan_start, vlan_end + 1)
-    mapped: list[tuple[str, str]] = []
-    # Without any VLAN of the range the command does not look at the maps, nor stumble over a broken one.
+    maps: list[_VxlanMap] = []
+    # Without any VLAN of the range the command does not look at the maps, and so does not fail at a broken one.
     if any(run.db.get(f"VLAN|Vlan{vlan}") for vlan in vlans):
-        mapped = _mapped(run)
+        maps = _maps(run)
     for vlan in vlans:
         name = f"Vlan{vlan}"
         vni = str(vni_start + vlan - vlan_start)
-        taken = [pair for pair in mapped if name == pair[0] or vni == pair[1]]
+        conflicts = [existing for existing in maps if name == existing.vlan or vni == existing.vni]
         if not run.db.get(f"VLAN|{name}"):
             run.say(f"{name} not configured")
-        elif not taken:
+        elif not conflicts:
             run.db.put(_map_key(vxlan_name, vni, name), {"vni": vni, "vlan": name})
-        elif taken[0][0] == name:
+        elif conflicts[0].vlan == name:
             run.say(f"{name} already mapped")
         else:
             run.say(f"VNI:{vni} already mapped ")
