@@ -4,7 +4,7 @@ All of them read COUNTERS_DB by the maps of names in it (watermarkstat, queuesta
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.commands.click7 import Choice, Group, Run, argument, flag, option
 from sonic_sim.commands.config.root import not_simulated
@@ -19,12 +19,22 @@ _namespace = option("-n", "--namespace", type=Choice([""]), show_default=True, h
 _TYPES = {"SAI_QUEUE_TYPE_UNICAST": "UC", "SAI_QUEUE_TYPE_MULTICAST": "MC", "SAI_QUEUE_TYPE_ALL": "ALL"}
 _PG = "SAI_INGRESS_PRIORITY_GROUP_STAT_"
 _SHARED = "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"
+
+
+class _Watermark(NamedTuple):
+    """A watermark as watermarkstat names it: its title, the kind of its objects (`Counters.objects`), the counter."""
+
+    title: str
+    kind: str
+    counter: str
+
+
 _WATERMARKS = {
-    "pg_headroom": ("Ingress headroom per PG:", "PG", f"{_PG}XOFF_ROOM_WATERMARK_BYTES"),
-    "pg_shared": ("Ingress shared pool occupancy per PG:", "PG", f"{_PG}SHARED_WATERMARK_BYTES"),
-    "q_shared_uni": ("Egress shared pool occupancy per unicast queue:", "UC", _SHARED),
-    "q_shared_multi": ("Egress shared pool occupancy per multicast queue:", "MC", _SHARED),
-    "q_shared_all": ("Egress shared pool occupancy per all queues:", "ALL", _SHARED),
+    "pg_headroom": _Watermark("Ingress headroom per PG:", "PG", f"{_PG}XOFF_ROOM_WATERMARK_BYTES"),
+    "pg_shared": _Watermark("Ingress shared pool occupancy per PG:", "PG", f"{_PG}SHARED_WATERMARK_BYTES"),
+    "q_shared_uni": _Watermark("Egress shared pool occupancy per unicast queue:", "UC", _SHARED),
+    "q_shared_multi": _Watermark("Egress shared pool occupancy per multicast queue:", "MC", _SHARED),
+    "q_shared_all": _Watermark("Egress shared pool occupancy per all queues:", "ALL", _SHARED),
 }
 
 
@@ -42,44 +52,54 @@ class Counters:
 
     def objects(self, kind: str) -> dict[str, dict[str, str]]:
         """Return the ids of objects by port and name: of kind ``PG``, or queues that are ``UC``, ``MC``, ``ALL``."""
-        what = "PG" if kind == "PG" else "QUEUE"
+        table_name = "PG" if kind == "PG" else "QUEUE"
         port_of = {oid: name for name, oid in self.map("PORT_NAME").items()}
         objects: dict[str, dict[str, str]] = {port: {} for port in self.ports}
-        for name, oid in self.map(f"{what}_NAME").items():
+        for name, oid in self.map(f"{table_name}_NAME").items():
             type_name = _TYPES.get(self.map("QUEUE_TYPE").get(oid, ""), "")
+            # An empty kind means all queues.
             if kind in ("PG", "", type_name):
-                port = port_of[self.map(f"{what}_PORT")[oid]]
-                objects[port][name] = oid
+                port_id = self.map(f"{table_name}_PORT")[oid]
+                objects[port_of[port_id]][name] = oid
         return objects
 
     def grid(
         self, rows: Mapping[str, Mapping[str, str]], start: str, counter: str
     ) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the rows of a table with a column an index."""
+        """Return the header and the rows of a table with a row a port and a column an index.
+
+        ``rows`` are the object ids of each port by name; their counters are in rows that begin with ``start``.
+        """
         indexes: set[int] = set()
         for names in rows.values():
-            # A name is the port's and the index: ``Ethernet0:3``.
-            indexes.update(int(name.split(":")[1]) for name in names)
+            indexes.update(map(_index_of, names))
         columns = sorted(indexes)
         body = []
         for port in self.ports:
             cells = dict.fromkeys(columns, "0")
             for name, oid in rows[port].items():
-                cells[int(name.split(":")[1])] = self.rows.get(f"{start}:{oid}", {}).get(counter) or _NOT_AVAILABLE
+                count = self.rows.get(f"{start}:{oid}", {}).get(counter)
+                cells[_index_of(name)] = count or _NOT_AVAILABLE
             body.append([port, *cells.values()])
         return [str(index) for index in columns], body
 
 
+def _index_of(name: str) -> int:
+    """Return the index in the name of a queue or group: the 3 of ``Ethernet0:3``."""
+    return int(name.split(":")[1])
+
+
 def _show_watermark(run: Run, key: str, persistent: bool) -> None:
     counters = Counters(run)
-    message, kind, counter = _WATERMARKS[key]
-    indexes, body = counters.grid(counters.objects(kind), _database_of(persistent), counter)
+    watermark = _WATERMARKS[key]
+    kind = watermark.kind
+    indexes, body = counters.grid(counters.objects(kind), _database_of(persistent), watermark.counter)
     if not indexes and key == "q_shared_multi":
         run.stop("Object map from the COUNTERS_DB is empty because the multicast queues are not configured in the "
                  "CONFIG_DB!", 0)  # fmt: skip
     if not indexes:
         run.leave("Object map is empty!")
-    run.say(message)
+    run.say(watermark.title)
     run.say(table(["Port", *(f"{kind}{index}" for index in indexes)], body, right=True))
 
 
@@ -102,14 +122,20 @@ def _show_pool(run: Run, headroom: bool, persistent: bool) -> None:
 
 
 def _watermarks(group: Group, leaves: dict[str, tuple[str, str]], texts: tuple[str, str]) -> None:
-    """Add the groups ``watermark`` and ``persistent-watermark`` with a command a kind."""
-    kinds = (("watermark", "user", False), ("persistent-watermark", "persistent", True))
-    for (group_name, word, persistent), text in zip(kinds, texts, strict=True):
-        inner = group.branch(group_name, text)
-        for name, (key, what) in leaves.items():
-            inner.leaf(name, f"Show {word} {what}", _namespace)(
-                lambda run, namespace, key=key, kept=persistent: _show_watermark(run, key, kept)
-            )
+    """Add the groups ``watermark`` and ``persistent-watermark`` with the same commands.
+
+    ``leaves``: of each command the watermark and the end of its help; ``texts``: the helps of the two groups.
+    """
+    user_text, persistent_text = texts
+    user_group = group.branch("watermark", user_text)
+    persistent_group = group.branch("persistent-watermark", persistent_text)
+    for name, (key, what) in leaves.items():
+        user_group.leaf(name, f"Show user {what}", _namespace)(
+            lambda run, namespace, key=key: _show_watermark(run, key, persistent=False)
+        )
+        persistent_group.leaf(name, f"Show persistent {what}", _namespace)(
+            lambda run, namespace, key=key: _show_watermark(run, key, persistent=True)
+        )
 
 
 queue = show.branch("queue", "Show details of the queues")
@@ -125,10 +151,12 @@ not_simulated(queue, "wredcounters  Show queue wredcounters")
 
 def _pools(name: str, text: str, what: str, *, headroom: bool) -> None:
     group = show.branch(name, text)
-    for leaf, word, kept in (("watermark", "user", False), ("persistent-watermark", "persistent", True)):
-        group.leaf(leaf, f"Show {word} WM for {what}", _namespace)(
-            lambda run, namespace, kept=kept: _show_pool(run, headroom, kept)
-        )
+    group.leaf("watermark", f"Show user WM for {what}", _namespace)(
+        lambda run, namespace: _show_pool(run, headroom, persistent=False)
+    )
+    group.leaf("persistent-watermark", f"Show persistent WM for {what}", _namespace)(
+        lambda run, namespace: _show_pool(run, headroom, persistent=True)
+    )
 
 
 _pools("buffer_pool", "Show details of the buffer pools", "buffer pools", headroom=False)
@@ -231,8 +259,8 @@ def information(run: Run) -> None:
             run.say(f"No buffer {kind} information available")
         for key in sorted(rows):
             if key.startswith(f"{name}:"):
-                listed = table([], [[field, value] for field, value in sorted(rows[key].items())])
-                run.say(f"{kind.capitalize()}: {key.partition(':')[2]}\n{listed}\n")
+                fields = [[field, value] for field, value in sorted(rows[key].items())]
+                run.say(f"{kind.capitalize()}: {key.partition(':')[2]}\n{table([], fields)}\n")
 
 
 def _database_of(persistent: bool) -> str:

@@ -33,15 +33,17 @@ not_simulated(
 )
 
 
-def port_rows(run: Run, wanted: str | None) -> dict[str, Hash]:
-    """Return the rows of APPL_DB's PORT_TABLE by port, in natural order."""
-    rows = rows_of_database(run.device, APPL, "PORT_TABLE:*")
-    # The table also holds PortConfigDone and PortInitDone, by which daemons wait for each other.
-    names = {key.removeprefix("PORT_TABLE:"): row for key, row in rows.items() if key.startswith("PORT_TABLE:Ethernet")}
-    chosen = set(names)
-    if wanted is not None:
-        chosen &= set(expand_filter(wanted))
-    return {name: names[name] for name in sorted(chosen, key=natural_key)}
+def port_rows(run: Run, name_filter: str | None) -> dict[str, Hash]:
+    """Return the rows of APPL_DB's PORT_TABLE by port, in natural order; with a filter those of its ports."""
+    rows = {}
+    for key, row in rows_of_database(run.device, APPL, "PORT_TABLE:*").items():
+        # The table also holds PortConfigDone and PortInitDone, by which daemons wait for each other.
+        if key.startswith("PORT_TABLE:Ethernet"):
+            rows[key.removeprefix("PORT_TABLE:")] = row
+    names = set(rows)
+    if name_filter is not None:
+        names &= set(expand_filter(name_filter))
+    return {name: rows[name] for name in sorted(names, key=natural_key)}
 
 
 def _state(row: Hash) -> list[str]:
@@ -51,14 +53,18 @@ def _state(row: Hash) -> list[str]:
 @interfaces.leaf("status", "Show Interface status information", _name, *NAMESPACE, VERBOSE)
 def status(run: Run, interfacename: str | None, **others: Any) -> None:
     db = run.db
-    members = {key.partition("|")[2] for key in db.table("VLAN_MEMBER")}
-    channels = {key.partition("|")[2]: key.partition("|")[0] for key in db.table("PORTCHANNEL_MEMBER")}
+    vlan_members = {key.partition("|")[2] for key in db.table("VLAN_MEMBER")}
+    channels = {}
+    for key in db.table("PORTCHANNEL_MEMBER"):
+        channel, _, port = key.partition("|")
+        channels[port] = channel
     rows = []
     for name, row in port_rows(run, interfacename).items():
-        vlan = channels.get(name, "trunk" if name in members else "routed")
-        shown = [row.get(field, NOT_AVAILABLE) for field in ("mtu", "fec", "alias")]
+        # The column shows the port channel of a member in place of its VLANs.
+        vlan = channels.get(name, "trunk" if name in vlan_members else "routed")
+        settings = [row.get(field, NOT_AVAILABLE) for field in ("mtu", "fec", "alias")]
         rows.append([
-            name, row.get("lanes", NOT_AVAILABLE), speed_text(row.get("speed", "")), *shown, vlan, *_state(row),
+            name, row.get("lanes", NOT_AVAILABLE), speed_text(row.get("speed", "")), *settings, vlan, *_state(row),
             NOT_AVAILABLE, row.get("pfc_asym", NOT_AVAILABLE),
         ])  # fmt: skip
     headers = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"]
@@ -90,7 +96,8 @@ def alias(run: Run, interfacename: str | None, **others: Any) -> None:
     if interfacename is not None and interfacename not in ports:
         run.fail(f"Invalid interface name {interfacename}")
     names = [interfacename] if interfacename else sorted(ports, key=natural_key)
-    run.say(table(["Name", "Alias"], [[name, ports[name].get("alias", name)] for name in names]))
+    rows = [[name, ports[name].get("alias", name)] for name in names]
+    run.say(table(["Name", "Alias"], rows))
 
 
 @interfaces.leaf("naming_mode", "Show interface naming_mode status", VERBOSE)
@@ -107,8 +114,9 @@ def _mode_group(name: str, text: str, headers: list[str], fields: tuple[str, ...
         states = rows_of_database(run.device, STATE, "PORT_TABLE|*")
         rows = []
         for port, row in port_rows(run, interfacename).items():
-            both = {**states.get(f"PORT_TABLE|{port}", {}), **row, "speed": speed_text(row.get("speed", ""))}
-            rows.append([port, *(both.get(field, NOT_AVAILABLE) for field in fields)])
+            # Of the row in STATE_DB what APPL_DB does not have.
+            values = {**states.get(f"PORT_TABLE|{port}", {}), **row, "speed": speed_text(row.get("speed", ""))}
+            rows.append([port, *(values.get(field, NOT_AVAILABLE) for field in fields)])
         run.say(table(["Interface", *headers], rows, right=True))
 
 
@@ -166,8 +174,9 @@ def expected(run: Run, interfacename: str | None, namespace: str | None) -> None
     metadata = run.db.table("DEVICE_NEIGHBOR_METADATA")
     if interfacename is not None and neighbors.get(interfacename, {}).get("name") not in metadata:
         run.stop(f"No neighbor information available for interface {interfacename}", 0)
+    ports = [interfacename] if interfacename else sorted(neighbors, key=natural_key)
     rows = []
-    for port in [interfacename] if interfacename else sorted(neighbors, key=natural_key):
+    for port in ports:
         row = neighbors[port]
         # A neighbor without metadata, or whose port is unknown, is not listed at all.
         if row.get("name") not in metadata or "port" not in row:
@@ -285,14 +294,16 @@ not_simulated(
 )
 
 
-def _show_counters(run: Run, wanted: str | None, json_fmt: bool, columns: tuple[str, ...]) -> None:
+def _show_counters(run: Run, name_filter: str | None, json_fmt: bool, columns: tuple[str, ...]) -> None:
     values = rows_of_database(run.device, COUNTERS, "COUNTERS*")
     oids = values.get("COUNTERS_PORT_NAME_MAP", {})
-    ports = {name: row for name, row in port_rows(run, wanted).items() if name in oids}
-    rows = {name: _counter_row(row, values.get(f"COUNTERS:{oids[name]}", {}), columns) for name, row in ports.items()}
-    headers = ["STATE", *(f"{way}_{what}" for way in ("RX", "TX") for what in columns)]
+    rows = {}
+    for name, port_row in port_rows(run, name_filter).items():
+        if name in oids:
+            rows[name] = _counter_row(port_row, values.get(f"COUNTERS:{oids[name]}", {}), columns)
+    headers = ["STATE", *(f"RX_{column}" for column in columns), *(f"TX_{column}" for column in columns)]
     if json_fmt:
-        document = {name: dict(sorted(zip(headers, row, strict=True))) for name, row in sorted(rows.items())}
+        document = {name: dict(sorted(zip(headers, rows[name], strict=True))) for name in sorted(rows)}
         run.say(to_json(document))
     else:
         run.say(table(["IFACE", *headers], [[name, *row] for name, row in rows.items()], right=True))
@@ -323,6 +334,6 @@ def portstat(call: Call) -> Result:
     """Run ``portstat [-j] [-i PORTS]``."""
     run = Run(call)
     words = call.argv[1:]
-    wanted = words[words.index("-i") + 1] if "-i" in words[:-1] else None
-    _show_counters(run, wanted, "-j" in words, _COLUMNS[""])
+    name_filter = words[words.index("-i") + 1] if "-i" in words[:-1] else None
+    _show_counters(run, name_filter, "-j" in words, _COLUMNS[""])
     return run.result()

@@ -61,6 +61,7 @@ def eeprom(run: Run, interfacename: str | None, dump_dom: bool, **others: Any) -
 
 
 def _dom_lines(readings: Hash, thresholds: Hash) -> Iterator[str]:
+    """Yield the lines of a module's monitored values and their limits."""
     yield f"{_INDENT}ChannelMonitorValues:"
     for name, field, unit in _LANE_VALUES:
         lanes = sum(field.format(lane) in readings for lane in range(1, 9))
@@ -122,10 +123,9 @@ def fec_stats(run: Run, **others: Any) -> None:
         values = rows.get(f"COUNTERS:{oids.get(port, '')}", {})
         rates = rows.get(f"RATES:{oids.get(port, '')}", {})
         up = "U" if state.get("oper_status") == "up" else "D"
-        counts = [values.get(_FEC + name, "") for name in _FEC_COLUMNS]
-        shown = list(map(_with_commas, counts))
-        shown += [_rate(rates, name) for name in ("FEC_PRE_BER", "FEC_POST_BER", "FEC_PRE_BER_MAX")]
-        body.append([port, up, *shown])
+        counts = [_with_commas(values.get(_FEC + name, "")) for name in _FEC_COLUMNS]
+        error_rates = [_rate(rates, name) for name in ("FEC_PRE_BER", "FEC_POST_BER", "FEC_PRE_BER_MAX")]
+        body.append([port, up, *counts, *error_rates])
     headers = ["IFACE", "STATE", "FEC_CORR", "FEC_UNCORR", "FEC_SYMBOL_ERR", "FEC_PRE_BER", "FEC_POST_BER",
                "FEC_PRE_BER_MAX"]  # fmt: skip
     run.say(table(headers, body, right=True))
@@ -152,6 +152,7 @@ def _rate(rates: Hash, name: str) -> str:
 @counters.leaf("fec-histogram", "Show interface counters fec-histogram", argument("interfacename"), *NAMESPACE)
 def fec_histogram(run: Run, interfacename: str, **others: Any) -> None:
     rows = rows_of_database(run.device, COUNTERS)
-    values = rows.get(f"COUNTERS:{rows.get('COUNTERS_PORT_NAME_MAP', {}).get(interfacename, '')}", {})
+    oid = rows.get("COUNTERS_PORT_NAME_MAP", {}).get(interfacename, "")
+    values = rows.get(f"COUNTERS:{oid}", {})
     body = [[f"BIN{number}", values.get(f"{_FEC}CODEWORD_ERRORS_S{number}", NOT_AVAILABLE)] for number in _BINS]
     run.say(table(["Symbol Errors Per Codeword", "Codewords"], body))

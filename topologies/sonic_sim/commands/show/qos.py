@@ -57,6 +57,7 @@ def asymmetric(run: Run, interface: str | None, namespace: str | None) -> None:
 
 
 def _pfc(run: Run, interface: str | None, name: str, field: str, header: str) -> None:
+    """Print a field of the rows of a table, ``name``, for all ports or one."""
     rows = run.db.table(name)
     if name == "PORT_QOS_MAP" and interface is not None and interface not in rows:
         run.stop(f"Cannot find interface {interface}", 0)
@@ -65,7 +66,8 @@ def _pfc(run: Run, interface: str | None, name: str, field: str, header: str) ->
     else:
         # PORT_QOS_MAP|global is of no port.
         ports = sorted((port for port in rows if port != "global"), key=natural_key)
-    run.say(f"\n{table(['Interface', header], [[port, rows[port].get(field) or 'N/A'] for port in ports])}\n")
+    body = [[port, rows[port].get(field) or "N/A"] for port in ports]
+    run.say(f"\n{table(['Interface', header], body)}\n")
 
 
 pfcwd = show.branch("pfcwd", "Show details of the pfc watchdog")

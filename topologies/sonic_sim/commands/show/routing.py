@@ -93,11 +93,13 @@ def _summary(run: Run, family: str) -> None:
         run.stop("% BGP instance not found", 0)
     names = {key: row.get("name", "") for key, row in run.db.table("BGP_NEIGHBOR").items()}
     rows = []
-    for peer, values in sorted(document["peers"].items(), key=lambda pair: natural_key(pair[0])):
+    for peer in sorted(document["peers"], key=natural_key):
+        values = document["peers"][peer]
         state = values["state"]
         if state == "Established":
             state = values["pfxRcd"]
-        rows.append([peer, *(str(values[field]) for field in _SUMMARY), str(state), names.get(peer, "NotAvailable")])
+        cells = [str(values[field]) for field in _SUMMARY]
+        rows.append([peer, *cells, str(state), names.get(peer, "NotAvailable")])
     instance = f"BGP router identifier {document['routerId']}, local AS number {document['as']} vrf-id 0"
     run.say(f"\nIP{family[2:]} Unicast Summary:\n{instance}\nBGP table version {document['tableVersion']}")
     run.say(f"RIB entries {document['ribCount']}, using {document['ribMemory']} bytes of memory")
@@ -195,11 +197,11 @@ def _matching(routes: dict[str, Any], text: str) -> dict[str, Any]:
     if "/" in text:
         return {text: routes[text]} if text in routes else {}
     address = ipaddress.ip_address(text)
-    fitting = [prefix for prefix in routes if address in ipaddress.ip_network(prefix)]
-    if not fitting:
+    matching = [prefix for prefix in routes if address in ipaddress.ip_network(prefix)]
+    if not matching:
         return {}
-    best = max(fitting, key=lambda prefix: ipaddress.ip_network(prefix).prefixlen)
-    return {best: routes[best]}
+    longest = max(matching, key=lambda prefix: ipaddress.ip_network(prefix).prefixlen)
+    return {longest: routes[longest]}
 
 
 # What SONiC knows, of what is simulated: FRR's ``local`` is missing in every release.
@@ -283,19 +285,21 @@ def ipv6_interfaces(run: Run, **others: Any) -> None:
 
 
 def _interfaces(run: Run, family: str, version: str) -> None:
+    """Print the addresses of a family, ``inet`` or ``inet6``, with the neighbors that are reached from them."""
     neighbors = {}
-    for key, row in run.db.table("BGP_NEIGHBOR").items():
-        neighbors[row.get("local_addr", "")] = (row.get("name", ""), key)
+    for neighbor_address, row in run.db.table("BGP_NEIGHBOR").items():
+        neighbors[row.get("local_addr", "")] = [row.get("name", ""), neighbor_address]
     rows = []
     for link in sorted(kernel_interfaces(run.device), key=lambda link: natural_key(link["ifname"])):
-        addresses = [address for address in link["addr_info"] if address["family"] == family]
-        # Only the first row of an interface names it.
-        head = [link["ifname"], ""]
+        name = link["ifname"]
         state = _link_state(link)
-        for address in addresses:
-            name, neighbor = neighbors.get(address["local"], ("N/A", "N/A"))
-            rows.append([*head, f"{address['local']}/{address['prefixlen']}", state, name, neighbor])
-            head = ["", ""]
+        for address in link["addr_info"]:
+            if address["family"] != family:
+                continue
+            neighbor = neighbors.get(address["local"], ["N/A", "N/A"])
+            rows.append([name, "", f"{address['local']}/{address['prefixlen']}", state, *neighbor])
+            # Only the first row of an interface names it.
+            name = ""
             state = ""
     headers = ["Interface", "Master", f"{version} address/mask", "Admin/Oper", "BGP Neighbor", "Neighbor IP"]
     run.say(table(headers, rows))
@@ -320,14 +324,14 @@ def device_global(run: Run, json_format: bool) -> None:
     if not row:
         run.stop("No configuration is present in CONFIG DB", 0)
     words = {"true": "enabled", "false": "disabled"}
-    shown = {
-        name: words.get(row.get(field, ""), "N/A")
-        for name, field in (("tsa", "tsa_enabled"), ("w-ecmp", "wcmp_enabled"))
+    states = {
+        "tsa": words.get(row.get("tsa_enabled", ""), "N/A"),
+        "w-ecmp": words.get(row.get("wcmp_enabled", ""), "N/A"),
     }
     if json_format:
-        run.say(to_json(shown))
+        run.say(to_json(states))
     else:
-        run.say(table([name.upper() for name in shown], [list(shown.values())]))
+        run.say(table([name.upper() for name in states], [list(states.values())]))
 
 
 @show.leaf("suppress-fib-pending", "Show the status of suppress pending FIB feature")

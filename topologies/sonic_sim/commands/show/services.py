@@ -28,24 +28,28 @@ _SPAN = {"DST Port": "dst_port", "SRC Port": "src_port", "Direction": "direction
          "Policer": "policer"}  # fmt: skip
 
 
-def sessions_text(run: Run, wanted: str | None) -> str:
-    """Return the tables of mirror sessions."""
+def sessions_text(run: Run, session_name: str | None) -> str:
+    """Return the tables of mirror sessions: of all, or of one."""
     states = rows_of_database(run.device, STATE, "MIRROR_SESSION_TABLE|*")
     spans: list[list[str]] = []
     erspans: list[list[str]] = []
     rows = run.db.table("MIRROR_SESSION")
     for name in sorted(rows, key=natural_key):
-        if wanted not in (None, name):
+        if session_name not in (None, name):
             continue
         row = rows[name]
         state = states.get(f"MIRROR_SESSION_TABLE|{name}", {})
-        row |= {field: state[field] for field in ("status", "monitor_port") if field in state}
+        for field in ("status", "monitor_port"):
+            if field in state:
+                row[field] = state[field]
         row["direction"] = row.get("direction", "").lower()
-        start = [name, row.get("status", "inactive")]
-        if row.get("type") == "SPAN":
-            spans.append([*start, *(row.get(field, "") for field in _SPAN.values())])
+        is_span = row.get("type") == "SPAN"
+        fields = _SPAN.values() if is_span else _ERSPAN.values()
+        cells = [name, row.get("status", "inactive"), *(row.get(field, "") for field in fields)]
+        if is_span:
+            spans.append(cells)
         else:
-            erspans.append([*start, *(row.get(field, "") for field in _ERSPAN.values())])
+            erspans.append(cells)
     erspan_table = table(["Name", "Status", *_ERSPAN], erspans)
     span_table = table(["Name", "Status", *_SPAN], spans)
     return f"ERSPAN Sessions\n{erspan_table}\n\nSPAN Sessions\n{span_table}\n"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from tabulate import tabulate
 
@@ -13,6 +14,14 @@ from sonic_sim.switchhash import CAPABILITY, NATIVE, ROW
 
 _json = flag("-j", "--json", "json_format", help="Display in JSON format")
 
+
+class _ShownHash(NamedTuple):
+    """The fields and the algorithm of a hash, or those that it can have; a text where there are none."""
+
+    fields: list[str] | str
+    algorithm: list[str] | str
+
+
 show_group = show.branch("switch-hash", "Show switch hash feature configuration")
 
 
@@ -21,37 +30,36 @@ def show_global(run: Run, json_format: bool) -> None:
     row = run.db.get(ROW)
     if not row:
         run.stop("No configuration is present in CONFIG DB", 0)
-    shown: dict[str, tuple[list[str] | str, list[str] | str]] = {}
+    hashes: dict[str, _ShownHash] = {}
     for kind in ("ecmp", "lag"):
-        fields = row.get(f"{kind}_hash@", "")
-        shown[kind] = (fields.split(",") if fields else "N/A", row.get(f"{kind}_hash_algorithm", "N/A"))
-    _say(run, shown, "Configuration", as_json=json_format)
+        text = row.get(f"{kind}_hash@", "")
+        fields = text.split(",") if text else "N/A"
+        hashes[kind] = _ShownHash(fields, row.get(f"{kind}_hash_algorithm", "N/A"))
+    _say(run, hashes, "Configuration", as_json=json_format)
 
 
 @show_group.leaf("capabilities", "Show switch hash capabilities", _json)
 def show_capabilities(run: Run, json_format: bool) -> None:
     row = rows_of_database(run.device, STATE, CAPABILITY).get(CAPABILITY, {})
-    shown: dict[str, tuple[list[str] | str, list[str] | str]] = {}
+    hashes: dict[str, _ShownHash] = {}
     for kind in ("ecmp", "lag"):
         start = f"{kind.upper()}_HASH"
         if not {NATIVE, f"{start}_CAPABLE", f"{start}_ALGORITHM"} <= set(row):
             # orchagent has not written the row yet.
             run.fail("No data is present in STATE DB")
         fields = row[NATIVE].split(",") if row[f"{start}_CAPABLE"] == "true" else "not supported"
-        shown[kind] = (fields, row[f"{start}_ALGORITHM"].split(","))
-    _say(run, shown, "Capabilities", as_json=json_format)
+        hashes[kind] = _ShownHash(fields, row[f"{start}_ALGORITHM"].split(","))
+    _say(run, hashes, "Capabilities", as_json=json_format)
 
 
-Shown = Mapping[str, tuple[list[str] | str, list[str] | str]]
-
-
-def _say(run: Run, shown: Shown, title: str, *, as_json: bool) -> None:
+def _say(run: Run, hashes: Mapping[str, _ShownHash], title: str, *, as_json: bool) -> None:
+    """Print the hashes by kind, as a table or as JSON, which ends the run."""
     if as_json:
-        document = {kind: {"hash_field": fields, "algorithm": names} for kind, (fields, names) in shown.items()}
+        document = {kind: {"hash_field": shown.fields, "algorithm": shown.algorithm} for kind, shown in hashes.items()}
         run.stop(json.dumps(document, indent=4), 0)
     rows = []
-    for kind, (fields, names) in shown.items():
-        inner = tabulate([[_lines(fields), _lines(names)]], ["Hash Field", "Algorithm"], "psql")
+    for kind, shown in hashes.items():
+        inner = tabulate([[_lines(shown.fields), _lines(shown.algorithm)]], ["Hash Field", "Algorithm"], "psql")
         rows.append([kind.upper(), inner])
     run.say(grid(["Hash", title], rows))
 

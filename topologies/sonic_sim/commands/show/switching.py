@@ -1,5 +1,8 @@
 """``show vlan``, ``vrf``, ``lldp``, ``subinterfaces`` and ``acl``."""
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from sonic_sim.commands.click7 import Run, argument, run
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.show.interfaces import NOT_AVAILABLE
@@ -26,17 +29,26 @@ def brief(run: Run, verbose: bool) -> None:
         addresses = [key.partition("|")[2] for key in db.table("VLAN_INTERFACE") if key.startswith(f"{name}|")]
         members = _members(run, name)
         proxy = db.get(f"VLAN_INTERFACE|{name}").get("proxy_arp", "disabled")
-        modes = [mode for _, mode in members]
-        ports = [port for port, _ in members]
-        rows.append([name.removeprefix("Vlan"), "\n".join(addresses), "\n".join(ports), "\n".join(modes), proxy])
+        ports = "\n".join(member.port for member in members)
+        modes = "\n".join(member.tagging for member in members)
+        rows.append([name.removeprefix("Vlan"), "\n".join(addresses), ports, modes, proxy])
     run.say(grid(["VLAN ID", "IP Address", "Ports", "Port Tagging", "Proxy ARP"], rows))
 
 
-def _members(run: Run, name: str) -> list[tuple[str, str]]:
-    """Return the members of a VLAN with their modes."""
+class _VlanMember(NamedTuple):
+    """A member of a VLAN, and whether its frames are ``tagged`` or ``untagged``."""
+
+    port: str
+    tagging: str
+
+
+def _members(run: Run, name: str) -> list[_VlanMember]:
+    """Return the members of a VLAN."""
     rows = run.db.table("VLAN_MEMBER")
     ports = [key.partition("|")[2] for key in rows if key.startswith(f"{name}|")]
-    return [(port, rows[f"{name}|{port}"].get("tagging_mode", "")) for port in sorted(ports, key=natural_key)]
+    return [
+        _VlanMember(port, rows[f"{name}|{port}"].get("tagging_mode", "")) for port in sorted(ports, key=natural_key)
+    ]
 
 
 @vlan.leaf("config", "")
@@ -44,7 +56,9 @@ def vlan_config(run: Run) -> None:
     rows = []
     for name in sorted(run.db.table("VLAN"), key=natural_key):
         vid = run.db.get(f"VLAN|{name}").get("vlanid", "")
-        rows += [[name, vid, port, mode] for port, mode in _members(run, name) or [("", "")]]
+        # A VLAN without members has a row, too.
+        members = _members(run, name) or [_VlanMember("", "")]
+        rows += [[name, vid, member.port, member.tagging] for member in members]
     run.say(table(["Name", "VID", "Member", "Mode"], rows))
 
 
@@ -55,12 +69,12 @@ def vrf(run: Run, vrf_name: str | None) -> None:
     for name in sorted(run.db.table("VRF"), key=natural_key):
         if vrf_name not in (None, name):
             continue
-        bound: list[str] = []
+        interfaces: list[str] = []
         for table_name in tables:
-            bound += [key for key, row in run.db.table(table_name).items() if row.get("vrf_name") == name]
-        first, *others = bound or [""]
+            interfaces += [key for key, row in run.db.table(table_name).items() if row.get("vrf_name") == name]
+        first, *further = interfaces or [""]
         rows.append([name, first])
-        rows += [["", key] for key in others]
+        rows += [["", interface] for interface in further]
     run.say(table(["VRF", "Interfaces"], rows))
 
 
@@ -72,15 +86,19 @@ not_simulated(lldp, "neighbors  Show LLDP neighbors")
 
 @lldp.leaf("table", "Show LLDP neighbors in tabular format", VERBOSE)
 def lldp_table(run: Run, verbose: bool) -> None:
-    rows = rows_of_database(run.device, APPL, "LLDP_ENTRY_TABLE:*")
-    heard = {key.partition(":")[2]: row for key, row in rows.items() if key.startswith("LLDP_ENTRY_TABLE:")}
+    start = "LLDP_ENTRY_TABLE:"
+    entries = {}
+    for key, entry in rows_of_database(run.device, APPL, f"{start}*").items():
+        # The database also has rows that somebody wrote by hand, whatever is asked for.
+        if key.startswith(start):
+            entries[key.removeprefix(start)] = entry
     body = []
-    for port in sorted(heard, key=natural_key):
-        row = heard[port]
+    for port in sorted(entries, key=natural_key):
+        entry = entries[port]
         # 28 00 has the bits of bridge and router (IEEE 802.1AB, lldpRemSysCapEnabled).
-        capability = "BR" if row["lldp_rem_sys_cap_enabled"] == "28 00" else "O"
-        cells = [row["lldp_rem_sys_name"], row["lldp_rem_port_id"], capability, row["lldp_rem_port_desc"]]
-        body.append([port, *cells])
+        capability = "BR" if entry["lldp_rem_sys_cap_enabled"] == "28 00" else "O"
+        remote_port = entry["lldp_rem_port_id"]
+        body.append([port, entry["lldp_rem_sys_name"], remote_port, capability, entry["lldp_rem_port_desc"]])
     run.say("Capability codes: (R) Router, (B) Bridge, (O) Other")
     run.say(table(["LocalPort", "RemoteDevice", "RemotePortID", "Capability", "RemotePortDescr"], body))
     run.say(f"{'-' * 50}\nTotal entries displayed:  {len(body)}")
@@ -96,16 +114,17 @@ def acl_tables(run: Run, table_name: str | None, verbose: bool) -> None:
         if table_name not in (None, name):
             continue
         row = run.db.get(f"ACL_TABLE|{name}")
-        bound = row.get("ports@", "")
-        status = _status(run, f"ACL_TABLE_TABLE|{name}")
         if row.get("type") == "CTRLPLANE":
             # caclmgrd puts these into the host's iptables: they are bound to services, and no ASIC has to take them.
-            bound = row.get("services@", "")
+            bindings = row.get("services@", "")
             status = "Active"
-        first, *others = sorted(bound.split(","), key=natural_key)
+        else:
+            bindings = row.get("ports@", "")
+            status = _status(run, f"ACL_TABLE_TABLE|{name}")
+        first, *further = sorted(bindings.split(","), key=natural_key)
         stage = row.get("stage", "ingress")
         rows.append([name, row.get("type", ""), first, row.get("policy_desc", ""), stage, status])
-        rows += [["", "", port, "", "", ""] for port in others]
+        rows += [["", "", binding, "", "", ""] for binding in further]
     run.say(table(_ACL_TABLES, rows))
 
 
@@ -122,21 +141,30 @@ def _status(run: Run, key: str) -> str:
 )
 def acl_rules(run: Run, table_name: str | None, rule_id: str | None, verbose: bool) -> None:
     rules = []
-    for key, row in run.db.table("ACL_RULE").items():
-        name, _, rule = key.partition("|")
-        if table_name in (None, name) and rule_id in (None, rule):
-            rules.append((-int(row.get("PRIORITY", "0")), name, rule, row))
+    for key, fields in run.db.table("ACL_RULE").items():
+        name, _, rule_name = key.partition("|")
+        if table_name in (None, name) and rule_id in (None, rule_name):
+            rules.append(_ShownRule(name, rule_name, int(fields.get("PRIORITY", "0")), fields))
     rows = []
-    # The highest priority first; the row itself cannot be compared.
-    for priority, name, rule, row in sorted(rules, key=lambda entry: entry[:3]):
-        matches = sorted(f"{field}: {value}" for field, value in row.items() if field not in _NO_MATCH)
-        first, *others = matches or [NOT_AVAILABLE]
-        status = _status(run, f"ACL_RULE_TABLE|{name}|{rule}")
-        if run.db.get(f"ACL_TABLE|{name}").get("type") == "CTRLPLANE":
+    for rule in sorted(rules, key=lambda rule: (-rule.priority, rule.table, rule.name)):
+        matches = sorted(f"{field}: {value}" for field, value in rule.fields.items() if field not in _NO_MATCH)
+        first, *further = matches or [NOT_AVAILABLE]
+        status = _status(run, f"ACL_RULE_TABLE|{rule.table}|{rule.name}")
+        if run.db.get(f"ACL_TABLE|{rule.table}").get("type") == "CTRLPLANE":
             status = "Active"
-        rows.append([name, rule, str(-priority), row.get("PACKET_ACTION", ""), first, status])
-        rows += [["", "", "", "", match, ""] for match in others]
+        action = rule.fields.get("PACKET_ACTION", "")
+        rows.append([rule.table, rule.name, str(rule.priority), action, first, status])
+        rows += [["", "", "", "", match, ""] for match in further]
     run.say(table(_ACL_RULES, rows))
+
+
+class _ShownRule(NamedTuple):
+    """A rule of an ACL, and all fields of its row."""
+
+    table: str
+    name: str
+    priority: int
+    fields: Mapping[str, str]
 
 
 @program("acl-loader")

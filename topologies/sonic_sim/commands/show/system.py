@@ -33,23 +33,28 @@ def version(run: Run, verbose: bool) -> None:
 
 def _uptime(device: Device) -> str:
     """Return the time since the boot as uptime(1) prints it."""
-    minutes = int(device.clock.now() - device.times.booted) // 60
-    days, rest = divmod(minutes, 1440)
-    clock = f"{rest // 60}:{rest % 60:02d}" if rest >= 60 else f"{rest} min"
+    hours, minutes = divmod(_minutes_up(device), 60)
+    days, hours = divmod(hours, 24)
+    clock = f"{hours}:{minutes:02d}" if hours else f"{minutes} min"
     if not days:
         return f" {clock}"
-    several = "s" if days > 1 else ""
-    return f"{days} day{several}, {clock}"
+    plural = "s" if days > 1 else ""
+    return f"{days} day{plural}, {clock}"
+
+
+def _minutes_up(device: Device) -> int:
+    return int(device.clock.now() - device.times.booted) // 60
 
 
 @show.leaf("uptime", "Show system uptime", VERBOSE)
 def uptime(run: Run, verbose: bool) -> None:
-    minutes = int(run.device.clock.now() - run.device.times.booted) // 60
+    hours, minutes = divmod(_minutes_up(run.device), 60)
+    days, hours = divmod(hours, 24)
     parts = []
-    for count, unit in ((minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute")):
-        several = "" if count == 1 else "s"
+    for count, unit in ((days, "day"), (hours, "hour"), (minutes, "minute")):
+        plural = "" if count == 1 else "s"
         if count:
-            parts.append(f"{count} {unit}{several}")
+            parts.append(f"{count} {unit}{plural}")
     run.say(f"up {', '.join(parts) or '0 minutes'}")
 
 
@@ -109,9 +114,12 @@ def _feature_command(name: str, text: str, fields: dict[str, str], *, optional: 
         if feature_name is not None and feature_name not in rows:
             run.stop(f"Can not find feature {feature_name}")
         names = [feature_name] if feature_name else sorted(rows, key=natural_key)
-        columns = [field for field in fields if not optional or any(field in rows[key] for key in names)]
-        body = [[key, *(rows[key].get(field, "") for field in columns)] for key in names]
-        run.say(table(["Feature", *(fields[field] for field in columns)], body))
+        columns = list(fields)
+        if optional:
+            columns = [field for field in fields if any(field in rows[name] for name in names)]
+        body = [[name, *(rows[name].get(field, "") for field in columns)] for name in names]
+        titles = [fields[field] for field in columns]
+        run.say(table(["Feature", *titles], body))
 
 
 _feature_command("status", "Show feature state", {

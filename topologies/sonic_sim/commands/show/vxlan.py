@@ -48,14 +48,14 @@ def tunnel(run: Run) -> None:
 
 def _tunnel_rows(run: Run, name: str, fields: Mapping[str, str]) -> list[list[str]]:
     """Return the rows of a tunnel's end: one a map, its own fields in the first."""
-    start = [name, fields.get("src_ip", ""), fields.get("dst_ip", "")]
-    maps = _natural({key: row for key, row in run.db.table("VXLAN_TUNNEL_MAP").items() if key.startswith(f"{name}|")})
+    cells_of_tunnel = [name, fields.get("src_ip", ""), fields.get("dst_ip", "")]
+    maps = {key: row for key, row in run.db.table("VXLAN_TUNNEL_MAP").items() if key.startswith(f"{name}|")}
     if not maps:
-        return [start]
+        return [cells_of_tunnel]
     rows = []
-    for key, row in maps:
-        rows.append([*start, key.partition("|")[2], f"{row.get('vni')} -> {row.get('vlan')}"])
-        start = [" ", " ", " "]
+    for key, row in _natural(maps):
+        rows.append([*cells_of_tunnel, key.partition("|")[2], f"{row.get('vni')} -> {row.get('vlan')}"])
+        cells_of_tunnel = [" ", " ", " "]
     return rows
 
 
@@ -145,19 +145,16 @@ def far_vlans(run: Run, remote_vtep_ip: str, count: str | None) -> None:
 def far_macs(run: Run, remote_vtep_ip: str, count: str | None) -> None:
     if not _is_far_end(run, remote_vtep_ip):
         return
-    learned = _learned(run, APPL, "VXLAN_FDB_TABLE:*")
-    if remote_vtep_ip == "all":
+    entries = _learned(run, APPL, "VXLAN_FDB_TABLE:*")
+    if remote_vtep_ip != "all":
+        entries = [(key, row) for key, row in entries if row.get("remote_vtep") == remote_vtep_ip]
+    elif count is None:
         # SONiC counts the rows without a far end too, but does not list them.
-        if count is not None:
-            _total(run, len(learned))
-            return
-        learned = [(key, row) for key, row in learned if "remote_vtep" in row]
-    else:
-        learned = [(key, row) for key, row in learned if row.get("remote_vtep") == remote_vtep_ip]
+        entries = [(key, row) for key, row in entries if "remote_vtep" in row]
     if count is None:
         rows = []
-        for key, row in learned:
-            vlan, mac = key.split(":", 2)[1:]
+        for key, row in entries:
+            _, vlan, mac = key.split(":", 2)
             rows.append([vlan, mac, row["remote_vtep"], _field(row, "vni"), _field(row, "type")])
         run.say(grid(["VLAN", "MAC", "RemoteVTEP", "VNI", "Type"], rows))
-    _total(run, len(learned))
+    _total(run, len(entries))
