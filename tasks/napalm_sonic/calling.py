@@ -41,8 +41,8 @@ _QUOTED_CHARACTERS = 400
 _OBJECTS = ("status", "config", "frr", "observed", "found")
 
 # Verbs with the id of a transaction, and the outcomes of answers about that transaction.
-_NAMED = ("apply", "amend", "confirm", "revert")
-_DONE = ("applied", Stage.CONFIRMED, Stage.REVERTED)
+_TRANSACTION_VERBS = ("apply", "amend", "confirm", "revert")
+_TRANSACTION_OUTCOMES = ("applied", Stage.CONFIRMED, Stage.REVERTED)
 
 
 class OtherProgramError(CommitError):  # type: ignore[misc]
@@ -103,8 +103,11 @@ class Caller:
             ends_s = clock.monotonic() + deadline_s
         try:
             answer = self.call(words, data, self.change_limit_s)
-            if other := _other_transaction(words[0], answer, name):
-                raise ConnectionClosedException(f"{self.session.hostname}: the answer to {name} is that to {other}")
+            other_name = _other_transaction(words[0], answer, name)
+            if other_name:
+                raise ConnectionClosedException(
+                    f"{self.session.hostname}: the answer to {name} is that to {other_name}"
+                )
         except (ConnectionException, CommandTimeoutException) as error:
             if ends_s is None:
                 # Without a timer the switch reverts nothing, and a reload is the longest step.
@@ -119,9 +122,12 @@ class Caller:
         """Raise LockError if another session holds the lock, HeldError if another client is about to drain."""
         if answer.get("code") == "held":
             hold = answer["status"].get("hold") or {}
-            why = f"{self.session.hostname}: {answer.get('error')}"
-            remaining_s = float(hold.get("remaining_s") or 0.0)
-            raise HeldError(why, str(hold.get("id") or ""), str(hold.get("message") or ""), remaining_s)
+            raise HeldError(
+                f"{self.session.hostname}: {answer.get('error')}",
+                hold=str(hold.get("id") or ""),
+                message=str(hold.get("message") or ""),
+                remaining_s=float(hold.get("remaining_s") or 0.0),
+            )
         if answer.get("code") == "busy":
             raise LockError(f"{self.session.hostname}: {answer.get('error')}")
 
@@ -141,12 +147,12 @@ class Caller:
                 break
             except (ConnectionException, CommandTimeoutException):
                 if clock.monotonic() >= ends_s:
-                    raise ConnectionClosedException(_left_alone(str(error), name, deadline_s)) from error
+                    raise ConnectionClosedException(_unreachable_text(str(error), name, deadline_s)) from error
                 clock.sleep(self.options.reload_poll_s)
         status = answer["status"]
-        stored = answer.get("answer")
-        if stored and not _is_outdated(stored, status):
-            return dict(stored)
+        stored_answer = answer.get("answer")
+        if stored_answer and not _is_outdated(stored_answer, status):
+            return dict(stored_answer)
         if name and status["id"] != name:
             raise ConnectionClosedException(f"{error}; {_not_the_last(status, name, last)}") from error
         # The process ended before it stored an answer, so its result is in the state alone.
@@ -186,38 +192,43 @@ class Caller:
         install = f"python3 -I -S -c {shlex.quote(INSTALLER)} install --sha256 {packed_sha256()}"
         line = f"{self.session.as_root(install)} && {self._line(words)}"
         done = self.session.run(line, timeout_s, packed_base64())
-        first, _, second = done.stdout.partition("\n")
-        if refused.exit_status == OTHER_PROGRAM and not first.strip() and _is_reader(done):
+        # The first line is the answer to the installation, the rest that to the call.
+        installation, _, call_output = done.stdout.partition("\n")
+        if refused.exit_status == OTHER_PROGRAM and not installation.strip() and _is_reader(done):
             raise OtherProgramError(
                 f"{self.session.hostname}: another version of railweave-switch is installed there, and this login may"
                 f" only read: a command with the writer's key replaces it, such as `railweave plan`"
             )
-        answer = self._parsed(replace(done, stdout=first))
+        answer = self._parsed(replace(done, stdout=installation))
         if answer.get("outcome") != "installed":
             raise CommitError(f"{self.session.hostname}: railweave-switch cannot be installed: {answer.get('error')}")
-        return replace(done, stdout=second)
+        return replace(done, stdout=call_output)
 
     def _parsed(self, done: "Completed") -> dict[str, Any]:
-        why = "its answer is not one of this program"
+        """Return the answer in the output of a call, secrets hidden; raises CommandErrorException if it has none."""
+        reason = "its answer is not one of this program"
         try:
             answer = parse_json(done.stdout)
         except TooLargeError as error:
             raise CommandErrorException(f"{self.session.hostname}: its answer is refused: {error}") from None
         except ValueError as error:
             answer = None
-            why = f"its answer is no JSON: {error}"
-        if not isinstance(answer, dict) or not isinstance(answer.get("outcome"), str) or _misshapen(answer):
-            said = printable(self.quotes.shown(done.error_text()[:_READ_CHARACTERS]))[:_QUOTED_CHARACTERS]
-            # With a known cause it does not matter how the answer fails to be one.
-            why = fix_of(said) or why
-            unreadable = CommandErrorException(f"{self.session.hostname}: railweave-switch: {said} ({why})")
+            reason = f"its answer is no JSON: {error}"
+        if not _is_answer(answer):
+            output = printable(self.quotes.shown(done.error_text()[:_READ_CHARACTERS]))[:_QUOTED_CHARACTERS]
+            # A known cause, with its fix, says more than what is wrong with the answer.
+            reason = fix_of(output) or reason
+            unreadable = CommandErrorException(f"{self.session.hostname}: railweave-switch: {output} ({reason})")
             refuse_noise(self.session, unreadable)
             raise unreadable
         return self.quotes.shown_answer(answer)
 
 
-def _misshapen(answer: Mapping[str, Any]) -> bool:
-    return not all(isinstance(answer.get(name) or {}, Mapping) for name in _OBJECTS)
+def _is_answer(value: Any) -> bool:
+    """Tell whether a JSON value has the shape of an answer: an outcome, and objects where objects belong."""
+    if not isinstance(value, dict) or not isinstance(value.get("outcome"), str):
+        return False
+    return all(isinstance(value.get(name) or {}, Mapping) for name in _OBJECTS)
 
 
 def _other_transaction(verb: str, answer: Mapping[str, Any], name: str) -> str:
@@ -225,20 +236,21 @@ def _other_transaction(verb: str, answer: Mapping[str, Any], name: str) -> str:
 
     An answer that came too late is about an earlier one. Refusals and failures need not name a transaction.
     """
-    status = answer.get("status")
-    if verb not in _NAMED or answer["outcome"] not in _DONE or not name or not isinstance(status, Mapping):
+    if verb not in _TRANSACTION_VERBS or answer["outcome"] not in _TRANSACTION_OUTCOMES:
         return ""
-    if status.get("id") == name:
+    status = answer.get("status")
+    if not name or not isinstance(status, Mapping) or status.get("id") == name:
         return ""
     return str(status.get("id"))
 
 
 def _is_outdated(answer: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
     """Tell whether the transaction of an answer has ended differently since, for example by the switch's timer."""
-    if answer["outcome"] not in _DONE:
+    if answer["outcome"] not in _TRANSACTION_OUTCOMES:
         return False
     earlier = answer["status"]
-    return bool((earlier["id"], earlier["status"]) != (status["id"], status["status"]))
+    is_current = earlier["id"] == status["id"] and earlier["status"] == status["status"]
+    return not is_current
 
 
 def _not_the_last(status: Mapping[str, Any], name: str, last: str | None) -> str:
@@ -252,11 +264,12 @@ def _not_the_last(status: Mapping[str, Any], name: str, last: str | None) -> str
 
 
 def _is_missing(done: "Completed") -> bool:
-    said = done.error_text().lower()
+    """Tell whether a call failed because the program is not installed."""
     if done.exit_status == 0 or done.stdout.strip():
         return False
-    # The shell, or sudo, of any distribution.
-    return "not found" in said or "no such file" in said
+    # Words of the shell, or of sudo, of any distribution.
+    output = done.error_text().lower()
+    return "not found" in output or "no such file" in output
 
 
 def _is_reader(done: "Completed") -> bool:
@@ -264,7 +277,8 @@ def _is_reader(done: "Completed") -> bool:
     return "this login only reads" in done.error_text()
 
 
-def _left_alone(error: str, name: str, deadline_s: float | None) -> str:
+def _unreachable_text(error: str, name: str, deadline_s: float | None) -> str:
+    """Describe what becomes of a transaction whose switch cannot be reached again."""
     if deadline_s is None:
         return (
             f"{error}; the result of {name or 'the call'} is not known: `railweave-switch status` on the switch has it"

@@ -122,25 +122,29 @@ def _refuse_incomplete(document: Mapping[str, Any]) -> None:
 
 
 def _replace_edits(document: Mapping[str, Any], running: RunningConfig) -> Iterator[Edit]:
-    wanted = running_from(document)
-    for table in sorted({*wanted.config_db, *running.config_db}):
-        rows = wanted.config_db.get(table, {})
-        before = running.config_db.get(table, {})
-        for key, row in rows.items():
-            yield from row_edits(table, key, before.get(key), _whole(table, row, before.get(key)))
-        for key, fields in before.items():
-            if key not in rows and not _is_the_switches(table, key):
-                yield from row_edits(table, key, fields, None)
-    if wanted.frr_document is not None:
+    """Yield the edits from the running configuration to the whole one of a document."""
+    intended = running_from(document)
+    for table in sorted({*intended.config_db, *running.config_db}):
+        intended_rows = intended.config_db.get(table, {})
+        running_rows = running.config_db.get(table, {})
+        for key, row in intended_rows.items():
+            running_row = running_rows.get(key)
+            yield from row_edits(table, key, running_row, _merge_to(table, row, running_row))
+        for key, running_row in running_rows.items():
+            if key not in intended_rows and not _is_made_by_switch(table, key):
+                yield from row_edits(table, key, running_row, None)
+    # Without FRR's text the document leaves FRR as it is.
+    if intended.frr_document is not None:
         running_frr = running.known_frr("it cannot be compared")
-        yield from frr_edits(*frr_difference(running_frr, wanted.frr_document))
+        yield from frr_edits(*frr_difference(running_frr, intended.frr_document))
 
 
-def _whole(table: str, row: Fields, before: Fields | None) -> RowMerge:
+def _merge_to(table: str, row: Fields, running_row: Fields | None) -> RowMerge:
     """Return the merge that leaves exactly ``row``: fields that only the device has are removed."""
-    surplus = [name for name in before or {} if name not in row and (table, name) not in _SWITCH_FIELDS]
+    surplus = [name for name in running_row or {} if name not in row and (table, name) not in _SWITCH_FIELDS]
     return {**row, **dict.fromkeys(surplus)}
 
 
-def _is_the_switches(table: str, key: str) -> bool:
+def _is_made_by_switch(table: str, key: str) -> bool:
+    """Tell whether SONiC itself makes a row, so that a document need not have it."""
     return table in _SWITCH_TABLES or _SWITCH_ROW.fullmatch(f"{table}|{key}") is not None

@@ -26,24 +26,25 @@ _CHUNK_BYTES = 65536
 @contextmanager
 def answered_within(channel: "paramiko.Channel", timeout_s: float) -> "Iterator[None]":
     """Limit the wait for the answer to a channel request, which paramiko does not. Raises TimeoutError."""
+    # The type stubs have no private names.
     private: Any = channel
-    wait = private._wait_for_event
+    wait_for_event = private._wait_for_event
 
-    def bounded() -> None:
+    def wait_at_most() -> None:
         if not channel.event.wait(timeout_s):
             channel.close()
             raise TimeoutError("the request is not answered")
-        wait()
+        wait_for_event()
 
-    private._wait_for_event = bounded
+    private._wait_for_event = wait_at_most
     try:
         yield
     finally:
-        # To set the method again would make the channel refer to itself, and keep it until the garbage collector runs.
+        # Not set to the method again: the channel would refer to itself, and stay until the garbage collector runs.
         del private._wait_for_event
 
 
-class _Arrived(threading.Event):
+class _DataArrived(threading.Event):
     """Set when a stream of a channel has data or ends.
 
     Used in place of ``select``, for which paramiko writes to a pipe from its own thread: the pipe is closed with the
@@ -59,26 +60,31 @@ class _Arrived(threading.Event):
 
 
 def read_to_end(channel: "paramiko.Channel", deadline: float, command: str) -> tuple[bytes, bytes]:
-    """Read both streams until the device closes them. They share a flow window, so both have to be read at once."""
+    """Return stdout and stderr once the device has closed them; ``deadline`` is on the machine's steady clock.
+
+    They share a flow window, so both have to be read at once. Raises CommandTimeoutException, and CommandErrorException
+    for more than ``LONGEST_ANSWER_BYTES``.
+    """
     stdout = io.BytesIO()
     stderr = io.BytesIO()
-    arrived = _Arrived()
+    arrived = _DataArrived()
     channel.in_buffer.set_event(arrived)
     channel.in_stderr_buffer.set_event(arrived)
     while True:
         if not arrived.wait(max(0.0, deadline - time.monotonic())):
             raise CommandTimeoutException(f"{command} did not end in time")
         arrived.take()
-        # Before the streams are read: data that came before the end is read in any case.
-        ended = channel.eof_received or channel.closed
-        _move(channel.recv_ready, channel.recv, stdout)
-        _move(channel.recv_stderr_ready, channel.recv_stderr, stderr)
+        # Looked at before the streams are read, so that data which came before the end is not missed.
+        is_closed = channel.eof_received or channel.closed
+        _read_ready(channel.recv_ready, channel.recv, stdout)
+        _read_ready(channel.recv_stderr_ready, channel.recv_stderr, stderr)
         if stdout.tell() + stderr.tell() > LONGEST_ANSWER_BYTES:
             raise CommandErrorException(f"{command} answers more than {LONGEST_ANSWER_BYTES:,} bytes: refused")
-        if ended:
+        if is_closed:
             return stdout.getvalue(), stderr.getvalue()
 
 
-def _move(ready: Callable[[], bool], receive: Callable[[int], bytes], sink: io.BytesIO) -> None:
-    while ready():
+def _read_ready(is_ready: Callable[[], bool], receive: Callable[[int], bytes], sink: io.BytesIO) -> None:
+    """Move the data of a stream that has arrived."""
+    while is_ready():
         sink.write(receive(_CHUNK_BYTES))

@@ -22,7 +22,7 @@ class SystemClock:
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Wait; other threads go on."""
+        """Wait; other threads keep running."""
         time.sleep(seconds)
 
 

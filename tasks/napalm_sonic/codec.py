@@ -55,14 +55,15 @@ def first_json(text: str, command: str) -> Any:
     decoder = json.JSONDecoder(parse_constant=refuse_constant)
     for start in islice(_json_starts(clean), _MOST_STARTS):
         try:
-            return parse_json(clean[start:], lambda text: decoder.raw_decode(text)[0])
+            # Without what follows the value.
+            return parse_json(clean[start:], lambda rest: decoder.raw_decode(rest)[0])
         except TooLargeError as error:
             raise CommandErrorException(f"{command!r}: the answer is refused: {error}") from None
         except ValueError:
             continue
     first_line = clean.strip()[:_SHOWN_CHARACTERS].splitlines()[0]
-    said = printable(shown_text(first_line))[:200]
-    raise CommandErrorException(f"{command!r} printed no JSON but: {said}")
+    quote = printable(shown_text(first_line))[:200]
+    raise CommandErrorException(f"{command!r} printed no JSON but: {quote}")
 
 
 def _json_starts(text: str) -> Iterator[int]:
@@ -75,14 +76,14 @@ def _json_starts(text: str) -> Iterator[int]:
 @decodes("what the databases hold")
 def database_rows(text: str, command: str) -> dict[str, dict[str, str]]:
     """Return ``{key: {field: value}}`` of a ``sonic-db-dump``; keys of other Redis types than a hash are left out."""
-    dumped = first_json(text, command)
-    if not isinstance(dumped, Mapping):
+    entries = first_json(text, command)
+    if not isinstance(entries, Mapping):
         raise CommandErrorException(f"{command!r} printed no object of keys")
     rows: dict[str, dict[str, str]] = {}
-    for key, entry in dumped.items():
-        value = entry.get("value") if isinstance(entry, Mapping) else None
-        if isinstance(value, Mapping):
-            rows[key] = {str(name): str(text) for name, text in value.items()}
+    for key, entry in entries.items():
+        fields = entry.get("value") if isinstance(entry, Mapping) else None
+        if isinstance(fields, Mapping):
+            rows[key] = {str(field): str(value) for field, value in fields.items()}
     return rows
 
 
@@ -92,7 +93,7 @@ def labeled(text: str) -> dict[str, str]:
     for line in strip_ansi(text).splitlines():
         label, colon, value = line.partition(":")
         if colon and label and not label.startswith(" "):
-            # Docker images are listed below, with labels of their own.
+            # The first one: docker images are listed below, with labels of their own.
             values.setdefault(label.strip(), value.strip())
     return values
 
@@ -112,10 +113,10 @@ def counter(text: str | None) -> int:
 def lldp_capabilities(octets: str) -> list[str]:
     """Return the names of a capability field such as ``28 00`` (bridge and router)."""
     try:
-        first = int(octets.split(maxsplit=1)[0], 16)
+        first_octet = int(octets.split(maxsplit=1)[0], 16)
     except (IndexError, ValueError):
         return []
-    return [name for bit, name in enumerate(_LLDP_CAPABILITIES) if first & (0x80 >> bit)]
+    return [name for bit, name in enumerate(_LLDP_CAPABILITIES) if first_octet & (0x80 >> bit)]
 
 
 def error_of(answer: Mapping[str, Any], secrets: Iterable[str] = ()) -> str:

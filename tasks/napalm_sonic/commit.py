@@ -112,13 +112,13 @@ class Committer:
         try:
             work = Work(commit_id or new_id(), before, delta, steps_of(delta, before.running))
             options = {"check": not restores, "lasting": revert_in_s is None}
-            # No name here holds the transaction, so `apply` can drop it while the switch works on its text.
+            # No variable here refers to the transaction, so `apply` can free it while the switch works.
             answer = self.program.apply(
                 {**self._transaction(work, message, revert_in_s, drain, generation), **options}, request
             )
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
-        self._judge(self._with_frr(work, answer, revert_in_s, request), work)
+        self._raise_unless_applied(self._with_frr(work, answer, revert_in_s, request), work)
         complaint = ""
         if answer.get("refused"):
             complaint = error_of(answer, _secrets(work))
@@ -187,20 +187,22 @@ class Committer:
 
     def _is_own(self, status: CommitStatus, made: str, sent: str) -> bool:
         """Tell whether the last transaction is a commit or the drain of this session."""
-        own = {made, sent}
+        own_ids = {made, sent}
         if self.drain is not None:
-            own.add(self.drain.commit_id)
-        # All of these are empty for a session that made nothing.
-        return status.commit_id != "" and status.commit_id in own
+            own_ids.add(self.drain.commit_id)
+        # A session that changed nothing has empty ids, and so has the status of a switch that was never changed.
+        return status.commit_id != "" and status.commit_id in own_ids
 
-    def _pending_drain(self, now: Reading) -> TemporaryDrain | None:
+    def _pending_drain(self, reading: Reading) -> TemporaryDrain | None:
         """Return the temporary drain that the commit supersedes; raises CommitError if it has ended."""
         drain = self.drain
-        if drain is None or not drain.commit_id or drain.commit_id != now.status.commit_id:
+        status = reading.status
+        # Without an id no timer runs; with another id a transaction came after the drain.
+        if drain is None or not drain.commit_id or drain.commit_id != status.commit_id:
             return None
-        if not now.status.drains or now.status.overdue:
+        if not status.drains or status.overdue:
             raise CommitError(
-                f"{self.hostname}: the temporary drain was over ({now.status.state}) before the change began; "
+                f"{self.hostname}: the temporary drain was over ({status.state}) before the change began; "
                 f"nothing was applied, drain again with a longer time"
             )
         return drain
@@ -264,12 +266,12 @@ class Committer:
 
     def _refuse_when_moved(self, delta: Delta, compared: Delta) -> None:
         """Raise CommitError if the delta of a candidate differs from the comparison."""
-        only_now = [change for change in delta if change not in compared.changes]
-        only_then = [change for change in compared if change not in delta.changes]
-        moved = list(dict.fromkeys(map(_place, [*only_now, *only_then])))
-        if moved:
+        new_changes = [change for change in delta if change not in compared.changes]
+        dropped_changes = [change for change in compared if change not in delta.changes]
+        places = list(dict.fromkeys(map(_place, [*new_changes, *dropped_changes])))
+        if places:
             raise CommitError(
-                f"{self.hostname}: changed by somebody else since the comparison: {', '.join(moved[:5])}; "
+                f"{self.hostname}: changed by somebody else since the comparison: {', '.join(places[:5])}; "
                 f"nothing was applied, compare again"
             )
 
@@ -280,7 +282,11 @@ class Committer:
 
         Return the answer, or that of a revert if lines are missing.
         """
-        if answer.get("outcome") != "applied" or (not changes_frr(work.delta) and not work.delta.reloads):
+        if answer.get("outcome") != "applied":
+            return answer
+        # A reload starts FRR from its file, whether or not the delta changes lines.
+        may_differ = changes_frr(work.delta) or work.delta.reloads
+        if not may_differ:
             return answer
         if work.delta.reloads:
             answer = self._amended(work, answer, revert_in_s, request)
@@ -299,12 +305,13 @@ class Committer:
 
         A daemon that is still loading its startup file may undo some of them, so they are sent several times.
         """
-        wanted = work.after.frr_document
+        intended = work.after.frr_document
         for _ in range(AMENDMENTS):
-            now = self._frr_of(answer)
-            if wanted is None or now is None:
+            actual = self._frr_of(answer)
+            # FRR is unknown, so nothing is known to be missing; the comparison that follows reports it.
+            if intended is None or actual is None:
                 return answer
-            text = delta_text(*lines_left(work.delta, now, wanted))
+            text = delta_text(*lines_left(work.delta, actual, intended))
             if not text:
                 return answer
             answer = self.program.amend(self._amendment(work, text, revert_in_s), request)
@@ -322,7 +329,7 @@ class Committer:
             return None
         return parse_frr(text)
 
-    def _judge(self, answer: Mapping[str, Any], work: Work) -> None:
+    def _raise_unless_applied(self, answer: Mapping[str, Any], work: Work) -> None:
         """Raise CommitError unless the change was applied; secrets of ``work`` are hidden in the switch's output."""
         if answer.get("outcome") == "applied":
             return
@@ -332,22 +339,23 @@ class Committer:
             reason = rejected_rows_text(answer, secrets)
         elif answer.get("code") == "unasked":
             reason = f"{unasked(reason)} ({REMEDY})"
-        fault = CommitError(f"{self.hostname}: {reason}; {ending_text(answer, secrets)}")
-        quote = (answer.get("refused") or {}).get("said")
-        if quote:
-            fault.add_note(printable(shown_text(str(quote), secrets)))
-        raise fault
+        error = CommitError(f"{self.hostname}: {reason}; {ending_text(answer, secrets)}")
+        output = (answer.get("refused") or {}).get("said")
+        if output:
+            error.add_note(printable(shown_text(str(output), secrets)))
+        raise error
 
 
 def _reloading_rows(delta: Delta) -> list[str]:
     """Return the rows for which a delta reloads, as TABLE|KEY."""
-    rows = [change for change in delta if change.method is Method.RELOAD and change.table != FRR_TABLE]
     # Where a delta reloads, every change has that method; classify() tells which of them need it.
-    needed = [change for change in rows if classify(change).method is Method.RELOAD]
-    return list(dict.fromkeys(map(_place, needed or rows)))
+    changes = [change for change in delta if change.method is Method.RELOAD and change.table != FRR_TABLE]
+    causes = [change for change in changes if classify(change).method is Method.RELOAD]
+    return list(dict.fromkeys(map(_place, causes or changes)))
 
 
 def _place(change: Change) -> str:
+    """Return the row of a change as TABLE|KEY, its secrets hidden; ``FRR`` for a line of FRR."""
     if change.table == FRR_TABLE:
         return "FRR"
     return f"{change.table}|{shown_key(change.table, change.key)}"

@@ -23,8 +23,8 @@ def difference(delta: Delta) -> str:
     lines = ["--- running", "+++ candidate"]
     rows = _edits_by_row(delta)
     for table, key in sorted(rows, key=lambda row: (row[0], natural(row[1]))):
-        lines += _row(table, key, rows[table, key])
-    return "\n".join([*lines, *_frr(*lines_of(delta))])
+        lines += _row_lines(table, key, rows[table, key])
+    return "\n".join([*lines, *_frr_lines(*lines_of(delta))])
 
 
 def _edits_by_row(delta: Delta) -> dict[tuple[str, str], list[Change]]:
@@ -39,7 +39,8 @@ def _edits_by_row(delta: Delta) -> dict[tuple[str, str], list[Change]]:
 _WHOLE_ROW = {Op.ADD: "added", Op.REMOVE: "removed", Op.UPDATE: "changed"}
 
 
-def _row(table: str, key: str, edits: Sequence[Change]) -> Iterator[str]:
+def _row_lines(table: str, key: str, edits: Sequence[Change]) -> Iterator[str]:
+    """Yield the block of a row: a heading, then its fields before and after the edits."""
     yield f"@@ {table}|{shown_key(table, key)} @@ {', '.join(_notes(edits))}"
     before: dict[str, Value] = {}
     after: dict[str, Value] = {}
@@ -83,18 +84,19 @@ def _shown(table: str, name: str, value: Value) -> str:
     return ", ".join(value)
 
 
-def _frr(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterator[str]:
+def _frr_lines(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterator[str]:
+    """Yield a block for each context of FRR with removed or added lines."""
     contexts = dict.fromkeys(entry.context for entry in (*removed, *added))
     for context in contexts:
         heading = "frr"
         if context:
             heading = f"frr {context}"
         yield f"@@ {heading} @@"
-        yield from _lines("-", removed, context)
-        yield from _lines("+", added, context)
+        yield from _lines_in_context("-", removed, context)
+        yield from _lines_in_context("+", added, context)
 
 
-def _lines(sign: str, entries: Iterable[FrrEntry], context: str) -> Iterator[str]:
+def _lines_in_context(sign: str, entries: Iterable[FrrEntry], context: str) -> Iterator[str]:
     for entry in entries:
         if entry.context == context:
             yield f"{sign}  {entry.shown}"

@@ -26,11 +26,12 @@ from napalm.base.exceptions import (
 from napalm_sonic.session import Completed, Session
 from railweave.secrets import shown_text
 
-# Reports that it runs, then waits for the end of its input, which Docker closes when the client ends.
-_KEEP = "echo open; exec cat"
+# The process that runs for the whole session: it reports that it runs, then waits for the end of its input, which
+# Docker closes when the client ends.
+_KEEPER = "echo open; exec cat"
 
 _CHUNK_BYTES = 65536
-# Time within which the kept process ends after its container was killed.
+# Time within which that process ends after its container was killed.
 _NOTICED_S = 1.0
 # Exit statuses above this are of a command that a signal ended: 128 + its number, as in a shell.
 _BY_SIGNAL = 128
@@ -116,7 +117,7 @@ def _client(words: list[str]) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
 
 
-def _ended(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: "subprocess.Popen[bytes]") -> None:
     """End a client that still runs, without waiting for further output of its command."""
     if process.poll() is None:
         process.kill()
@@ -142,41 +143,44 @@ class ContainerSession(Session):
     """The session to one container; ``hostname`` is its name. Not for several threads at once."""
 
     docker: str = "docker"
-    _kept: ProcessChannel | None = None
+    _keeper: ProcessChannel | None = None
 
     def open(self) -> None:
-        """Start the kept process; raises ConnectAuthError, ConnectTimeoutError or ConnectionException."""
-        if self._kept is not None:
+        """Start the process that runs for the whole session.
+
+        Raises ConnectAuthError, ConnectTimeoutError or ConnectionException.
+        """
+        if self._keeper is not None:
             return
-        kept = self._started(_KEEP)
-        kept.settimeout(self.timeout_s)
-        said = ""
+        keeper = self._start(_KEEPER)
+        keeper.settimeout(self.timeout_s)
+        error_output = ""
         try:
-            first = kept.recv(_CHUNK_BYTES)
-            if not first:
-                said = kept.recv_stderr(_CHUNK_BYTES).decode("utf-8", "replace").strip()
+            output = keeper.recv(_CHUNK_BYTES)
+            if not output:
+                error_output = keeper.recv_stderr(_CHUNK_BYTES).decode("utf-8", "replace").strip()
         except TimeoutError as error:
-            kept.close()
+            keeper.close()
             raise ConnectTimeoutError(f"{self.hostname}: Docker gives no answer within {self.timeout_s:g} s") from error
-        if not first.startswith(b"open"):
-            kept.close()
-            raise _refusal(self.hostname, said)
-        self._kept = kept
+        if not output.startswith(b"open"):
+            keeper.close()
+            raise _open_error(self.hostname, error_output)
+        self._keeper = keeper
 
     def close(self) -> None:
         """End the session; safe to call at any time and more than once."""
-        kept = self._kept
+        keeper = self._keeper
         # First, so that the session counts as closed even if closing fails.
-        self._kept = None
-        if kept is not None:
-            kept.close()
+        self._keeper = None
+        if keeper is not None:
+            keeper.close()
 
     def log_in_again(self) -> None:
         """Do nothing: access depends on Docker alone, which no configuration of the switch changes."""
 
     def alive(self) -> bool:
-        """Return whether the kept process still runs, without a request to the container."""
-        return self._kept is not None and not self._kept.closed
+        """Return whether the process of the session still runs, without a request to the container."""
+        return self._keeper is not None and not self._keeper.closed
 
     def answers(self) -> bool:
         """Return the same as ``alive``: Docker's client ends at once when the container stops."""
@@ -192,22 +196,22 @@ class ContainerSession(Session):
         if timeout_s is None:
             timeout_s = self.command_timeout_s
         began = time.monotonic()
-        what = repr(command)
+        quoted = repr(command)
         with self._running(command) as process:
             try:
                 stdout, stderr = process.communicate(data, timeout=timeout_s)
             except subprocess.TimeoutExpired:
                 if not self.alive():
-                    raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}") from None
-                raise CommandTimeoutException(f"{self.hostname}: {what} did not end in time") from None
+                    raise ConnectionClosedException(f"{self.hostname}: the session was lost during {quoted}") from None
+                raise CommandTimeoutException(f"{self.hostname}: {quoted} did not end in time") from None
         done = Completed(
             command, process.returncode, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
         )
         if done.exit_status != 0:
-            self._refuse_lost(done, what)
+            self._refuse_lost(done, quoted)
         took_s = time.monotonic() - began
         if _log.isEnabledFor(logging.DEBUG):
-            _log.debug("%s: %s: exit status %d, %.3f s", self.hostname, shown_text(what), done.exit_status, took_s)
+            _log.debug("%s: %s: exit status %d, %.3f s", self.hostname, shown_text(quoted), done.exit_status, took_s)
         return done
 
     def as_root(self, command: str) -> str:
@@ -217,7 +221,7 @@ class ContainerSession(Session):
     def channel(self, command: str) -> Any:
         """Start a command and return its open channel."""
         self._refuse_closed()
-        return self._started(command)
+        return self._start(command)
 
     @contextlib.contextmanager
     def _running(self, command: str) -> "Iterator[subprocess.Popen[bytes]]":
@@ -227,9 +231,9 @@ class ContainerSession(Session):
         try:
             yield process
         finally:
-            _ended(process)
+            _end(process)
 
-    def _started(self, command: str) -> ProcessChannel:
+    def _start(self, command: str) -> ProcessChannel:
         with self._readable_start():
             return ProcessChannel(self._words(command))
 
@@ -254,26 +258,26 @@ class ContainerSession(Session):
                 f"{self.hostname}: the session is closed: the container was stopped or left"
             )
 
-    def _refuse_lost(self, done: Completed, what: str) -> None:
-        """Raise ConnectionException if not the command failed, but the container stopped or Docker refused."""
-        killed = done.exit_status > _BY_SIGNAL
-        if killed and self._kept is not None:
+    def _refuse_lost(self, done: Completed, quoted: str) -> None:
+        """Raise ConnectionException if the command failed because the container stopped, or Docker did not run it."""
+        was_killed = done.exit_status > _BY_SIGNAL
+        if was_killed and self._keeper is not None:
             # It may still seem to run for a moment after its container was killed.
-            self._kept.status_event.wait(_NOTICED_S)
+            self._keeper.status_event.wait(_NOTICED_S)
         if not self.alive():
-            raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}")
+            raise ConnectionClosedException(f"{self.hostname}: the session was lost during {quoted}")
         if done.stderr.startswith(_DOCKERS_OWN):
-            raise ConnectionException(f"{self.hostname}: {what} failed: {done.stderr.strip()}")
+            raise ConnectionException(f"{self.hostname}: {quoted} failed: {done.stderr.strip()}")
 
 
-def _refusal(container: str, said: str) -> ConnectionException:
+def _open_error(container: str, output: str) -> ConnectionException:
     """Return the error for a session that could not be opened, with its fix, by the output of Docker."""
-    if _NO_RIGHT in said:
+    if _NO_RIGHT in output:
         return ConnectAuthError(f"{container}: this user may not use Docker: run the command as root or with sudo")
-    if "Cannot connect to the Docker daemon" in said:
+    if "Cannot connect to the Docker daemon" in output:
         return ConnectionException(f"{container}: Docker does not answer: see that `docker info` works")
-    if "No such container" in said:
+    if "No such container" in output:
         return ConnectionException(f"{container}: there is no such container: start the lab (`railweave lab up`)")
-    if "is not running" in said or "is paused" in said:
-        return ConnectionException(f"{container}: the container is there and does not run: {said}")
-    return ConnectionException(f"{container}: `docker exec` failed: {said or 'without a word'}")
+    if "is not running" in output or "is paused" in output:
+        return ConnectionException(f"{container}: the container is there and does not run: {output}")
+    return ConnectionException(f"{container}: `docker exec` failed: {output or 'without a word'}")

@@ -47,8 +47,9 @@ def decoding(what: str) -> Iterator[None]:
     except TooLargeError as error:
         raise CommandErrorException(f"{what} is refused: {error}") from error
     except Exception as error:
-        why = printable(shown_text(" ".join(f"{type(error).__name__}: {error}".split())))[:_SHOWN_CHARACTERS]
-        raise CommandErrorException(f"{what} cannot be read ({why})") from error
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        shown_reason = printable(shown_text(reason))[:_SHOWN_CHARACTERS]
+        raise CommandErrorException(f"{what} cannot be read ({shown_reason})") from error
 
 
 def decodes(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -108,7 +109,7 @@ def _may_be_odd(text: str) -> bool:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """Return a value without control characters in its texts; raises ValueError below ``depth`` levels."""
+    """Return a value without control characters in its texts; raises ValueError for more than ``depth`` levels."""
     if not depth:
         raise ValueError("its values lie too deep")
     if isinstance(value, str):

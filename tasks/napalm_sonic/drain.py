@@ -38,17 +38,17 @@ class TemporaryDrain:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
+class _DrainLines:
     """FRR lines that drain or undrain, as text for vtysh."""
 
-    # Used in messages: "drain" or "undrain".
-    what: str
+    # As messages call it: "drain" or "undrain".
+    verb: str
+    # FRR's configuration without them.
     before: FrrDocument
     text: str
-    # Text that undoes them.
-    back: str
+    undo_text: str
     # Returns the text of the lines that a configuration still lacks, empty if it has all.
-    lacking: Callable[[FrrDocument], str]
+    missing_text: Callable[[FrrDocument], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +77,35 @@ class Drainer:
         """
         reading = self.program.last_reading
         if reading is not None and not reading.status.pending:
-            lines = self._to_drain(reading, peers)
-            # That there is nothing to drain is only known from a new reading.
+            lines = self._lines_to_drain(reading, peers)
+            # Without lines everything seems to be drained already, which only a new reading can tell.
             if lines.text:
                 name, answer = self._apply(lines, revert_in_s, message, request, hold)
+                # Otherwise the configuration has changed since the last reading.
                 if answer.get("code") != "moved":
-                    return self._drained(lines, name, answer, revert_in_s)
-        lines = self._to_drain(self.program.read(), peers)
+                    return self._drain_result(lines, name, answer, revert_in_s)
+        lines = self._lines_to_drain(self.program.read(), peers)
         if not lines.text:
             return TemporaryDrain("", lines.before.drain), None
-        return self._drained(lines, *self._apply(lines, revert_in_s, message, request, hold), revert_in_s)
+        name, answer = self._apply(lines, revert_in_s, message, request, hold)
+        return self._drain_result(lines, name, answer, revert_in_s)
 
-    def _to_drain(self, reading: Reading, peers: Sequence[str] | None) -> _Lines:
-        """Return the lines that drain; raises CommitError if a transaction is pending."""
+    def _lines_to_drain(self, reading: Reading, peers: Sequence[str] | None) -> _DrainLines:
+        """Return the lines that drain; raises CommitError if a transaction is pending, or FRR did not answer."""
         refuse_when_pending(self.program.hostname, reading.status)
-        before = self._answered(reading.running.frr_document)
-        return _Lines(
-            "drain", before, drain_text(before, peers), undo_text(before, peers), lambda now: drain_text(now, peers)
+        before = self._refuse_unknown(reading.running.frr_document)
+        return _DrainLines(
+            verb="drain",
+            before=before,
+            text=drain_text(before, peers),
+            undo_text=undo_text(before, peers),
+            missing_text=lambda running: drain_text(running, peers),
         )
 
-    def _drained(
-        self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None
+    def _drain_result(
+        self, lines: _DrainLines, name: str, answer: dict[str, Any], revert_in_s: int | None
     ) -> tuple[TemporaryDrain, Observed | None]:
+        """Return the drain and the observations of an answer; raises CommitError if it did not succeed."""
         self._check(lines, name, answer, revert_in_s)
         return TemporaryDrain(name, lines.before.drain), observed_of(self.program.hostname, answer)
 
@@ -120,7 +127,7 @@ class Drainer:
         elif status.pending and status.drain:
             return self._undrain_commit(status, reading, request)
         elif own is not None and own.commit_id:
-            # The switch has ended it by itself; another session's drain is not touched.
+            # The switch has ended this session's drain by itself; another session's is not touched.
             return None
         self._remove_lines(own)
         return None
@@ -128,22 +135,27 @@ class Drainer:
     def _remove_lines(self, own: TemporaryDrain | None) -> None:
         """Remove the lines that drain, except those from before this session's drain."""
         before = self._frr()
-        kept: tuple[FrrEntry, ...] = ()
+        kept_lines: tuple[FrrEntry, ...] = ()
         if own is not None:
-            kept = own.before
-        lines = _Lines(
-            "undrain", before, undrain_text(before, kept), drain_lines(before), lambda now: undrain_text(now, kept)
+            kept_lines = own.before
+        lines = _DrainLines(
+            verb="undrain",
+            before=before,
+            text=undrain_text(before, kept_lines),
+            undo_text=drain_lines(before),
+            missing_text=lambda running: undrain_text(running, kept_lines),
         )
         if lines.text:
-            self._check(lines, *self._apply(lines, None, "", None), None)
+            name, answer = self._apply(lines, None, "", None)
+            self._check(lines, name, answer, None)
 
     def _refuse_others(self, status: CommitStatus, own: TemporaryDrain | None, reading: Reading | None) -> None:
         """Raise CommitError if a transaction is pending that this session neither made nor has read."""
         if own is not None and own.commit_id:
-            is_ours = own.commit_id in (status.commit_id, status.drain)
+            is_known = own.commit_id in (status.commit_id, status.drain)
         else:
-            is_ours = reading is None or reading.status.commit_id == status.commit_id
-        if status.pending and not is_ours:
+            is_known = reading is None or reading.status.commit_id == status.commit_id
+        if status.pending and not is_known:
             raise CommitError(
                 f"{self.program.hostname}: {status.kind} {status.commit_id} by {status.by or 'another session'} waits "
                 f"there; its drain was left as it is"
@@ -159,7 +171,7 @@ class Drainer:
         return observed_of(self.program.hostname, answer)
 
     def _apply(
-        self, lines: _Lines, revert_in_s: int | None, message: str, request: ObserveRequest | None, hold: str = ""
+        self, lines: _DrainLines, revert_in_s: int | None, message: str, request: ObserveRequest | None, hold: str = ""
     ) -> tuple[str, dict[str, Any]]:
         """Apply FRR lines as a transaction of the switch; return its name and the answer."""
         name = new_id()
@@ -168,23 +180,24 @@ class Drainer:
         answer = self.program.apply({**transaction, "frr_before": reading.frr_digest, "hold": hold}, request)
         return name, answer
 
-    def _check(self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
-        """Raise CommitError unless FRR has the lines; if it lacks some, remove all of them first."""
+    def _check(self, lines: _DrainLines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
+        """Raise CommitError unless FRR has the lines of transaction ``name``; if it lacks some, undo all of them."""
         hostname = self.program.hostname
         if answer.get("error") and answer["outcome"] == "confirmed":
             raise CommitError(
                 f"{hostname}: done, but it could not be saved, so a reboot reverts it: {error_of(answer)}"
             )
         if answer["outcome"] not in ("applied", "confirmed"):
-            raise CommitError(f"{hostname}: FRR did not {lines.what}: {error_of(answer)}")
-        now = self._frr_after(lines.before, answer)
-        if now is None or lines.lacking(now):
+            raise CommitError(f"{hostname}: FRR did not {lines.verb}: {error_of(answer)}")
+        running = self._frr_after(lines.before, answer)
+        if running is None or lines.missing_text(running):
+            # Without a timer the transaction is confirmed already, and can only be undone by another one.
             if revert_in_s is None:
-                back = replace(lines, text=lines.back, back=lines.text)
-                self.program.apply(_transaction(new_id(), name, back, None, ""))
+                undo = replace(lines, text=lines.undo_text, undo_text=lines.text)
+                self.program.apply(_transaction(new_id(), name, undo, None, ""))
             else:
                 self.program.revert(commit_id=name)
-            raise CommitError(f"{hostname}: FRR did not {lines.what}: FRR does not show the lines")
+            raise CommitError(f"{hostname}: FRR did not {lines.verb}: FRR does not show the lines")
 
     def _frr_after(self, before: FrrDocument, answer: Mapping[str, Any]) -> FrrDocument | None:
         """Return FRR's configuration after a drain, None if FRR does not answer; the last reading has it then, too.
@@ -194,30 +207,33 @@ class Drainer:
         frr = answer.get("frr") or {}
         if frr.get("text") is None:
             return None
-        now = None
+        after = None
         if frr.get("removed") is not None and frr.get("added") is not None:
-            now = redrained(before, _entries(frr["removed"]), _entries(frr["added"]))
-        if now is None:
-            now = parse_frr(frr["text"])
+            after = redrained(before, _entries(frr["removed"]), _entries(frr["added"]))
+        if after is None:
+            after = parse_frr(frr["text"])
         reading = self.program.last_reading
         if reading is not None:
-            self.program.last_reading = replace(reading, running=reading.running.parsed_as(now))
-        return now
+            self.program.last_reading = replace(reading, running=reading.running.parsed_as(after))
+        return after
 
     def _frr(self) -> FrrDocument:
-        return self._answered(self.program.read().running.frr_document)
+        return self._refuse_unknown(self.program.read().running.frr_document)
 
-    def _answered(self, document: FrrDocument | None) -> FrrDocument:
+    def _refuse_unknown(self, document: FrrDocument | None) -> FrrDocument:
+        """Return FRR's configuration; raises CommitError if it is unknown."""
         if document is None:
             raise CommitError(f"{self.program.hostname}: FRR does not answer (is the bgp container up?)")
         return document
 
 
 def _entries(lines: Sequence[Sequence[str]]) -> list[FrrEntry]:
+    """Return lines of an answer, each a list of its contexts and the line itself."""
     return [FrrEntry(JOIN.join(line[:-1]), line[-1]) for line in lines]
 
 
-def _transaction(name: str, last: str, lines: _Lines, revert_in_s: int | None, message: str) -> dict[str, Any]:
+def _transaction(name: str, last: str, lines: _DrainLines, revert_in_s: int | None, message: str) -> dict[str, Any]:
+    """Return a transaction that applies FRR lines; ``last`` is the transaction that it follows."""
     return {
         "version": VERSION,
         "id": name,
@@ -230,7 +246,7 @@ def _transaction(name: str, last: str, lines: _Lines, revert_in_s: int | None, m
         "after": {},
         "frr_ignored": never_compared(lines.before),
         "steps": [{"kind": "vtysh", "text": lines.text}],
-        "rollback": {"steps": [{"kind": "vtysh", "text": lines.back}], "undo": None},
+        "rollback": {"steps": [{"kind": "vtysh", "text": lines.undo_text}], "undo": None},
     }
 
 
@@ -262,10 +278,10 @@ class Traffic:
         there was nothing to drain.
         """
         check_revert_in(revert_in)
-        drain, seen = self._drainer.drain(peers, revert_in, message, request, hold)
+        drain, observed = self._drainer.drain(peers, revert_in, message, request, hold)
         if revert_in is not None:
             self.temporary = drain
-        return seen
+        return observed
 
     def hold(self, name: str, peers: Sequence[str], *, seconds: float, message: str = "", over: str = "") -> None:
         """Announce on the switch, as the hold ``name``, that these peers are about to be drained.
@@ -281,9 +297,9 @@ class Traffic:
 
         A pending commit stays pending, nothing is saved, and the observations that ``request`` selects are returned.
         """
-        seen = self._drainer.undrain(self.temporary, request)
+        observed = self._drainer.undrain(self.temporary, request)
         self.temporary = None
-        return seen
+        return observed
 
     def drained(self) -> tuple[str, ...]:
         """Return the drained BGP peers; ``("*",)`` for the whole switch."""
@@ -292,5 +308,9 @@ class Traffic:
 
 def check_revert_in(revert_in: int | None) -> None:
     """Raise CommitError unless ``revert_in`` is None or a whole number of seconds above 0."""
-    if revert_in is not None and (isinstance(revert_in, bool) or not isinstance(revert_in, int) or revert_in <= 0):
+    if revert_in is None:
+        return
+    # To Python, True is an integer.
+    is_whole = isinstance(revert_in, int) and not isinstance(revert_in, bool)
+    if not is_whole or revert_in <= 0:
         raise CommitError(f"revert_in is a whole number of seconds above 0, not {revert_in!r}")

@@ -54,10 +54,10 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self._candidate: Candidate | None = None
         self._compared: Delta | None = None
         # Ids of the last commit of this session, and of the last one that was sent, whose answer may be lost.
-        self._made = ""
-        self._sent = ""
+        self._own_commit_id = ""
+        self._sent_commit_id = ""
         # The last commit had no changes, so a rollback must not undo an earlier one.
-        self._changed_nothing = False
+        self._last_was_empty = False
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
         self.traffic = Traffic(Drainer(self.revert_timer))
         self.changes = Changes(self.revert_timer, self.traffic)
@@ -127,11 +127,13 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             raise CommitError("no candidate is loaded")
         check_revert_in(revert_in)
         # Before the commit, so that a rollback finds it although its answer was lost.
-        self._sent = new_id()
-        made = self.changes.committer.commit(self._candidate, self._compared, message, revert_in, self._sent)
-        self._changed_nothing = not made
-        if made:
-            self._made = made
+        self._sent_commit_id = new_id()
+        commit_id = self.changes.committer.commit(
+            self._candidate, self._compared, message, revert_in, self._sent_commit_id
+        )
+        self._last_was_empty = not commit_id
+        if commit_id:
+            self._own_commit_id = commit_id
         self.discard_config()
 
     def has_pending_commit(self) -> bool:
@@ -140,7 +142,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
 
     def confirm_commit(self) -> None:
         """Confirm the pending commit and save it; after a commit of this session only that one is confirmed."""
-        self.changes.committer.confirm_pending(self._made, self._sent)
+        self.changes.committer.confirm_pending(self._own_commit_id, self._sent_commit_id)
 
     def discard_config(self) -> None:
         """Discard the candidate, if there is one."""
@@ -153,9 +155,9 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         After a commit of this session only that one is rolled back; CommitError is raised if another session's commit
         came since. After one without changes only a pending commit of this session is reverted.
         """
-        self.changes.committer.rollback(self._made, self._sent, waiting_only=self._changed_nothing)
-        self._made = ""
-        self._sent = ""
+        self.changes.committer.rollback(self._own_commit_id, self._sent_commit_id, waiting_only=self._last_was_empty)
+        self._own_commit_id = ""
+        self._sent_commit_id = ""
         self.traffic.temporary = None
 
     # Getters

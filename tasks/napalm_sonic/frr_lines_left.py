@@ -11,24 +11,24 @@ def changes_frr(delta: Delta) -> bool:
     return any(change.table == FRR_TABLE for change in delta)
 
 
-def frr_unmet(delta: Delta, now: FrrDocument | None, wanted: FrrDocument | None) -> list[str]:
+def frr_unmet(delta: Delta, actual: FrrDocument | None, intended: FrrDocument | None) -> list[str]:
     """Describe the FRR lines that differ from ``delta``; lines that others changed meanwhile do not count."""
-    if now is None or wanted is None:
+    if actual is None or intended is None:
         return ["FRR (no answer)"]
-    surplus, missing = lines_left(delta, now, wanted)
+    surplus, missing = lines_left(delta, actual, intended)
     lines = [f"FRR {entry.context} / {entry.shown}" for entry in missing]
     return lines + [f"FRR {entry.context} / {entry.shown} (too much)" for entry in surplus]
 
 
 def lines_left(
-    delta: Delta, now: FrrDocument, wanted: FrrDocument
+    delta: Delta, actual: FrrDocument, intended: FrrDocument
 ) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
     """Return the lines that ``delta`` removes and FRR still has, and those that it adds and FRR lacks.
 
     A reload boots FRR's file, so after it all lines of the file must be there.
     """
     removed, added = map(frozenset, lines_of(delta))
-    surplus, missing = frr_difference(now, wanted)
+    surplus, missing = frr_difference(actual, intended)
     return (
         tuple(entry for entry in surplus if entry in removed),
         tuple(entry for entry in missing if delta.reloads or entry in added),

@@ -21,7 +21,7 @@ _KINDS = ("running", "startup", "candidate")
 def get_config(
     session: "Session", candidate: "Mapping[str, Any] | None", retrieve: str, sanitized: bool
 ) -> dict[str, str]:
-    """Return running, startup and candidate as JSON documents; ``""`` for what is not asked."""
+    """Return running, startup and candidate configuration as JSON text; ``""`` for those that are not requested."""
     if retrieve not in ("all", *_KINDS):
         raise ValueError(f"retrieve is one of all, {', '.join(_KINDS)}, not {retrieve!r}")
     texts = dict.fromkeys(_KINDS, "")
@@ -51,7 +51,7 @@ def _document(session: "Session", candidate: "Mapping[str, Any] | None", kind: s
 
 
 def run_commands(session: "Session", commands: "Sequence[str]", encoding: str) -> dict[str, str]:
-    """Run each command as it stands and return its output; raises CommandErrorException for an exit status but 0."""
+    """Run each command unchanged and return its output; raises CommandErrorException for an exit status but 0."""
     if not isinstance(commands, list):
         raise TypeError("commands must be a list of texts")
     if encoding != "text":
@@ -60,7 +60,7 @@ def run_commands(session: "Session", commands: "Sequence[str]", encoding: str) -
     for command in commands:
         done = session.run(command)
         if done.exit_status != 0:
-            said = session.quotes.shown(done.error_text())
-            raise CommandErrorException(f"{command!r} failed with exit status {done.exit_status}: {said}")
+            output = session.quotes.shown(done.error_text())
+            raise CommandErrorException(f"{command!r} failed with exit status {done.exit_status}: {output}")
         outputs[command] = done.stdout
     return outputs

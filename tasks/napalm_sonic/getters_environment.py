@@ -29,7 +29,7 @@ def get_environment(session: "Session") -> dict[str, Any]:
     The processor's use is the load of the last minute by its cores, at most 100.
     """
     return {
-        "fans": {name: {"status": _good(row)} for name, row in _rows(session, FANS).items()},
+        "fans": {name: {"status": _is_working(row)} for name, row in _rows(session, FANS).items()},
         "temperature": {name: _temperature(row) for name, row in _rows(session, TEMPERATURES).items()},
         "power": {name: _power(row) for name, row in _rows(session, POWER).items()},
         "cpu": {0: {"%usage": _usage(session)}},
@@ -38,12 +38,13 @@ def get_environment(session: "Session") -> dict[str, Any]:
 
 
 def _rows(session: "Session", command: str) -> dict[str, dict[str, str]]:
+    """Return the rows that a dump prints by the sensor's name, in natural order."""
     rows = database_rows(session.run_checked(command), command)
     sensors = {key.partition("|")[2]: row for key, row in rows.items()}
     return {name: sensors[name] for name in sorted(sensors, key=natural)}
 
 
-def _good(row: Mapping[str, str]) -> bool:
+def _is_working(row: Mapping[str, str]) -> bool:
     return row.get("presence", "true").lower() == "true" and row.get("status", "").lower() == "true"
 
 
@@ -66,18 +67,21 @@ def _temperature(row: Mapping[str, str]) -> dict[str, Any]:
 
 def _power(row: Mapping[str, str]) -> dict[str, Any]:
     return {
-        "status": _good(row),
+        "status": _is_working(row),
         "capacity": _number(row.get("max_power")),
         "output": _number(row.get("power")),
     }
 
 
 def _usage(session: "Session") -> float:
-    load = session.run_checked(LOAD).split()
+    """Return the load of the last minute in percent of the cores, at most 100."""
+    loads = session.run_checked(LOAD).split()
     cores = sum(line.startswith("processor") for line in session.run_checked(PROCESSORS).splitlines())
-    if not load or not cores:
+    if not loads or not cores:
         return _UNKNOWN
-    return round(min(100.0, 100 * _number(load[0]) / cores), 1)
+    # The averages of the last 1, 5 and 15 minutes.
+    last_minute = _number(loads[0])
+    return round(min(100.0, 100 * last_minute / cores), 1)
 
 
 def _memory(text: str) -> dict[str, int]:
@@ -89,4 +93,5 @@ def _memory(text: str) -> dict[str, int]:
         if words and words[0].isdecimal():
             kibibytes[name] = int(words[0])
     total = kibibytes.get("MemTotal", 0)
-    return {"available_ram": total * 1024, "used_ram": (total - kibibytes.get("MemAvailable", total)) * 1024}
+    used = total - kibibytes.get("MemAvailable", total)
+    return {"available_ram": total * 1024, "used_ram": used * 1024}

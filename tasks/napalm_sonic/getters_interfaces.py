@@ -22,6 +22,8 @@ COUNTER_NAMES = "sonic-db-dump -n COUNTERS_DB -y -k 'COUNTERS_PORT_NAME_MAP'"
 COUNTERS = "sonic-db-dump -n COUNTERS_DB -y -k 'COUNTERS:oid:0x1????????????'"
 
 _PORT_PREFIX = "PORT_TABLE:"
+# NAPALM's names of the kernel's address families.
+_FAMILIES = {"inet": "ipv4", "inet6": "ipv6"}
 _COUNTED = {
     f"{direction}_{name}": f"SAI_PORT_STAT_IF_{sai_direction}_{sai_name}"
     for direction, sai_direction in {"rx": "IN", "tx": "OUT"}.items()
@@ -60,10 +62,10 @@ def addresses_of(links: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, 
     interfaces: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
     for name, link in links.items():
         for address in link.get("addr_info", []):
-            family = {"inet": "ipv4", "inet6": "ipv6"}.get(address.get("family"))
+            family = _FAMILIES.get(address.get("family"))
             if family and address.get("local"):
-                families = interfaces.setdefault(name, {})
-                families.setdefault(family, {})[address["local"]] = {"prefix_length": int(address["prefixlen"])}
+                addresses = interfaces.setdefault(name, {}).setdefault(family, {})
+                addresses[address["local"]] = {"prefix_length": int(address["prefixlen"])}
     return interfaces
 
 
@@ -110,6 +112,7 @@ def network_ports(ports: Mapping[str, dict[str, str]]) -> dict[str, dict[str, st
 
 
 def _interface(link: Mapping[str, Any], port: Mapping[str, str] | None) -> dict[str, Any]:
+    """Return an interface of the kernel; if it is a front-panel port, with the state that APPL_DB has of it."""
     flags = link.get("flags", ())
     state: dict[str, Any] = {
         "is_up": "UP" in flags and "LOWER_UP" in flags,

@@ -28,21 +28,21 @@ _BROKEN_SIGNATURES = {"ssh-rsa", "ssh-dss"}
 def check_host_key(
     client: "paramiko.SSHClient", files: Iterable[Path], name: str, otherwise: Any
 ) -> "tuple[KnownKeys, Callable[..., paramiko.Transport]]":
-    """Let ``client`` check the key of the host ``name`` by these files, and by the policy ``otherwise`` where they hold
-    none for it; return what they hold, and the ``transport_factory`` for its ``connect``."""
+    """Let ``client`` check the key of the host ``name`` by these files, and by the policy ``otherwise`` if they hold
+    none of it; return the known keys, and the ``transport_factory`` for the client's ``connect``."""
     files = tuple(files)
     keys = known_keys(files, name)
     for key in keys.keys:
         client.get_host_keys().add(name, key.get_name(), key)
     client.set_missing_host_key_policy(_certified_or(otherwise))
 
-    def make(*arguments: Any, **named: Any) -> Any:
+    def make_transport(*arguments: Any, **named: Any) -> Any:
         transport = _transport_class()(*arguments, **named)
         transport.known_keys = keys
         transport.revoked_at = functools.partial(known_places, files, name, "@revoked")
         return transport
 
-    return keys, make
+    return keys, make_transport
 
 
 @functools.cache
@@ -66,9 +66,9 @@ def _transport_class() -> Any:
         @property
         def preferred_keys(self) -> tuple[str, ...]:
             """Return the host key algorithms; certificates first where only an authority is known."""
-            every = super().preferred_keys
-            by_certificate = bool(self.known_keys.authorities) and not self.known_keys.keys
-            return tuple(sorted(every, key=lambda name: name.endswith(_CERTIFICATE) is not by_certificate))
+            algorithms = super().preferred_keys
+            prefers_certificates = bool(self.known_keys.authorities) and not self.known_keys.keys
+            return tuple(sorted(algorithms, key=lambda name: name.endswith(_CERTIFICATE) is not prefers_certificates))
 
         def _verify_key(self, host_key: bytes, sig: bytes) -> None:
             """Check the signature as paramiko does, then what the files say; raises SSHException."""

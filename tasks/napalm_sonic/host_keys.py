@@ -29,10 +29,10 @@ class _Index:
 
     # By each of their names.
     plain: dict[str, list["HostKeyLine"]] = field(default_factory=dict)
-    # Lines whose names are hashed or patterns, as (names, line).
-    others: list[tuple[str, "HostKeyLine"]] = field(default_factory=list)
-    # Lines by their mark, which is cut off, as (names, line).
-    marked: dict[str, list[tuple[str, "HostKeyLine"]]] = field(default_factory=dict)
+    # Lines whose names are hashed or patterns.
+    patterns: list["HostKeyLine"] = field(default_factory=list)
+    # Lines by their mark, which is cut off.
+    marked: dict[str, list["HostKeyLine"]] = field(default_factory=dict)
 
 
 class HostKeyLine(NamedTuple):
@@ -40,6 +40,11 @@ class HostKeyLine(NamedTuple):
 
     number: int
     text: str
+
+    @property
+    def names(self) -> str:
+        """Return the names that the line begins with, separated by commas."""
+        return self.text.split(maxsplit=1)[0]
 
 
 class KnownHostsError(ValueError):
@@ -84,15 +89,15 @@ def known_keys(files: Iterable[Path], name: str) -> KnownKeys:
 def _keys(paths: Iterable[Path], name: str, mark: str) -> "tuple[paramiko.PKey, ...]":
     keys: list[paramiko.PKey] = []
     for path in paths:
-        keys += _decoded(known_lines(path, name, mark))
+        for line in known_lines(path, name, mark):
+            key = _key_of(line)
+            if key is not None:
+                keys.append(key)
     return tuple(keys)
 
 
-def _decoded(lines: Iterable[str]) -> "Iterable[paramiko.PKey]":
-    return [key for line in lines if (key := _key_of(line)) is not None]
-
-
 def _key_of(line: str) -> "paramiko.PKey | None":
+    """Return the key in a line, None if it cannot be read."""
     from paramiko.hostkeys import HostKeyEntry
 
     try:
@@ -125,8 +130,8 @@ def broken_places(files: Iterable[Path], name: str) -> str:
     """Return the places of ``name`` at which no key can be read."""
     places: list[str] = []
     for path in files:
-        broken = [line for line in _lines(path, name, "") if _key_of(line.text) is None]
-        places += [f"{_shown(path)} line {line.number}" for line in broken]
+        broken_lines = [line for line in _lines(path, name, "") if _key_of(line.text) is None]
+        places += [f"{_shown(path)} line {line.number}" for line in broken_lines]
     return ", ".join(places)
 
 
@@ -139,6 +144,7 @@ def _shown(path: Path) -> Path:
 
 
 def _lines(path: Path, name: str, mark: str) -> tuple[HostKeyLine, ...]:
+    """Return the lines about a host that have this mark, empty for none; a missing file has no lines."""
     try:
         stat = path.stat()
     except OSError:
@@ -148,8 +154,8 @@ def _lines(path: Path, name: str, mark: str) -> tuple[HostKeyLine, ...]:
     except OSError as error:
         raise KnownHostsError(f"{path} cannot be read: {error.strerror}") from error
     if mark:
-        return tuple(line for names, line in index.marked.get(mark, ()) if matches(names, name))
-    matching = [line for names, line in index.others if matches(names, name)]
+        return tuple(line for line in index.marked.get(mark, ()) if matches(line.names, name))
+    matching = [line for line in index.patterns if matches(line.names, name)]
     return (*index.plain.get(name, ()), *matching)
 
 
@@ -158,10 +164,11 @@ def _index(path: Path, mtime_ns: int, size_bytes: int) -> _Index:
     """Index the file; its time and size are arguments so that a changed file is read again."""
     index = _Index()
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    for number, whole in enumerate(lines, start=1):
-        mark, text = _without_mark(whole)
-        # Empty lines, comments, and a mark without names.
-        if text.strip() and text.lstrip()[0] not in "#@":
+    for number, line in enumerate(lines, start=1):
+        mark, text = _without_mark(line)
+        # Not a comment, nor a mark without names.
+        is_entry = text.strip() != "" and text.lstrip()[0] not in "#@"
+        if is_entry:
             _add_line(index, mark, HostKeyLine(number, text))
     return index
 
@@ -175,13 +182,12 @@ def _without_mark(line: str) -> tuple[str, str]:
 
 
 def _add_line(index: _Index, mark: str, line: HostKeyLine) -> None:
-    names = line.text.split(maxsplit=1)[0]
     if mark:
-        index.marked.setdefault(mark, []).append((names, line))
-    elif names.startswith("|1|") or re.search(r"[*?!]", names):
-        index.others.append((names, line))
+        index.marked.setdefault(mark, []).append(line)
+    elif line.names.startswith("|1|") or re.search(r"[*?!]", line.names):
+        index.patterns.append(line)
     else:
-        for name in names.split(","):
+        for name in line.names.split(","):
             index.plain.setdefault(name, []).append(line)
 
 
@@ -198,9 +204,12 @@ def _matches(pattern: str, name: str) -> bool:
     return re.fullmatch(expression, name, re.IGNORECASE) is not None
 
 
-def _is_hash_of(mark: str, name: str) -> bool:
+def _is_hash_of(hashed: str, name: str) -> bool:
+    """Tell whether ``|1|salt|digest`` is the hash of a name."""
     try:
-        salt, digest = (base64.b64decode(part) for part in mark.split("|")[2:4])
+        _, _, salt_text, digest_text = hashed.split("|")[:4]
+        salt = base64.b64decode(salt_text)
+        digest = base64.b64decode(digest_text)
     except (ValueError, binascii.Error):
         return False
     return hmac.compare_digest(hmac.new(salt, name.encode(), hashlib.sha1).digest(), digest)

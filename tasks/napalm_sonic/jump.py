@@ -160,6 +160,7 @@ class _Gate:
         self._users = 0
 
     def open(self, host: str, port: int, timeout_s: float) -> Tunnel:
+        """Return a channel to a switch; raises ConnectTimeoutError if none becomes free, and what ``dial`` raises."""
         if not self._free.acquire(timeout=_WAIT_FOR_CHANNEL_S):
             raise ConnectTimeoutError(f"jump host {self._jump}: all {self._jump.channels} channels are in use")
         try:
@@ -224,12 +225,14 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
 
     client = paramiko.SSHClient()
     where = f"jump host {jump}"
-    hosts = KnownHosts((jump.known_hosts_file,), str(jump))
-    unknown = _unknown_key(jump)
-    factory = _checking_transport(client, hosts, where, unknown_key=unknown)
-    changed = "If the jump host was reinstalled, record the new key (`railweave trust --replace`)"
+    known_hosts = KnownHosts((jump.known_hosts_file,), str(jump))
+    unknown_key = _unknown_key_fix(jump)
+    changed_key = "If the jump host was reinstalled, record the new key (`railweave trust --replace`)"
+    transport_factory = _checking_transport(client, known_hosts, where, unknown_key=unknown_key)
     try:
-        with login_errors(where, jump.username, timeout_s, known_hosts=hosts, unknown_key=unknown, changed_key=changed):
+        with login_errors(
+            where, jump.username, timeout_s, known_hosts=known_hosts, unknown_key=unknown_key, changed_key=changed_key
+        ):
             client.connect(
                 jump.host,
                 jump.port,
@@ -243,7 +246,7 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
                 timeout=timeout_s,
                 banner_timeout=timeout_s,
                 auth_timeout=timeout_s,
-                transport_factory=factory,
+                transport_factory=transport_factory,
             )
     except BaseException:
         client.close()
@@ -254,7 +257,7 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
     return client
 
 
-def _unknown_key(jump: Jump) -> str:
+def _unknown_key_fix(jump: Jump) -> str:
     """Return what to do about a host key that is not recorded."""
     return (
         f"{jump.known_hosts_file} does not hold it; record it with `railweave trust`, or by ssh-keyscan and a look at "
@@ -279,20 +282,25 @@ def _checking_transport(
 
 
 def _channel(transport: "paramiko.Transport", jump: Jump, host: str, port: int, timeout_s: float) -> "paramiko.Channel":
+    """Return a channel from the jump host to a switch.
+
+    Raises _SessionLostError if the session to the jump host ended, else ConnectTimeoutError or ConnectionException.
+    """
     import paramiko
 
     where = f"{host}:{port} through jump host {jump}"
     began = time.monotonic()
     try:
         return transport.open_channel("direct-tcpip", (host, port), ("127.0.0.1", 0), timeout=timeout_s)
-    except paramiko.ChannelException as fault:
-        if fault.code == _FORBIDDEN:
-            raise ConnectionException(f"{where}: the jump host forbids forwarding (AllowTcpForwarding)") from fault
-        raise ConnectionException(f"{where}: cannot connect: {fault.text}") from fault
-    except (paramiko.SSHException, EOFError, OSError) as fault:
+    except paramiko.ChannelException as error:
+        if error.code == _FORBIDDEN:
+            raise ConnectionException(f"{where}: the jump host forbids forwarding (AllowTcpForwarding)") from error
+        raise ConnectionException(f"{where}: cannot connect: {error.text}") from error
+    except (paramiko.SSHException, EOFError, OSError) as error:
+        # paramiko raises no error of its own for a channel that is not opened in time.
         if time.monotonic() - began >= timeout_s:
-            raise ConnectTimeoutError(f"{where}: no answer within {timeout_s:g} s") from fault
-        text = f"{where}: {fault or 'the session to the jump host was lost'}"
+            raise ConnectTimeoutError(f"{where}: no answer within {timeout_s:g} s") from error
+        text = f"{where}: {error or 'the session to the jump host was lost'}"
         if transport.is_active():
-            raise ConnectionException(text) from fault
-        raise _SessionLostError(text) from fault
+            raise ConnectionException(text) from error
+        raise _SessionLostError(text) from error

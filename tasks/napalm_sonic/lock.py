@@ -64,9 +64,9 @@ class Lock:
             return
         clock = self.session.clock
         deadline = clock.monotonic() + self.wait_s
-        while not self._try():
+        while not self._try_acquire():
             if clock.monotonic() >= deadline:
-                raise LockError(f"{self.session.hostname}: the configuration is locked{self._holder()}")
+                raise LockError(f"{self.session.hostname}: the configuration is locked{self._holder_text()}")
             clock.sleep(min(_RETRY_S, max(0.0, deadline - clock.monotonic())))
 
     def release(self) -> None:
@@ -81,19 +81,21 @@ class Lock:
             channel.status_event.wait(_RELEASE_S)
             channel.close()
 
-    def _try(self) -> bool:
+    def _try_acquire(self) -> bool:
         """Return whether the lock could be taken; raises LockError for any other failure than a taken lock."""
-        hold = f"echo {shlex.quote(who())} >{SESSION_LOCK_FILE}; echo locked; exec cat"
-        make = f"mkdir -p -m 700 {posixpath.dirname(SESSION_LOCK_FILE)}"
-        line = f"{make} && exec flock -n -E {_BUSY_EXIT} {SESSION_LOCK_FILE} sh -c {shlex.quote(hold)}"
-        channel = self.session.channel(self.session.as_root(f"sh -c {shlex.quote(line)}"))
+        # `cat` ends with the channel's input, and the lock with it.
+        hold_lock = f"echo {shlex.quote(who())} >{SESSION_LOCK_FILE}; echo locked; exec cat"
+        make_folder = f"mkdir -p -m 700 {posixpath.dirname(SESSION_LOCK_FILE)}"
+        take_lock = f"exec flock -n -E {_BUSY_EXIT} {SESSION_LOCK_FILE} sh -c {shlex.quote(hold_lock)}"
+        script = f"{make_folder} && {take_lock}"
+        channel = self.session.channel(self.session.as_root(f"sh -c {shlex.quote(script)}"))
         channel.settimeout(self.session.command_timeout_s)
         try:
-            first = channel.recv(64)
+            output = channel.recv(64)
         except TimeoutError as error:
             channel.close()
             raise LockError(f"{self.session.hostname}: no answer to the lock request") from error
-        if first.startswith(b"locked"):
+        if output.startswith(b"locked"):
             self._channel = channel
             return True
         exit_status = channel.recv_exit_status()
@@ -101,14 +103,16 @@ class Lock:
         channel.close()
         if exit_status == _BUSY_EXIT:
             return False
+        # paramiko's exit status of a channel that was lost.
         if exit_status == -1 and not self.session.alive():
             raise ConnectionClosedException(f"{self.session.hostname}: the session was lost while locking")
         raise LockError(f"{self.session.hostname}: cannot lock the configuration: {error_text or exit_status}")
 
-    def _holder(self) -> str:
-        done = self.session.run_root(f"cat {SESSION_LOCK_FILE}")
-        if done.exit_status == 0 and done.stdout.strip():
-            return f" by {done.stdout.strip()}"
+    def _holder_text(self) -> str:
+        """Return in words who holds the lock, beginning with a space."""
+        completed = self.session.run_root(f"cat {SESSION_LOCK_FILE}")
+        if completed.exit_status == 0 and completed.stdout.strip():
+            return f" by {completed.stdout.strip()}"
         return " by another session"
 
 

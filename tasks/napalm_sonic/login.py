@@ -24,17 +24,15 @@ class HostKeyError(ConnectionException):  # type: ignore[misc]
         self.where = where
         self.changed = changed
         self.at = at
+        state = "unknown"
+        place = f" ({at}: no key can be read there)"
         if changed:
-            finding = "not the known one"
-            if at:
-                finding = f"{finding} ({at})"
-            remedy = f"{fix}; else someone may stand between"
-        else:
-            finding = "unknown"
-            if at:
-                finding = f"{finding} ({at}: no key can be read there)"
-            remedy = fix
-        super().__init__(f"{where}: the host key is {finding}. {remedy}")
+            state = "not the known one"
+            place = f" ({at})"
+            fix = f"{fix}; else someone may stand between"
+        if not at:
+            place = ""
+        super().__init__(f"{where}: the host key is {state}{place}. {fix}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +46,15 @@ class KnownHosts:
 def connect(host: str, port: int, timeout_s: float) -> socket.socket:
     """Return a connected socket. Raises OSError.
 
-    Without Nagle's algorithm: with it every step of an SSH session waits 40 ms (measured). A switch that reloads says
-    no goodbye, so unanswered keepalives end the connection after a minute.
+    Nagle's algorithm is off: with it every step of an SSH session waits 40 ms (measured). A switch that reloads does
+    not close its connections, so unanswered keepalives end them after a minute.
     """
-    opened = socket.create_connection((host, port), timeout_s)
-    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # Linux alone has it; it also counts while keepalives are unanswered.
+    connection = socket.create_connection((host, port), timeout_s)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # Only Linux has it; it also counts while keepalives are unanswered.
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_AFTER_MS)
-    return opened
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_AFTER_MS)
+    return connection
 
 
 @contextmanager

@@ -32,10 +32,12 @@ def monitored_of(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _modules(tables: Mapping[str, Rows]) -> Rows:
     """Return the state of each port with the readings and thresholds of its module."""
-    return {
-        port: {**state, "readings": tables["readings"].get(port, {}), "thresholds": tables["thresholds"].get(port, {})}
-        for port, state in tables["ports"].items()
-    }
+    modules: Rows = {}
+    for port, state in tables["ports"].items():
+        readings = tables["readings"].get(port, {})
+        thresholds = tables["thresholds"].get(port, {})
+        modules[port] = {**state, "readings": readings, "thresholds": thresholds}
+    return modules
 
 
 def _tables(parts: Mapping[str, Any], *names: str) -> dict[str, Rows]:
@@ -48,6 +50,7 @@ def rows_of(columns: Mapping[str, Any]) -> Rows:
     rows: Rows = {}
     for name, values in columns["rows"].items():
         row = dict(zip(fields, values, strict=True))
+        # A row has no field that the switch did not read; most rows have all of them, so this is seldom worked.
         if None in values:
             row = {field: value for field, value in row.items() if value is not None}
         rows[name] = row

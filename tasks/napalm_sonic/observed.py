@@ -17,7 +17,10 @@ _TIMERS = {
     "configured_keepalive": "bgpTimerConfiguredKeepAliveIntervalMsecs",
     "configured_hold": "bgpTimerConfiguredHoldTimeMsecs",
 }
-_BFD = ("remote-detect-multiplier", "receive-interval", "remote-transmit-interval")
+# What bfdd shows of a neighbor: its multiplier, our interval for receiving and its interval for sending.
+_MULTIPLIER = "remote-detect-multiplier"
+_RECEIVE = "receive-interval"
+_TRANSMIT = "remote-transmit-interval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ class Observed:
         """Return the timers of the sessions of the default VRF in seconds: ``keepalive`` and ``hold`` in force, and
         ``configured_keepalive`` and ``configured_hold``; without sessions whose timers FRR does not show."""
         timers = {}
-        for name, peer in (self.shown["bgp"] or {}).get("default", {}).items():
+        for name, peer in self._default_peers().items():
             if isinstance(peer, Mapping) and all(key in peer for key in _TIMERS.values()):
                 # FRR shows milliseconds.
                 timers[name] = {timer: int(peer[key]) // 1000 for timer, key in _TIMERS.items()}
@@ -101,10 +104,16 @@ class Observed:
     def bfd(self) -> dict[str, str]:
         """Return the BFD state of the sessions of the default VRF that use BFD, in lower case."""
         states = {}
-        for name, peer in (self.shown["bgp"] or {}).get("default", {}).items():
+        for name, peer in self._default_peers().items():
             if isinstance(peer, Mapping) and "peerBfdInfo" in peer:
                 states[name] = str(peer["peerBfdInfo"].get("status", "down")).lower()
         return states
+
+    def _default_peers(self) -> Mapping[str, Any]:
+        """Return the default VRF in FRR's JSON: its neighbors by name, and a few values of its own."""
+        instances: Mapping[str, Any] = self.shown["bgp"] or {}
+        peers: Mapping[str, Any] = instances.get("default", {})
+        return peers
 
     @decodes("the timers that BFD shows")
     def bfd_detection_ms(self) -> dict[str, int]:
@@ -116,11 +125,12 @@ class Observed:
         times: dict[str, int] = {}
         for peer in self.shown.get("bfd") or ():
             is_up = peer.get("status") == "up" and peer.get("vrf", "default") == "default"
-            if is_up and all(key in peer for key in _BFD):
-                multiplier, receive_ms, transmit_ms = (int(peer[key]) for key in _BFD)
-                # BGP names an unnumbered neighbor by its interface.
-                names = {str(peer["peer"]), str(peer.get("interface", ""))}
-                times |= dict.fromkeys(names, multiplier * max(receive_ms, transmit_ms))
+            if not is_up or not all(key in peer for key in (_MULTIPLIER, _RECEIVE, _TRANSMIT)):
+                continue
+            detection_ms = int(peer[_MULTIPLIER]) * max(int(peer[_RECEIVE]), int(peer[_TRANSMIT]))
+            times[str(peer["peer"])] = detection_ms
+            # BGP names an unnumbered neighbor by its interface.
+            times[str(peer.get("interface", ""))] = detection_ms
         return times
 
 

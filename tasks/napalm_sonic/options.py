@@ -78,18 +78,18 @@ def parse_options(optional_args: Mapping[str, Any] | None, timeout_s: float) -> 
     valid_names = netmiko_names | _SPELLED.keys() | _NAPALM_CONVENTIONS | {"jump"}
     for name in arguments:
         if name not in valid_names:
-            raise ValueError(_unknown_key(name, sorted(valid_names)))
-    own = {_SPELLED[name]: _checked(name, value) for name, value in arguments.items() if name in _SPELLED}
-    own.setdefault("command_timeout_s", float(timeout_s))
+            raise ValueError(_unknown_key_text(name, sorted(valid_names)))
+    driver_options = {_SPELLED[name]: _checked(name, value) for name, value in arguments.items() if name in _SPELLED}
+    driver_options.setdefault("command_timeout_s", float(timeout_s))
     netmiko_arguments = {name: value for name, value in arguments.items() if name in netmiko_names}
-    return Options(**own, jump=jump, netmiko=_netmiko_arguments(netmiko_arguments))
+    return Options(**driver_options, jump=jump, netmiko=_netmiko_arguments(netmiko_arguments))
 
 
-def _unknown_key(name: str, valid_names: list[str]) -> str:
+def _unknown_key_text(name: str, valid_names: list[str]) -> str:
     text = f"unknown optional_args key {name!r}"
-    near = difflib.get_close_matches(name, valid_names, n=1)
-    if near:
-        text += f"; did you mean {near[0]!r}?"
+    similar_names = difflib.get_close_matches(name, valid_names, n=1)
+    if similar_names:
+        text += f"; did you mean {similar_names[0]!r}?"
     return text
 
 
@@ -120,13 +120,13 @@ def _netmiko_names() -> frozenset[str]:
     return frozenset(names - {"self", "ip", "host", "username", "password", "device_type", "timeout"})
 
 
-def _netmiko_arguments(given: dict[str, Any]) -> dict[str, Any]:
+def _netmiko_arguments(stated: dict[str, Any]) -> dict[str, Any]:
     """Return netmiko's arguments with strict host keys and keepalives, unless the caller sets them.
 
     Netmiko's own defaults accept any host key, and send no keepalives, so the loss of a switch is never noticed. An
     ``alt_key_file`` needs no further option.
     """
-    arguments = {"ssh_strict": True, "system_host_keys": True, "allow_agent": True, "keepalive": _KEEPALIVE_S, **given}
+    arguments = {"ssh_strict": True, "system_host_keys": True, "allow_agent": True, "keepalive": _KEEPALIVE_S, **stated}
     if arguments.get("key_file"):
         arguments.setdefault("use_keys", True)
     if arguments.get("alt_key_file"):

@@ -34,8 +34,9 @@ def ping(session: "Session", command: str, limit_s: float) -> dict[str, Any]:
     done = session.run(command, limit_s + _MARGIN_S)
     text = strip_ansi(done.stdout)
     counts = _COUNTS.search(text)
+    # Nothing was sent, for example because the name cannot be resolved.
     if counts is None:
-        return {"error": (strip_ansi(done.stderr).strip() or text.strip() or f"ping ended with {done.exit_status}")}
+        return {"error": strip_ansi(done.stderr).strip() or text.strip() or f"ping ended with {done.exit_status}"}
     sent = int(counts["sent"])
     received = int(counts["received"])
     # Without any answer ping prints no times; NAPALM's are 0 then.

@@ -50,37 +50,41 @@ class SwitchProgram:
         words = ["read"]
         if rollback:
             words += ["--rollback", rollback]
-        words += _words(request)
-        earlier = self.last_reading
-        if earlier is not None and earlier.frr_digest:
-            words += _digests(earlier)
+        words += _observe_options(request)
+        last_reading = self.last_reading
+        # Without FRR's digest the last reading is not complete.
+        if last_reading is not None and last_reading.frr_digest:
+            words += _digest_options(last_reading)
         if request is not None and request.telemetry:
-            answer = self._monitored(words, request.queues)
+            answer = self._read_for_monitoring(words, request.queues)
         else:
             answer = self._read(words)
-        reading = reading_of(self.hostname, answer, earlier)
+        reading = reading_of(self.hostname, answer, last_reading)
         # The last reading stays with its session, and counters are large.
         self.last_reading = replace(reading, telemetry=None)
         self.caller.quotes.running = reading.running
         return reading
 
-    def _monitored(self, words: list[str], queues: Collection[int] = ()) -> dict[str, Any]:
+    def _read_for_monitoring(self, words: list[str], queues: Collection[int] = ()) -> dict[str, Any]:
         """Return the answer to a reading for monitoring; of another version of the program, what that can answer."""
         options = ["--queues", ",".join(map(str, queues))]
         if self.last_reading is not None and self.last_reading.view is not None:
             options += ["--observed", self.last_reading.view.digest]
         try:
             return self._read([*words, *options, "--telemetry"])
-        except OtherProgramError as other:
+        except OtherProgramError as error:
             answer = self.caller.ask(words)
             if answer is None or answer.get("outcome") != "read":
                 raise
-            telemetry: dict[str, Any] = {"other_program": str(other)}
-            for option, part in (("--all-counters", "counters"), ("--link-state", "link_state")):
+            telemetry: dict[str, Any] = {"other_program": str(error)}
+            for part, option, member in (
+                ("counters", "--all-counters", "all_counters"),
+                ("link_state", "--link-state", "link_state"),
+            ):
                 # A version without the option refuses it.
                 with suppress(CommandErrorException):
-                    shown = self.caller.ask(["observe", option]) or {}
-                    telemetry[part] = shown.get(option.removeprefix("--").replace("-", "_"))
+                    part_answer = self.caller.ask(["observe", option]) or {}
+                    telemetry[part] = part_answer.get(member)
             return {**answer, "telemetry": telemetry}
 
     def _read(self, words: list[str], data: bytes = b"") -> dict[str, Any]:
@@ -92,12 +96,12 @@ class SwitchProgram:
     @decodes("what it shows")
     def observe(self, request: ObserveRequest = STATE) -> Observed:
         """Return observations and the status of the last transaction, with one command."""
-        answer = self._read(["observe", *_words(request)])
-        seen = observed_of(self.hostname, answer)
-        if seen is None:
+        answer = self._read(["observe", *_observe_options(request)])
+        observed = observed_of(self.hostname, answer)
+        if observed is None:
             raise CommandErrorException(f"{self.hostname}: railweave-switch shows nothing")
         status = status_of(answer["status"])
-        return replace(seen, waiting=status.waits_for, broken=status.broken)
+        return replace(observed, waiting=status.waits_for, broken=status.broken)
 
     @decodes("its routes")
     def ports_towards(self, prefix: str) -> frozenset[str]:
@@ -138,10 +142,10 @@ class SwitchProgram:
         """
         return self._verdict({"changes": changes})
 
-    def _verdict(self, asked: Mapping[str, Any]) -> ModelsVerdict:
-        data = json.dumps(asked).encode()
-        words = ["check", "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest()]
-        answer = self._read(words, data)
+    def _verdict(self, candidate: Mapping[str, Any]) -> ModelsVerdict:
+        """Return the verdict of the switch's YANG models on a candidate, as its program's ``check`` takes one."""
+        data = json.dumps(candidate).encode()
+        answer = self._read(["check", *_input_options(data)], data)
         return ModelsVerdict(rejected_of(answer), str(answer.get("fault") or ""))
 
     @decodes("its answer")
@@ -163,7 +167,7 @@ class SwitchProgram:
         """
         session = {"session": self.lock.note, "lock_wait_s": self.caller.options.lock_wait_s}
         data = json.dumps({**transaction, **session}).encode()
-        words = [verb, "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest(), *_words(request)]
+        words = [verb, *_input_options(data), *_observe_options(request)]
         name = str(transaction["id"])
         last = str(transaction["last"])
         deadline_s = transaction.get("deadline_s")
@@ -200,10 +204,11 @@ class SwitchProgram:
         """
         words = ["confirm", "--id", commit_id]
         if only is not None:
-            words += _digests(only)
+            words += _digest_options(only)
         answer = self._change(words, commit_id)
-        if answer.get("outcome") != "confirmed" and (only is None or answer.get("code") != "moved"):
-            raise CommitConfirmException(f"{self.hostname}: {_why(answer)}")
+        has_moved = only is not None and answer.get("code") == "moved"
+        if answer.get("outcome") != "confirmed" and not has_moved:
+            raise CommitConfirmException(f"{self.hostname}: {_unconfirmed_text(answer)}")
         return answer
 
     def save(self) -> None:
@@ -216,7 +221,7 @@ class SwitchProgram:
 
     def undrain(self, commit_id: str, request: ObserveRequest | None = None) -> dict[str, Any]:
         """End the temporary drain under this pending commit; raises CommitError, also if another one is pending."""
-        answer = self._change(["undrain", "--id", commit_id, *_words(request)])
+        answer = self._change(["undrain", "--id", commit_id, *_observe_options(request)])
         self._refuse_unless(Stage.ARMED, answer, "the drain did not end: ")
         return answer
 
@@ -247,12 +252,12 @@ class SwitchProgram:
         words = ["recover", "--id", name]
         if accept_running:
             words.append("--accept-running")
-        # The version on the switch does it: only it can read its own state.
-        first = self.caller.ask(["status", "--expect", packed_sha256()])
-        if first is None:
+        status_answer = self.caller.ask(["status", "--expect", packed_sha256()])
+        if status_answer is None:
             return RecoveredState(_NO_STATUS, "healthy")
-        if first["outcome"] == "other program":
-            answer = self.caller.ask(words, self.caller.change_limit_s) or first
+        if status_answer["outcome"] == "other program":
+            # The version on the switch repairs it, since only that version can read its own state.
+            answer = self.caller.ask(words, self.caller.change_limit_s) or status_answer
             self.caller.refuse_busy(answer)
         else:
             answer = self._change(words, name)
@@ -281,6 +286,7 @@ class SwitchProgram:
     # Inside
 
     def _change(self, words: list[str], name: str = "") -> dict[str, Any]:
+        """Return the answer to a call that changes something about the transaction ``name``."""
         words = [*words, "--lock-wait", str(self.caller.options.lock_wait_s)]
         if self.lock.note:
             words += ["--session", self.lock.note]
@@ -314,7 +320,12 @@ def new_id() -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(seconds))}-{microseconds:05x}{secrets.token_hex(2)}"
 
 
-def _words(request: ObserveRequest | None) -> list[str]:
+def _input_options(data: bytes) -> list[str]:
+    """Return the options of the switch's program that announce the input."""
+    return ["--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest()]
+
+
+def _observe_options(request: ObserveRequest | None) -> list[str]:
     """Return the options of the switch's program that select these observations."""
     words: list[str] = []
     if request is None:
@@ -328,11 +339,13 @@ def _words(request: ObserveRequest | None) -> list[str]:
     return words
 
 
-def _digests(reading: Reading) -> list[str]:
+def _digest_options(reading: Reading) -> list[str]:
+    """Return the options of the switch's program that name the configuration of a reading."""
     return ["--config", reading.tables_digest, "--frr", reading.frr_digest]
 
 
-def _why(answer: Mapping[str, Any]) -> str:
+def _unconfirmed_text(answer: Mapping[str, Any]) -> str:
+    """Return why no commit was confirmed."""
     status = answer["status"]["status"]
     return {
         "none": "no commit waits for a confirmation",

@@ -10,12 +10,12 @@ from railweave.sonic.document import BGPRAW, RunningConfig
 
 # Parts of an answer of ``railweave-switch`` with output of SONiC or lines of its log; the others are data, digests and
 # names.
-_WORDS = ("error", "missing", "restored", "refused", "broken")
+_QUOTING_PARTS = ("error", "missing", "restored", "refused", "broken")
 _MOST_CHARACTERS = 65536
 # Minimum length of a part of a secret: fewer characters at the end of a text are more likely an ordinary word.
 _LEAST_OF_A_CUT_VALUE = 5
 # Parts of an answer that have such parts themselves.
-_INNER = ("status", "found", "answer")
+_NESTED_PARTS = ("status", "found", "answer")
 
 
 @dataclass
@@ -39,15 +39,16 @@ class Quotes:
     def shown_answer(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Return an answer of ``railweave-switch`` without secrets in its texts."""
         shown = dict(answer)
-        for name in _WORDS:
+        for name in _QUOTING_PARTS:
             if shown.get(name):
                 shown[name] = self._shown_part(shown[name])
-        for name in _INNER:
+        for name in _NESTED_PARTS:
             if isinstance(shown.get(name), Mapping):
                 shown[name] = self.shown_answer(shown[name])
         return shown
 
     def _shown_part(self, part: Any) -> Any:
+        """Return a part of an answer without secrets in any of its texts, long ones cut."""
         if isinstance(part, str):
             return self.shown(part[:_MOST_CHARACTERS])
         if isinstance(part, list):
@@ -60,6 +61,7 @@ class Quotes:
 def _without_cut_values(text: str, values: Iterable[str]) -> str:
     """Return a truncated text without parts of secrets at its begin and end."""
     for value in values:
+        # The longest part first: a shorter one would leave the rest of it.
         for length in range(len(value) - 1, _LEAST_OF_A_CUT_VALUE - 1, -1):
             if text.startswith(value[-length:]):
                 text = HIDDEN + text[length:]

@@ -152,13 +152,16 @@ def reading_of(hostname: str, answer: Mapping[str, Any], last: Reading | None) -
         raise CommandErrorException(f"{hostname}: {error}") from error
     if not {"unapplied", "unseen"} <= answer.keys() or "broken" not in answer["status"]:
         raise CommandErrorException(f"{hostname}: its answer leaves out the state of its daemons")
-    seen = observed_of(hostname, answer, None if last is None else last.view)
-    return replace(_reading(running, last, answer, seen), telemetry=monitored_of(answer))
+    last_view = None
+    if last is not None:
+        last_view = last.view
+    observed = observed_of(hostname, answer, last_view)
+    return replace(_reading(running, last, answer, observed), telemetry=monitored_of(answer))
 
 
 @decodes("what a change left")
 def learned_of(hostname: str, answer: Mapping[str, Any], last: Reading) -> Reading | None:
-    """Return the reading after a change, from its answer; None if the answer is not enough."""
+    """Return the reading after a change, from its answer; None if tables or FRR's lines are not known from it."""
     config = answer.get("config") or {}
     frr = answer.get("frr") or {}
     try:
@@ -175,7 +178,9 @@ def learned_of(hostname: str, answer: Mapping[str, Any], last: Reading) -> Readi
     return _reading(running, last, answer, observed_of(hostname, answer))
 
 
-def _reading(running: RunningConfig, last: Reading | None, answer: Mapping[str, Any], seen: Observed | None) -> Reading:
+def _reading(
+    running: RunningConfig, last: Reading | None, answer: Mapping[str, Any], observed: Observed | None
+) -> Reading:
     """Return the reading with the tables of ``running`` and the other parts of an answer."""
     frr = answer["frr"]
     running = _with_frr(running, last, frr)
@@ -192,7 +197,7 @@ def _reading(running: RunningConfig, last: Reading | None, answer: Mapping[str, 
         status=status_of(answer["status"]),
         undo=answer.get("undo"),
         earlier=dict(answer.get("earlier") or {}),
-        view=seen,
+        view=observed,
         unapplied=unapplied_of(answer),
         unseen=unseen_of(answer),
         image=image,
@@ -201,7 +206,8 @@ def _reading(running: RunningConfig, last: Reading | None, answer: Mapping[str, 
 
 def _with_frr(running: RunningConfig, last: Reading | None, frr: Mapping[str, Any]) -> RunningConfig:
     """Return the configuration with FRR's lines: those of the last reading if its digest is that of the answer."""
-    if last is None or not frr["digest"] or frr["digest"] != last.frr_digest:
+    is_unchanged = last is not None and frr["digest"] and frr["digest"] == last.frr_digest
+    if last is None or not is_unchanged:
         text = _frr_text(frr["text"])
         if text == running.frr:
             return running

@@ -16,16 +16,17 @@ def ending_text(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
     """Describe what runs on the switch after a change that was not applied."""
     status = answer.get("status")
     if answer.get("outcome") == "reverted":
-        return _restored(status)
+        return _restored_text(status)
     if answer.get("outcome") == "failed" and answer.get("missing"):
         missing = some([shown_text(str(place), secrets) for place in answer["missing"]])
         return f"the earlier configuration could not be restored, missing: {missing}; rollback() tries again"
+    # Refused because another transaction is pending.
     if status and status_of(status).pending and answer.get("code") == "pending":
         return "confirm_commit() keeps it, rollback() undoes it"
     return "nothing was applied"
 
 
-def _restored(status: Mapping[str, Any] | None) -> str:
+def _restored_text(status: Mapping[str, Any] | None) -> str:
     """Describe a switch whose change was reverted, with the daemons that the change ended."""
     broken = ""
     if status:

@@ -43,12 +43,14 @@ def _running(session: "Session") -> tuple[dict[str, Any], str | None]:
     if not isinstance(document, dict) or not document:
         raise CommandErrorException(f"{session.hostname}: {RUNNING!r} printed no configuration")
     refuse_long_frr(document.get(BGPRAW))
-    if document.get(BGPRAW):
-        if printed.startswith("{") and printed.rstrip().endswith("}"):
-            return document, printed
+    if not document.get(BGPRAW):
+        document[BGPRAW] = _read_frr(session)
         return document, None
-    document[BGPRAW] = _read_frr(session)
-    return document, None
+    # Warnings may come before or after the document.
+    is_document_alone = printed.startswith("{") and printed.rstrip().endswith("}")
+    if not is_document_alone:
+        return document, None
+    return document, printed
 
 
 def _read_frr(session: "Session") -> str | None:

@@ -134,12 +134,12 @@ class Session:
             return True
         transport = self._transport()
         # The request has no time limit of its own; closing the transport ends it.
-        bound = threading.Timer(self.timeout_s, transport.close)
-        bound.start()
+        time_limit = threading.Timer(self.timeout_s, transport.close)
+        time_limit.start()
         try:
             transport.global_request("keepalive@openssh.com", wait=True)
         finally:
-            bound.cancel()
+            time_limit.cancel()
         self._heard_s = self.clock.monotonic()
         return self.alive()
 
@@ -153,7 +153,7 @@ class Session:
             timeout_s = self.command_timeout_s
         began = time.monotonic()
         deadline = began + timeout_s
-        with self._errors(command):
+        with self._napalm_errors(command):
             channel = self.channel(command)
             try:
                 if data:
@@ -176,6 +176,7 @@ class Session:
         return Completed(command, exit_status, self._text(command, stdout), self._text(command, stderr))
 
     def _text(self, command: str, stream: bytes) -> str:
+        """Return an output as text; raises CommandErrorException if it would take too much memory."""
         try:
             refuse_wide(stream)
         except TooLargeError as error:
@@ -186,8 +187,8 @@ class Session:
         """Run a command and return its stdout; raises CommandErrorException for any exit status but 0."""
         done = self.run(command)
         if done.exit_status != 0:
-            said = with_fix(self.quotes.shown(done.error_text()))
-            raise CommandErrorException(f"{self.hostname}: {command!r} failed: {said}")
+            output = with_fix(self.quotes.shown(done.error_text()))
+            raise CommandErrorException(f"{self.hostname}: {command!r} failed: {output}")
         return done.stdout
 
     def refuse_noise(self) -> None:
@@ -214,7 +215,7 @@ class Session:
 
     def channel(self, command: str) -> "paramiko.Channel":
         """Start a command and return its open channel."""
-        with self._errors(command):
+        with self._napalm_errors(command):
             channel = self._transport().open_session(timeout=self.timeout_s)
             with answered_within(channel, self.timeout_s):
                 channel.exec_command(command)
@@ -250,19 +251,19 @@ class Session:
         return not self.alive()
 
     @contextmanager
-    def _errors(self, what: str) -> "Iterator[None]":
+    def _napalm_errors(self, what: str) -> "Iterator[None]":
         """Raise errors of paramiko and the operating system as NAPALM's exceptions."""
         import paramiko
 
         try:
             yield
         except (paramiko.SSHException, EOFError, OSError) as error:
-            # Only the error of a closed channel can come before paramiko marks its session as lost.
+            # Only the error of a closed channel can come before paramiko marks its session as lost, so only then wait.
             if isinstance(error, OSError) and not isinstance(error, TimeoutError):
-                lost = self._is_lost()
+                is_lost = self._is_lost()
             else:
-                lost = not self.alive()
-            if lost:
+                is_lost = not self.alive()
+            if is_lost:
                 raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}") from error
             if isinstance(error, TimeoutError):
                 raise CommandTimeoutException(f"{self.hostname}: no answer in time during {what}") from error
@@ -270,9 +271,11 @@ class Session:
 
 
 def _noise_text(noise: str) -> str:
-    text = printable(" / ".join(line.strip() for line in noise.splitlines() if line.strip()))[:_SHOWN_CHARACTERS]
+    """Describe the text that a login prints, with the fix."""
+    lines = [line.strip() for line in noise.splitlines() if line.strip()]
+    quote = printable(" / ".join(lines))[:_SHOWN_CHARACTERS]
     return (
-        f'the login prints text before answers, so that none can be read: "{text}"; let the shell of this login print '
+        f'the login prints text before answers, so that none can be read: "{quote}"; let the shell of this login print '
         f"it in interactive sessions only, or let sshd do so by Banner"
     )
 
@@ -282,22 +285,27 @@ def _connect(session: Session) -> Any:
     port = int(session.netmiko_arguments.get("port") or 22)
     where = f"{session.hostname}:{port}"
     timeout_s = float(session.netmiko_arguments.get("conn_timeout") or session.timeout_s)
-    unknown = (
+    unknown_key = (
         "Add it to known_hosts (ssh-keyscan, compare the fingerprint) or to the file named by optional_args "
         "alt_key_file; ssh_strict=False accepts any key, in labs only"
     )
-    changed = "If the switch was reinstalled, remove its old line (ssh-keygen -R) and add the new key"
-    hosts = KnownHosts(_known_hosts_files(session.netmiko_arguments), known_name(session.hostname, port))
+    changed_key = "If the switch was reinstalled, remove its old line (ssh-keygen -R) and add the new key"
+    known_hosts = KnownHosts(_known_hosts_files(session.netmiko_arguments), known_name(session.hostname, port))
     tunnel = None
     if session.jump is not None:
         tunnel = dial(session.jump, session.hostname, port, timeout_s)
     with (
         closed_on_failure(tunnel),
         login_errors(
-            where, session.username, session.timeout_s, known_hosts=hosts, unknown_key=unknown, changed_key=changed
+            where,
+            session.username,
+            session.timeout_s,
+            known_hosts=known_hosts,
+            unknown_key=unknown_key,
+            changed_key=changed_key,
         ),
     ):
-        return _logged_in(session, tunnel)
+        return _log_in(session, tunnel)
 
 
 def _known_hosts_files(arguments: "Mapping[str, Any]") -> tuple[Path, ...]:
@@ -313,7 +321,8 @@ def _known_hosts_files(arguments: "Mapping[str, Any]") -> tuple[Path, ...]:
 _USERS_KNOWN_HOSTS = "~/.ssh/known_hosts"
 
 
-def _logged_in(session: Session, tunnel: Tunnel | None) -> Any:
+def _log_in(session: Session, tunnel: Tunnel | None) -> Any:
+    """Return netmiko's connection of a session, through the tunnel if there is one."""
     arguments: dict[str, Any] = {
         "conn_timeout": session.timeout_s,
         "banner_timeout": session.timeout_s,

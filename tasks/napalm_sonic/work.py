@@ -62,23 +62,26 @@ def with_rows_set_again(
     document: MergeDocument, delta: Delta, before: RunningConfig, after: RunningConfig
 ) -> MergeDocument:
     """Return a merge document that also has the rows that are deleted and set again to apply its changes."""
-    named = {table: dict(rows) for table, rows in document.items() if table != BGPRAW}
+    tables = {table: dict(rows) for table, rows in document.items() if table != BGPRAW}
+    # A reload writes all rows at once.
     if delta.reloads:
-        return named
+        return tables
     for table, key, fields in set_again(delta, before.config_db, after.config_db):
-        row = named.setdefault(table, {}).setdefault(key, {})
+        row = tables.setdefault(table, {}).setdefault(key, {})
+        # None: the document deletes the row.
         if row is not None:
-            named[table][key] = {**fields, **row}
-    return named
+            tables[table][key] = {**fields, **row}
+    return tables
 
 
 def part_of(document: MergeDocument, running: RunningConfig) -> dict[str, Any]:
     """Return the rows and fields of a merge document with their running values, null if they do not exist."""
-    return {
-        table: {key: _fields_of(running.config_db.get(table, {}).get(key), fields) for key, fields in rows.items()}
-        for table, rows in document.items()
-        if table != BGPRAW and rows
-    }
+    part: dict[str, Any] = {}
+    for table, rows in document.items():
+        if table != BGPRAW and rows:
+            running_rows = running.config_db.get(table, {})
+            part[table] = {key: _fields_of(running_rows.get(key), fields) for key, fields in rows.items()}
+    return part
 
 
 def _fields_of(row: Mapping[str, Any] | None, fields: Mapping[str, Any] | None) -> dict[str, Any] | None:

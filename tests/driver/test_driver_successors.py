@@ -87,7 +87,7 @@ def test_a_commit_is_reverted_by_its_name_and_no_other(
 ) -> None:
     driver, held = overtaken
     with pytest.raises(CommitError, match=r"the successor's|nothing to revert"):
-        driver.changes.revert(driver._made, pending=pending)
+        driver.changes.revert(driver._own_commit_id, pending=pending)
     assert switch.tables == held
 
 

@@ -108,7 +108,7 @@ class OtherVersion:
 
 def test_another_version_answers_what_it_can() -> None:
     caller: Any = OtherVersion()
-    answer = SwitchProgram(caller, SimpleNamespace())._monitored(["read", "--observe"])  # type: ignore[arg-type]
+    answer = SwitchProgram(caller, SimpleNamespace())._read_for_monitoring(["read", "--observe"])  # type: ignore[arg-type]
     assert answer["telemetry"] == {
         "other_program": "leaf1: another version of railweave-switch is installed there",
         "counters": {"at": 1},
@@ -120,7 +120,7 @@ def test_a_version_that_cannot_be_read_is_named() -> None:
     caller: Any = OtherVersion()
     caller.ask = lambda _: None
     with pytest.raises(OtherProgramError, match="another version"):
-        SwitchProgram(caller, SimpleNamespace())._monitored(["read"])  # type: ignore[arg-type]
+        SwitchProgram(caller, SimpleNamespace())._read_for_monitoring(["read"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("source", [metric.source for metric in metrics.SCRAPED if "SAI_" in metric.source])
