@@ -62,13 +62,19 @@ def integers(row: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     for name, text in row.items():
         if not name.startswith(_COUNTED):
             continue
-        try:
-            value = int(text)
-        except ValueError:
-            # Lua writes large numbers as floats; N/A is no number, and is left out.
-            try:
-                value = int(float(text))
-            except (ValueError, OverflowError):
-                continue
-        if 0 <= value < _INVALID:
+        value = _integer(text)
+        if value is not None and 0 <= value < _INVALID:
             yield name, value
+
+
+def _integer(text: str) -> int | None:
+    """Return the number in a text, None if it is not one, such as ``N/A``."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        # Lua writes large numbers as floats.
+        return int(float(text))
+    except (ValueError, OverflowError):
+        return None

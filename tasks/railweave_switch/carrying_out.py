@@ -62,20 +62,22 @@ def failure_of_steps(host: SwitchHost, request: Mapping[str, Any], state: State)
     A command may report an error although its rows were written; then the transaction has not failed. A reload may
     have left services stopped in that case, so its error goes with the answer.
     """
-    failure: Answer = {}
+    last_failure: Answer = {}
     steps = request["steps"]
     limit_s = float(request.get("step_timeout_s") or STEP_LIMIT_S)
     for number in range(len(steps)):
         if state.over(host):
             return {"error": TOO_LATE}, {}
-        failure = _failure_of_step(host, steps, number, limit_s)
-        if failure and not _shows_in_rows(steps, number):
-            return failure, {}
-    left = _left_after_steps(host, request, state, failure)
-    if left:
-        return {"error": f"not as intended when read back: {listed(left)}", **failure, "unmet": left}, {}
-    if _reloads(request) and "refused" in failure:
-        return {}, {"refused": failure["refused"]}
+        last_failure = _failure_of_step(host, steps, number, limit_s)
+        if last_failure and not _shows_in_rows(steps, number):
+            return last_failure, {}
+    unmet_places = _unmet_after_steps(host, request, state, last_failure)
+    if unmet_places:
+        error = f"not as intended when read back: {listed(unmet_places)}"
+        # The error of a step that failed says more.
+        return {"error": error, **last_failure, "unmet": unmet_places}, {}
+    if _reloads(request) and "refused" in last_failure:
+        return {}, {"refused": last_failure["refused"]}
     return {}, {}
 
 
@@ -96,7 +98,7 @@ def _shows_in_rows(steps: Sequence[Step], number: int) -> bool:
     return number == len(steps) - 1 and steps[number]["kind"] not in OF_FRR
 
 
-def _left_after_steps(host: SwitchHost, request: Mapping[str, Any], state: State, failure: Answer) -> list[str]:
+def _unmet_after_steps(host: SwitchHost, request: Mapping[str, Any], state: State, failure: Answer) -> list[str]:
     """Read back after the steps; return what is not as intended. After a ``failure`` of the last step do not wait."""
     if failure:
         return _unmet(host, request)
@@ -110,6 +112,7 @@ def _reloads(request: Mapping[str, Any]) -> bool:
 
 
 def _unmet(host: SwitchHost, request: Mapping[str, Any]) -> list[str]:
+    """Return the rows that are not as intended, or that CONFIG_DB cannot be read."""
     try:
         return unmet(request["after"], host.rows("CONFIG_DB"))
     except (DatabaseError, OSError) as error:
@@ -122,30 +125,34 @@ def _settled_after_reload(host: SwitchHost, request: Mapping[str, Any], state: S
     Of FRR's daemons only those matter that the intended lines belong to; the client sends missing lines afterwards. Of
     SONiC's daemons all matter that ran before the reload, which restarts them.
     """
-    text = next(step.get("frr") or "" for step in request["steps"] if step["kind"] == "reload")
-    intended = frr.lines_of(text, request.get("frr_ignored") or "")
+    reload_step = next(step for step in request["steps"] if step["kind"] == "reload")
+    intended_lines = frr.lines_of(reload_step.get("frr") or "", request.get("frr_ignored") or "")
     last_text: str | None = None
 
-    def missing() -> list[str]:
+    def missing_now() -> list[str]:
         nonlocal last_text
-        left = _unmet(host, request) or [f"{name} (it does not run)" for name in ended(host, state)]
-        if left:
-            return left
+        unmet_rows = _unmet(host, request)
+        if unmet_rows:
+            return unmet_rows
+        ended_daemons = ended(host, state)
+        if ended_daemons:
+            return [f"{name} (it does not run)" for name in ended_daemons]
         text = frr_text(host)
-        faults = frr_away(host, intended, text)
+        faults = frr_away(host, intended_lines, text)
         # FRR has loaded its boot configuration when two readings are equal, whichever lines it lacks.
-        if not faults and text != last_text and not _has_lines(text or "", intended):
+        if not faults and text != last_text and not _has_lines(text or "", intended_lines):
             faults = ["it still loads its configuration"]
         last_text = text
         return [f"FRR ({fault})" for fault in faults]
 
-    left = settled(host, missing, time_left_s(host, state), FRR_LOADS_S)
+    missing = settled(host, missing_now, time_left_s(host, state), FRR_LOADS_S)
+    if missing:
+        return missing
     try:
-        if not left:
-            equip_bgpd(host)
+        equip_bgpd(host)
     except DEVICE_ERRORS as error:
         return [f"FRR ({error})"]
-    return left
+    return []
 
 
 def _has_lines(text: str, lines: Iterable[frr.Line]) -> bool:

@@ -37,25 +37,27 @@ def keep(host: SwitchHost, program: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(program)) as archive:
         sources = {name: archive.read(name) for name in archive.namelist() if "/" in name}
     name = f"{_FIRST}{_digest(sources)}-{sys.implementation.cache_tag}"
-    kept = host.list_directory()
-    if name not in kept:
+    existing_names = host.list_directory()
+    if name not in existing_names:
         host.write_file(f"{host.directory}/{name}", _compiled(sources), 0o600)
-    for other in kept:
-        if other.startswith(_FIRST) and other != name:
-            host.remove_file(f"{host.directory}/{other}")
+    for existing in existing_names:
+        if existing.startswith(_FIRST) and existing != name:
+            host.remove_file(f"{host.directory}/{existing}")
 
 
 def _digest(sources: Mapping[str, bytes]) -> str:
-    whole = hashlib.sha256()
+    """Return the SHA-256 of the names and texts of sources."""
+    sha256 = hashlib.sha256()
     for name, text in sorted(sources.items()):
-        whole.update(b"%s %d\n%s" % (name.encode(), len(text), text))
-    return whole.hexdigest()
+        sha256.update(b"%s %d\n%s" % (name.encode(), len(text), text))
+    return sha256.hexdigest()
 
 
 def _compiled(sources: Mapping[str, bytes]) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
+    """Return a ZIP archive of the compiled sources, from which Python can import."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, text in sources.items():
             code = marshal.dumps(compile(text, name, "exec", dont_inherit=True))
             archive.writestr(name + "c", importlib.util.MAGIC_NUMBER + _NO_SOURCE + code)
-    return made.getvalue()
+    return file.getvalue()

@@ -30,21 +30,24 @@ def lines_from(lines: Iterable[Sequence[str]] | None) -> list[Line]:
 # An earlier text and the running one are compared often.
 @functools.lru_cache(maxsize=4)
 def _lines_of(text: str, ignored: str) -> tuple[Line, ...]:
-    pattern = re.compile(ignored or "(?!)")
+    ignored_pattern = re.compile(ignored or "(?!)")
     lines: list[Line] = []
-    # Depth and text of the contexts of the next line, and of the last line.
-    stack: list[tuple[int, str]] = []
+    # The last line with its contexts, and the indentation of each: two lists of one length.
+    line: list[str] = []
+    depths: list[int] = []
     for raw in text.splitlines():
-        text_of_line = raw.strip()
-        if not _is_configuration(text_of_line):
+        words = raw.strip()
+        if not _is_configuration(words):
             continue
         depth = len(raw) - len(raw.lstrip())
-        while stack and stack[-1][0] >= depth:
-            stack.pop()
-        stack.append((depth, text_of_line))
-        line = tuple(part for _, part in stack)
-        if not pattern.match(JOIN.join(line)):
-            lines.append(line)
+        # Lines that are indented as deep or deeper are no contexts of this one.
+        while depths and depths[-1] >= depth:
+            depths.pop()
+            line.pop()
+        depths.append(depth)
+        line.append(words)
+        if not ignored_pattern.match(JOIN.join(line)):
+            lines.append(tuple(line))
     return tuple(lines)
 
 
@@ -96,6 +99,7 @@ def _top(line: Line) -> str:
 
 
 def _daemons(top: str, version: int) -> tuple[str, ...]:
+    """Return the daemons that keep a line of the top level."""
     if not _STATIC_ROUTE.match(top):
         return tuple(name for pattern, name in _OWNERS if pattern.match(top)) or ("zebra",)
     if version >= _STATIC_ROUTES_BY_MGMTD:
@@ -126,12 +130,19 @@ def without_tsa(text: str) -> str:
 
     While TSA is on, bgpcfgd writes them at each start; in the file they would block routes after TSB too.
     """
+    # The lines of such entries, by route map and entry.
     maps: dict[str, dict[str, str]] = {}
     for name, entry, lines in _OF_TSA.findall(text):
         maps.setdefault(name, {})[entry] = lines
-    # One of these entries alone may be anybody's.
-    shifted = {name for name, entries in maps.items() if len(entries) == 3 and "PL_Loopback" in entries["permit 20"]}
-    return _OF_TSA.sub(lambda block: "" if block[1] in shifted else block[0], text)
+    # Only a route map with all three entries is one of TSA; one entry alone may be an operator's.
+    tsa_maps = {name for name, entries in maps.items() if len(entries) == 3 and "PL_Loopback" in entries["permit 20"]}
+
+    def without_block(block: re.Match[str]) -> str:
+        if block[1] in tsa_maps:
+            return ""
+        return block[0]
+
+    return _OF_TSA.sub(without_block, text)
 
 
 def shown(line: Iterable[str]) -> str:
@@ -141,11 +152,12 @@ def shown(line: Iterable[str]) -> str:
 
 def text_of(lines: Iterable[Line]) -> str:
     """Return the text for vtysh that adds these lines."""
-    text: list[str] = []
+    output: list[str] = []
     for line in lines:
-        text += [" " * depth + word for depth, word in enumerate(line)]
-        text += ["exit"] * (len(line) - 1)
-    return "\n".join([*text, ""])
+        output += [" " * depth + words for depth, words in enumerate(line)]
+        # Leave the contexts of the line.
+        output += ["exit"] * (len(line) - 1)
+    return "\n".join([*output, ""])
 
 
 def removal_of(lines: Iterable[Line]) -> str:

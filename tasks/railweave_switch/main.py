@@ -18,7 +18,7 @@ from railweave_switch import confirming, holding, recovery, reverting, transacti
 from railweave_switch.all_counters import all_counters
 from railweave_switch.answers import DEVICE_ERRORS, RequestRefusedError
 from railweave_switch.guard import Guard
-from railweave_switch.host import Process, SwitchHost
+from railweave_switch.host import Hash, Process, SwitchHost
 from railweave_switch.link_state import link_state
 from railweave_switch.probing import probe
 from railweave_switch.reading import UnreadableError, observations, read, towards
@@ -229,6 +229,7 @@ def _worked(host: SwitchHost, request: Mapping[str, Any], stdin: Callable[[], by
 
 
 def _observed(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the observations that ``observe`` selects; without any option those of interfaces and sessions."""
     if request["towards"]:
         return {"towards": towards(host, request["towards"])}
     if request["all_counters"]:
@@ -249,17 +250,22 @@ def _candidate(text: str) -> dict[str, Any]:
         candidate = json.loads(text)
     except ValueError as error:
         raise RequestRefusedError(f"the configuration is not JSON: {error}") from error
-    if not isinstance(candidate, dict) or len(candidate) != 1 or not {"config_db", "changes"}.issuperset(candidate):
+    has_one_form = isinstance(candidate, dict) and candidate.keys() in ({"config_db"}, {"changes"})
+    if not has_one_form:
         raise RequestRefusedError("the configuration is neither a CONFIG_DB nor a change of one")
     (tables,) = candidate.values()
     if not isinstance(tables, dict) or not all(isinstance(rows, dict) for rows in tables.values()):
         raise RequestRefusedError("the configuration is not a CONFIG_DB")
-    return candidate
+    checked_candidate: dict[str, Any] = candidate
+    return checked_candidate
 
 
 def _checked(host: SwitchHost, candidate: Mapping[str, Any]) -> dict[str, Any]:
-    # A whole configuration is validated by itself, changes together with the running rows.
-    rows = host.rows("CONFIG_DB") if "changes" in candidate else {}
+    """Return the answer to ``check``."""
+    rows: Mapping[str, Hash] = {}
+    if "changes" in candidate:
+        # Changes are validated together with the running rows, a whole configuration by itself.
+        rows = host.rows("CONFIG_DB")
     rejected, fault = verdict(host, candidate, rows)
     return {"outcome": "read", "rejected": rejected, "fault": fault}
 
@@ -323,11 +329,13 @@ def status(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _status_after(host: SwitchHost, awaited: str, ends_s: float) -> dict[str, Any]:
     """Return the status once the work on a transaction has ended, or at ``ends_s`` (seconds since the boot)."""
+    # Since when no process works on the transaction, None while one does.
     idle_since_s: float | None = None
     while True:
         current = report(host)
         worker, answer = _stored_answer(host, awaited)
-        if current["status"] in (Stage.APPLYING, Stage.REVERTING) or host.alive(worker):
+        is_worked_on = current["status"] in (Stage.APPLYING, Stage.REVERTING) or host.alive(worker)
+        if is_worked_on:
             idle_since_s = None
         elif idle_since_s is None:
             idle_since_s = host.now_s()
@@ -340,7 +348,7 @@ def _status_after(host: SwitchHost, awaited: str, ends_s: float) -> dict[str, An
 
 
 def _has_ended(host: SwitchHost, idle_since_s: float | None, answer: Any) -> bool:
-    """Tell whether no process will continue a transaction; None while a process carries it out."""
+    """Tell whether no process will continue a transaction; ``idle_since_s`` is None while a process works on it."""
     if idle_since_s is None:
         return False
     # Without an answer a process may have started, but not have recorded itself yet.
@@ -351,15 +359,16 @@ def _stored_answer(host: SwitchHost, name: str) -> tuple[Process | None, Any]:
     """Return the process that works on the last request about a transaction, and its answer; None for either if there
     is none."""
     try:
-        kept = json.loads(host.read_file(path(host, "answer.json")).decode())
+        stored = json.loads(host.read_file(path(host, "answer.json")).decode())
     except (OSError, ValueError, RecursionError):
         return None, None
-    if not isinstance(kept, dict) or kept.get("id") != name:
+    if not isinstance(stored, dict) or stored.get("id") != name:
         return None, None
-    return _object_of(kept, "worker"), _object_of(kept, "answer")
+    return _object_of(stored, "worker"), _object_of(stored, "answer")
 
 
 def _object_of(document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """Return a member of a JSON document if it is an object, None otherwise."""
     value = document.get(name)
     if isinstance(value, dict):
         return value
@@ -373,11 +382,11 @@ def install(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
         raise RequestRefusedError("the program arrived truncated or changed; nothing was installed")
     current = report(host)
     try:
-        old = hashlib.sha256(host.read_file(PROGRAM)).hexdigest()
+        installed_sha256 = hashlib.sha256(host.read_file(PROGRAM)).hexdigest()
     except FileNotFoundError:
-        old = ""
-    busy = current["status"] in {*OPEN, Stage.EXPIRED, Stage.DAMAGED}
-    if busy and old and old != request["sha256"]:
+        installed_sha256 = ""
+    is_other_version = installed_sha256 not in ("", request["sha256"])
+    if is_other_version and current["status"] in {*OPEN, Stage.EXPIRED, Stage.DAMAGED}:
         raise RequestRefusedError(
             f"another version of railweave-switch is on the switch and has something pending: {current['status']} "
             f"({current['error'] or current['id']}); end that with it first (`railweave-switch revert`)",
@@ -385,7 +394,8 @@ def install(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
         )
     host.make_directory()
     host.write_file(PROGRAM, data, 0o755)
-    with contextlib.suppress(OSError):  # compiled modules only make it faster
+    # Compiled modules only make it faster.
+    with contextlib.suppress(OSError):
         host.keep_compiled(data)
     return {"outcome": "installed", "program": request["sha256"], "status": current}
 

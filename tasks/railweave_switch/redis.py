@@ -33,14 +33,15 @@ class RedisConnection:
 
     @staticmethod
     def _connected(paths: Sequence[str]) -> socket.socket:
+        """Return a connection by the first of these sockets that answers, else by TCP; raises DatabaseError."""
         for path in paths:
             if os.path.exists(path):
-                opened = socket.socket(socket.AF_UNIX)
-                opened.settimeout(_WAIT_S)
+                connection = socket.socket(socket.AF_UNIX)
+                connection.settimeout(_WAIT_S)
                 with contextlib.suppress(OSError):
-                    opened.connect(path)
-                    return opened
-                opened.close()
+                    connection.connect(path)
+                    return connection
+                connection.close()
         try:
             return socket.create_connection(_ADDRESS, _WAIT_S)
         except OSError as error:
@@ -67,11 +68,12 @@ class RedisConnection:
         keys = sorted(_texts(self.call("KEYS", pattern)))
         # Two pipelines for all keys: thousands of single calls would take seconds.
         types = self.pipeline([("TYPE", key) for key in keys])
-        keys = [key for index, key in enumerate(keys) if types[index] == "hash"]
-        rows = self.pipeline([("HGETALL", key) for key in keys])
-        return {key: _paired(rows[index]) for index, key in enumerate(keys)}
+        hashes = [key for index, key in enumerate(keys) if types[index] == "hash"]
+        answers = self.pipeline([("HGETALL", key) for key in hashes])
+        return {key: _paired(answers[index]) for index, key in enumerate(hashes)}
 
     def _read(self) -> Any:
+        """Read one answer: a text, a number, a list, None or, for a refused command, a DatabaseError."""
         head = self._answers.readline()
         if not head:
             raise DatabaseError("Redis closed the connection")
@@ -80,6 +82,7 @@ class RedisConnection:
         if kind == b"-":
             # Returned, not raised: the answers to the other commands of a pipeline have to be read, too.
             return DatabaseError(f"Redis: {rest}")
+        # The length -1 is that of a value that does not exist.
         if kind in (b"$", b"*") and rest == "-1":
             return None
         if kind == b"$":

@@ -77,10 +77,11 @@ def conclude(host: SwitchHost, state: State, stage: str, *, unsaved: bool, **cha
 
 def save(host: SwitchHost, state: State) -> dict[str, Any]:
     """Save the running configuration for a transaction, open or ended; return the failure, empty for success."""
-    failure = prepare(host, state)
-    if not failure:
-        failure = _failure(lambda: state.write(host, unsaved=True)) or _failure(lambda: install(host, state))
-    return failure
+    return (
+        prepare(host, state)
+        or _failure(lambda: state.write(host, unsaved=True))
+        or _failure(lambda: install(host, state))
+    )
 
 
 def save_alone(host: SwitchHost, state: State, frr_ignored: str) -> dict[str, Any]:
@@ -88,8 +89,8 @@ def save_alone(host: SwitchHost, state: State, frr_ignored: str) -> dict[str, An
 
     ``frr_ignored`` is the pattern of FRR's lines that are never compared (``frr.lines_of``).
     """
-    more = {"alone": True, "boot_id": host.boot_id(), "frr_ignored": frr_ignored}
-    return _failure(lambda: _prepare(host, state, **more)) or _failure(lambda: install(host, state))
+    members = {"alone": True, "boot_id": host.boot_id(), "frr_ignored": frr_ignored}
+    return _failure(lambda: _prepare(host, state, **members)) or _failure(lambda: install(host, state))
 
 
 def _failure(act: Callable[[], None]) -> dict[str, Any]:
@@ -97,8 +98,8 @@ def _failure(act: Callable[[], None]) -> dict[str, Any]:
     try:
         act()
     except StepError as error:
-        quoted = {"command": error.command, "said": error.said}
-        return {"error": f"it could not be saved: {error}", "refused": quoted}
+        refused = {"command": error.command, "said": error.said}
+        return {"error": f"it could not be saved: {error}", "refused": refused}
     except (CommandError, DatabaseError, OSError, ValueError) as error:
         return {"error": f"it could not be saved: {error}"}
     return {}
@@ -117,28 +118,36 @@ def _record(host: SwitchHost, state: State) -> None:
             host.sleep(5.0)
 
 
-def _prepare(host: SwitchHost, state: State, **more: Any) -> None:
-    """Write the save journal."""
-    # A drain changes FRR alone, so its journal has no CONFIG_DB.
+def _prepare(host: SwitchHost, state: State, **members: Any) -> None:
+    """Write the save journal; a save outside a transaction adds further ``members``. Raises StepError, OSError."""
+    is_alone = bool(members)
     config_db = None
-    if more or state.kind != TransactionKind.DRAIN:
-        where = path(host, "startup.json")
-        try:
-            run_command(host, ["config", "save", "-y", where], SAVE_S)
-            config_db = host.read_file(where).decode()
-        finally:
-            host.remove_file(where)
-        if not json.loads(config_db).get("DEVICE_METADATA"):
-            raise StepError("config save", "it wrote no DEVICE_METADATA")
+    # A drain changes FRR alone, so its journal has no CONFIG_DB.
+    if is_alone or state.kind != TransactionKind.DRAIN:
+        config_db = _startup_config_db(host)
     text = _settled_frr(host)
+    # FRR may be silent only if the transaction began without it, and there is CONFIG_DB to save.
     if text is None and (config_db is None or state.has_frr):
         raise StepError("vtysh", "FRR does not answer")
     has_own_file = host.rows("CONFIG_DB", METADATA).get(METADATA, {}).get(MODE) == OWN_FRR_FILE
-    journal: dict[str, Any] = {"id": state.id, "config_db": config_db, "frr": None, "write_memory": False, **more}
+    journal: dict[str, Any] = {"id": state.id, "config_db": config_db, "frr": None, "write_memory": False, **members}
     if text is not None:
         journal["frr"] = _file_of(text)
         journal["write_memory"] = not has_own_file
     host.write_file(path(host, JOURNAL), json.dumps(journal).encode())
+
+
+def _startup_config_db(host: SwitchHost) -> str:
+    """Return CONFIG_DB as ``config save`` writes it; raises StepError."""
+    where = path(host, "startup.json")
+    try:
+        run_command(host, ["config", "save", "-y", where], SAVE_S)
+        text = host.read_file(where).decode()
+    finally:
+        host.remove_file(where)
+    if not json.loads(text).get("DEVICE_METADATA"):
+        raise StepError("config save", "it wrote no DEVICE_METADATA")
+    return text
 
 
 def _settled_frr(host: SwitchHost) -> str | None:
@@ -171,6 +180,7 @@ def journal_of(host: SwitchHost, state: State) -> dict[str, Any] | None:
         return None
     if not isinstance(journal, dict) or not all(fits(journal.get(name)) for name, fits in _FORMS.items()):
         return None
+    # The journal of a transaction counts until the state says that it is installed.
     if journal["id"] == state.id and (state.unsaved or journal.get("alone")):
         return journal
     return None

@@ -51,10 +51,12 @@ def has_its_timers(peer: Peer) -> bool:
     """
     if any(not isinstance(peer.get(name), int) for name in TIMERS):
         return False
-    configured_hold, configured_keepalive, hold, keepalive = (int(peer[name]) for name in TIMERS)
+    hold_ms = int(peer["bgpTimerHoldTimeMsecs"])
+    keepalive_ms = int(peer["bgpTimerKeepAliveIntervalMsecs"])
     # FRR divides whole seconds, and shows milliseconds.
-    third_of_hold = hold // 3000 * 1000
-    return hold == configured_hold and keepalive == min(configured_keepalive, third_of_hold)
+    third_of_hold_ms = hold_ms // 3000 * 1000
+    expected_keepalive_ms = min(int(peer["bgpTimerConfiguredKeepAliveIntervalMsecs"]), third_of_hold_ms)
+    return hold_ms == int(peer["bgpTimerConfiguredHoldTimeMsecs"]) and keepalive_ms == expected_keepalive_ms
 
 
 def _await(host: SwitchHost, vrf: str, peer: str, before: Peer) -> None:
@@ -62,17 +64,20 @@ def _await(host: SwitchHost, vrf: str, peer: str, before: Peer) -> None:
     began_s = host.now_s()
     while True:
         host.sleep(PAUSE_S)
-        shown = _shown(host, vrf, peer)
+        current = _shown(host, vrf, peer)
         waited_s = host.now_s() - began_s
-        opened = is_open(shown) and shown.get("connectionsEstablished") != before.get("connectionsEstablished")
-        if opened and (_routes(shown) >= _routes(before) or waited_s > ROUTES_S):
+        # FRR counts how often the session has opened: right after the command it may not have closed yet.
+        is_new = current.get("connectionsEstablished") != before.get("connectionsEstablished")
+        has_opened = is_open(current) and is_new
+        if has_opened and (_routes(current) >= _routes(before) or waited_s > ROUTES_S):
             return
-        if not opened and waited_s > OPENS_S:
-            state = shown.get("bgpState", "unknown")
+        if not has_opened and waited_s > OPENS_S:
+            state = current.get("bgpState", "unknown")
             raise CommandError(f"`clear bgp {peer}`: the session did not open again within {OPENS_S:.0f} s ({state})")
 
 
 def _routes(peer: Peer) -> int:
+    """Return the number of accepted prefixes of all address families."""
     families = (peer.get("addressFamilyInfo") or {}).values()
     return sum(int(family.get("acceptedPrefixCounter", 0)) for family in families)
 

@@ -44,51 +44,60 @@ def telemetry(host: SwitchHost, queues: Collection[str] = ()) -> dict[str, Any]:
     except DatabaseError as error:
         return {**answer, "error": str(error)}
     counters: dict[str, Any] = {"at": host.wall_s(), "boot": boot_of(host, maps["ports"])}
-    objects = host.rows("COUNTERS_DB", OBJECTS)
-    marks = host.rows("COUNTERS_DB", WATERMARKS)
+    counter_rows = host.rows("COUNTERS_DB", OBJECTS)
+    watermark_rows = host.rows("COUNTERS_DB", WATERMARKS)
     error_rates = _error_rates(host, maps["ports"])
-    counters["ports"] = columns(_named(maps["ports"], "COUNTERS", objects, error_rates))
+    counters["ports"] = columns(_served_counters(maps["ports"], "COUNTERS", counter_rows, error_rates))
     watermarks = {}
     for table in ("queues", "groups"):
-        names = _numbered(maps[table], queues)
-        counters[table] = columns(_named(names, "COUNTERS", objects))
-        watermarks[table] = columns(_named(names, "PERIODIC_WATERMARKS", marks))
+        object_ids = _ids_of_queues(maps[table], queues)
+        counters[table] = columns(_served_counters(object_ids, "COUNTERS", counter_rows))
+        watermarks[table] = columns(_served_counters(object_ids, "PERIODIC_WATERMARKS", watermark_rows))
     return {**answer, "counters": counters, "watermarks": watermarks, "error_rates": error_rates}
 
 
 def _error_rates(host: SwitchHost, ports: Hash) -> dict[str, str]:
-    rates = host.rows("COUNTERS_DB", RATES)
-    texts = {port: rates.get(f"RATES:{number}", {}).get(_ERROR_RATE) for port, number in ports.items()}
-    return {port: text for port, text in texts.items() if text is not None}
+    """Return the error rates of the ports for which the switch computes one, from the ports' object ids."""
+    rows = host.rows("COUNTERS_DB", RATES)
+    rates: dict[str, str] = {}
+    for port, object_id in ports.items():
+        rate = rows.get(f"RATES:{object_id}", {}).get(_ERROR_RATE)
+        if rate is not None:
+            rates[port] = rate
+    return rates
 
 
-def _numbered(names: Hash, queues: Collection[str]) -> Hash:
-    """Return the queues or groups whose number is in ``queues``; all if that is empty."""
+def _ids_of_queues(object_ids: Hash, queues: Collection[str]) -> Hash:
+    """Return the object ids of the queues or groups whose number is in ``queues``; all if that is empty."""
     if not queues:
-        return names
-    return {name: number for name, number in names.items() if name.rpartition(":")[2] in queues}
+        return object_ids
+    return {name: object_id for name, object_id in object_ids.items() if name.rpartition(":")[2] in queues}
 
 
 def columns(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return ``fields``, and as ``rows`` by name their values in that order, None where a row lacks one."""
     fields = list(dict.fromkeys(field for row in rows.values() for field in row))
-    return {"fields": fields, "rows": {name: [row.get(field) for field in fields] for name, row in rows.items()}}
+    values = {name: [row.get(field) for field in fields] for name, row in rows.items()}
+    return {"fields": fields, "rows": values}
 
 
-def _named(
-    numbers: Mapping[str, str], prefix: str, objects: Mapping[str, Hash], error_rates: Container[str] = ()
+def _served_counters(
+    object_ids: Mapping[str, str], table: str, rows: Mapping[str, Hash], error_rates: Container[str] = ()
 ) -> dict[str, dict[str, int]]:
-    """Return the served counters of objects by their names; codewords of ports that have no error rate."""
-    rows = {}
-    for name, number in numbers.items():
-        texts = objects.get(f"{prefix}:{number}", {})
-        served = _served(texts)
+    """Return the served counters of objects by their names, from the rows of a table of COUNTERS_DB.
+
+    Ports that have no error rate have their codewords too.
+    """
+    counters = {}
+    for name, object_id in object_ids.items():
+        row = rows.get(f"{table}:{object_id}", {})
+        texts = _served(row)
         if name not in error_rates:
-            served.update({field: text for field, text in texts.items() if _CODEWORDS.fullmatch(field)})
-        row = dict(integers(served))
-        if row:
-            rows[name.replace(":", "|")] = row
-    return rows
+            texts.update({field: text for field, text in row.items() if _CODEWORDS.fullmatch(field)})
+        values = dict(integers(texts))
+        if values:
+            counters[name.replace(":", "|")] = values
+    return counters
 
 
 def _modules(host: SwitchHost) -> dict[str, Any]:
