@@ -8,9 +8,9 @@ _WORST_FIRST = (Answer.ERROR, Answer.INVALID, Answer.INCOMPLETE, Answer.AMBIGUOU
 
 
 def worst(answers: Iterable[Answer]) -> Answer:
-    """Return the answer of a file from those of its parts: the one that is least a value."""
-    present = set(answers)
-    return next((answer for answer in _WORST_FIRST if answer in present), Answer.OK)
+    """Return the worst of the answers of a file's parts, which is that of the file; OK if there are none."""
+    part_answers = set(answers)
+    return next((answer for answer in _WORST_FIRST if answer in part_answers), Answer.OK)
 
 
 def reading(
@@ -21,7 +21,6 @@ def reading(
 
 
 def several(kind: str, name: str, count: int) -> ToolReading:
-    """Return the reading of a file with more than one result: which of them is the planned one is not in it."""
-    return reading(
-        kind, Answer.AMBIGUOUS, {name: count}, (f"the file holds {count} {name}, or parts of them: one a file",)
-    )
+    """Return the reading of a file with more than one result, which does not say which of them was planned."""
+    remarks = (f"the file holds {count} {name}, or parts of them: one a file",)
+    return reading(kind, Answer.AMBIGUOUS, {name: count}, remarks)

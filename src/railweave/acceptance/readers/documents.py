@@ -1,4 +1,4 @@
-"""JSON, and what programs write instead: bare words, trailing commas, Python's quotes, several objects, a cut end."""
+"""JSON, also with the errors that programs make: bare words, trailing commas, Python's quotes, a missing end."""
 
 import json
 import re
@@ -8,12 +8,14 @@ from railweave.acceptance.readers.text import number
 
 
 class Documents(NamedTuple):
-    """The values of a text, and how it is broken: ``cut`` at its end, ``mixed`` (keys twice, values without keys)."""
+    """The values of a text, and how it is broken."""
 
     values: tuple[object, ...]
-    # It is JSON, or nothing of it is missing at least.
+    # The text is valid JSON.
     strict: bool = True
+    # Its end is missing.
     cut: bool = False
+    # Keys occur twice, or values lack their keys.
     mixed: bool = False
 
     @property
@@ -30,7 +32,7 @@ class Documents(NamedTuple):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Return the objects, of lists and one a line."""
+        """Return all objects: the values themselves, and those in lists."""
         return [row for value in self.values for row in objects(value)]
 
 
@@ -43,7 +45,7 @@ _MISSING = object()
 
 
 def read_documents(text: str) -> Documents:
-    """Return the values of a text. An end that is missing costs the last value alone: it may have been cut."""
+    """Return the values of a text. If its end is missing, the last value is left out: it may be incomplete."""
     try:
         return Documents((json.loads(text, object_pairs_hook=_unique),))
     except (ValueError, RecursionError):
@@ -56,6 +58,7 @@ def read_documents(text: str) -> Documents:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return the members of an object; raises ValueError if a key occurs twice that iperf3 does not repeat."""
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
@@ -70,16 +73,19 @@ class _RelaxedReader:
 
     def __init__(self) -> None:
         self.done: list[object] = []
+        # The open containers, and for each the key of its next value, None in a list and before the key.
         self.stack: list[dict[str, object] | list[object]] = []
         self.keys: list[str | None] = []
-        # A value is only kept at the delimiter behind it: before that its end may be missing.
+        # A value is stored at the delimiter that follows it: before that its end may be missing.
         self.pending: object = _MISSING
+        # The last scalar as text, which a colon makes a key.
         self.word = ""
         self.cut = False
         self.mixed = False
 
     def takes(self, part: str) -> bool:
-        """Take the next part; return False if nothing can be read behind it."""
+        """Take the next part; return False if nothing after it can be read."""
+        # A quote alone begins a text that has no end.
         if part in {'"', "'"} or len(self.stack) > _DEEPEST:
             self.cut = True
             return False
@@ -89,7 +95,7 @@ class _RelaxedReader:
             self.keys[-1] = self.word
             self.pending = _MISSING
         elif part in {",", "}", "]"}:
-            self._keep()
+            self._store_pending()
             if part != "," and self.stack:
                 self._close()
         elif part and self.stack:
@@ -97,6 +103,7 @@ class _RelaxedReader:
         return True
 
     def _open(self, part: str) -> None:
+        """Begin an object or a list; a value right before it lacks its delimiter."""
         self.mixed |= self.pending is not _MISSING
         self.pending = _MISSING
         self.keys.append(None)
@@ -106,6 +113,7 @@ class _RelaxedReader:
             self.stack.append([])
 
     def _close(self) -> None:
+        """End the innermost container, which becomes the pending value of the one around it."""
         container = self.stack.pop()
         self.keys.pop()
         if self.stack:
@@ -114,35 +122,42 @@ class _RelaxedReader:
             self.done.append(container)
 
     def _scalar(self, part: str) -> None:
+        """Make a text, number or word the pending value."""
         self.mixed |= self.pending is not _MISSING
         self.word = part.strip("\"'")
-        self.pending = self.word
-        if part[0] not in "\"'":
+        is_quoted = part[0] in "\"'"
+        if is_quoted:
+            self.pending = self.word
+            return
+        value = number(part)
+        if value is None:
             self.pending = _WORDS.get(part, part)
-            value = number(part)
-            if value is not None:
-                self.pending = value
+        else:
+            self.pending = value
 
-    def _keep(self) -> None:
+    def _store_pending(self) -> None:
+        """Add the pending value, if any, to the innermost container; without a new key it is left out."""
         if self.pending is _MISSING or not self.stack:
             return
         container = self.stack[-1]
+        key = self.keys[-1]
         if isinstance(container, list):
             container.append(self.pending)
-        elif self.keys[-1] is None or self.keys[-1] in container.keys() - _REPEATED:
+        elif key is None or key in container.keys() - _REPEATED:
             self.mixed = True
         else:
-            container[self.keys[-1]] = self.pending
+            container[key] = self.pending
         self.keys[-1] = None
         self.pending = _MISSING
 
     def end(self) -> Documents:
-        """Return what was read; containers that nobody closed have the members before the cut."""
+        """Return the values; containers without an end have the members before the cut."""
         self.cut |= bool(self.stack)
+        # The end of a scalar may be missing; a container is pending once its end was read.
         if not isinstance(self.pending, dict | list):
             self.pending = _MISSING
         while self.stack:
-            self._keep()
+            self._store_pending()
             self._close()
         return Documents(tuple(self.done), strict=False, cut=self.cut, mixed=self.mixed)
 

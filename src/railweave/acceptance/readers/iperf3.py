@@ -19,7 +19,7 @@ def matches(documents: Documents) -> bool:
 
 
 def read(documents: Documents) -> ToolReading:
-    """Read a report. A run that ended early has rates too: they do not count."""
+    """Read a report. The rates of a run that ended early do not count."""
     report = documents.first
     if "event" in report:
         report = {str(event.get("event")): event.get("data") for event in documents.rows}
@@ -44,6 +44,7 @@ def read(documents: Documents) -> ToolReading:
 
 
 def _values(start: dict[str, Any], end: dict[str, Any]) -> dict[str, Scalar]:
+    """Return the values of a report; a bidirectional one has those of ``forward_`` and ``reverse_``."""
     values: dict[str, Scalar] = {}
     if isinstance(end.get("streams"), list) and end["streams"]:
         values["streams"] = len(end["streams"])
@@ -53,31 +54,33 @@ def _values(start: dict[str, Any], end: dict[str, Any]) -> dict[str, Scalar]:
         values["reverse"] = True
     if "accepted_connection" in start:
         values["side"] = "server"
-    if not any(name.endswith("_bidir_reverse") for name in end):
-        return values | _sums(end, "", "")
-    return values | _sums(end, "forward_", "") | _sums(end, "reverse_", "_bidir_reverse")
+    is_bidirectional = any(name.endswith("_bidir_reverse") for name in end)
+    if is_bidirectional:
+        return values | _sums(end, "forward_", "") | _sums(end, "reverse_", "_bidir_reverse")
+    return values | _sums(end, "", "")
 
 
 def _sums(end: dict[str, Any], prefix: str, suffix: str) -> dict[str, Scalar]:
-    """Return the sums of one direction, with names that start with ``prefix``."""
+    """Return the sums of one direction, whose members end with ``suffix``, with names that start with ``prefix``."""
     sent = _object(end.get(f"sum_sent{suffix}"))
     received = _object(end.get(f"sum_received{suffix}"))
-    # UDP: old releases have one sum, of what was sent, with the losses that the receiver counted.
+    # Old releases have only one sum for UDP: the sent bytes, and the losses that the receiver counted.
     datagrams = _object(end.get(f"sum{suffix}"))
+    sender_sum = sent or datagrams
     numbers = {
-        "sent_bps": number((sent or datagrams).get("bits_per_second")),
+        "sent_bps": number(sender_sum.get("bits_per_second")),
         "received_bps": number(received.get("bits_per_second")),
         "retransmits": whole(sent.get("retransmits")),
         "lost_packets": whole(datagrams.get("lost_packets")),
         "packets": whole(datagrams.get("packets")),
         "lost_pct": number(datagrams.get("lost_percent")),
         "jitter_ms": number(datagrams.get("jitter_ms")),
-        "seconds": number((sent or datagrams).get("seconds")),
+        "seconds": number(sender_sum.get("seconds")),
     }
-    rate = numbers["sent_bps"]
-    lost = numbers["lost_pct"]
-    if not received and rate is not None and lost is not None:
-        numbers["received_bps"] = rate * (1 - lost / 100)
+    sent_bps = numbers["sent_bps"]
+    lost_pct = numbers["lost_pct"]
+    if not received and sent_bps is not None and lost_pct is not None:
+        numbers["received_bps"] = sent_bps * (1 - lost_pct / 100)
     return {prefix + name: value for name, value in numbers.items() if value is not None}
 
 

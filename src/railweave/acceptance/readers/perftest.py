@@ -29,8 +29,10 @@ PLAIN_VALUES = ("size", "iterations", "sl", "cpu_util_pct", "avg", "msgrate_Mpps
 """Values of a row that are not repeated with the size of its messages in their name."""
 
 
-def row_values(row: Mapping[str, object], stated: str, *, is_bidirectional: bool) -> tuple[Answer, dict[str, Scalar]]:
-    """Return the answer and values of a row; ``stated`` is the unit of its header, empty where it has none."""
+def row_values(
+    row: Mapping[str, object], header_unit: str, *, is_bidirectional: bool
+) -> tuple[Answer, dict[str, Scalar]]:
+    """Return the answer and values of a row; ``header_unit`` is "Gb/s", "MiB/s" or, without a header, empty."""
     size = whole(row.get("MsgSize"))
     iterations = whole(row.get("n_iterations"))
     if not size or iterations is None or size < 0 or iterations < 0:
@@ -38,27 +40,28 @@ def row_values(row: Mapping[str, object], stated: str, *, is_bidirectional: bool
     if not iterations:
         return Answer.NOT_MEASURED, {}
     values: dict[str, Scalar] = {"size": size, "iterations": iterations}
-    for name, ours in (("sl", "sl"), ("CPU_util", "cpu_util_pct")):
-        more = number(row.get(name))
-        if more is not None:
-            values[ours] = more
-    if "BW_average" not in row:
-        answer, measured = _latencies(row)
+    for column, value_name in (("sl", "sl"), ("CPU_util", "cpu_util_pct")):
+        value = number(row.get(column))
+        if value is not None:
+            values[value_name] = value
+    if "BW_average" in row:
+        answer, measured = _bandwidth(row, size, header_unit, is_bidirectional=is_bidirectional)
     else:
-        answer, measured = _bandwidth(row, size, stated, is_bidirectional=is_bidirectional)
+        answer, measured = _latencies(row)
     return answer, values | measured
 
 
 def _latencies(row: Mapping[str, object]) -> tuple[Answer, dict[str, Scalar]]:
+    """Return the times of a row; invalid if one is no number, or if a percentile is below a smaller one."""
     values: dict[str, Scalar] = {}
-    for name, ours in _LATENCIES.items():
-        value = number(row.get(name))
-        if name in row and (value is None or value < 0):
+    for column, value_name in _LATENCIES.items():
+        value = number(row.get(column))
+        if column in row and (value is None or value < 0):
             return Answer.INVALID, {}
         if value is not None:
-            values[ours] = value
-    ordered = [value for name, value in values.items() if name not in {"t_avg_us", "tps"}]
-    if ordered != sorted(ordered):
+            values[value_name] = value
+    percentiles = [value for name, value in values.items() if name not in {"t_avg_us", "tps"}]
+    if percentiles != sorted(percentiles):
         return Answer.INVALID, {}
     if "p999_us" not in values:
         return Answer.NOT_MEASURED, {**values, "p999_us": Answer.NOT_MEASURED.value}
@@ -66,8 +69,12 @@ def _latencies(row: Mapping[str, object]) -> tuple[Answer, dict[str, Scalar]]:
 
 
 def _bandwidth(
-    row: Mapping[str, object], size: int, stated: str, *, is_bidirectional: bool
+    row: Mapping[str, object], size: int, header_unit: str, *, is_bidirectional: bool
 ) -> tuple[Answer, dict[str, Scalar]]:
+    """Return the rates of a row, in the unit in which the average fits the message rate, else in that of the header.
+
+    Invalid if the message rate is precise enough and fits neither unit; ambiguous if no unit is known.
+    """
     average = number(row.get("BW_average"))
     rate = number(row.get("MsgRate"))
     peak = number(row.get("BW_peak"))
@@ -77,11 +84,11 @@ def _bandwidth(
         return Answer.NOT_MEASURED, {}
     values: dict[str, Scalar] = {"avg": average, "msgrate_Mpps": rate}
     unit = _unit(average, rate, size)
-    if not unit and not stated:
+    if not unit and not header_unit:
         return Answer.AMBIGUOUS, values
     if not unit and rate >= _LEAST_RATE:
         return Answer.INVALID, values
-    unit = unit or stated
+    unit = unit or header_unit
     gbps = _as_gbps(average, unit)
     if is_bidirectional:
         values |= {"avg_Gbps_sum": gbps, "avg_Gbps_per_direction": round(gbps / 2, 6)}
@@ -90,8 +97,10 @@ def _bandwidth(
     if unit == "MiB/s":
         values["avg_MiBps"] = average
     values["derived_unit"] = unit
-    ports = {f"port{port}_Gbps": number(row.get(f"BW Port{port}")) for port in (1, 2)}
-    values |= {name: _as_gbps(rate, unit) for name, rate in ports.items() if rate is not None}
+    for port in (1, 2):
+        port_rate = number(row.get(f"BW Port{port}"))
+        if port_rate is not None:
+            values[f"port{port}_Gbps"] = _as_gbps(port_rate, unit)
     # Duration mode and --noPeak print 0.00 for a peak that nobody measured.
     if peak:
         values["peak_Gbps"] = _as_gbps(peak, unit)
@@ -101,21 +110,24 @@ def _bandwidth(
 
 
 _LEAST_RATE = 50e-6
-"""Of messages in millions a second: below it six decimals are too few to tell the units apart."""
+"""Millions of messages a second, below which the six decimals of a rate are too few to tell the units apart."""
 
 
 def _unit(average: float, rate: float, size: int) -> str:
-    """Return the unit in which the average fits the message rate; nothing if neither fits."""
+    """Return the unit in which the average fits the message rate, empty if neither fits or the rate is too small."""
+    if rate < _LEAST_RATE:
+        return ""
     gbps = rate * size * 8 / 1000
-    if rate >= _LEAST_RATE:
-        slack = max(0.02, 1e-6 / rate, 0.01 / average)
-        for unit, scale in (("Gb/s", 1.0), ("MiB/s", _GBPS_OF_MIBPS)):
-            if abs(average * scale - gbps) <= slack * gbps:
-                return unit
+    # 2 %, or what the last printed digit of a number leaves open.
+    tolerance = max(0.02, 1e-6 / rate, 0.01 / average)
+    for unit, scale in (("Gb/s", 1.0), ("MiB/s", _GBPS_OF_MIBPS)):
+        if abs(average * scale - gbps) <= tolerance * gbps:
+            return unit
     return ""
 
 
 def _as_gbps(value: float, unit: str) -> float:
+    """Return a rate in Gb/s; one that was converted is rounded to the precision of perftest."""
     if unit == "Gb/s":
         return value
     gbps = value * _GBPS_OF_MIBPS
@@ -125,14 +137,18 @@ def _as_gbps(value: float, unit: str) -> float:
 
 
 def setting_values(settings: Mapping[str, object], title: str) -> tuple[dict[str, Scalar], list[str]]:
-    """Return device, MTU, queue pairs, marking and directions from the names of the JSON, and doubts that follow."""
+    """Return device, MTU, queue pairs, marking and directions of a test, and remarks on them.
+
+    ``settings`` have the names of the JSON; ``title`` is that of the test, such as "RDMA_Write BW".
+    """
     values: dict[str, Scalar] = {}
     remarks: list[str] = []
     if title:
         values["test"] = title
-    for name, ours in (("Device", "device"), ("Link_type", "link"), ("Connection_type", "connection")):
-        if isinstance(settings.get(name), str):
-            values[ours] = str(settings[name])
+    for setting, value_name in (("Device", "device"), ("Link_type", "link"), ("Connection_type", "connection")):
+        text = settings.get(setting)
+        if isinstance(text, str):
+            values[value_name] = text
     mtu = whole(settings.get("Mtu"))
     tos = whole(settings.get("TOS"))
     counts = {"qps": whole(settings.get("Number_of_qps")), "mtu": mtu, "tos": tos}

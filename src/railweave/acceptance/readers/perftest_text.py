@@ -86,7 +86,7 @@ def _read_alike(text: str) -> ToolReading:
 
 class _Table(NamedTuple):
     rows: list[dict[str, str]]
-    # The unit of its header; a latency test has none.
+    # The unit of its header; that of a latency test means nothing.
     unit: str
     # The last line is the beginning of a row.
     is_cut: bool
@@ -97,29 +97,39 @@ def _tables(text: str) -> list[_Table]:
     tables = []
     for part in text.split("#bytes")[1:]:
         header, _, body = part.partition("\n")
-        names = _column_names(header)
-        table = _Table([], "Gb/s" if "Gb/sec" in header else "MiB/s", is_cut=False)
-        for line in body.splitlines(keepends=True):
-            cells = line.split()
-            if not cells or not all(map(NUMBER_OR_DEFECT.fullmatch, cells)):
-                continue
-            # Without a line end the last number may have lost digits; message rates have six behind the point.
-            digits = 6 if names[-1] == "MsgRate" else 2
-            is_whole = line[-1] == "\n" or len(cells[-1].partition(".")[2]) == digits
-            table = table._replace(is_cut=len(cells) != len(names) or not is_whole)
-            if not table.is_cut:
-                table.rows.append(dict(zip(names, cells, strict=True)))
+        unit = "Gb/s" if "Gb/sec" in header else "MiB/s"
+        table = _table(_column_names(header), unit, body)
         if table.rows or table.is_cut:
             tables.append(table)
     return tables
 
 
+def _table(names: tuple[str, ...], unit: str, body: str) -> _Table:
+    """Return the rows in the lines below a header; lines with anything but numbers are passed over."""
+    rows = []
+    is_cut = False
+    # A number that ends with the text may have lost digits; message rates have six decimals.
+    last_decimals = 6 if names[-1] == "MsgRate" else 2
+    for line in body.splitlines(keepends=True):
+        cells = line.split()
+        if not cells or not all(map(NUMBER_OR_DEFECT.fullmatch, cells)):
+            continue
+        _, _, decimals = cells[-1].partition(".")
+        is_whole = line[-1] == "\n" or len(decimals) == last_decimals
+        is_cut = len(cells) != len(names) or not is_whole
+        if not is_cut:
+            rows.append(dict(zip(names, cells, strict=True)))
+    return _Table(rows, unit, is_cut)
+
+
 @lru_cache(maxsize=_ALIKE)
 def _column_names(header: str) -> tuple[str, ...]:
+    """Return the names of the columns as the JSON has them; the header comes without its first name."""
     return tuple(_COLUMNS.get(name, name) for name in ("#bytes", *_COLUMN.findall(header)))
 
 
 def _read_host(text: str) -> ToolReading:
+    """Return the reading of the output of one host."""
     if _BARE.fullmatch(text):
         remark = "a number alone: neither its unit nor what it measures is in the file (--output)"
         values: dict[str, Scalar] = {"value": number(text.split(maxsplit=1)[0]) or 0.0}
@@ -128,31 +138,41 @@ def _read_host(text: str) -> ToolReading:
     lines = _head_lines(text[:head_end]).followed_by(_lines(text[head_end:]))
     if len(lines.titles) > 1:
         return several(FORMAT, "tests", len(lines.titles))
-    faults = lines.faults
     values, remarks = _context(text, lines)
     tables = _tables(text)
     if not tables:
-        return reading(FORMAT, _answer_without_row(text, faults), values, remarks)
+        return reading(FORMAT, _answer_without_row(text, lines.faults), values, remarks)
+    table, *side_tables = tables
+    values |= _side_rates(side_tables)
     is_bidirectional = values.get("bidirectional") is True
-    for side, table in zip(("local", "remote"), tables[1:], strict=False):
-        for row in table.rows[:1]:
-            values[f"avg_Gbps_{side}"] = row_values(row, table.unit, is_bidirectional=False)[1].get("avg_Gbps", 0.0)
-    answers = _read_rows(tables[0], values, remarks, is_bidirectional=is_bidirectional)
-    sizes = {row["MsgSize"] for row in tables[0].rows}
+    answers = _read_rows(table, values, remarks, is_bidirectional=is_bidirectional)
     _, _, rest = text.partition("#bytes")
-    # All sizes (-a) start at 2 and end with a line.
-    has_more = "-" * 20 not in rest and (len(sizes) > 1 or "2" in sizes)
-    if has_more or any(table.is_cut for table in tables):
+    sizes = {row["MsgSize"] for row in table.rows}
+    # The table of all sizes (-a) starts at 2 and ends with a line of dashes.
+    has_all_sizes = len(sizes) > 1 or "2" in sizes
+    lacks_end = has_all_sizes and "-" * 20 not in rest
+    if lacks_end or any(table.is_cut for table in tables):
         remarks.append("the file ends within the table: rows are missing")
         answers.append(Answer.INCOMPLETE)
-    if "wc_status" in values or (faults and lines_with(rest, *_FAULTS)):
+    if "wc_status" in values or (lines.faults and lines_with(rest, *_FAULTS)):
         answers.append(Answer.ERROR)
     return reading(FORMAT, worst(answers), values, remarks)
 
 
+def _side_rates(tables: Sequence[_Table]) -> dict[str, Scalar]:
+    """Return the averages of the local and the remote side, which --report-both prints behind their sum."""
+    values: dict[str, Scalar] = {}
+    for side, table in zip(("local", "remote"), tables, strict=False):
+        if table.rows:
+            _, measured = row_values(table.rows[0], table.unit, is_bidirectional=False)
+            values[f"avg_Gbps_{side}"] = measured.get("avg_Gbps", 0.0)
+    return values
+
+
 def _read_rows(table: _Table, values: dict[str, Scalar], remarks: list[str], *, is_bidirectional: bool) -> list[Answer]:
+    """Add the values and remarks of all rows, and return their answers."""
     answers = []
-    is_single = len({row["MsgSize"] for row in table.rows}) == 1
+    has_one_size = len({row["MsgSize"] for row in table.rows}) == 1
     rates: list[float] = []
     for row in table.rows:
         answer, measured = row_values(row, table.unit, is_bidirectional=is_bidirectional)
@@ -160,16 +180,18 @@ def _read_rows(table: _Table, values: dict[str, Scalar], remarks: list[str], *, 
         if answer in {Answer.INVALID, Answer.AMBIGUOUS}:
             remarks.append(f"a row has no number that can be true: {' '.join(row.values())}")
             continue
-        values.update(
-            {f"{name}_at_{row['MsgSize']}": more for name, more in measured.items() if name not in PLAIN_VALUES}
-        )
-        if is_single:
+        for name, value in measured.items():
+            if name not in PLAIN_VALUES:
+                values[f"{name}_at_{row['MsgSize']}"] = value
+        if has_one_size:
             values.update(measured)
-        rates += [rate for rate in (measured.get("avg_Gbps"),) if isinstance(rate, float)]
+        rate = measured.get("avg_Gbps")
+        if isinstance(rate, float):
+            rates.append(rate)
     if len(table.rows) > 1:
         values["rows"] = len(table.rows)
-    # --run_infinitely prints a row every few seconds, each of its own time.
-    if is_single and len(rates) > 1:
+    # --run_infinitely prints a row every few seconds, with the average since the one before.
+    if has_one_size and len(rates) > 1:
         average = round(mean(rates), 2)
         values |= {"avg_Gbps": average, f"avg_Gbps_at_{values['size']}": average, "avg_Gbps_min": min(rates)}
     if Answer.NOT_MEASURED in answers and "t_avg_us" in values:
@@ -178,7 +200,7 @@ def _read_rows(table: _Table, values: dict[str, Scalar], remarks: list[str], *, 
 
 
 class _Lines(NamedTuple):
-    """What lines say beside the table: titles of tests, settings in their order, warnings and faults."""
+    """The lines of a text beside its tables: titles of tests, settings in their order, warnings and faults."""
 
     titles: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
@@ -210,9 +232,9 @@ def _head_lines(text: str) -> _Lines:
 
 
 def _context(text: str, lines: _Lines) -> tuple[dict[str, Scalar], list[str]]:
-    stated, doubts = _text_settings(lines.settings, "".join(lines.titles))
-    values = dict(stated)
-    remarks = list(doubts)
+    """Return the values and remarks that follow from the lines beside the tables."""
+    setting_values, setting_remarks = _text_settings(lines.settings, "".join(lines.titles))
+    values = dict(setting_values)
     if "Waiting for client to connect" in text:
         values["side"] = "server"
     completion = _COMPLETION.search(text)
@@ -223,12 +245,12 @@ def _context(text: str, lines: _Lines) -> tuple[dict[str, Scalar], list[str]]:
             values["completed"] = int(completed[1])
     if lines.warnings:
         values["warnings"] = len(lines.warnings)
-    return values, [*remarks, *lines.warnings[:5], *lines.faults[:5]]
+    return values, [*setting_remarks, *lines.warnings[:5], *lines.faults[:5]]
 
 
 @lru_cache(maxsize=_ALIKE)
 def _text_settings(settings: tuple[tuple[str, str], ...], title: str) -> tuple[Mapping[str, Scalar], Sequence[str]]:
-    # Of a setting that occurs twice the first counts.
+    # If a setting occurs twice, the first counts.
     return setting_values(dict(reversed(settings)), title)
 
 
@@ -237,8 +259,10 @@ def _answer_without_row(text: str, faults: Sequence[str]) -> Answer:
     _, header, rest = text.partition("#bytes")
     if _COMPLETION.search(text) or (faults and lines_with(rest, *_FAULTS)):
         return Answer.ERROR
-    if header and "-" * 20 in rest:
+    table_has_ended = header and "-" * 20 in rest
+    if table_has_ended:
         return Answer.NOT_MEASURED
-    if header or (_TITLE.search(text) and not faults):
+    has_started = header or (_TITLE.search(text) and not faults)
+    if has_started:
         return Answer.INCOMPLETE
     return Answer.NOT_MEASURED

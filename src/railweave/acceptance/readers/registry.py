@@ -57,29 +57,42 @@ def read_tool_output(data: bytes, name: str = "") -> ToolReading:
     text = decoded(data)
     if not text.strip():
         return ToolReading("", Answer.NOT_MEASURED, {}, ("the file is empty: the tool was killed, or a disk was full",))
+    reading = None
     if text.lstrip()[0] in "{[":
         reading = _read_documents(text)
-        if reading is not None:
-            return reading
+    reading = reading or _read_text(text) or _read_embedded_documents(text)
+    if reading is not None:
+        return reading
+    where = f" in {name}" if name else ""
+    return ToolReading("", Answer.NOT_MEASURED, {}, (f"no known format{where}",))
+
+
+def _read_text(text: str) -> ToolReading | None:
+    """Return the reading of the format of text that matches, an ambiguous one if several do; None without any."""
     readers = [reader for reader in TEXT_READERS if reader.matches(text)]
-    if len(readers) > 1:
-        contained = {part for reader in readers for part in _CONTAINED.get(reader.format, ())}
-        readers = [reader for reader in readers if reader.format not in contained]
+    contained_formats = {part for reader in readers for part in _CONTAINED.get(reader.format, ())}
+    readers = [reader for reader in readers if reader.format not in contained_formats]
+    if not readers:
+        return None
     if len(readers) > 1:
         formats = ", ".join(reader.format for reader in readers)
         return ToolReading(formats, Answer.AMBIGUOUS, {}, (f"output of several programs in one file: {formats}",))
-    if readers:
-        return readers[0].read(text)
-    # Launchers and loggers write lines of their own before an object.
+    return readers[0].read(text)
+
+
+def _read_embedded_documents(text: str) -> ToolReading | None:
+    """Return the reading of JSON behind lines that a launcher or logger wrote before it, None without any."""
     for start in ("\n{", "\n[", "{"):
-        _, sign, rest = text.partition(start)
-        reading = _read_documents(start.strip() + rest) if sign else None
-        if reading is not None:
-            return reading
-    return ToolReading("", Answer.NOT_MEASURED, {}, (f"no known format{f' in {name}' if name else ''}",))
+        _, found_start, rest = text.partition(start)
+        if found_start:
+            reading = _read_documents(start.strip() + rest)
+            if reading is not None:
+                return reading
+    return None
 
 
 def _read_documents(text: str) -> ToolReading | None:
+    """Return the reading of the first format of JSON that matches, None without any."""
     documents = read_documents(text)
     for reader in DOCUMENT_READERS:
         if reader.matches(documents):

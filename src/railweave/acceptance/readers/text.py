@@ -22,12 +22,13 @@ def decoded(data: bytes) -> str:
 
 
 def number(value: object) -> float | int | None:
-    """Return a finite number from a number or its text, an integer as one; None for everything else, such as N/A."""
+    """Return a finite number from a number or its text, an integer as int; None for everything else, such as N/A."""
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value.strip())
         if match is None:
             return None
-        if match[1] is None and match[2] is None:
+        fraction, exponent = match.groups()
+        if fraction is None and exponent is None:
             return int(value)
         value = float(value)
     if isinstance(value, float) and isfinite(value):
@@ -46,31 +47,34 @@ def whole(value: object) -> int | None:
 
 
 def by_host(text: str, anchor: str) -> dict[str, str]:
-    """Return the text of each host by its name, without the prefix of its lines; all under "" if there is none.
+    """Return the text of each host by its name, without the prefixes of lines; all of it under "" without prefixes.
 
-    ``anchor`` is a text with which a line of every host begins; the text before it is the prefix.
+    ``anchor`` is a text with which a line of every host begins, behind the prefix of a launcher.
     """
     hosts = set()
-    for before in text.split(anchor)[:-1]:
-        match = _LAUNCHER.match(before, before.rfind("\n") + 1)
-        if match is not None and not before[match.end() :].strip():
-            hosts.add(match[1] or match[2])
+    for text_before in text.split(anchor)[:-1]:
+        match = _LAUNCHER.match(text_before, text_before.rfind("\n") + 1)
+        # Only blanks may be between the prefix and the anchor.
+        if match is not None and not text_before[match.end() :].strip():
+            hosts.add(_launcher_host(match))
     if not hosts:
         return {"": text}
     lines: dict[str, list[str]] = defaultdict(list)
     for line in text.splitlines(keepends=True):
         match = _LAUNCHER.match(line)
-        if match is not None and (match[1] or match[2]) in hosts:
-            lines[match[1] or match[2]].append(line[match.end() :])
+        if match is not None and _launcher_host(match) in hosts:
+            lines[_launcher_host(match)].append(line[match.end() :])
     return {host: "".join(lines[host]) for host in sorted(lines)}
 
 
+def _launcher_host(match: re.Match[str]) -> str:
+    """Return the host of a prefix: its name, or the rank that mpirun writes."""
+    return match[1] or match[2]
+
+
 def lines_with(text: str, *words: str) -> list[str]:
-    """Return the lines in which one of ``words`` occurs, without their margins and not longer than a screen."""
-    for word in words:
-        if word in text:
-            break
-    else:
-        # Most files have none, and a run of 4,096 nodes has a hundred thousand files.
+    """Return the lines in which one of ``words`` occurs, stripped and cut to 200 characters."""
+    # A quick look first: most files have none, and a run of 4,096 nodes has a hundred thousand files.
+    if not any(word in text for word in words):
         return []
     return [line.strip()[:200] for line in text.splitlines() if any(word in line for word in words)]
