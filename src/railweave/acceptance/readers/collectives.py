@@ -9,12 +9,13 @@ from railweave.acceptance.readings import Answer, Scalar
 
 
 class CollectiveRow(NamedTuple):
-    """A measurement of one size; what is no finite number is None, and ``wrong`` too where nobody checked."""
+    """A measurement of one size; a value that is not a finite number is None."""
 
     size: int
     in_place: bool
     busbw: float | None
     time_us: float | None
+    # Wrong elements; None if the run did not check them.
     wrong: int | None
     cycle: int = 0
     # Further values by name, such as those of iterations.
@@ -24,41 +25,46 @@ class CollectiveRow(NamedTuple):
 def collective_values(rows: Sequence[CollectiveRow]) -> tuple[Answer, dict[str, Scalar]]:
     """Return the answer and values of ``rows``.
 
-    ``busbw_GBps_at_SIZE_oop`` is that of the slowest cycle; a slow cycle is never averaged away. Names are shorter
-    where there is one size, or one row alone.
+    ``busbw_GBps_at_SIZE_oop`` (``_ip`` in place) is that of the slowest cycle; a slow cycle is never averaged away. A
+    file with one size has the same values without ``_at_SIZE``, and one with one size and place also without the place.
     """
     groups: dict[tuple[int, str], list[CollectiveRow]] = defaultdict(list)
     for row in rows:
-        groups[row.size, ("oop", "ip")[row.in_place]].append(row)
+        place = "ip" if row.in_place else "oop"
+        groups[row.size, place].append(row)
     sizes = {row.size for row in rows}
     cycles = {row.cycle for row in rows}
+    several_cycles = len(cycles) > 1
     values: dict[str, Scalar] = {"rows": len(rows), "wrong": Answer.NOT_MEASURED.value}
-    if len(cycles) > 1:
+    if several_cycles:
         values["cycles"] = len(cycles)
-    for (size, place), members in groups.items():
-        values |= _group_values(members, f"_at_{size}", f"_{place}", several_cycles=len(cycles) > 1)
+    for (size, place), group in groups.items():
+        values |= _group_values(group, f"_at_{size}", f"_{place}", several_cycles=several_cycles)
         if len(sizes) == 1:
-            values |= {"size": size, **_group_values(members, "", f"_{place}", several_cycles=len(cycles) > 1)}
+            values["size"] = size
+            values |= _group_values(group, "", f"_{place}", several_cycles=several_cycles)
         if len(groups) == 1:
-            values |= _group_values(members, "", "", several_cycles=False)
-    checked = [row.wrong for row in rows if row.wrong is not None]
-    if checked:
-        values["wrong"] = sum(checked)
+            values |= _group_values(group, "", "", several_cycles=False)
+    wrong_counts = [row.wrong for row in rows if row.wrong is not None]
+    if wrong_counts:
+        values["wrong"] = sum(wrong_counts)
     return _answer(rows), values
 
 
 def _answer(rows: Sequence[CollectiveRow]) -> Answer:
+    """Return the answer of a file; a file without rows is not measured."""
     if any(row.wrong for row in rows):
         return Answer.ERROR
     if any(row.busbw is None or row.busbw < 0 for row in rows):
         return Answer.INVALID
-    # No row, a rank alone, or no network: the bus carries nothing.
+    # With one rank, or without a network, the bus carries nothing.
     if not any(row.busbw for row in rows):
         return Answer.NOT_MEASURED
     return Answer.OK
 
 
 def _group_values(rows: list[CollectiveRow], size: str, place: str, *, several_cycles: bool) -> dict[str, Scalar]:
+    """Return the values of all cycles of one size and place; ``size`` and ``place`` end their names."""
     values: dict[str, Scalar] = {}
     rates = [row.busbw for row in rows if row.busbw is not None and row.busbw >= 0]
     times = [row.time_us for row in rows if row.time_us is not None]

@@ -57,21 +57,12 @@ def read_text(text: str) -> ToolReading:
     remarks = [*lines_with(text, "NCCL WARN")[:5], *lines_with(text, *_FAULTS, "# error:")[:5]]
     ranks = _RANK.findall(text)
     headers = list(_HEADER.finditer(text))
-    values: dict[str, Scalar] = {"ranks": len(dict(ranks)), "nodes": len({host for _, host in ranks})}
-    if len(headers) > 1 and any(rank != "0" for rank, _ in ranks):
-        return several(TEXT_FORMAT, "tables", len(headers))
     if len(headers) > 1:
-        values = {"tables": len(headers), "ranks_each": 1}
+        if any(rank != "0" for rank, _ in ranks):
+            return several(TEXT_FORMAT, "tables", len(headers))
+        values: dict[str, Scalar] = {"tables": len(headers), "ranks_each": 1}
         return reading(TEXT_FORMAT, Answer.NOT_MEASURED, values, [*remarks, _ALONE])
-    warnings = text.count("NCCL WARN")
-    if warnings:
-        values["warn"] = warnings
-    version = _VERSION.search(text)
-    if version is not None:
-        values["tool_version"] = version[1]
-    library = _LIBRARY.search(text)
-    if library is not None:
-        values["nccl_version"] = int(library[1])
+    values = {"ranks": len(dict(ranks)), "nodes": len({host for _, host in ranks}), **_head_values(text)}
     answers = [Answer.ERROR for _ in lines_with(text, *_FAULTS)]
     if headers:
         answers += _read_table(text, headers[0], values, remarks)
@@ -86,27 +77,47 @@ def read_text(text: str) -> ToolReading:
         diagnosis = read_diagnostics(text)
         values.update(diagnosis.values)
         remarks.extend(diagnosis.remarks)
-        answers += [answer for answer in (diagnosis.answer,) if answer is Answer.ERROR]
+        if diagnosis.answer is Answer.ERROR:
+            answers.append(Answer.ERROR)
     return reading(TEXT_FORMAT, worst(answers), values, remarks)
 
 
+def _head_values(text: str) -> dict[str, Scalar]:
+    """Return the number of warnings and the versions of the tool and of NCCL, as far as they are in the text."""
+    values: dict[str, Scalar] = {}
+    warnings = text.count("NCCL WARN")
+    if warnings:
+        values["warn"] = warnings
+    version = _VERSION.search(text)
+    if version is not None:
+        values["tool_version"] = version[1]
+    library = _LIBRARY.search(text)
+    if library is not None:
+        values["nccl_version"] = int(library[1])
+    return values
+
+
 def _read_table(text: str, header: re.Match[str], values: dict[str, Scalar], remarks: list[str]) -> list[Answer]:
+    """Add the values and remarks of a table and of the lines below it, and return their answers."""
     names = header.group().replace("cputime", "time").replace("timestamp", "").split()
     rows: list[CollectiveRow] = []
-    broken = []
-    cycles: Counter[str] = Counter()
-    for cells, has_gap in _rows(text[header.end() :]):
-        measured = _row(cells, names, is_in_place=has_gap or "out-of-place" not in text)
-        if not measured:
-            broken.append(cells[0])
-        rows += [row._replace(cycle=cycles[cells[0]]) for row in measured]
-        # rccl-tests -N repeats all sizes.
-        cycles[cells[0]] += "# Testing " in text
+    broken_sizes = []
+    # rccl-tests -N repeats all sizes; each repetition is a cycle.
+    has_cycles = "# Testing " in text
+    cycle_of_size: Counter[str] = Counter()
+    for cells, has_blank_half in _rows(text[header.end() :]):
+        size = cells[0]
+        row_measurements = _row(cells, names, is_in_place=has_blank_half or "out-of-place" not in text)
+        if not row_measurements:
+            broken_sizes.append(size)
+        rows += [measurement._replace(cycle=cycle_of_size[size]) for measurement in row_measurements]
+        if has_cycles:
+            cycle_of_size[size] += 1
     answer, collective = collective_values(rows)
     values.update(collective)
     answers = [answer]
-    if broken:
-        remarks.append(f"rows are broken and left out: {', '.join(broken)[:100]} bytes")
+    if broken_sizes:
+        remarks.append(f"rows are broken and left out: {', '.join(broken_sizes)[:100]} bytes")
         answers.append(Answer.INCOMPLETE)
     bounds = _BOUNDS.search(text)
     average = _AVERAGE.search(text)
@@ -124,23 +135,29 @@ def _read_table(text: str, header: re.Match[str], values: dict[str, Scalar], rem
 
 def _rows(body: str) -> Iterator[tuple[list[str], bool]]:
     """Yield the cells of each row, also of one that log lines broke, and whether its out-of-place half is blank."""
-    pending: list[str] = []
-    has_gap = False
-    for line in _LOG.sub("\n", body.partition("# Out of bounds")[0]).splitlines(keepends=True):
+    row: list[str] = []
+    has_blank_half = False
+    table, _, _ = body.partition("# Out of bounds")
+    for line in _LOG.sub("\n", table).splitlines(keepends=True):
         cells = _STAMP.sub("", line.strip()).split()
         if line[-1] != "\n":
             # The last number may have lost digits.
             cells = cells[:-1]
-        # A row starts with size, count and a type, which is a word.
-        if len(cells) > 2 and cells[0].isdecimal() and cells[1].isdecimal() and cells[2][0].isalpha():
-            if pending:
-                yield pending, has_gap
-            pending = cells
-            has_gap = _BLANK_HALF in line.strip()
-        elif pending and all(map(_is_value, cells)):
-            pending = pending + cells
-    if pending:
-        yield pending, has_gap
+        if _starts_row(cells):
+            if row:
+                yield row, has_blank_half
+            row = cells
+            has_blank_half = _BLANK_HALF in line.strip()
+        elif row and all(map(_is_value, cells)):
+            # The rest of a row behind a log line.
+            row = row + cells
+    if row:
+        yield row, has_blank_half
+
+
+def _starts_row(cells: list[str]) -> bool:
+    """Tell whether cells begin with a size, a count and a type, which is a word."""
+    return len(cells) > 2 and cells[0].isdecimal() and cells[1].isdecimal() and cells[2][0].isalpha()
 
 
 def _is_value(cell: str) -> bool:
@@ -148,31 +165,37 @@ def _is_value(cell: str) -> bool:
 
 
 def _row(cells: list[str], names: list[str], *, is_in_place: bool) -> list[CollectiveRow]:
-    """Return the measurements of a row; none if cells are missing or too many."""
+    """Return the measurements of a row, out of place and in place; none if cells are missing or too many."""
     # Size, count and type; then the operation and the root where the collective has them.
-    first = 3 + any(cell[0].isalpha() for cell in cells[3:4]) + ("root" in names)
+    has_operation = len(cells) > 3 and cells[3][0].isalpha()
+    first_value = 3 + has_operation + ("root" in names)
     columns = names[names.index("time") :]
-    halves = columns.count("time")
-    if is_in_place and halves > 1:
+    if is_in_place and columns.count("time") > 1:
         columns = columns[: len(columns) // 2]
     size = whole(cells[0])
-    measured = cells[first:]
+    measured = cells[first_value:]
     if len(measured) > len(columns) and measured[len(columns)][0].isalpha():
         # rccl-tests appends the algorithm, the protocol and the channels.
         measured = measured[: len(columns)]
     if size is None or len(measured) != len(columns):
         return []
+    # Each half of the columns begins with a time.
     starts = [index for index, name in enumerate(columns) if name == "time"]
     rows = []
     for start, end in zip(starts, [*starts[1:], None], strict=True):
-        part = dict(zip(columns[start:end], measured[start:end], strict=True))
-        if not all(_is_value(cell) for name, cell in part.items() if name in _MEASURED):
+        cell_of = dict(zip(columns[start:end], measured[start:end], strict=True))
+        if not all(_is_value(cell) for name, cell in cell_of.items() if name in _MEASURED):
             return []
-        iterations = {ours: number(part.get(name)) for name, ours in _ITERATION.items()}
-        more = {name: value for name, value in iterations.items() if value is not None}
-        wrong = whole(part.get("#wrong", part.get("error")))
-        place = is_in_place or start > 0
-        rows.append(CollectiveRow(size, place, number(part.get("busbw")), number(part["time"]), wrong, more=more))
+        iterations = {value_name: number(cell_of.get(column)) for column, value_name in _ITERATION.items()}
+        row = CollectiveRow(
+            size=size,
+            in_place=is_in_place or start > 0,
+            busbw=number(cell_of.get("busbw")),
+            time_us=number(cell_of["time"]),
+            wrong=whole(cell_of.get("#wrong", cell_of.get("error"))),
+            more={name: value for name, value in iterations.items() if value is not None},
+        )
+        rows.append(row)
     return rows
 
 
@@ -188,7 +211,7 @@ def json_matches(documents: Documents) -> bool:
 
 
 def read_json(documents: Documents) -> ToolReading:
-    """Read a report. Environment variables are in it, with secrets: nothing of `env` leaves this function."""
+    """Read a report. It contains environment variables, perhaps secrets: nothing of `env` is put into the reading."""
     if not documents.is_single:
         return several(JSON_FORMAT, "documents", len(documents.values))
     document = documents.first
@@ -218,7 +241,7 @@ def read_json(documents: Documents) -> ToolReading:
 
 
 def _read_summary(document: dict[str, Any], values: dict[str, Scalar], remarks: list[str]) -> Iterator[Answer]:
-    """Read the two summaries; truth values are text, and "false" is no truth."""
+    """Add the values and remarks of both summaries, and yield errors; truth values are text, such as "false"."""
     bounds = document.get("out_of_bounds")
     average = document.get("average_bus_bandwidth")
     if isinstance(bounds, dict):
@@ -235,24 +258,37 @@ def _read_summary(document: dict[str, Any], values: dict[str, Scalar], remarks: 
             remarks.append("the test says FAILED: the average is below NCCL_TESTS_MIN_BW")
             yield Answer.ERROR
     errors = document.get("errors")
-    remarks.extend(str(error)[:200] for error in (errors if isinstance(errors, list) else ()) if error)
+    if isinstance(errors, list):
+        remarks.extend(str(error)[:200] for error in errors if error)
 
 
 def _json_rows(results: object) -> Iterator[CollectiveRow]:
+    """Yield the measurements of all sizes, out of place and in place."""
     for result in objects(results):
         size = whole(result.get("size"))
-        for name in ("out_of_place", "in_place"):
-            cells = result.get(name)
-            report = result.get(f"{name}_per_iter")
+        for place in ("out_of_place", "in_place"):
+            cells = result.get(place)
             if size is None or not isinstance(cells, dict):
                 continue
-            figures = {
-                ours: part.get(ours.removeprefix("i_")) for part in objects(report) for ours in _ITERATION.values()
-            }
-            more = {ours: value for ours, raw in figures.items() if (value := number(raw)) is not None}
-            time_us = number(cells.get("time", cells.get("cpu_time")))
-            wrong = whole(cells.get("nwrong"))
-            yield CollectiveRow(size, name == "in_place", number(cells.get("bus_bw")), time_us, wrong, more=more)
+            yield CollectiveRow(
+                size=size,
+                in_place=place == "in_place",
+                busbw=number(cells.get("bus_bw")),
+                time_us=number(cells.get("time", cells.get("cpu_time"))),
+                wrong=whole(cells.get("nwrong")),
+                more=_iteration_values(result.get(f"{place}_per_iter")),
+            )
+
+
+def _iteration_values(report: object) -> dict[str, float]:
+    """Return the values of iterations that a report has, of the last object if it is a list."""
+    values = {}
+    for name in _ITERATION.values():
+        for part in objects(report)[-1:]:
+            value = number(part.get(name.removeprefix("i_")))
+            if value is not None:
+                values[name] = value
+    return values
 
 
 # --- NCCL_RUN_DIAGNOSTICS=1 (NCCL 2.31 on, RCCL): [INFO] is its only word for a failure ---
@@ -275,18 +311,19 @@ def read_diagnostics(text: str) -> ToolReading:
     has_failed = False
     for tag, message in _DIAGNOSIS.findall(text):
         rates = _RATES.match(message)
-        outlier = _OUTLIER.match(message)
-        edges = _EDGES.match(message)
         if rates is not None:
-            figures = zip(("min", "median", "max"), rates.groups(), strict=False)
-            values |= {f"{rates[4]}_nic_{name}_Gbps": number(value) or 0.0 for name, value in figures}
+            least, median, most, nics = rates.groups()
+            for name, rate in (("min", least), ("median", median), ("max", most)):
+                values[f"{nics}_nic_{name}_Gbps"] = number(rate) or 0.0
+        outlier = _OUTLIER.match(message)
         if outlier is not None and "outlier_rank" not in values:
             values |= {"outlier_rank": whole(outlier[1]) or 0, "outlier_host": outlier[2]}
-        fails = tag == "INFO" and any(word in message for word in _FAILS)
-        fails |= edges is not None and edges[1] != edges[2]
+        edges = _EDGES.match(message)
+        lacks_edges = edges is not None and edges[1] != edges[2]
+        is_failure = lacks_edges or (tag == "INFO" and any(word in message for word in _FAILS))
         if message.startswith("p2p:"):
-            values["p2p_ok"] = values.get("p2p_ok") is not False and not fails
-        has_failed |= fails
+            values["p2p_ok"] = values.get("p2p_ok") is not False and not is_failure
+        has_failed = has_failed or is_failure
     remarks = lines_with(text, "[INFO]")[:5]
     if has_failed:
         return reading(DIAGNOSTICS_FORMAT, Answer.ERROR, values, remarks)

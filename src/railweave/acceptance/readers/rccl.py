@@ -53,18 +53,22 @@ def read_csv(text: str) -> ToolReading:
     if any(len(line) == len(names) + 1 for line in lines) and "nodes" not in names:
         # The MPI build writes `nodes` behind the name of the collective and leaves it out of its header.
         names.insert(2, "nodes")
-    is_cut = len(lines[-1]) < len(names) or (text[-1:] != "\n" and lines[-1][-1] not in {"0", "N/A"})
-    rows = lines[1 : len(lines) - is_cut]
-    has_comma = separator != "," and any(re.search(r"\d,\d", cell) for row in rows for cell in row)
-    cells = [
-        dict(zip(names, (_english(cell.strip(), has_comma=has_comma) for cell in row), strict=False)) for row in rows
-    ]
-    return _read(CSV_FORMAT, cells, is_cut=is_cut, is_mixed=any(len(row) != len(names) for row in rows))
+    last_line = lines[-1]
+    # Without its line end the last cell may have lost digits.
+    may_lack_digits = text[-1:] != "\n" and last_line[-1] not in {"0", "N/A"}
+    is_cut = len(last_line) < len(names) or may_lack_digits
+    rows = lines[1:-1] if is_cut else lines[1:]
+    has_decimal_comma = separator != "," and any(re.search(r"\d,\d", cell) for row in rows for cell in row)
+    documents = []
+    for row in rows:
+        cells = [_english(cell.strip(), has_decimal_comma=has_decimal_comma) for cell in row]
+        documents.append(dict(zip(names, cells, strict=False)))
+    return _read(CSV_FORMAT, documents, is_cut=is_cut, is_mixed=any(len(row) != len(names) for row in rows))
 
 
-def _english(cell: str, *, has_comma: bool) -> str:
+def _english(cell: str, *, has_decimal_comma: bool) -> str:
     """Return a cell with a decimal point and without separators of thousands."""
-    if has_comma:
+    if has_decimal_comma:
         return cell.replace(".", "").replace(",", ".")
     if _THOUSANDS.fullmatch(cell):
         return cell.replace(",", "")
@@ -72,26 +76,33 @@ def _english(cell: str, *, has_comma: bool) -> str:
 
 
 def _read(kind: str, rows: Sequence[Mapping[str, object]], *, is_cut: bool, is_mixed: bool) -> ToolReading:
+    """Return the reading of rows, whose names are in lower case."""
     values: dict[str, Scalar] = {}
     remarks: list[str] = []
-    measured = []
+    measurements = []
     for row in rows:
         size = whole(row.get("size"))
-        cycle = whole(row.get("numcycle")) or 0
-        wrong = whole(row.get("wrong", row.get("#wrong")))
         if size is None or "busbw" not in row:
             is_cut = True
-        else:
-            in_place = whole(row.get("inplace")) == 1
-            measured.append(CollectiveRow(size, in_place, number(row["busbw"]), number(row.get("time")), wrong, cycle))
-    for name, ours in _COUNTS.items():
-        counts = {whole(row.get(name)) for row in rows}
+            continue
+        measurement = CollectiveRow(
+            size=size,
+            in_place=whole(row.get("inplace")) == 1,
+            busbw=number(row["busbw"]),
+            time_us=number(row.get("time")),
+            wrong=whole(row.get("wrong", row.get("#wrong"))),
+            cycle=whole(row.get("numcycle")) or 0,
+        )
+        measurements.append(measurement)
+    for column, value_name in _COUNTS.items():
+        counts = {whole(row.get(column)) for row in rows}
         if len(counts) == 1 and counts != {None}:
-            values[ours] = counts.pop() or 0
-    answer, collective = collective_values(measured)
+            values[value_name] = counts.pop() or 0
+    answer, collective = collective_values(measurements)
     values.update(collective)
     answers = [answer]
-    if is_mixed or len({str(row.get("name", row.get("collective"))) for row in rows}) > 1:
+    collectives = {str(row.get("name", row.get("collective"))) for row in rows}
+    if is_mixed or len(collectives) > 1:
         remarks.append("the file holds several collectives, or parts of several outputs: one file a test")
         answers.append(Answer.AMBIGUOUS)
     if is_cut:

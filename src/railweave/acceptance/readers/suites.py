@@ -1,7 +1,7 @@
 """Summaries of ROCm/cvs, SuperBench and Azure's node health check, and the RAS client's view of a running job."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from railweave.acceptance.readers.answers import reading, worst
 from railweave.acceptance.readers.documents import Documents, objects
@@ -22,13 +22,13 @@ def cvs_rdma_matches(documents: Documents) -> bool:
 
 
 def read_cvs_rdma(documents: Documents) -> ToolReading:
-    """Read the rates (Gb/s) or typical latencies (µs) by ``NODE/NIC``; a NIC that others have is missing."""
+    """Read the rates (Gb/s) or typical latencies (µs) by ``NODE/NIC``; a NIC that other nodes have is missing."""
     results = dict(_leaves(documents.first, ()))
-    is_single = len({path[:-2] for path in results}) == 1
+    tests = {path[:-2] for path in results}
     values: dict[str, Scalar] = {}
     answers = []
     for path, cells in results.items():
-        name = "/".join(path[-2:] if is_single else path)
+        name = "/".join(path[-2:] if len(tests) == 1 else path)
         value = number(cells.get("bw", cells.get("t_typical")))
         tail = number(cells.get("t_99_9_pct"))
         if value is None or value < 0:
@@ -38,10 +38,7 @@ def read_cvs_rdma(documents: Documents) -> ToolReading:
         if tail is not None:
             values[f"{name}_p999_us"] = tail
     remarks = ["cvs runs perftest with -b: rates are sums of both directions"]
-    nics = dict.fromkeys(path[-1] for path in results)
-    measured = {path[-2:] for path in results}
-    pairs = [(node, nic) for node in dict.fromkeys(path[-2] for path in results) for nic in nics]
-    missing = tuple("/".join(pair) for pair in pairs if pair not in measured)
+    missing = _missing_nics(results)
     if missing:
         values["missing"] = missing
         remarks.append(f"without a result: {', '.join(missing)[:200]}")
@@ -50,8 +47,16 @@ def read_cvs_rdma(documents: Documents) -> ToolReading:
     return reading(CVS_RDMA_FORMAT, worst(answers), values, remarks)
 
 
+def _missing_nics(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the NICs, as ``NODE/NIC``, that some node has results of and this one has not."""
+    measured = [path[-2:] for path in paths]
+    nodes = dict.fromkeys(node for node, _ in measured)
+    nics = dict.fromkeys(nic for _, nic in measured)
+    return tuple(f"{node}/{nic}" for node in nodes for nic in nics if (node, nic) not in measured)
+
+
 def _leaves(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, object]]]:
-    """Yield the objects that hold numbers: of a test, size and queue pairs, a node and a NIC."""
+    """Yield the objects that hold numbers, with their paths: test, size and queue pairs, then node and NIC."""
     if not isinstance(value, dict) or len(path) > 6:
         return
     if len(path) > 2 and not value.keys().isdisjoint(("bw", "t_typical")):
@@ -68,24 +73,30 @@ def cvs_rccl_matches(documents: Documents) -> bool:
 
 def read_cvs_rccl(documents: Documents) -> ToolReading:
     """Read means and coefficients of variation by size; one run has no variation, whatever its deviation says."""
-    places = {(whole(row.get("inPlace")), str(row.get("collective", row.get("name")))) for row in documents.rows}
+    series = {(whole(row.get("inPlace")), str(row.get("collective", row.get("name")))) for row in documents.rows}
     values: dict[str, Scalar] = {}
-    answers = [Answer.INCOMPLETE for _ in range(documents.cut or documents.mixed)]
+    answers = []
+    if documents.cut or documents.mixed:
+        answers.append(Answer.INCOMPLETE)
     for row in documents.rows:
         size = whole(row.get("size"))
         rate = number(row.get("busBw_mean"))
-        deviation = number(row.get("busBw_std"))
         if size is None or rate is None or rate < 0:
             answers.append(Answer.INVALID)
             continue
         suffix = f"_at_{size}"
-        if len(places) > 1:
-            suffix += ("_oop", "_ip")[whole(row.get("inPlace")) == 1]
-        values |= {f"busbw_GBps{suffix}": rate, f"cv_pct{suffix}": Answer.NOT_MEASURED.value}
-        if (whole(row.get("num_runs")) or 0) > 1 and deviation is not None and rate:
+        if len(series) > 1:
+            suffix += "_ip" if whole(row.get("inPlace")) == 1 else "_oop"
+        values[f"busbw_GBps{suffix}"] = rate
+        values[f"cv_pct{suffix}"] = Answer.NOT_MEASURED.value
+        runs = whole(row.get("num_runs")) or 0
+        deviation = number(row.get("busBw_std"))
+        if runs > 1 and deviation is not None and rate > 0:
             values[f"cv_pct{suffix}"] = round(deviation / rate * 100, 2)
-        counts = {name: whole(row.get(name)) for name in ("nodes", "ranks")}
-        values |= {name: count for name, count in counts.items() if count is not None}
+        for name in ("nodes", "ranks"):
+            count = whole(row.get(name))
+            if count is not None:
+                values[name] = count
     return reading(CVS_RCCL_FORMAT, worst(answers), values)
 
 
@@ -115,24 +126,28 @@ def read_superbench(documents: Documents) -> ToolReading:
 
 
 def _superbench_metrics(document: dict[str, object]) -> Iterator[tuple[str, Scalar]]:
-    codes = []
-    for name, raw in document.items():
+    """Yield the metrics of a node by name; bus bandwidths by size, and the worst of all return codes."""
+    return_codes = []
+    for name, raw_value in document.items():
         match = _METRIC.fullmatch(name)
-        parsed = number(raw)
         if match is None:
             continue
-        rate = _BUSBW.fullmatch(match["metric"])
-        value = Answer.NOT_MEASURED.value if parsed is None else parsed
         if match["metric"] == "return_code":
-            codes.append(whole(raw) or 0)
-        elif rate is None:
+            return_codes.append(whole(raw_value) or 0)
+            continue
+        value: Scalar | None = number(raw_value)
+        is_measured = value is not None
+        if value is None:
+            value = Answer.NOT_MEASURED.value
+        bus_bandwidth = _BUSBW.fullmatch(match["metric"])
+        if bus_bandwidth is None:
             yield name, value
-        else:
-            yield f"busbw_GBps_at_{rate[1]}", value
-            if parsed is None:
-                yield "busbw", value
-    if codes:
-        yield "return_code", max(codes, key=abs)
+            continue
+        yield f"busbw_GBps_at_{bus_bandwidth[1]}", value
+        if not is_measured:
+            yield "busbw", value
+    if return_codes:
+        yield "return_code", max(return_codes, key=abs)
 
 
 _CHECK = re.compile(r"nhc: +Health check (passed|failed): +(.*)$", re.MULTILINE)
@@ -175,23 +190,24 @@ def ras_text_matches(text: str) -> bool:
 
 
 def read_ras_text(text: str) -> ToolReading:
-    """Read nodes, GPUs and what is missing; a healthy job is no measurement of the network, but no error either."""
+    """Read nodes, GPUs and missing processes; a healthy job has no error, but does not measure the network."""
     summary = _SUMMARY.search(text)
-    missing = _MISSING.search(text)
     if summary is None:
-        return reading(
-            RAS_TEXT_FORMAT, Answer.NOT_MEASURED, remarks=["there is no job to ask, or the text was cut short"]
-        )
-    values: dict[str, Scalar] = {"nodes": int(summary[1]), "processes": int(summary[2]), "gpus": int(summary[3])}
-    values["missing"] = 0 if missing is None else int(missing[1])
-    processes = list(dict.fromkeys(_PROCESS.findall(text)))
-    if processes:
-        values |= {"missing_node": processes[0][0], "missing_gpu": int(processes[0][1])}
-    remarks = [f"GPU {gpu} of {node} is missing" for node, gpu in processes]
-    states = [errors for _, errors in _GROUP.findall(text) if errors != "OK"]
-    remarks += [f"a group of communicators is {errors}" for errors in states]
-    listed = text.partition("\nErrors\n")[2].partition("\nWarnings\n")[0].strip("=\n ")
-    if missing or listed or states:
+        remarks = ["there is no job to ask, or the text was cut short"]
+        return reading(RAS_TEXT_FORMAT, Answer.NOT_MEASURED, remarks=remarks)
+    nodes, processes, gpus = map(int, summary.groups())
+    missing = _MISSING.search(text)
+    missing_processes = 0 if missing is None else int(missing[1])
+    values: dict[str, Scalar] = {"nodes": nodes, "processes": processes, "gpus": gpus, "missing": missing_processes}
+    missing_gpus = list(dict.fromkeys(_PROCESS.findall(text)))
+    for node, gpu in missing_gpus[:1]:
+        values |= {"missing_node": node, "missing_gpu": int(gpu)}
+    remarks = [f"GPU {gpu} of {node} is missing" for node, gpu in missing_gpus]
+    bad_states = [errors for _, errors in _GROUP.findall(text) if errors != "OK"]
+    remarks += [f"a group of communicators is {errors}" for errors in bad_states]
+    _, _, errors_and_rest = text.partition("\nErrors\n")
+    listed_errors, _, _ = errors_and_rest.partition("\nWarnings\n")
+    if missing is not None or listed_errors.strip("=\n ") or bad_states:
         return reading(RAS_TEXT_FORMAT, Answer.ERROR, values, remarks)
     if "\nWarnings\n" not in text:
         return reading(RAS_TEXT_FORMAT, Answer.INCOMPLETE, values, ["the text has no end"])
@@ -207,10 +223,10 @@ def read_ras_json(documents: Documents) -> ToolReading:
     """Read the ranks of all communicators: those that are missing, and those with an error."""
     communicators = objects(documents.first["communicators"])
     ranks = [rank for communicator in communicators for rank in objects(communicator.get("ranks"))]
-    states = [(rank, status) for rank in ranks for status in objects(rank.get("status"))]
     failed = [
         f"{rank.get('host')}/{rank.get('rank')}"
-        for rank, status in states
+        for rank in ranks
+        for status in objects(rank.get("status"))
         if status.get("async_error") or status.get("abort_flag")
     ]
     missing = sum(whole(communicator.get("missing_ranks_count")) or 0 for communicator in communicators)
@@ -221,9 +237,12 @@ def read_ras_json(documents: Documents) -> ToolReading:
         "missing": missing,
     }
     remarks = [f"rank {name} reports an error" for name in failed]
-    answers = [Answer.ERROR for _ in range(bool(missing or failed))]
     if documents.cut or not documents.is_single:
-        answers = [Answer.INCOMPLETE]
+        answer = Answer.INCOMPLETE
+    elif missing or failed:
+        answer = Answer.ERROR
     elif not gpus:
-        answers.append(Answer.NOT_MEASURED)
-    return reading(RAS_JSON_FORMAT, worst(answers), values, remarks)
+        answer = Answer.NOT_MEASURED
+    else:
+        answer = Answer.OK
+    return reading(RAS_JSON_FORMAT, answer, values, remarks)
