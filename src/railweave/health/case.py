@@ -56,21 +56,19 @@ def watched_ports(thresholds: Thresholds) -> dict[str, tuple[WatchedPort, ...]]:
         ports = []
         # Both are in the order of the switch's ports.
         for port, link in zip(entry.ports, fabric.links_of[name], strict=True):
-            limits = {queue.queue: queue for queue in port.thresholds.queues}
-            ports.append(
-                WatchedPort(
-                    name,
-                    port.port,
-                    port.cable,
-                    port.peer,
-                    to_node=link.is_access,
-                    is_uplink=port.direction == "up",
-                    speed_gbps=link.speed_gbps,
-                    plane=link.plane,
-                    rail=link.rail,
-                    queues=limits,
-                )
+            watched_port = WatchedPort(
+                device=name,
+                port=port.port,
+                cable=port.cable,
+                peer=port.peer,
+                to_node=link.is_access,
+                is_uplink=port.direction == "up",
+                speed_gbps=link.speed_gbps,
+                plane=link.plane,
+                rail=link.rail,
+                queues={queue.queue: queue for queue in port.thresholds.queues},
             )
+            ports.append(watched_port)
         watched[name] = tuple(ports)
     return watched
 

@@ -29,7 +29,7 @@ _RESTORED = "PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED"
 
 
 def judged_counters(counters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a reading with the counters that are judged alone: those of a large switch take a megabyte."""
+    """Return a reading with only the counters that are judged: all those of a large switch take a megabyte."""
     judged = dict(counters)
     judged["groups"] = {}
     for table in ("ports", "queues"):
@@ -84,8 +84,10 @@ def _check(kind: CheckKind, rule: HealthRule, finding: HealthFinding, case: Heal
 
 
 def _ports(fabric: Fabric, switch: Switch) -> tuple[WatchedPort, ...]:
-    """Return the cabled ports of a switch, with what these rules need of them: names of cables and limits of queues
-    take long to compute in a large fabric."""
+    """Return the cabled ports of a switch without the names of cables and the limits of queues.
+
+    These rules do not need them, and they take long to compute in a large fabric.
+    """
     return tuple(_cabled(fabric, switch))
 
 

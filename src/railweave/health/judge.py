@@ -11,6 +11,7 @@ from railweave.health.reading import CountedSwitch, compare_readings
 from railweave.health.registry import RULES
 
 _CLEARED_FIX = "repeat it, and clear no counters meanwhile"
+_NOT_READ = "not read"
 
 
 class CounterAnswer(NamedTuple):
@@ -25,17 +26,11 @@ def compare_switches(
     before: Mapping[str, CounterAnswer],
     after: Mapping[str, CounterAnswer],
 ) -> tuple[dict[str, CountedSwitch], dict[str, str]]:
-    """Return what switches counted, and why others are not judged, both by name."""
+    """Return the growth of the counters of switches, and why other switches are not judged, both by name."""
     switches: dict[str, CountedSwitch] = {}
     unread: dict[str, str] = {}
     for name, watched in ports.items():
-        answers = (before.get(name), after.get(name))
-        error = _error(answers)
-        if error:
-            unread[name] = error
-            continue
-        first, last = (answer.counters for answer in answers if answer is not None)
-        growth = compare_readings(name, [port.port for port in watched], first, last)
+        growth = _compared(name, [port.port for port in watched], before.get(name), after.get(name))
         if isinstance(growth, str):
             unread[name] = growth
         else:
@@ -43,13 +38,19 @@ def compare_switches(
     return switches, unread
 
 
-def _error(answers: tuple[CounterAnswer | None, ...]) -> str:
-    for answer in answers:
-        if answer is None:
-            return "not read"
-        if answer.error:
-            return answer.error
-    return ""
+def _compared(
+    name: str, ports: list[str], before: CounterAnswer | None, after: CounterAnswer | None
+) -> CountedSwitch | str:
+    """Return the growth between two answers of a switch, or why there is none: the first error counts."""
+    if before is None:
+        return _NOT_READ
+    if before.error:
+        return before.error
+    if after is None:
+        return _NOT_READ
+    if after.error:
+        return after.error
+    return compare_readings(name, ports, before.counters, after.counters)
 
 
 def judge_health(case: HealthCase, rules: tuple[HealthRule, ...] = RULES) -> tuple[HealthFinding, ...]:
@@ -62,28 +63,28 @@ def judge_health(case: HealthCase, rules: tuple[HealthRule, ...] = RULES) -> tup
 
 def health_gaps(case: HealthCase, rules: tuple[HealthRule, ...] = RULES) -> tuple[HealthGap, ...]:
     """Return what was not judged: rules whose counters a switch lacks, and rows that were cleared or missing."""
-    missing: dict[CounterNeed, list[str]] = defaultdict(list)
-    codes: dict[CounterNeed, list[str]] = defaultdict(list)
+    codes_of: dict[CounterNeed, list[str]] = defaultdict(list)
     for rule in rules:
         for need in rule.needs:
-            codes[need].append(rule.code)
+            codes_of[need].append(rule.code)
+    devices_without: dict[CounterNeed, list[str]] = defaultdict(list)
     for name, switch in case.switches.items():
-        for need in codes:
+        for need in codes_of:
             if not any(row.has(need.kind) for row in switch.rows(need.table)):
-                missing[need].append(name)
-    gaps = [
-        HealthGap(tuple(codes[need]), tuple(names), *_why(need, case.fabric.policies.sonic.release))
-        for need, names in missing.items()
-    ]
+                devices_without[need].append(name)
+    release = case.fabric.policies.sonic.release
+    gaps = [_gap(need, codes_of[need], devices, release) for need, devices in devices_without.items()]
     return (*gaps, *_remarks(case))
 
 
-def _why(need: CounterNeed, release: str) -> tuple[str, str]:
-    """Return why a counter is missing, and what to do about it."""
+def _gap(need: CounterNeed, codes: list[str], devices: list[str], release: str) -> HealthGap:
+    """Return that rules lack a counter on some switches, which run ``release``, with the reason and the fix."""
     reason = f"no counter of {need.kind} in {need.table}"
+    fix = need.fix
     if need.since and release.isdecimal() and release < need.since:
-        return f"{reason}: SONiC {release} has none", f"upgrade to SONiC {need.since} or later"
-    return reason, need.fix
+        reason = f"{reason}: SONiC {release} has none"
+        fix = f"upgrade to SONiC {need.since} or later"
+    return HealthGap(tuple(codes), tuple(devices), reason, fix)
 
 
 def _remarks(case: HealthCase) -> Iterator[HealthGap]:

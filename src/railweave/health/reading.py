@@ -31,15 +31,15 @@ def with_flaps(counters: Mapping[str, Any], link_state: Mapping[str, Any]) -> Ma
     ports = counters.get("ports", {})
     if not isinstance(states, Mapping) or not isinstance(ports, Mapping):
         return counters
-    counted = dict(ports)
+    ports_with_flaps = dict(ports)
     for name, row in ports.items():
         state = states.get(name)
         if not isinstance(state, Mapping) or not isinstance(row, Mapping):
             continue
         flaps = str(state.get(FLAPS, ""))
         if flaps.isascii() and flaps.isdecimal():
-            counted[name] = {**row, FLAPS: int(flaps)}
-    return {**counters, "ports": counted}
+            ports_with_flaps[name] = {**row, FLAPS: int(flaps)}
+    return {**counters, "ports": ports_with_flaps}
 
 
 _TABLES = ("ports", "queues", "groups")
@@ -160,17 +160,17 @@ def compare_readings(
     names = frozenset(ports)
     tables = {table: _rows(before.get(table), after.get(table), names) for table in _TABLES}
     return CountedSwitch(
-        device,
-        seconds,
-        tables["ports"],
-        _numbered(tables["queues"]),
-        _numbered(tables["groups"]),
-        tuple(_remarks(tables, ports)),
+        device=device,
+        seconds=seconds,
+        ports=tables["ports"],
+        queues=_numbered(tables["queues"]),
+        groups=_numbered(tables["groups"]),
+        remarks=tuple(_remarks(tables, ports)),
     )
 
 
 def _unusable(reading: Mapping[str, Any], ports: Collection[str]) -> str:
-    """Return why a reading cannot be used, else ""."""
+    """Return why a reading cannot be used, empty if it can."""
     at = reading.get("at")
     is_time = isinstance(at, int | float) and not isinstance(at, bool) and isfinite(at)
     if not is_time or not isinstance(reading.get("ports"), Mapping):
@@ -185,19 +185,22 @@ def _rows(before: Any, after: Any, ports: frozenset[str]) -> dict[str, CountedRo
     rows: dict[str, CountedRow] = {}
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
         return rows
-    for name, later in after.items():
-        if name.partition("|")[0] not in ports:
+    for name, row in after.items():
+        # Queues and groups are ``Ethernet0|3``.
+        port, _, _ = name.partition("|")
+        if port not in ports:
             continue
-        earlier_row = integers_of(before.get(name))
-        later_row = integers_of(later)
-        if earlier_row is None or later_row is None:
+        row_before = integers_of(before.get(name))
+        row_after = integers_of(row)
+        if row_before is None or row_after is None:
             continue
-        restarted = earlier_row != later_row and row_has_restarted(earlier_row, later_row)
-        rows[name] = CountedRow(earlier_row, later_row, restarted=restarted)
+        restarted = row_before != row_after and row_has_restarted(row_before, row_after)
+        rows[name] = CountedRow(row_before, row_after, restarted=restarted)
     return rows
 
 
 def _numbered(rows: Mapping[str, CountedRow]) -> dict[tuple[str, int], CountedRow]:
+    """Return the rows of queues or groups by port and number."""
     numbered = {}
     for name, row in rows.items():
         port, _, number = name.partition("|")
@@ -208,21 +211,21 @@ def _numbered(rows: Mapping[str, CountedRow]) -> dict[tuple[str, int], CountedRo
 
 def _remarks(tables: Mapping[str, Mapping[str, CountedRow]], ports: Collection[str]) -> Iterator[str]:
     """Yield what cannot be judged: ports without counters, rows that were cleared, counters that fell alone."""
-    missing = [port for port in ports if port not in tables["ports"]]
-    if missing:
-        yield f"does not count {first_few(missing, _MOST_NAMED)}"
-    cleared = []
-    fallen = []
+    uncounted_ports = [port for port in ports if port not in tables["ports"]]
+    if uncounted_ports:
+        yield f"does not count {first_few(uncounted_ports, _MOST_NAMED)}"
+    cleared_rows = []
+    fallen_counters = []
     for rows in tables.values():
         for name, row in rows.items():
             if row.restarted:
-                cleared.append(name)
+                cleared_rows.append(name)
             elif row.before != row.after:
-                fallen += [f"{name} {counter}" for counter in _fallen(row)]
-    if cleared:
-        yield f"counters were cleared between the readings: {first_few(cleared, _MOST_NAMED)}"
-    if fallen:
-        yield f"counters went backwards: {first_few(fallen, _MOST_NAMED)}"
+                fallen_counters += [f"{name} {counter}" for counter in _fallen(row)]
+    if cleared_rows:
+        yield f"counters were cleared between the readings: {first_few(cleared_rows, _MOST_NAMED)}"
+    if fallen_counters:
+        yield f"counters went backwards: {first_few(fallen_counters, _MOST_NAMED)}"
 
 
 def _fallen(row: CountedRow) -> Iterator[str]:

@@ -68,28 +68,41 @@ def runbook_of(code: str) -> str:
 
 
 def _of_alert(alert: AlertRule, judged: HealthRule | None) -> WatchRule:
+    """Return the rule of an alert, which `health` may judge as well."""
     holds = ""
     explanation = ""
     if judged is not None:
         holds = judged.title
         explanation = _explanation(judged)
     return WatchRule(
-        alert.code,
-        alert.name,
-        alert.severity.value,
-        alert.summary.format_map({label: label.upper() for label in alert.labels}),
-        _limit(alert),
-        alert.promql(_POLICY.scrape_s),
-        holds,
-        explanation,
-        tuple(_metrics_of(alert)),
-        runbook_of(alert.code),
+        code=alert.code,
+        alert=alert.name,
+        severity=alert.severity.value,
+        summary=alert.summary.format_map({label: label.upper() for label in alert.labels}),
+        limit=_limit(alert),
+        expression=alert.promql(_POLICY.scrape_s),
+        holds=holds,
+        explanation=explanation,
+        inputs=tuple(_metrics_of(alert)),
+        runbook=runbook_of(alert.code),
     )
 
 
 def _of_health(rule: HealthRule) -> WatchRule:
+    """Return a rule that only `health` judges."""
     inputs = tuple(WatchInput(str(need.kind), f"counter of {need.table}", "", need.fix) for need in rule.needs)
-    return WatchRule(rule.code, "", "", "", "", "", rule.title, _explanation(rule), inputs, runbook_of(rule.code))
+    return WatchRule(
+        code=rule.code,
+        alert="",
+        severity="",
+        summary="",
+        limit="",
+        expression="",
+        holds=rule.title,
+        explanation=_explanation(rule),
+        inputs=inputs,
+        runbook=runbook_of(rule.code),
+    )
 
 
 def _explanation(rule: HealthRule) -> str:
@@ -98,14 +111,15 @@ def _explanation(rule: HealthRule) -> str:
 
 
 def _limit(alert: AlertRule) -> str:
+    """Return the comparison of an alert, its limit, and how long it must hold."""
     limit = alert.limit.promql
     if alert.limit.metric is not None:
         limit = f"{limit} ({alert.limit.metric.help})"
+    duration = "at once"
     seconds = alert.scrapes * _POLICY.scrape_s
-    lasting = "at once"
     if seconds:
-        lasting = f"for {alert.scrapes} scrapes ({seconds} s at `telemetry.scrape_s: {_POLICY.scrape_s}`)"
-    return f"{alert.comparison} {limit}, {lasting}"
+        duration = f"for {alert.scrapes} scrapes ({seconds} s at `telemetry.scrape_s: {_POLICY.scrape_s}`)"
+    return f"{alert.comparison} {limit}, {duration}"
 
 
 def _metrics_of(alert: AlertRule) -> Iterator[WatchInput]:

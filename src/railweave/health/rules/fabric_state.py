@@ -46,9 +46,9 @@ def _sessions(case: HealthCase) -> Iterator[HealthFinding]:
 def _others(case: HealthCase) -> Iterator[HealthFinding]:
     """Yield one finding for each switch and kind of check that no other rule has."""
     failed: dict[tuple[str, CheckKind], list[VerifyCheck]] = defaultdict(list)
-    own = {CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP}
+    kinds_of_other_rules = _ELSEWHERE | {CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP}
     for check in case.checks:
-        if not check.ok and check.kind not in _ELSEWHERE | own:
+        if not check.ok and check.kind not in kinds_of_other_rules:
             failed[check.device, check.kind].append(check)
     for (device, kind), checks in failed.items():
         subjects = first_few([check.subject for check in checks], 3)

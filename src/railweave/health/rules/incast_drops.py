@@ -19,15 +19,15 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
     for port, switch in case.counted():
         if not port.to_node:
             continue
-        drops = _queue_drops(case, port, switch)
-        dropped = sum(drops.values())
-        where = ""
-        if drops:
-            where = f" from queue {listed(drops)}"
+        drops_of_queues = _queue_drops(case, port, switch)
+        if drops_of_queues:
+            dropped = sum(drops_of_queues.values())
+            where = f" from queue {listed(drops_of_queues)}"
         else:
-            # Some chips count drops of the port alone.
-            dropped = switch.port(port.port).grown(_DISCARDS) or 0
-            dropped -= _lossless_drops(case, port, switch)
+            # Some chips count drops only for the whole port.
+            discards = switch.port(port.port).grown(_DISCARDS) or 0
+            dropped = discards - _lossless_drops(case, port, switch)
+            where = ""
         if dropped > ERRORS_PER_S * switch.seconds:
             message = f"dropped {dropped:,} packets{where}: more was sent to {port.peer} at once than its port absorbs"
             fix = f"spread the traffic to {port.peer} over time or NICs; lower the ECN thresholds of classes that mark"

@@ -22,39 +22,37 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
 
 
 def _at_switch(case: HealthCase, switch: CountedSwitch, priority: int) -> Iterator[HealthFinding]:
+    """Yield that a switch paused a priority without marks, if the pauses that it received do not explain it."""
     ports = case.ports[switch.device]
     marks = [switch.queue(port.port, priority).growth(CounterMeaning.MARKS) for port in ports]
-    # Without one queue's counter its marks may be those that are missing.
+    # A queue without a counter may have marked packets.
     if not marks or None in marks or any(marks):
         return
-    received = sum(_frames(switch, ports, priority, CounterMeaning.PFC_RECEIVED))
-    sent = _frames(switch, ports, priority, CounterMeaning.PFC_SENT)
-    paused = [(frames, port) for frames, port in zip(sent, ports, strict=True) if frames]
+    sent_by = {port.port: _frames(switch, port, priority, CounterMeaning.PFC_SENT) for port in ports}
+    sent = sum(sent_by.values())
+    received = sum(_frames(switch, port, priority, CounterMeaning.PFC_RECEIVED) for port in ports)
+    pausing = [port for port in ports if sent_by[port.port]]
     # A switch that is paused at one port may pass the pause on at all others: then the cause is further down.
-    unexplained = sum(sent) - received * len(ports)
-    if unexplained <= START_FRAMES * max(len(paused), 1):
+    unexplained = sent - received * len(ports)
+    if unexplained <= START_FRAMES * max(len(pausing), 1):
         return
-    paused.sort(key=_most_frames)
-    names = first_few([f"{port.port} to {port.peer}" for _, port in paused], _MOST_NAMED)
-    message = f"{switch.device} sent {sum(sent):,} PFC frames of priority {priority} ({names}) and marked no packet"
+    pausing.sort(key=lambda port: -sent_by[port.port])
+    names = first_few([f"{port.port} to {port.peer}" for port in pausing], _MOST_NAMED)
+    message = f"{switch.device} sent {sent:,} PFC frames of priority {priority} ({names}) and marked no packet"
     fix = f"let ECN act first: compare WRED_PROFILE and QUEUE with the design (`{command_line('drift')}`)"
     yield HealthFinding(
         PFC_WITHOUT_ECN,
         Severity.ERROR,
         message,
-        (switch.device,),
-        tuple(port.name for _, port in paused),
-        tuple(dict.fromkeys(port.cable for _, port in paused)),
-        fix,
+        devices=(switch.device,),
+        ports=tuple(port.name for port in pausing),
+        cables=tuple(dict.fromkeys(port.cable for port in pausing)),
+        fix=fix,
     )
 
 
-def _most_frames(paused: tuple[int, WatchedPort]) -> int:
-    return -paused[0]
-
-
-def _frames(switch: CountedSwitch, ports: tuple[WatchedPort, ...], priority: int, meaning: CounterMeaning) -> list[int]:
-    return [switch.port(port.port).growth(meaning, priority) or 0 for port in ports]
+def _frames(switch: CountedSwitch, port: WatchedPort, priority: int, meaning: CounterMeaning) -> int:
+    return switch.port(port.port).growth(meaning, priority) or 0
 
 
 RULE = HealthRule(PFC_WITHOUT_ECN, "ECN marks packets before PFC pauses", _judge, (ECN_MARKS, PFC_FRAMES))

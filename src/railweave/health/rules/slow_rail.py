@@ -17,10 +17,10 @@ from railweave.wording import command_line
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
     for plane, loads in _loads(case).items():
         for rail, load in sorted(loads.items()):
-            peers = [other for peer, other in loads.items() if peer != rail]
-            usual = median(peers or [0.0])
-            if usual > LOADED_SHARE and load < LEAST_RAIL_SHARE * usual:
-                yield _finding(case, plane, rail, load / usual)
+            peer_loads = [peer_load for peer, peer_load in loads.items() if peer != rail]
+            usual_load = median(peer_loads or [0.0])
+            if usual_load > LOADED_SHARE and load < LEAST_RAIL_SHARE * usual_load:
+                yield _finding(case, plane, rail, load / usual_load)
 
 
 def _loads(case: HealthCase) -> dict[int, dict[int, float]]:
@@ -32,7 +32,10 @@ def _loads(case: HealthCase) -> dict[int, dict[int, float]]:
         received = switch.port(port.port).growth(CounterMeaning.RECEIVED_BYTES)
         if received is not None:
             shares[port.plane][port.rail].append(received / (port.bytes_per_s * switch.seconds))
-    return {plane: {rail: fmean(loads) for rail, loads in rails.items()} for plane, rails in shares.items()}
+    mean_loads = {}
+    for plane, rails in shares.items():
+        mean_loads[plane] = {rail: fmean(loads) for rail, loads in rails.items()}
+    return mean_loads
 
 
 def _finding(case: HealthCase, plane: int, rail: int, share: float) -> HealthFinding:

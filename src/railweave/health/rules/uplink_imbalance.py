@@ -1,6 +1,8 @@
 """Uplinks of a switch that carry unequal loads: the hash spreads flows badly, or a path lacks."""
 
 from collections.abc import Iterator
+from operator import attrgetter
+from typing import NamedTuple
 
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.diagnostics import Severity
@@ -12,6 +14,13 @@ from railweave.health.needs import SENT_BYTES
 from railweave.health.reading import CountedSwitch
 from railweave.plan.outcome import CheckKind
 from railweave.wording import command_line
+
+
+class UplinkLoad(NamedTuple):
+    """The share of its line rate that an uplink sent."""
+
+    port: WatchedPort
+    load: float
 
 
 def jain_index(loads: list[float]) -> float:
@@ -27,35 +36,33 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
     down = {(check.device, check.subject) for check in case.checks if check.kind is CheckKind.LINK and not check.ok}
     for name, switch in case.switches.items():
         uplinks = [port for port in case.ports[name] if port.is_uplink and (name, port.port) not in down]
-        loaded = _loads(switch, uplinks)
-        loads = [load for load, _ in loaded]
-        if len(loads) < 2 or sum(loads) < LOADED_SHARE * len(loads):
+        uplink_loads = _loads(switch, uplinks)
+        loads = [uplink.load for uplink in uplink_loads]
+        is_loaded = sum(loads) >= LOADED_SHARE * len(loads)
+        if len(loads) < 2 or not is_loaded:
             continue
         index = jain_index(loads)
         if index < LEAST_JAIN:
-            yield _finding(name, loaded, index)
+            yield _finding(name, uplink_loads, index)
 
 
-def _loads(switch: CountedSwitch, uplinks: list[WatchedPort]) -> list[tuple[float, WatchedPort]]:
-    """Return what uplinks sent as shares of their line rates; uplinks without a counter are left out."""
+def _loads(switch: CountedSwitch, uplinks: list[WatchedPort]) -> list[UplinkLoad]:
+    """Return the loads of uplinks; those without a counter are left out."""
     loads = []
     for port in uplinks:
         sent_bytes = switch.port(port.port).growth(CounterMeaning.SENT_BYTES)
         if sent_bytes is not None:
-            loads.append((sent_bytes / (port.bytes_per_s * switch.seconds), port))
+            loads.append(UplinkLoad(port, sent_bytes / (port.bytes_per_s * switch.seconds)))
     return loads
 
 
-def _load(loaded: tuple[float, WatchedPort]) -> float:
-    return loaded[0]
-
-
-def _finding(name: str, loaded: list[tuple[float, WatchedPort]], index: float) -> HealthFinding:
-    least_load, least = min(loaded, key=_load)
-    most_load, most = max(loaded, key=_load)
+def _finding(name: str, uplink_loads: list[UplinkLoad], index: float) -> HealthFinding:
+    by_load = attrgetter("load")
+    least, least_load = min(uplink_loads, key=by_load)
+    most, most_load = max(uplink_loads, key=by_load)
     message = (
-        f"{name} spreads its load unevenly over {len(loaded)} uplinks: {most_load:.0%} of the rate at {most.port},"
-        f" {least_load:.0%} at {least.port} (Jain's index {index:.2f}, at least {LEAST_JAIN})"
+        f"{name} spreads its load unevenly over {len(uplink_loads)} uplinks: {most_load:.0%} of the rate at"
+        f" {most.port}, {least_load:.0%} at {least.port} (Jain's index {index:.2f}, at least {LEAST_JAIN})"
     )
     fix = (
         f"use more queue pairs per connection, check the hash (`{command_line('check')}`, L-1 to L-3) and"
