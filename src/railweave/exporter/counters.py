@@ -58,46 +58,51 @@ class CounterLines:
         self, writer: LineWriter, ports: Iterable[str], numbers: Collection[int], lossless: Collection[int]
     ) -> None:
         self._writer = writer
+        # The series of each row of a table.
         self._series: dict[str, dict[str, list[Series]]] = {PORTS: {}, _QUEUES: {}, _GROUPS: {}}
+        # The fields of rows that are kept.
+        self._fields = {*_OF_FEC}
         for port in ports:
-            self._series[PORTS][port] = [self._of(metric, port) for metric in _OF_PORTS]
+            self._add(PORTS, port, _OF_PORTS, port)
             for number in numbers:
                 name = f"{port}|{number}"
-                if number not in lossless:
-                    self._series[_QUEUES][name] = [self._of(metric, port, number) for metric in _OF_QUEUES]
-                    continue
-                self._series[PORTS][port] += [self._of(metric, port, number) for metric in _OF_PRIORITIES]
-                self._series[_QUEUES][name] = [self._of(metric, port, number) for metric in _OF_LOSSLESS_QUEUES]
-                self._series[_GROUPS][name] = [self._of(metrics.GROUP_DROPS, port, number)]
-        self._fields = {*_OF_FEC}
-        for rows in self._series.values():
-            for series in rows.values():
-                self._fields.update(field for field, _, _ in series)
+                if number in lossless:
+                    self._add(PORTS, port, _OF_PRIORITIES, port, number)
+                    self._add(_QUEUES, name, _OF_LOSSLESS_QUEUES, port, number)
+                    self._add(_GROUPS, name, (metrics.GROUP_DROPS,), port, number)
+                else:
+                    self._add(_QUEUES, name, _OF_QUEUES, port, number)
 
-    def _of(self, metric: ScrapedMetric, port: str, number: int | None = None) -> Series:
-        field = metric.source.replace("<priority>", str(number))
-        return Series(field, metric.name, self._writer.start(metric, port, number))
+    def _add(
+        self, table: str, row: str, row_metrics: Iterable[ScrapedMetric], port: str, number: int | None = None
+    ) -> None:
+        """Serve metrics of a row, with the labels of its port and of the number of its queue, group or priority."""
+        series = self._series[table].setdefault(row, [])
+        for metric in row_metrics:
+            field = metric.source.replace("<priority>", str(number))
+            series.append(Series(field, metric.name, self._writer.start(metric, port, number)))
+            self._fields.add(field)
 
     def read(self, counters: Mapping[str, Any]) -> ReadCounters | str:
         """Return the counters that are served, or a sentence why there are none."""
         at = counters.get("at")
         if not isinstance(at, int | float) or isinstance(at, bool) or not isinstance(counters.get(PORTS), Mapping):
             return "its answer has no counters"
-        tables = {table: self._kept(names, counters.get(table)) for table, names in self._series.items()}
+        tables = {table: self._served_rows(names, counters.get(table)) for table, names in self._series.items()}
         if not tables[PORTS]:
             return "it counts none of the ports of the design: the address may belong to another switch"
         return ReadCounters(float(at), str(counters.get("boot", "")), tables)
 
-    def _kept(self, names: Iterable[str], rows: object) -> CounterRows:
-        """Return the rows with these names, each with the fields that are served or make error rates."""
-        kept: dict[str, Mapping[str, int]] = {}
+    def _served_rows(self, names: Iterable[str], rows: object) -> CounterRows:
+        """Return the rows with these names, each with the fields that are served or from which error rates follow."""
+        served: dict[str, Mapping[str, int]] = {}
         if not isinstance(rows, Mapping):
-            return kept
+            return served
         for name in names:
-            counted = integers_of(rows.get(name))
-            if counted:
-                kept[name] = {field: value for field, value in counted.items() if field in self._fields}
-        return kept
+            counters = integers_of(rows.get(name))
+            if counters:
+                served[name] = {field: value for field, value in counters.items() if field in self._fields}
+        return served
 
     def lines(self, read: ReadCounters, earlier: ReadCounters | None) -> Samples:
         """Return the lines of a reading; ``earlier`` is the reading before.
@@ -107,11 +112,12 @@ class CounterLines:
         """
         lines: defaultdict[str, list[str]] = defaultdict(list)
         for table, rows in read.tables.items():
-            before: CounterRows = {}
+            earlier_rows: CounterRows = {}
+            # After a boot counters begin at 0, and smaller values are right.
             if earlier is not None and earlier.boot == read.boot:
-                before = earlier.tables[table]
+                earlier_rows = earlier.tables[table]
             for name, row in rows.items():
-                served = _without_fallen(before.get(name, row), row)
+                served = _without_fallen(earlier_rows.get(name, row), row)
                 for field, metric, start in self._series[table][name]:
                     if field in served:
                         lines[metric].append(f"{start}{_text(metric, served[field])}\n")
@@ -119,6 +125,7 @@ class CounterLines:
 
 
 def _text(metric: str, value: int) -> str:
+    """Return a value as Prometheus reads it, times in seconds."""
     if metric == metrics.PAUSE_SECONDS.name:
         return repr(value / _US_PER_S)
     return str(value)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite, isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 from railweave.exporter.counters import PORTS, ReadCounters
 from railweave.exporter.lines import PortSample
@@ -25,18 +25,18 @@ def link_samples(expectation: Expectation, reading: MonitoredReading) -> Iterato
 
     A port on which LLDP shows no neighbor has no sample: whether the cable is right is unknown.
     """
-    seen = reading.observation
+    observation = reading.observation
     for port in expectation.ports:
-        state = seen.ports.get(port.port)
+        state = observation.ports.get(port.port)
         if state is not None:
             yield PortSample(metrics.PORT_UP, port.port, _flag(state.up))
-    port_of = {session.peer: session.port for session in expectation.sessions}
-    for check in check_peers(expectation, seen):
+    port_of_peer = {session.peer: session.port for session in expectation.sessions}
+    for check in check_peers(expectation, observation):
         if check.skipped:
             continue
-        if check.kind is CheckKind.BGP and check.subject in port_of:
-            yield PortSample(metrics.BGP_UP, port_of[check.subject], _flag(check.ok))
-        elif check.kind is CheckKind.LLDP and seen.lldp.get(check.subject):
+        if check.kind is CheckKind.BGP and check.subject in port_of_peer:
+            yield PortSample(metrics.BGP_UP, port_of_peer[check.subject], _flag(check.ok))
+        elif check.kind is CheckKind.LLDP and observation.lldp.get(check.subject):
             yield PortSample(metrics.NEIGHBOR_MATCHES, check.subject, _flag(check.ok))
 
 
@@ -72,10 +72,12 @@ def error_rate_samples(
     reading: MonitoredReading, read: ReadCounters, earlier: ReadCounters | None, limits: Mapping[str, LinkLimits]
 ) -> Iterator[PortSample]:
     """Yield the bit error rates before FEC: as the switch computes them, else from its codewords as `links` does."""
-    rates = reading.part("error_rates")
+    switch_rates = reading.part("error_rates")
     for port, limit in limits.items():
-        rate = _rate_in(rates.get(port))
-        if rate is None and port not in rates and earlier is not None:
+        rate = None
+        if port in switch_rates:
+            rate = _rate_in(switch_rates[port])
+        elif earlier is not None:
             errors = port_errors(
                 earlier.tables[PORTS].get(port),
                 read.tables[PORTS].get(port),
@@ -89,7 +91,7 @@ def error_rate_samples(
 
 
 def _rate_in(text: object) -> float | None:
-    """Return a ratio of errors; None for ``N/A``, ``nan`` and whatever is none."""
+    """Return a ratio of errors; None for ``N/A``, ``nan`` and anything else that is not a number from 0 to 1."""
     if not isinstance(text, str):
         return None
     try:
@@ -101,50 +103,73 @@ def _rate_in(text: object) -> float | None:
     return None
 
 
+class CagedPort(NamedTuple):
+    """A port, and the port of its cage that has the readings of the module."""
+
+    # The place in the panel of the switch.
+    place: int
+    name: str
+    holder: str
+
+
+class ModuleSamples(NamedTuple):
+    """The samples of a module, and the state that they were made from."""
+
+    state: object
+    samples: tuple[PortSample, ...]
+
+
 class ModuleSampler:
     """Flaps, and the power and temperature of modules beside the limits that the modules themselves have.
 
-    xcvrd reads modules every 60 seconds: what equals the reading before is not read anew.
+    xcvrd reads modules every 60 seconds: a module whose state is that of the last reading has the same samples.
     """
 
     def __init__(self, device: str, indices: Iterable[int], cages: Cages) -> None:
         """Prepare for the ports of ``device`` by their places in its panel."""
         self._device = device
         self._cages = cages
-        # The port's own name, and that of the port with the readings of its module.
-        self._ports = [(index, cages.port(device, index), cages.holder(device, index)) for index in indices]
-        self._optics: dict[str, tuple[Any, tuple[PortSample, ...]]] = {}
+        self._ports = [CagedPort(index, cages.port(device, index), cages.holder(device, index)) for index in indices]
+        self._last_samples: dict[str, ModuleSamples] = {}
 
     def samples(self, states: Mapping[str, Any]) -> Iterator[PortSample]:
         """Yield the samples of the ports that the switch reports."""
-        for index, port, holder in self._ports:
-            state = states.get(port)
-            if not isinstance(state, Mapping):
-                continue
-            count = str(state.get("flap_count", ""))
-            # orchagent counts both edges; without a flap, and on older releases, there is no field.
-            if count.isdecimal():
-                yield PortSample(metrics.FLAPS, port, str(int(count) // 2))
-            answered = states.get(holder)
-            earlier, samples = self._optics.get(port, (None, ()))
-            if earlier is None or earlier != answered:
-                module, lanes = self._cages.module(self._device, index, states)
-                samples = tuple(_optic_samples(port, module, lanes))
-                self._optics[port] = answered, samples
-            yield from samples
+        for port in self._ports:
+            state = states.get(port.name)
+            if isinstance(state, Mapping):
+                yield from _flap_samples(port.name, state)
+                yield from self._module_samples(port, states)
+
+    def _module_samples(self, port: CagedPort, states: Mapping[str, Any]) -> tuple[PortSample, ...]:
+        module_state = states.get(port.holder)
+        last = self._last_samples.get(port.name)
+        if last is None or last.state != module_state:
+            module, lanes = self._cages.module(self._device, port.place, states)
+            last = ModuleSamples(module_state, tuple(_optic_samples(port.name, module, lanes)))
+            self._last_samples[port.name] = last
+        return last.samples
+
+
+def _flap_samples(port: str, state: Mapping[str, Any]) -> Iterator[PortSample]:
+    """Yield the flaps of a port, if its state has them: not before the first flap, and not on older releases."""
+    transitions = str(state.get("flap_count", ""))
+    if transitions.isdecimal():
+        # orchagent counts down and up.
+        yield PortSample(metrics.FLAPS, port, str(int(transitions) // 2))
 
 
 def _optic_samples(port: str, module: Module, lanes: range | None) -> Iterator[PortSample]:
     """Yield the weakest of ``lanes`` (None: of all) and the temperature, each with the module's own limit."""
     powers = []
     for field, text in module.readings.items():
-        # Modules have dozens of readings: only the others are sorted out by their names.
+        # Not a regular expression, for speed: modules have dozens of readings.
         if not field.startswith("rx") or not field.endswith("power"):
             continue
-        lane = field[2:-5]
-        value = _reading(text)
-        if value is not None and (lanes is None or (lane.isdecimal() and int(lane) in lanes)):
-            powers.append(value)
+        lane = field.removeprefix("rx").removesuffix("power")
+        is_of_port = lanes is None or (lane.isdecimal() and int(lane) in lanes)
+        power = _reading(text)
+        if is_of_port and power is not None:
+            powers.append(power)
     if powers:
         yield PortSample(metrics.OPTIC_POWER, port, _number(min(powers)))
         yield from _limit(metrics.OPTIC_POWER_LOW, port, module.thresholds, "rxpowerlowwarning", "rxpowerhighwarning")
@@ -169,10 +194,11 @@ def _reading(text: object) -> float | None:
 def _limit(
     metric: ScrapedMetric, port: str, thresholds: Mapping[str, Any], name: str, opposite: str
 ) -> Iterator[PortSample]:
+    """Yield the threshold ``name`` of a module, if it sets thresholds; ``opposite`` is that of the other side."""
     limit = _reading(thresholds.get(name))
-    other = _reading(thresholds.get(opposite))
+    opposite_limit = _reading(thresholds.get(opposite))
     # Both are 0 if the module does not set them (SFF-8636, CMIS).
-    if limit is not None and isfinite(limit) and limit != other:
+    if limit is not None and isfinite(limit) and limit != opposite_limit:
         yield PortSample(metric, port, _number(limit))
 
 

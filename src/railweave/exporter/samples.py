@@ -1,7 +1,7 @@
 """The metrics of a switch as lines of Prometheus' text format, from its last two readings."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import NamedTuple
 
 from railweave.exporter.counters import CounterLines, ReadCounters
 from railweave.exporter.gauges import ModuleSampler, error_rate_samples, link_samples, watermark_samples
@@ -18,6 +18,13 @@ def served_queues(fabric: Fabric) -> list[int]:
     """Return the queues whose counters are served: of the classes that mark or lose nothing."""
     classes = fabric.policies.classes
     return sorted(traffic_class.priority for traffic_class in classes if traffic_class.marks or traffic_class.lossless)
+
+
+class WrittenPart(NamedTuple):
+    """A part of a reading: its state, and the lines that were written for it."""
+
+    state: object
+    lines: Samples
 
 
 class SwitchSampler:
@@ -37,41 +44,45 @@ class SwitchSampler:
         self._lossless = frozenset(traffic_class.priority for traffic_class in classes if traffic_class.lossless)
         self._writer = LineWriter(device)
         self._counters = CounterLines(self._writer, self._limits, served_queues(fabric), self._lossless)
-        self._earlier: ReadCounters | None = None
-        # What was written last of the parts that seldom change, and of which state.
-        self._written: dict[str, tuple[Any, Samples]] = {}
+        self._last_counters: ReadCounters | None = None
+        # The parts of a reading that seldom change, as they were written last.
+        self._written: dict[str, WrittenPart] = {}
 
     def __call__(self, reading: MonitoredReading) -> SwitchSamples:
         """Return the samples of a reading: every part that it has."""
-        missing = [*self._missing(reading)]
+        missing = list(self._missing(reading))
         modules = reading.part("link_state", "ports")
         samples = {
-            **self._lasting("links", reading.observation, lambda: link_samples(self._expectation, reading)),
-            **self._lasting("modules", modules, lambda: self._modules.samples(modules)),
+            **self._unless_same("links", reading.observation, lambda: link_samples(self._expectation, reading)),
+            **self._unless_same("modules", modules, lambda: self._modules.samples(modules)),
         }
-        read = self._read(reading)
-        if isinstance(read, str):
-            missing.append(read)
+        counters = self._read(reading)
+        if isinstance(counters, str):
+            missing.append(counters)
         else:
-            samples |= self._counters.lines(read, self._earlier)
-            marks = watermark_samples(reading, self._limits, self._marking, self._lossless)
-            samples |= self._writer.lines((*marks, *error_rate_samples(reading, read, self._earlier, self._limits)))
-            self._earlier = read
+            samples |= self._counters.lines(counters, self._last_counters)
+            watermarks = watermark_samples(reading, self._limits, self._marking, self._lossless)
+            error_rates = error_rate_samples(reading, counters, self._last_counters, self._limits)
+            samples |= self._writer.lines((*watermarks, *error_rates))
+            self._last_counters = counters
         return SwitchSamples(
-            samples,
-            maintenance_states(self._device, reading),
-            tuple(missing),
-            bool(reading.telemetry.get("other_program")),
-            reading.status.remaining_s or 0.0,
+            samples=samples,
+            maintenance=maintenance_states(self._device, reading),
+            missing=tuple(missing),
+            other_program=bool(reading.telemetry.get("other_program")),
+            timer_s=reading.status.remaining_s or 0.0,
         )
 
-    def _lasting(self, part: str, state: object, samples: Callable[[], Iterable[PortSample]]) -> Samples:
-        """Return the lines of a part of a reading, as they were written last while its state is the same."""
-        if part not in self._written or self._written[part][0] != state:
-            self._written[part] = state, self._writer.lines(samples())
-        return self._written[part][1]
+    def _unless_same(self, part: str, state: object, samples: Callable[[], Iterable[PortSample]]) -> Samples:
+        """Return the lines of a part of a reading; those of the last reading if its state is the same."""
+        written = self._written.get(part)
+        if written is None or written.state != state:
+            written = WrittenPart(state, self._writer.lines(samples()))
+            self._written[part] = written
+        return written.lines
 
     def _read(self, reading: MonitoredReading) -> ReadCounters | str:
+        """Return the counters of a reading, or a sentence why it has none."""
         if not reading.part("counters"):
             return str(reading.telemetry.get("error") or "its answer has no counters")
         return self._counters.read(reading.part("counters"))

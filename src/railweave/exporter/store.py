@@ -65,31 +65,34 @@ class ReadingStore:
             self._entries[name].begun_at = self._clock()
 
     def put(self, name: str, samples: SwitchSamples) -> str | None:
-        """Take the samples of a reading that began; return what was wrong before, None on the first."""
+        """Store the samples of a reading that began; return the error of the last reading, None on the first."""
         with self._lock:
             entry = self._entries[name]
-            earlier = self._ended(entry)
+            last_error = self._end_reading(entry)
             entry.samples = samples
             entry.sampled_at = self._clock()
             entry.error = "; ".join(samples.missing)
             entry.answered = True
-            if not samples.missing or samples.other_program:
+            is_complete = not samples.missing
+            # With another version of the program no reading would ever be complete.
+            if is_complete or samples.other_program:
                 entry.read_at = entry.sampled_at
-            return earlier
+            return last_error
 
     def fail(self, name: str, error: str) -> str | None:
-        """Note that a reading that began failed; return what was wrong before, None on the first."""
+        """Note that a reading that began failed; return the error of the last reading, None on the first."""
         with self._lock:
             entry = self._entries[name]
-            earlier = self._ended(entry)
+            last_error = self._end_reading(entry)
             entry.failures += 1
             entry.answered = False
             entry.error = error
             # A switch that restarts begins with other counters and another configuration.
             entry.drift_rows = None
-            return earlier
+            return last_error
 
-    def _ended(self, entry: _StoredSwitch) -> str | None:
+    def _end_reading(self, entry: _StoredSwitch) -> str | None:
+        """Count a reading that has ended, and return the error of the one before it."""
         if entry.begun_at is not None:
             entry.seconds = self._clock() - entry.begun_at
         entry.begun_at = None
@@ -158,12 +161,12 @@ class ReadingStore:
             yield metrics.SWITCH_UP, f"{metrics.SWITCH_UP}{label} {int(up)}\n"
         if entry.read_at is not None:
             yield metrics.READING_AGE, f"{metrics.READING_AGE}{label} {now - entry.read_at:.3f}\n"
-        states = self._states(name, entry, now)
-        text = "".join(
-            f'{metrics.MAINTENANCE}{{device="{name}",state="{state}"}} {int(state in states)}\n'
-            for state in metrics.MAINTENANCE_STATES
-        )
-        yield metrics.MAINTENANCE, text
+        present_states = self._states(name, entry, now)
+        lines = []
+        for state in metrics.MAINTENANCE_STATES:
+            labels = f'{{device="{name}",state="{state}"}}'
+            lines.append(f"{metrics.MAINTENANCE}{labels} {int(state in present_states)}\n")
+        yield metrics.MAINTENANCE, "".join(lines)
         if entry.drift_rows is not None:
             yield metrics.DRIFT_ROWS, f"{metrics.DRIFT_ROWS}{label} {entry.drift_rows}\n"
         if entry.sampled_at is not None:
