@@ -147,8 +147,10 @@ def to_json(value: Any, margin: str = "", step: str = "    ") -> str:
         return _quoted(value)
     inner = margin + step
     if isinstance(value, Mapping) and value:
-        parts = [f"{inner}{_quoted(name)}: {to_json(held, inner, step)}" for name, held in value.items()]
-        return "{\n" + ",\n".join(parts) + f"\n{margin}}}"
+        fields = [f"{inner}{_quoted(name)}: {to_json(member, inner, step)}" for name, member in value.items()]
+        return "{\n" + ",\n".join(fields) + f"\n{margin}}}"
     if isinstance(value, (list, tuple)) and value:
-        return "[\n" + ",\n".join(inner + to_json(member, inner, step) for member in value) + f"\n{margin}]"
+        members = [inner + to_json(member, inner, step) for member in value]
+        return "[\n" + ",\n".join(members) + f"\n{margin}]"
+    # Numbers, true, false and null, and what is empty.
     return json.dumps(value)

@@ -94,6 +94,7 @@ def _fixed(pattern: str) -> str:
 
 
 def _port_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
+    """Yield PORT_TABLE of APPL_DB."""
     release = device.image().version.partition(".")[2]
     flaps = model_of(net, device.clock).flaps
     for port in net.ports(device).values():
@@ -251,6 +252,7 @@ def _state_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str
 
 
 def _port_state(device: Device, net: Fabric, port: Port) -> Hash:
+    """Return the row of a port in STATE_DB, with the speed and FEC in force."""
     speed_mbps = port.speed_mbps
     fec = port.fec
     fault = device.faults.in_force(port.name)

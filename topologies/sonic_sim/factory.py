@@ -56,13 +56,13 @@ def _port(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _sample_link(config: ConfigDbDocument, place: int, name: str) -> None:
     """Give port number ``place`` the /31 and the neighbor of the sample."""
-    own = _dotted(_FIRST_LINK + 2 * place)
-    other = _dotted(_FIRST_LINK + 2 * place + 1)
+    address = _dotted(_FIRST_LINK + 2 * place)
+    peer_address = _dotted(_FIRST_LINK + 2 * place + 1)
     config["INTERFACE"][name] = {}
-    config["INTERFACE"][f"{name}|{own}/31"] = {}
+    config["INTERFACE"][f"{name}|{address}/31"] = {}
     peer = f"ARISTA{place + 1:02d}T0"
-    config["BGP_NEIGHBOR"][other] = {
-        "rrclient": "0", "name": peer, "local_addr": own, "nhopself": "0", "holdtime": "180", "asn": "65200",
+    config["BGP_NEIGHBOR"][peer_address] = {
+        "rrclient": "0", "name": peer, "local_addr": address, "nhopself": "0", "holdtime": "180", "asn": "65200",
         "keepalive": "60",
     }  # fmt: skip
     config["DEVICE_NEIGHBOR"][name] = {"name": peer, "port": "Ethernet1"}

@@ -155,9 +155,9 @@ class Faults:
     def add(self, kind: str, **details: Any) -> Fault:
         """Arm a fault. Raises ValueError for an unknown kind or detail."""
         try:
-            chosen = FaultKind(kind)
-            details.setdefault("times", _DEFAULT_TIMES.get(chosen, 0))
-            fault = Fault(chosen, **details)
+            fault_kind = FaultKind(kind)
+            details.setdefault("times", _DEFAULT_TIMES.get(fault_kind, 0))
+            fault = Fault(fault_kind, **details)
         except TypeError as error:
             raise ValueError(f"fault {kind}: {error}") from error
         except ValueError as error:
@@ -176,11 +176,11 @@ class Faults:
 
     def clear(self, kind: str | None = None) -> int:
         """Clear all faults, or those of a kind; return how many."""
-        kept = [fault for fault in self.armed if kind is not None and fault.kind != kind]
-        cleared = len(self.armed) - len(kept)
-        self.armed = kept
+        remaining = [fault for fault in self.armed if kind is not None and fault.kind != kind]
+        count = len(self.armed) - len(remaining)
+        self.armed = remaining
         self.version += 1
-        return cleared
+        return count
 
     def has(self, kind: FaultKind) -> bool:
         """Tell whether a fault of this kind is armed."""

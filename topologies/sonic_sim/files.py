@@ -54,14 +54,15 @@ class Directory:
 
 def canonical(path: str, cwd: str = "/") -> str:
     """Return the absolute path; FRR's folder inside its container is the host's ``/etc/sonic/frr``."""
-    whole = posixpath.normpath(posixpath.join(cwd, path))
-    if whole.startswith("//"):
-        whole = whole[1:]
-    if whole == "/etc/frr" or whole.startswith("/etc/frr/"):
-        return "/etc/sonic/frr" + whole.removeprefix("/etc/frr")
-    if whole == "/run" or whole.startswith("/run/"):
-        return "/var" + whole
-    return whole
+    absolute = posixpath.normpath(posixpath.join(cwd, path))
+    # POSIX leaves the meaning of two slashes at the beginning open, so normpath keeps them.
+    if absolute.startswith("//"):
+        absolute = absolute.removeprefix("/")
+    if absolute == "/etc/frr" or absolute.startswith("/etc/frr/"):
+        return "/etc/sonic/frr" + absolute.removeprefix("/etc/frr")
+    if absolute == "/run" or absolute.startswith("/run/"):
+        return "/var" + absolute
+    return absolute
 
 
 def in_container(path: str) -> str:

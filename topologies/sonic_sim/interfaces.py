@@ -33,25 +33,26 @@ def _management(device: Device) -> dict[str, Any]:
 
 def _made_links(device: Device) -> dict[str, dict[str, Any]]:
     """Return the interfaces that were made by ``ip link add``, by name."""
-    links = {}
-    for name, made in device.links.items():
+    entries = {}
+    for name, link in device.links.items():
         if name != _MANAGEMENT:
             up = device.link_up(name)
-            links[name] = _entry(name, 1500, _state(up), _mac(device), _flags(made.up, up))
-            links[name]["addr_info"] += map(_address, made.addresses)
-    return links
+            entries[name] = _entry(name, 1500, _state(up), _mac(device), _flags(link.up, up))
+            entries[name]["addr_info"] += map(_address, link.addresses)
+    return entries
 
 
 def _add_ports(device: Device, links: dict[str, dict[str, Any]]) -> None:
+    """Add the front-panel netdevs, with what somebody set on them by hand."""
     for port in device.network.ports(device).values():
         up = device.network.link_up(device, port.name)
-        hand = device.by_hand.get(port.name, ByHand())
+        by_hand = device.by_hand.get(port.name, ByHand())
         mtu = port.mtu
-        # What somebody set by hand holds until the row is written again.
-        if hand.mtu is not None and hand.mtu_over == port.mtu:
-            mtu = hand.mtu
+        # An MTU set by hand holds until another one is configured.
+        if by_hand.mtu is not None and by_hand.mtu_over == port.mtu:
+            mtu = by_hand.mtu
         links[port.name] = _entry(port.name, mtu, _state(up), _mac(device), _flags(port.admin_up, up))
-        links[port.name]["addr_info"] += map(_address, hand.addresses)
+        links[port.name]["addr_info"] += map(_address, by_hand.addresses)
 
 
 def _add_links_of_daemons(device: Device, links: dict[str, dict[str, Any]]) -> None:
@@ -83,10 +84,10 @@ def _entry(name: str, mtu: int, state: str, mac: str, flags: list[str]) -> dict[
 
 def _flags(admin_up: bool, up: bool) -> list[str]:
     flags = ["BROADCAST", "MULTICAST"]
-    if admin_up and not up:
-        return ["NO-CARRIER", *flags, "UP"]
     if up:
         return [*flags, "UP", "LOWER_UP"]
+    if admin_up:
+        return ["NO-CARRIER", *flags, "UP"]
     return flags
 
 

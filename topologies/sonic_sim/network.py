@@ -106,9 +106,9 @@ class Network(Generic[AnySwitch]):
 
     def unplug(self, end: End) -> None:
         """Pull the cable out of a port."""
-        other = self.cables.pop(end, None)
-        if other is not None:
-            self.cables.pop(other, None)
+        far_end = self.cables.pop(end, None)
+        if far_end is not None:
+            self.cables.pop(far_end, None)
         self.version += 1
 
     def cable_list(self) -> list[SimCable]:

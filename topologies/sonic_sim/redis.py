@@ -62,12 +62,15 @@ def _set(device: Device, number: int, arguments: list[str]) -> Answer:
 
 
 def _add(sign: int) -> "_Function":
+    """Return the function of INCR and INCRBY (1), or DECR and DECRBY (-1)."""
+
     def function(device: Device, number: int, arguments: list[str]) -> Answer:
-        step = _integer(arguments[1]) if len(arguments) > 1 else 1
-        value = _integer(_strings(device, number).get(arguments[0], "0")) + sign * step
+        key, *steps = arguments
+        step = _integer(steps[0]) if steps else 1
+        value = _integer(_strings(device, number).get(key, "0")) + sign * step
         if not _fits(value):
             raise RedisError("ERR increment or decrement would overflow")
-        _set(device, number, [arguments[0], str(value)])
+        _set(device, number, [key, str(value)])
         return value
 
     return function

@@ -45,11 +45,12 @@ class DeviceSftp(asyncssh.SFTPServer):
         """Open or make a file."""
         name = self._path(path)
         try:
-            return self._opened(name, pflags, attrs)
+            return self._open_or_make(name, pflags, attrs)
         except OSError as error:
             raise _refusal(error) from error
 
-    def _opened(self, name: str, pflags: int, attrs: asyncssh.SFTPAttrs) -> _Open:
+    def _open_or_make(self, name: str, pflags: int, attrs: asyncssh.SFTPAttrs) -> _Open:
+        """Open or make a file. Raises OSError."""
         exists = self._files.exists(name)
         if pflags & asyncssh.FXF_EXCL and exists:
             raise asyncssh.SFTPFailure(f"{name} exists")
@@ -70,11 +71,12 @@ class DeviceSftp(asyncssh.SFTPServer):
 
     def write(self, file_obj: object, offset: int, data: bytes) -> int:
         """Write a part of an open file."""
-        opened = _open_file(file_obj)
-        if len(opened.data) < offset:
-            opened.data.extend(bytes(offset - len(opened.data)))
-        opened.data[offset : offset + len(data)] = data
-        opened.store()
+        file = _open_file(file_obj)
+        # As in a file system a gap before the part is filled with zeros.
+        if len(file.data) < offset:
+            file.data.extend(bytes(offset - len(file.data)))
+        file.data[offset : offset + len(data)] = data
+        file.store()
         return len(data)
 
     def close(self, file_obj: object) -> None:
@@ -89,18 +91,20 @@ class DeviceSftp(asyncssh.SFTPServer):
             self._files.read(name, "root")
         except OSError as error:
             raise _refusal(error) from error
-        return _attributes(self._files.files[name].data, self._files.files[name].mode, self._files.files[name].mtime)
+        file = self._files.files[name]
+        return _attributes(file.data, file.mode, file.mtime)
 
     lstat = stat
 
     def fstat(self, file_obj: object) -> asyncssh.SFTPAttrs:
         """Return size, mode and time of an open file."""
-        opened = _open_file(file_obj)
-        file = self._files.files.get(opened.path)
+        open_file = _open_file(file_obj)
+        content = bytes(open_file.data)
+        file = self._files.files.get(open_file.path)
         if file is None:
             # Somebody removed it meanwhile.
-            return _attributes(bytes(opened.data), 0o644, self._device.clock.now())
-        return _attributes(bytes(opened.data), file.mode, file.mtime)
+            return _attributes(content, 0o644, self._device.clock.now())
+        return _attributes(content, file.mode, file.mtime)
 
     def setstat(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
         """Change the mode."""
@@ -116,11 +120,11 @@ class DeviceSftp(asyncssh.SFTPServer):
 
     def fsetstat(self, file_obj: object, attrs: asyncssh.SFTPAttrs) -> None:
         """Change the mode of an open file."""
-        opened = _open_file(file_obj)
+        file = _open_file(file_obj)
         if attrs.size is not None:
-            del opened.data[attrs.size :]
-            opened.store()
-        self.setstat(opened.path.encode(), attrs)
+            del file.data[attrs.size :]
+            file.store()
+        self.setstat(file.path.encode(), attrs)
 
     async def scandir(self, path: bytes) -> AsyncIterator[asyncssh.SFTPName]:
         """Yield the names in a directory."""

@@ -85,10 +85,10 @@ class Simulation:
     async def start(self) -> None:
         """Restore the fabric that the folder keeps."""
         _raise_file_limit()
-        kept = self.keeper.load_fabric()
-        self.fabric = kept.get("fabric", "")
-        self.port = kept.get("port", 0)
-        self.addresses = dict(kept.get("addresses", {}))
+        saved = self.keeper.load_fabric()
+        self.fabric = saved.get("fabric", "")
+        self.port = saved.get("port", 0)
+        self.addresses = dict(saved.get("addresses", {}))
         for device in self.keeper.load_devices(self.clock):
             self.network.add_device(device)
         self.keeper.restore_surroundings(self.network)
@@ -206,7 +206,9 @@ class Simulation:
         return {"serial": spec.serial, "mac": spec.mac}
 
     def _choose_port(self) -> int:
+        """Return a TCP port that is free on the addresses of all devices. Raises SimulatorError."""
         addresses = list(self.addresses.values())
+        # A port that is free on the first address may be taken on another one.
         for _ in range(20):
             port = free_port(addresses[0])
             if all(is_free(address, port) for address in addresses):

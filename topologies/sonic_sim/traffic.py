@@ -66,10 +66,12 @@ def counted(device: Device, net: Fabric) -> dict[str, Counted]:
         # Until now each port carried as much as when it was last looked at.
         count.packets += count.packets_per_s * seconds
         count.errors += count.errors_per_s * seconds
-        up = net.link_up(device, port)
-        carries = up and port in used and net.invents_traffic
-        count.packets_per_s = USED_PACKETS_PER_S if carries else 0.0
-        count.errors_per_s = _errors_per_s(device, port) if up else 0.0
+        count.packets_per_s = 0.0
+        count.errors_per_s = 0.0
+        if net.link_up(device, port):
+            count.errors_per_s = _errors_per_s(device, port)
+            if net.invents_traffic and port in used:
+                count.packets_per_s = USED_PACKETS_PER_S
     return meter.ports
 
 

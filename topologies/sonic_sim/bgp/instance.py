@@ -179,17 +179,20 @@ def _take(neighbor: Neighbor, version: int, words: list[str]) -> None:
         neighbor.resets.append(" ".join(words))
     if words[0] == "interface":
         neighbor.interface = True
+        # The line may state more, as ``interface remote-as external`` does.
         words = words[1:] or ["interface"]
     exchange = neighbor.exchanges[version]
+    keyword, *values = words
     if words in (["activate"], ["no", "activate"]):
         exchange.active = words == ["activate"]
-    elif words[0] in _FILTERS:
+    elif keyword in _FILTERS:
+        name, direction = values
         # map_in, map_out, list_in or list_out
-        setattr(exchange, f"{_FILTERS[words[0]]}_{words[2]}", words[1])
-    elif words[0] == "allowas-in":
+        setattr(exchange, f"{_FILTERS[keyword]}_{direction}", name)
+    elif keyword == "allowas-in":
         exchange.allow_own_as = _times_allowed(words)
-    elif words[0] in _TAKERS:
-        _TAKERS[words[0]](neighbor, words)
+    elif keyword in _TAKERS:
+        _TAKERS[keyword](neighbor, words)
 
 
 # The parts of `Exchange` that a filter goes into.

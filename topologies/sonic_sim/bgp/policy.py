@@ -200,16 +200,19 @@ class Policies:
         return self.through_map(name, route)
 
     def _matches(self, words: list[str], route: Route) -> bool:
-        if words[1:4] in (["ip", "address", "prefix-list"], ["ipv6", "address", "prefix-list"]):
-            return self.in_prefix_list(words[4], route.prefix)
-        if words[1] == "as-path":
-            return self._in_path_list(words[2], route)
-        if words[1] == "community":
-            return self._in_community_list(words[2], route)
-        if words[1] == "local-preference":
-            return route.local_preference == int(words[2])
-        if words[1] == "tag":
-            return words[2] == "0"  # nothing here sets a tag
+        """Tell whether a line ``match …`` of a route-map holds for a route."""
+        _, keyword, *values = words
+        if keyword in ("ip", "ipv6") and values[:2] == ["address", "prefix-list"]:
+            return self.in_prefix_list(values[2], route.prefix)
+        if keyword == "as-path":
+            return self._in_path_list(values[0], route)
+        if keyword == "community":
+            return self._in_community_list(values[0], route)
+        if keyword == "local-preference":
+            return route.local_preference == int(values[0])
+        if keyword == "tag":
+            # Nothing here sets a tag.
+            return values[0] == "0"
         # Interface, peer and metric are not simulated: a clause that asks for them holds.
         return True
 

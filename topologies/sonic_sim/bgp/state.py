@@ -30,13 +30,13 @@ def _up_since(device: Device, session: Session) -> float:
     if not session.established:
         sessions.pop(peer, None)
         return 0.0
-    seen = sessions.get(peer)
+    seen_up = sessions.get(peer)
     # It starts again where either end activates another address family: ends agree on these as a session opens
     # (run on 8.4 and 10.3).
-    if seen is None or seen.active != session.active:
-        seen = _SeenUp(device.clock.now(), session.active)
-        sessions[peer] = seen
-    return seen.at
+    if seen_up is None or seen_up.active != session.active:
+        seen_up = _SeenUp(device.clock.now(), session.active)
+        sessions[peer] = seen_up
+    return seen_up.at
 
 
 def _remote_as(device: Device, session: Session) -> int:
@@ -119,13 +119,17 @@ def _peer_summary(
         up_ms = int((device.clock.now() - _up_since(device, session)) * 1000)
     # An OPEN and an UPDATE, then a keepalive every 3 s.
     messages = up_ms // 3000 + 2
-    is_shut = session.neighbor.shutdown
+    state = session.state
+    peer_state = "OK"
+    if session.neighbor.shutdown:
+        state = "Idle (Admin)"
+        peer_state = "Admin"
     return {
         "hostname": session.remote, "remoteAs": _remote_as(device, session), "localAs": instance.asn, "version": 4,
         "msgRcvd": messages if session.established else 0, "msgSent": messages, "tableVersion": 0,
         "outq": 0, "inq": 0, "peerUptime": uptime_text(up_ms) if up_ms else "never", "peerUptimeMsec": up_ms,
         "pfxRcd": counts.received, "pfxSnt": counts.sent if session.agrees_on(version) else 0,
-        "state": "Idle (Admin)" if is_shut else session.state, "peerState": "Admin" if is_shut else "OK",
+        "state": state, "peerState": peer_state,
         "connectionsEstablished": int(session.established),
         "connectionsDropped": 0, "desc": session.neighbor.description,
         "idType": "interface" if session.neighbor.interface else "ipv4",

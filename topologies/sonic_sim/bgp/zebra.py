@@ -72,10 +72,10 @@ def _add_routes_of_address(
 
 
 def _route(prefix: str, kind: str, hops: list[dict[str, Any]], uptime: str, *, selected: bool = True) -> dict[str, Any]:
-    chosen = {"selected": True, "destSelected": True} if selected else {}
+    selection = {"selected": True, "destSelected": True} if selected else {}
     nexthops = [{"flags": 3, "fib": True, **hop, "active": True, "weight": 1} for hop in hops]
     return {"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": kind, "vrfId": 0,
-            "vrfName": "default", **chosen, "distance": _DISTANCES.get(kind, 0), "metric": 0, "installed": True,
+            "vrfName": "default", **selection, "distance": _DISTANCES.get(kind, 0), "metric": 0, "installed": True,
             "uptime": uptime, "nexthops": nexthops}  # fmt: skip
 
 
@@ -111,16 +111,17 @@ def _local_hops(device: Device, prefix: str, kind: str) -> list[dict[str, Any]]:
 
 
 def _static_hop(device: Device, words: list[str]) -> dict[str, Any]:
-    """Return the next hop of a static route by the words of its line."""
-    gateway = words[3]
+    """Return the next hop of a static route by the words of its line: ``ip route PREFIX GATEWAY [INTERFACE]``."""
+    _, _, _, gateway, *options = words
     if gateway.lower() in ("null0", "blackhole", "reject"):
         # ``reject`` answers with an ICMP error, the others drop in silence.
         return {"unreachable": True, "reject" if gateway == "reject" else "blackhole": True}
     if gateway[0].isalpha():
         return {"directlyConnected": True, "interfaceName": gateway}
     hop = {"ip": gateway, "afi": "ipv6" if ":" in gateway else "ipv4"}
-    if len(words) > 4 and words[4] in device.network.ports(device):
-        hop["interfaceName"] = words[4]
+    # Without an interface the first option is a distance or a tag.
+    if options and options[0] in device.network.ports(device):
+        hop["interfaceName"] = options[0]
     return hop
 
 

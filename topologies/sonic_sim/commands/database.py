@@ -160,12 +160,13 @@ def redis_cli(call: Call) -> Result:
     number = 0
     fails_on_errors = False
     while words and words[0].startswith("-"):
-        if words[0] == "-n" and len(words) > 1 and words[1].isdigit():
-            number = int(words[1])
-        if words[0] == "-e":
+        option = words.pop(0)
+        if option == "-e":
             fails_on_errors = True
-        takes_value = words[0] in ("-n", "-s", "-h", "-p")
-        words = words[2:] if takes_value else words[1:]
+        elif option in ("-n", "-s", "-h", "-p"):
+            value = words.pop(0) if words else ""
+            if option == "-n" and value.isdigit():
+                number = int(value)
     if not words:
         return Result()
     warning = ""

@@ -190,7 +190,9 @@ def touch(call: Call) -> Result:
 def chmod(call: Call) -> Result:
     """Change modes; owners are not kept apart further than root and admin."""
     _, operands = _split(call.argv[1:])
-    if not (call.argv[0].endswith("chmod") and operands and operands[0].isdigit()):
+    mode_text = operands[0] if operands else ""
+    # chown, sync and modes in letters do nothing.
+    if not call.argv[0].endswith("chmod") or not mode_text.isdigit():
         return Result()
     files = call.device.files
 
@@ -198,7 +200,7 @@ def chmod(call: Call) -> Result:
         file = files.files.get(call.path(name))
         if file is None:
             raise FileNotFoundError
-        file.mode = int(operands[0], 8)
+        file.mode = int(mode_text, 8)
         # The file is changed in place: only its version tells that there is something to save.
         files.version += 1
 

@@ -135,15 +135,16 @@ def _change_port(call: Call, words: list[str], name: str) -> Result:
         return Result(2, err="RTNETLINK answers: Operation not permitted\n")
     device = call.device
     by_hand = device.by_hand.setdefault(name, ByHand())
+    kind, verb, *arguments = words
     # iproute2 takes any beginning of a word.
-    is_address = "address".startswith(words[0])
-    is_link = "link".startswith(words[0])
-    if is_address and words[1] == "add":
-        by_hand.addresses.append(words[2])
-    elif is_address and words[2] in by_hand.addresses:
-        by_hand.addresses.remove(words[2])
-    elif is_link and "mtu" in words[:-1]:
-        by_hand.mtu = int(words[words.index("mtu") + 1])
+    is_address = "address".startswith(kind)
+    is_link = "link".startswith(kind)
+    if is_address and verb == "add":
+        by_hand.addresses.append(arguments[0])
+    elif is_address and arguments[0] in by_hand.addresses:
+        by_hand.addresses.remove(arguments[0])
+    elif is_link and "mtu" in arguments[:-1]:
+        by_hand.mtu = int(arguments[arguments.index("mtu") + 1])
         by_hand.mtu_over = device.network.ports(device)[name].mtu
     else:
         return Result(2, err="RTNETLINK answers: Operation not supported\n")

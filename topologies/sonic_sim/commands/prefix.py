@@ -124,15 +124,16 @@ async def flock(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     if not words:
         streams.err("flock: not enough arguments\n")
         return 64  # EX_USAGE
-    if len(words) == 1:
-        return await _lock_open_file(shell, words[0], streams, unlock=unlock, conflict=conflict, wait_s=wait_s)
-    holder = await _wait_for_lock(shell.device.locks, words[0], wait_s)
+    path, *command = words
+    if not command:
+        return await _lock_open_file(shell, path, streams, unlock=unlock, conflict=conflict, wait_s=wait_s)
+    holder = await _wait_for_lock(shell.device.locks, path, wait_s)
     if holder is None:
         return conflict
     try:
-        if words[1] in ("-c", "--command"):
-            return await shell.child().run_line(words[2], streams)
-        return await shell.child().execute(words[1:], streams)
+        if command[0] in ("-c", "--command"):
+            return await shell.child().run_line(command[1], streams)
+        return await shell.child().execute(command, streams)
     finally:
         shell.device.locks.release(holder)
 
@@ -141,9 +142,9 @@ async def _lock_open_file(
     shell: CallingShell, number: str, streams: Streams, *, unlock: bool, conflict: int, wait_s: float
 ) -> int:
     """Lock the file that is open under a number, or unlock it."""
-    opened = shell.opened.get(number)
+    file = shell.opened.get(number)
     locks = shell.device.locks
-    if opened is None:
+    if file is None:
         # EX_DATAERR of a closed descriptor, EX_USAGE of a word that is no number (util-linux, sys-utils/flock.c).
         if number.isdecimal():
             streams.err(f"flock: {number}: Bad file descriptor\n")
@@ -151,13 +152,13 @@ async def _lock_open_file(
         streams.err(f"flock: bad file descriptor: '{number}'\n")
         return 64
     if unlock:
-        if opened.holder is not None:
-            locks.release(opened.holder)
-            opened.holder = None
+        if file.holder is not None:
+            locks.release(file.holder)
+            file.holder = None
         return 0
-    if opened.holder is None:
-        opened.holder = await _wait_for_lock(locks, opened.path, wait_s)
-    return conflict if opened.holder is None else 0
+    if file.holder is None:
+        file.holder = await _wait_for_lock(locks, file.path, wait_s)
+    return conflict if file.holder is None else 0
 
 
 async def _wait_for_lock(locks: Locks, path: str, wait_s: float) -> Holder | None:

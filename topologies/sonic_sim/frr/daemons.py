@@ -53,15 +53,15 @@ def part_of(root: Context, build: Build, names: Iterable[str]) -> Context:
 
 def merged(parts: Iterable[Context]) -> Context:
     """Return what vtysh shows of the configurations of several daemons."""
-    whole: Context | None = None
+    result: Context | None = None
     for part in parts:
-        if whole is None:
-            whole = part.copy()
+        if result is None:
+            result = part.copy()
             continue
-        whole.lines.update(part.lines)
+        result.lines.update(part.lines)
         for header, child in part.children.items():
-            if header in whole.children:
-                whole.children[header] = merged((whole.children[header], child))
+            if header in result.children:
+                result.children[header] = merged((result.children[header], child))
             else:
-                whole.children[header] = child.copy()
-    return whole or Context("config")
+                result.children[header] = child.copy()
+    return result or Context("config")

@@ -87,6 +87,6 @@ def _protocols(root: Context, build: Build, family: str) -> str:
     text = "VRF: default\nProtocol                  : route-map\n-------------------------------------\n"
     for name in (*names, "any"):
         # FRR pads the name of a route-map, but not the word none.
-        shown = f"{route_maps[name]:<10}" if name in route_maps else "none"
-        text += f"{name:<24}  : {shown}\n"
+        route_map_cell = f"{route_maps[name]:<10}" if name in route_maps else "none"
+        text += f"{name:<24}  : {route_map_cell}\n"
     return text

@@ -250,12 +250,15 @@ class Applier:
         rows = document.get(table, {})
         if not below:
             self.device.db.delete_table(table)
-            for name, row in rows.items():
-                self.device.db.put(f"{table}|{name}", encode_fields(row))
-        elif below[0] in rows:
-            self._write_row(f"{table}|{below[0]}", encode_fields(rows[below[0]]))
+            for key, row in rows.items():
+                self.device.db.put(f"{table}|{key}", encode_fields(row))
         else:
-            self.device.db.delete(f"{table}|{below[0]}")
+            # The row itself, a field of it, or a member of a list in that.
+            key = below[0]
+            if key in rows:
+                self._write_row(f"{table}|{key}", encode_fields(rows[key]))
+            else:
+                self.device.db.delete(f"{table}|{key}")
         if table == "VLAN_INTERFACE":
             self._flush_neighbors(before)
 

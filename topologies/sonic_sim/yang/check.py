@@ -152,9 +152,12 @@ class Checker:
         if "[" not in target.shown:
             return value.text in self._names_of(target, document)
         # A path with a predicate is followed from the value's place.
-        node = value.node(document)
-        nodes = read(target.shown)(node, node)
-        return not isinstance(nodes, bool | float | str) and any(named.value == value.text for named in nodes)
+        origin = value.node(document)
+        nodes = read(target.shown)(origin, origin)
+        # A path gives a set of nodes; other values are none.
+        if isinstance(nodes, bool | float | str):
+            return False
+        return any(node.value == value.text for node in nodes)
 
     def _names_of(self, target: Target, document: Document) -> frozenset[str]:
         """Return the values of the leaf that references name."""

@@ -94,14 +94,15 @@ class Model:
 
     def path(self, form: Form, key: str) -> str:
         """Return the path of a row as libyang prints it."""
-        named = zip(form.keys, key.split("|"), strict=False)
-        chosen = "".join(f"[{leaf.name}='{part}']" for leaf, part in named)
-        return f"/{self.module}:{self.module}/{self.table}/{form.name}{chosen}"
+        keys = zip(form.keys, key.split("|"), strict=False)
+        predicates = "".join(f"[{leaf.name}='{part}']" for leaf, part in keys)
+        return f"/{self.module}:{self.module}/{self.table}/{form.name}{predicates}"
 
 
 def _target(table: str, path: str) -> Target:
     """Return the target of a leafref: ``TABLE``, ``TABLE/FORM/leaf``, or a path relative to a leaf of a table."""
     if path.startswith(".."):
+        # Without its predicates and steps up: ``FORM/leaf`` of the same table, or ``TABLE/FORM/leaf``.
         names = re.sub(r"\[[^]]*\]|\.\./", "", path).split("/")
         table = table if len(names) == 2 else names[0]
         return Target(table, names[-2], names[-1], path)

@@ -268,8 +268,8 @@ def _path_so_far(model: Model, form: Form, key: str, value: Value) -> str:
         return value.path
     count = form.keys.index(value.leaf) + 1
     keys = zip(form.keys[:count], key.split("|"), strict=False)
-    chosen = "".join(f"[{leaf.name}='{part}']" for leaf, part in keys)
-    return f"/{model.module}:{model.module}/{model.table}/{form.name}{chosen}/{value.leaf.name}"
+    predicates = "".join(f"[{leaf.name}='{part}']" for leaf, part in keys)
+    return f"/{model.module}:{model.module}/{model.table}/{form.name}{predicates}/{value.leaf.name}"
 
 
 def _value_fault(value: Value, fault: TypeFault, path: str) -> YangError:

@@ -15,8 +15,8 @@ class Command(click.Command):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Return the help option with the spellings that no other option has."""
         if self._help is None:
-            taken = {name for param in self.params for name in param.opts}
-            names = [name for name in ctx.help_option_names if name not in taken]
+            names_of_params = {name for param in self.params for name in param.opts}
+            names = [name for name in ctx.help_option_names if name not in names_of_params]
             help_text = "Show this message and exit."
             self._help = Option(
                 names, is_flag=True, is_eager=True, expose_value=False, callback=_show_help, help=help_text
@@ -67,9 +67,9 @@ class Group(Command, click.Group):
         """Register a function as a command; it gets its run and the values of its parameters. ``text`` is the help."""
 
         def register(function: Callable[..., None]) -> click.Command:
-            made = Command(name, callback=with_run(function), help=text, params=list(params), **settings)
-            self.add_command(made)
-            return made
+            command = Command(name, callback=with_run(function), help=text, params=list(params), **settings)
+            self.add_command(command)
+            return command
 
         return register
 
@@ -77,9 +77,10 @@ class Group(Command, click.Group):
         """Add a group below this one."""
         # click 7.0 shows the words also for a group that needs no command.
         settings.setdefault("subcommand_metavar", "COMMAND [ARGS]...")
-        made = (cls or type(self))(name, help=text, **settings)
-        self.add_command(made)
-        return made
+        group_class = cls or type(self)
+        group = group_class(name, help=text, **settings)
+        self.add_command(group)
+        return group
 
     def branching(self, name: str, text: str, *params: click.Parameter, **settings: Any) -> "Register[Group]":
         """Register a function that runs before the commands of a group below this one."""

@@ -17,24 +17,29 @@ def run(root: click.Command, call: Call) -> Result:
     """Run a command line of a program."""
     if (call.variables or {}).get("SONIC_CLI_IFACE_MODE") == "alias":
         return Result(1, err=f"{call.argv[0]}: ports named by their aliases are not simulated\n")
-    made = Run(call)
-    settings = {"help_option_names": _HELP_NAMES, **root.context_settings, "obj": made, "terminal_width": _WIDTH}
+    program_run = Run(call)
+    settings = {
+        "help_option_names": _HELP_NAMES,
+        **root.context_settings,
+        "obj": program_run,
+        "terminal_width": _WIDTH,
+    }
     status = 0
     try:
         with root.make_context(posixpath.basename(call.argv[0]), call.argv[1:], **settings) as context:
             root.invoke(context)
     except click.UsageError as error:
-        made.complain(f"{_usage(error)}Error: {_message(error)}")
+        program_run.complain(f"{_usage(error)}Error: {_message(error)}")
         status = error.exit_code
     except click.exceptions.Exit as end:
         status = end.exit_code
     except click.Abort:
-        made.complain("Aborted!")
+        program_run.complain("Aborted!")
         status = 1
     except ProgramError as error:
-        made.err.append(error.traceback())
+        program_run.err.append(error.traceback())
         status = 1
-    return made.result(status)
+    return program_run.result(status)
 
 
 def _usage(error: click.UsageError) -> str:

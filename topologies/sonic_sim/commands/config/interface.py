@@ -103,7 +103,7 @@ def ip_add(run: Run, interface_name: str, ip_addr: str, gw: str | None, secondar
     if not secondary:
         db.put(key, {})
     elif table == "VLAN_INTERFACE":
-        if all("secondary" in db.get(other) for other in addresses_of(db, interface_name)):
+        if all("secondary" in db.get(address_key) for address_key in addresses_of(db, interface_name)):
             run.fail(f"Primary for the interface {interface_name} is not set, so skipping adding the interface")
         db.put(key, {"secondary": "true"})
 

@@ -145,7 +145,8 @@ def _chosen(run: Run, vid: str, multiple: bool, except_flag: bool, existing: lis
 )
 def member_add(run: Run, vid: str, port: str, untagged: bool, multiple: bool, except_flag: bool) -> None:
     numbers = _chosen(run, vid, multiple, except_flag, list(run.db.table("VLAN")))
-    if untagged and (multiple or except_flag or vid == "all"):
+    may_be_several = multiple or except_flag or vid == "all"
+    if untagged and may_be_several:
         run.fail(f"{port} cannot have more than one untagged Vlan.")
     for number in numbers:
         name = f"Vlan{number}"

@@ -140,7 +140,7 @@ def breakout(run: Run) -> None:
 def _breakouts(run: Run) -> dict[str, Any]:
     """Return the entries of platform.json and hwsku.json with the modes that ports are in."""
     modes = run.db.table("BREAKOUT_CFG")
-    shown = {}
+    entries = {}
     for name, cage in cages(run.device.spec).items():
         current = modes.get(name, {}).get("brkout_mode", cage.default)
         speeds = {}
@@ -148,9 +148,9 @@ def _breakouts(run: Run) -> dict[str, Any]:
             mbps = run.db.get(f"PORT|{port}").get("speed")
             if mbps:
                 speeds[port] = f"{int(mbps) // _MBPS_A_GBPS}G"
-        shown[name] = {**cage.entry(), "default_brkout_mode": cage.default, "Current Breakout Mode": current,
-                       "child ports": ",".join(speeds), "child port speeds": ",".join(speeds.values())}  # fmt: skip
-    return shown
+        entries[name] = {**cage.entry(), "default_brkout_mode": cage.default, "Current Breakout Mode": current,
+                         "child ports": ",".join(speeds), "child port speeds": ",".join(speeds.values())}  # fmt: skip
+    return entries
 
 
 @breakout.leaf(

@@ -133,8 +133,8 @@ def _is_far_end(run: Run, text: str) -> bool:
 def far_vlans(run: Run, remote_vtep_ip: str, count: str | None) -> None:
     if not _is_far_end(run, remote_vtep_ip):
         return
-    wanted = "*" if remote_vtep_ip == "all" else f"*{remote_vtep_ip}*"
-    vlans = _learned(run, APPL, f"VXLAN_REMOTE_VNI_TABLE:{wanted}")
+    pattern = "*" if remote_vtep_ip == "all" else f"*{remote_vtep_ip}*"
+    vlans = _learned(run, APPL, f"VXLAN_REMOTE_VNI_TABLE:{pattern}")
     if count is None:
         rows = [[*key.split(":")[-2:], _field(row, "vni")] for key, row in vlans]
         run.say(grid(["VLAN", "RemoteVTEP", "VNI"], rows))
