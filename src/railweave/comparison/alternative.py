@@ -79,16 +79,19 @@ def figures(comparison: Comparison, *, by_part: bool = True) -> tuple[Figure, ..
 
 
 def in_order(columns: Iterable[Sequence[str]]) -> list[str]:
-    """Return every name once; a name that only a later column has comes before the next name that both have."""
+    """Return the names of all columns, each once.
+
+    A name that only a later column has comes before the next name that it shares with earlier columns.
+    """
     names: list[str] = []
     for column in columns:
-        place = len(names)
-        # Backwards, so that the place before the next common name is known.
+        # From the end, so that the position of the next shared name is known.
+        position = len(names)
         for name in reversed(column):
             if name in names:
-                place = names.index(name)
+                position = names.index(name)
             else:
-                names.insert(place, name)
+                names.insert(position, name)
     return names
 
 
@@ -127,19 +130,24 @@ def _mark(guideline: Guideline) -> str:
     return "✗ "
 
 
+_KIND_NAMES = {
+    PartKind.SWITCH: "switches",
+    PartKind.NIC: "NICs",
+    PartKind.MODULE: "transceivers",
+    PartKind.CABLE: "cables with fixed ends",
+    PartKind.FIBER: "fibers",
+}
+
+
 def _parts(bill: Bill | None, by_part: bool) -> Iterator[tuple[str, str]]:
+    """Yield the pieces of each kind of parts, with ``by_part`` also of each part, then what switches need in all."""
     if bill is None:
         return
-    for name, kind in (
-        ("switches", PartKind.SWITCH),
-        ("NICs", PartKind.NIC),
-        ("transceivers", PartKind.MODULE),
-        ("cables with fixed ends", PartKind.CABLE),
-        ("fibers", PartKind.FIBER),
-    ):
+    for kind, name in _KIND_NAMES.items():
         yield name, f"{bill.quantity(kind):,}"
         if by_part and kind is not PartKind.FIBER:
-            yield from ((f"  {part}", f"{count:,}") for part, count in pieces(bill, kind).items())
+            for part, count in pieces(bill, kind).items():
+                yield f"  {part}", f"{count:,}"
     space = bill.space
     yield "rack units of switches", _stated(space.rack_units, space.no_units)
     yield "watts of switches at most", _stated(space.max_power_w, space.no_power)
@@ -195,7 +203,7 @@ def _cost(design: Alternative) -> Iterator[tuple[str, str]]:
     span = costs.span
     yield f"{POWER}, {span}", _money(costs.power, currency) + _without(bill.space.no_power, costs.power)
     yield f"{RACK_SPACE}, {span}", _money(costs.rack_space, currency) + _without(bill.space.no_units, costs.rack_space)
-    # Side by side and never added: one is paid to suppliers, the other is work that is not done.
+    # These two are never added: one is paid to suppliers, the other is work that is not done.
     yield f"network as far as stated, {span}", _money(costs.network, currency)
     yield f"{WAITING}, {span}", _money(costs.waiting, currency)
 
