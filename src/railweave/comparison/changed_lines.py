@@ -18,22 +18,21 @@ def changed_lines(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
 
 
 def changed_keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
-    """Return how many keys of the sections of an intent differ, which is quicker than writing their lines."""
+    """Return how many keys of the sections of an intent differ, without the time that writing their lines takes."""
     changed = 0
     for key in before.keys() | after.keys():
-        values = (before.get(key), after.get(key))
-        if values[0] == values[1]:
-            continue
-        sections = [value for value in values if isinstance(value, dict)]
-        if len(sections) < len(values):
+        old_section = before.get(key)
+        new_section = after.get(key)
+        if isinstance(old_section, dict) and isinstance(new_section, dict):
+            names = old_section.keys() | new_section.keys()
+            changed += sum(old_section.get(name) != new_section.get(name) for name in names)
+        elif old_section != new_section:
             changed += 1
-            continue
-        keys = sections[0].keys() | sections[1].keys()
-        changed += len([name for name in keys if sections[0].get(name) != sections[1].get(name)])
     return changed
 
 
 def _lines(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the sections that differ, then those to leave out. Sections that only ``after`` has are not written."""
     for key, value in after.items():
         if key not in before or before[key] == value:
             continue
