@@ -17,7 +17,7 @@ from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent, Nics, Nodes, Shape
 
 KEPT = ("oversubscription", "leaves_per_nic")
-"""What of the topology is a wish of the user and no consequence of a form or of switch models."""
+"""Keys of the topology that stay as the user states them: they do not follow from a form or from switch models."""
 
 OF_DEVICES = ("overrides", "racks")
 """Keys that name devices of the present design."""
@@ -75,8 +75,9 @@ class NodeVariant(NamedTuple):
     def speeds_gbps(self) -> tuple[int, ...]:
         """Return the speeds at which leaves of the topology meet nodes."""
         downlink_gbps = self.intent.topology.leaf.downlink_gbps
-        speeds = {nodes.nics.speed_gbps for nodes in self.intent.nodes if nodes.leaf is None}
-        return tuple(sorted({downlink_gbps} if downlink_gbps else speeds))
+        if downlink_gbps:
+            return (downlink_gbps,)
+        return tuple(sorted({nodes.nics.speed_gbps for nodes in self.intent.nodes if nodes.leaf is None}))
 
     @property
     def down_gbps(self) -> int:
@@ -94,26 +95,28 @@ class NodeVariant(NamedTuple):
 
 
 def variants(intent: Intent, document: Mapping[str, Any], catalog: Catalog) -> tuple[NodeVariant, ...]:
-    """Return the intent as it is, then with the NICs of its only kind of nodes in other modes of the same bandwidth.
+    """Return the intent as it is, then variants of its nodes, without those that a rule of the intent refuses.
 
-    Of several kinds the stripes that they begin at are also left to the design, since other stripes may be shorter or
-    longer, and later kinds are put on the leaves of the first.
+    With one kind of nodes these are other modes of the NICs with the same bandwidth. With several kinds they have
+    automatic first stripes, since stripes of another design may be shorter or longer, and later kinds on the leaves of
+    the first.
     """
-    changes: list[Mapping[str, Any]] = [{}]
+    candidates = [_variant(document, {})]
     if len(intent.nodes) == 1:
         modes = _modes_of_same_bandwidth(intent.nodes[0].nics, catalog)
-        changes += [{"ports": mode.ports, "speed": f"{mode.speed_gbps}G"} for mode in modes]
-    built = [_variant(document, change) for change in changes]
-    built += _with_other_leaves(document)
-    return tuple(variant for variant in built if variant is not None)
+        candidates += (_variant(document, {"ports": mode.ports, "speed": f"{mode.speed_gbps}G"}) for mode in modes)
+    candidates += _with_other_leaves(document)
+    return tuple(variant for variant in candidates if variant is not None)
 
 
 def _with_other_leaves(document: Mapping[str, Any]) -> Iterator[NodeVariant | None]:
-    """Yield the intent with the first stripes of its kinds of nodes left to the design, then with later kinds on the
-    leaves of the first."""
-    first, *others = document["nodes"]
-    if any(_FIRST_STRIPE in entry for entry in document["nodes"]):
-        yield _variant({**document, "nodes": [_without(entry, (_FIRST_STRIPE,)) for entry in document["nodes"]]}, {})
+    """Yield the intent with automatic first stripes if it states any, then with later kinds of nodes on the leaves of
+    the first."""
+    nodes = document["nodes"]
+    first, *others = nodes
+    if any(_FIRST_STRIPE in entry for entry in nodes):
+        automatic = [_without(entry, (_FIRST_STRIPE,)) for entry in nodes]
+        yield _variant({**document, "nodes": automatic}, {})
     if others:
         sharing = [{**_without(entry, _OF_OWN_LEAVES), "share_leaves": True} for entry in others]
         yield _variant({**document, "nodes": [first, *sharing]}, {})
@@ -149,7 +152,8 @@ def _modes_of_same_bandwidth(nics: Nics, catalog: Catalog) -> Iterator[NicPorts]
 
 
 def _variant(document: Mapping[str, Any], nics: Mapping[str, Any], name: str = "") -> NodeVariant | None:
-    """Return the intent with changed NICs in its only kind of nodes, None where a rule of the intent refuses them."""
+    """Return the intent with changed ``nics`` in its only kind of nodes, or with none if that is empty; None if a rule
+    of the intent refuses it. ``name`` describes the NICs."""
     changed = {key: value for key, value in document.items() if key not in OF_DEVICES}
     if nics:
         changed["nodes"] = [_with_nics(document["nodes"][0], nics)]
@@ -162,22 +166,24 @@ def _variant(document: Mapping[str, Any], nics: Mapping[str, Any], name: str = "
         intent = load_intent_text(yaml_text(placeholder), "suggestion.yml")
     except RefusedError:
         return None
-    # Rules ask whether a key is stated: those of the placeholder are not.
+    # Some rules depend on whether a key is stated, and the placeholder's keys are not.
     places = {path: where for path, where in intent.places.items() if not path.startswith("topology.")}
     return NodeVariant(changed, replace(intent, places=places), name)
 
 
 def _with_nics(nodes: Mapping[str, Any], nics: Mapping[str, Any]) -> dict[str, Any]:
-    # Another model sits in the slot that it is made for.
-    kept = {key: value for key, value in nodes["nics"].items() if key != "pcie" or "model" not in nics}
-    return {**nodes, "nics": {**kept, **nics}}
+    changed = {**nodes["nics"], **nics}
+    # The slot is that of the model.
+    if "model" in nics:
+        changed.pop("pcie", None)
+    return {**nodes, "nics": changed}
 
 
 def _placeholder(topology: Mapping[str, Any], *, other_nics: bool) -> dict[str, Any]:
-    """Return what stays of a topology, with any switches: they are chosen later."""
+    """Return the keys of a topology that stay, with inline switches: models are chosen later."""
     leaf = {"ports": 64, "speed": "400G"}
     downlink_speed = (topology.get("leaf") or {}).get("downlink_speed")
-    # The speed of the leaves follows from other NICs.
+    # With other NICs the leaves have the speed of these.
     if downlink_speed and not other_nics:
         leaf["downlink_speed"] = downlink_speed
     kept = {key: value for key, value in topology.items() if key in KEPT}
@@ -190,8 +196,8 @@ def yaml_text(document: Mapping[str, Any]) -> str:
 
 
 def forms(variant: NodeVariant, own: Shape) -> Iterator[Form]:
-    """Yield the shapes, rails and planes that the ports of the nodes can be divided into, with their NICs' speed on all
-    links; where NICs are tried, those of the shape ``own`` with a rail for every NIC."""
+    """Yield the shapes, rails and planes over which the ports of the nodes divide evenly, with the speed of the NICs on
+    all links. ``own`` is the shape of the intent; if NICs are tried, it is the only one, with a rail for every NIC."""
     nodes = variant.intent.nodes
     common_ports = gcd(*(entry.nics.ports for entry in nodes))
     common_nics = gcd(*(entry.nics.count for entry in nodes))
@@ -212,11 +218,12 @@ def forms(variant: NodeVariant, own: Shape) -> Iterator[Form]:
 
 
 def _has_rails(nodes: tuple[Nodes, ...], shape: Shape, rails: int, own: Shape) -> bool:
+    """Tell whether a design of a shape can have a number of rails; ``own`` is the shape of the intent."""
+    # One rail is the same as a rack-aligned network.
     if rails < 2:
-        # One rail is a network of racks.
         return False
     if shape is Shape.RAIL_ONLY and own is not Shape.RAIL_ONLY:
-        # GPUs of a node carry the traffic from rail to rail; nodes without them would be cut off (T-12).
+        # Traffic between rails takes the links between the GPUs of a node; nodes without GPUs are cut off (T-12).
         return all(entry.gpus >= rails for entry in nodes)
     return True
 
@@ -226,10 +233,12 @@ def _divisors(number: int) -> list[int]:
 
 
 def uplink_speeds(form: Form, nic_gbps: int, common_gbps: set[int]) -> list[Form]:
-    """Return a form with its uplinks at the speed of the NICs, and at the fastest of ``common_gbps``, which leaves and
-    spines both run."""
-    faster = sorted((speed for speed in common_gbps if speed > nic_gbps), reverse=True)[:_MOST_UPLINK_SPEEDS]
-    return [form, *(form._replace(uplink_gbps=speed) for speed in faster)]
+    """Return a form with its uplinks at the speed of the NICs, then at the fastest speeds above it.
+
+    ``common_gbps`` are the speeds that both leaves and spines have.
+    """
+    faster_gbps = sorted((speed for speed in common_gbps if speed > nic_gbps), reverse=True)
+    return [form, *(form._replace(uplink_gbps=speed) for speed in faster_gbps[:_MOST_UPLINK_SPEEDS])]
 
 
 def shaped(variant: NodeVariant, form: Form, leaf: str, spine: str) -> Intent:
