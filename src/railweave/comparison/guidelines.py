@@ -1,4 +1,4 @@
-"""Rules of thumb that designs are measured by, each with its source. None decides: a design may have its reasons."""
+"""Rules of thumb for designs, each with its source. A design that does not meet one may have good reasons."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -43,7 +43,7 @@ class Guideline(NamedTuple):
 
 
 def guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> tuple[Guideline, ...]:
-    """Return every rule of thumb for a design; those of ports only where its switches are of the catalog."""
+    """Return every rule of thumb for a design; those about ports in use only if it has a ``fabric``."""
     return tuple(_guidelines(sizing, fabric, intent))
 
 
@@ -54,26 +54,26 @@ def _guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> Iterat
     yield _spines(sizing)
     if fabric is None:
         return
-    for tier, used in _used(fabric):
+    for tier, used_percent in _used_percent(fabric):
         yield Guideline(
             f"{tier.replace('-', '_')}_ports",
             f"95 % of the ports of a {tier} in use",
-            f"{int(used)} %",
-            used >= 100 - MOST_LEFT_PERCENT,
+            f"{int(used_percent)} %",
+            used_percent >= 100 - MOST_LEFT_PERCENT,
             "ports that carry nothing are paid for; a reserve for growth is a reason to have them",
         )
 
 
 def _ratio(sizing: Sizing, intent: Intent) -> Guideline:
-    most = RECOMMENDED_RATIO[intent.workload.kind]
+    advised = RECOMMENDED_RATIO[intent.workload.kind]
     ratio = sizing.oversubscription.leaf
     value = "no spines"
     met = None
     if sizing.spines:
-        value = f"{ratio_text(ratio)}, advised {ratio_text(most)}"
-        # The ratio of a network that only stores or serves is the user's choice.
+        value = f"{ratio_text(ratio)}, advised {ratio_text(advised)}"
+        # Without collectives, as in a storage network, the ratio is the user's choice.
         if intent.carries_collectives:
-            met = ratio <= most
+            met = ratio <= advised
     return Guideline(
         "ratio", "oversubscription for the workload", value, met, "what check RW209 recommends for the workload"
     )
@@ -86,7 +86,7 @@ def _bandwidth(sizing: Sizing, intent: Intent) -> Guideline:
     met = None
     if gbps is not None:
         value = f"{gbps:,.4g}, advised {least}"
-        # The GPUs of one node meet without the network.
+        # The GPUs of a single node do not need the network.
         if intent.carries_collectives and sizing.nodes > 1:
             met = gbps >= least
     return Guideline(
@@ -137,8 +137,8 @@ def _spines(sizing: Sizing) -> Guideline:
     )
 
 
-def _used(fabric: Fabric) -> Iterator[tuple[str, float]]:
-    """Yield the part of the ports of each tier's switches that are cabled, in percent, by the name of the tier."""
+def _used_percent(fabric: Fabric) -> Iterator[tuple[str, float]]:
+    """Yield the name of each tier with the percentage of its switches' ports that are cabled."""
     for tier, switches in zip(fabric.tiers, fabric.tier_switches, strict=True):
         ports = sum(len(switch.panel.ports) for switch in switches)
         cabled = sum(len(fabric.links_of[switch.name]) for switch in switches)
