@@ -1,5 +1,6 @@
-"""Switch models as a search for designs sees them: models with the same ports give the same counts."""
+"""Switch models as a search for designs uses them: models with the same ports give designs of the same size."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import NamedTuple
@@ -34,33 +35,34 @@ Weights = Mapping[str, Fraction]
 def port_classes(
     catalog: Catalog, policies: Policies, at_least_gbps: Collection[int], weights: Weights, preferred: Collection[str]
 ) -> tuple[PortClass, ...]:
-    """Return the models that have a weight and run the speeds of the nodes, ``at_least_gbps``, without loss where a
-    class asks for it; each class lists the lightest models first, then those that the intent has (``preferred``)."""
+    """Return the models that have a weight and all speeds of the nodes, ``at_least_gbps``, in classes.
+
+    If a traffic class is lossless, a model has to carry it without loss at these speeds. Each class lists the models
+    with the least weight first, and of equal ones those that the intent has (``preferred``).
+    """
     lossless = any(traffic_class.lossless for traffic_class in policies.classes)
 
     def carries(model: SwitchModel, speed_gbps: int) -> bool:
         return not lossless or carries_lossless(model, speed_gbps, policies)
 
-    classes: dict[tuple[object, ...], PortClass] = {}
+    models_of: defaultdict[_PortKind, list[str]] = defaultdict(list)
     for model_id in sorted(weights, key=lambda model_id: (weights[model_id], model_id not in preferred, model_id)):
         model = catalog.switch(model_id)
-        # A chassis is sized, not configured (RW126).
-        if model_id in _VIRTUAL or (model.chassis is not None and model_id not in preferred):
+        # A chassis can be sized, but not configured (RW126).
+        is_other_chassis = model.chassis is not None and model_id not in preferred
+        if model_id in _VIRTUAL or is_other_chassis:
             continue
         ports = tuple(_ports(model, at_least_gbps, carries))
-        if {speed_gbps for speed_gbps, _ in ports} >= set(at_least_gbps):
-            kind = _kind(model, ports)
-            others: tuple[str, ...] = ()
-            if kind in classes:
-                others = classes[kind].models
-            classes[kind] = PortClass((*others, model_id), ports)
-    return tuple(classes.values())
+        speeds_gbps = {speed_gbps for speed_gbps, _ in ports}
+        if speeds_gbps.issuperset(at_least_gbps):
+            models_of[_port_kind(model, ports)].append(model_id)
+    return tuple(PortClass(tuple(models), kind.ports) for kind, models in models_of.items())
 
 
 def _ports(
     model: SwitchModel, at_least_gbps: Collection[int], carries: Callable[[SwitchModel, int], bool]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the speeds of nodes and uplinks that a model runs, with its ports at each."""
+    """Yield the speeds that a model has for nodes and uplinks, each with its ports at that speed."""
     for speed_gbps in sorted(speeds(model)):
         use = cage_use(model, speed_gbps)
         if use is None or speed_gbps < min(at_least_gbps) or not carries(model, speed_gbps):
@@ -70,31 +72,44 @@ def _ports(
         yield speed_gbps, min(ports, model.asic.logical_ports or ports)
 
 
-def _kind(model: SwitchModel, ports: tuple[tuple[int, int], ...]) -> tuple[object, ...]:
-    """Return what two models need in common to give the same counts with the same media."""
+class _PortKind(NamedTuple):
+    """What models have in common that give the same designs with the same media."""
+
+    cages: int
+    form_factor: str
+    has_breakout_modes: bool
+    # As in `PortClass.ports`.
+    ports: tuple[tuple[int, int], ...]
+    # (ports of a cage, speed of a lane in Gb/s) at each speed.
+    breakouts: tuple[tuple[int, int], ...]
+
+
+def _port_kind(model: SwitchModel, ports: tuple[tuple[int, int], ...]) -> _PortKind:
     breakouts = []
     for speed_gbps, _ in ports:
         use = cage_use(model, speed_gbps)
         if use is not None:
             breakouts.append((use.ports, use.lane_gbps))
-    return len(model.cages), model.cage_type.form_factor, bool(model.breakout_modes), ports, tuple(breakouts)
+    return _PortKind(len(model.cages), model.cage_type.form_factor, bool(model.breakout_modes), ports, tuple(breakouts))
 
 
 def cage_gbps(catalog: Catalog) -> Mapping[str, int]:
     """Return the bandwidth of all cages of every switch model."""
-    result = {}
+    bandwidth = {}
     for model_id in catalog.switch_ids():
         model = catalog.switch(model_id)
-        result[model_id] = len(model.cages) * model.cage_type.lanes * model.cage_type.lane_gbps
-    return result
+        bandwidth[model_id] = len(model.cages) * model.cage_type.lanes * model.cage_type.lane_gbps
+    return bandwidth
 
 
 def most_down_ports(leaf: PortClass, down_gbps: int, up_gbps: int, ratio: Fraction) -> int:
-    """Return the most ports of a leaf towards nodes that leave enough uplinks for ``ratio``, an upper bound: a port
-    down takes its share of the cages and, divided by the ratio, that of its bandwidth upwards."""
+    """Return an upper bound of the ports for nodes with which a leaf has enough uplinks for ``ratio``; 0 if it does not
+    have one of the speeds."""
     down_ports = leaf.ports_at(down_gbps)
     up_ports = leaf.ports_at(up_gbps)
     if not down_ports or not up_ports:
         return 0
-    share = Fraction(1, down_ports) + Fraction(down_gbps) / (ratio * up_gbps * up_ports)
-    return int(1 / share)
+    # What a port for nodes takes of all cages: its own part, and that of the uplinks for its bandwidth.
+    own_part = Fraction(1, down_ports)
+    uplink_part = Fraction(down_gbps) / (ratio * up_gbps * up_ports)
+    return int(1 / (own_part + uplink_part))
