@@ -1,4 +1,4 @@
-"""The NICs that nodes of GPUs get for a workload: how many for each GPU, how fast, and which model.
+"""The NICs of GPU nodes for a workload: how many for each GPU, how fast, and which model.
 
 Reference architectures give every GPU of a training node a NIC of its own, and two GPUs of an inference or fine-tuning
 node one between them (NVIDIA's Enterprise Reference Architectures: docs.nvidia.com/enterprise-reference-architectures,
@@ -44,41 +44,59 @@ class NicChoice(NamedTuple):
 
 
 def nic_choices(intent: Intent, catalog: Catalog) -> tuple[NicChoice, ...]:
-    """Return the NICs to try for the workload, the most bandwidth first: for each number of them and each bandwidth of
-    one a model of the vendor that the intent has, in the mode with the fewest ports."""
+    """Return the NICs to try for the workload, the most bandwidth of a node first.
+
+    There is one choice for each number of NICs and each bandwidth of a NIC, of the vendor that the intent has.
+    """
     nodes = intent.nodes[0]
-    counts = dict.fromkeys(nodes.gpus // gpus for gpus in GPUS_OF_A_NIC[intent.workload.kind] if nodes.gpus >= gpus)
     modes = _modes(nodes.nics.model, catalog)
-    choices = (NicChoice(count, mode.ports, mode.speed_gbps, model) for count in counts for model, mode in modes)
+    counts: set[int] = set()
+    choices = []
+    for gpus_of_nic in GPUS_OF_A_NIC[intent.workload.kind]:
+        per_node = nodes.gpus // gpus_of_nic
+        if per_node and per_node not in counts:
+            counts.add(per_node)
+            choices += [NicChoice(per_node, ports.ports, ports.speed_gbps, model) for model, ports in modes]
     return tuple(sorted(choices, key=lambda choice: (-choice.total_gbps, -choice.per_node)))
 
 
 def gpu_gbps(intent: Intent) -> float | None:
-    """Return what the NICs of the first kind of nodes with GPUs carry for each of these, None without any."""
+    """Return the bandwidth of the NICs for each GPU in the first kind of nodes with GPUs, None without any."""
     for nodes in intent.nodes:
         if nodes.gpus:
             return nodes.nics.count * nodes.nics.ports * nodes.nics.speed_gbps / nodes.gpus
     return None
 
 
-def _modes(own: str | None, catalog: Catalog) -> list[tuple[str, NicPorts]]:
-    """Return a model and its mode for each bandwidth: the NIC that the intent has where it can, else the first of its
-    vendor."""
+class _NicMode(NamedTuple):
+    """A NIC model in one of its port modes."""
+
+    model: str
+    ports: NicPorts
+
+
+def _modes(own: str | None, catalog: Catalog) -> list[_NicMode]:
+    """Return one mode for each bandwidth of a NIC: that with the fewest ports, of the ``own`` model of the intent if
+    possible, else of the first model of the same vendor. Without an own model NICs of all vendors are compared."""
     vendor = catalog.vendor_of(own)
-    best: dict[int, tuple[tuple[int, bool, str], NicPorts]] = {}
+    best: dict[int, _NicMode] = {}
     for model in catalog.nic_ids():
         if vendor is not None and catalog.vendor_of(model) != vendor:
             continue
-        for total_gbps, mode in _full(catalog.nic(model)):
-            rank = (mode.ports, model != own, model)
-            if total_gbps not in best or rank < best[total_gbps][0]:
-                best[total_gbps] = (rank, mode)
-    return [(model, mode) for (_, _, model), mode in best.values()]
+        for ports in _full_speed_modes(catalog.nic(model)):
+            mode = _NicMode(model, ports)
+            total_gbps = ports.ports * ports.speed_gbps
+            if total_gbps not in best or _rank(mode, own) < _rank(best[total_gbps], own):
+                best[total_gbps] = mode
+    return list(best.values())
 
 
-def _full(nic: NicModel) -> Iterator[tuple[int, NicPorts]]:
-    """Yield what a NIC carries in each of its modes whose ports share nothing."""
+def _rank(mode: _NicMode, own: str | None) -> tuple[int, bool, str]:
+    return mode.ports.ports, mode.model != own, mode.model
+
+
+def _full_speed_modes(nic: NicModel) -> Iterator[NicPorts]:
+    """Yield the modes of a NIC in which all ports together carry the sum of their speeds."""
     for mode in nic.combinations:
-        total_gbps = mode.ports * mode.speed_gbps
-        if nic.total_gbps(mode.ports, mode.speed_gbps) == total_gbps:
-            yield total_gbps, mode
+        if nic.total_gbps(mode.ports, mode.speed_gbps) == mode.ports * mode.speed_gbps:
+            yield mode
