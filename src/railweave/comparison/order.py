@@ -21,13 +21,13 @@ class DesignOrder(StrEnum):
 
 
 def weights(order: DesignOrder, catalog: Catalog, prices: Prices | None) -> Mapping[str, Fraction]:
-    """Return what one switch of each model adds at least; models for which nobody states it are left out."""
-    result = {}
+    """Return what one switch of each model adds at least; models without a known price or power are left out."""
+    weight_of = {}
     for model_id in catalog.switch_ids():
         weight = _weight(order, catalog.switch(model_id), prices)
         if weight is not None:
-            result[model_id] = weight
-    return result
+            weight_of[model_id] = weight
+    return weight_of
 
 
 def _weight(order: DesignOrder, model: SwitchModel, prices: Prices | None) -> Fraction | None:
@@ -42,17 +42,24 @@ def _weight(order: DesignOrder, model: SwitchModel, prices: Prices | None) -> Fr
 
 
 def _cost(model: SwitchModel, prices: Prices | None) -> Fraction | None:
-    """Return the price of a switch with that of its power and rack space as far as they are stated."""
+    """Return the price of a switch with its power and rack space as far as these are stated, None without a price."""
     if prices is None or model.title not in prices.of:
         return None
+    cost = Fraction(prices.of[model.title])
+    power = power_price(prices.terms, _watts(model, prices) or 0)
+    if power is not None:
+        cost += Fraction(power)
     rack_units = 0
     if model.housing is not None:
         rack_units = model.housing.rack_units or 0
-    running = (power_price(prices.terms, _watts(model, prices) or 0), rack_unit_price(prices.terms, rack_units))
-    return Fraction(prices.of[model.title]) + sum(Fraction(price) for price in running if price is not None)
+    rack_space = rack_unit_price(prices.terms, rack_units)
+    if rack_space is not None:
+        cost += Fraction(rack_space)
+    return cost
 
 
 def _watts(model: SwitchModel, prices: Prices | None) -> int | None:
+    """Return the power that the file of prices or else the catalog states, None if neither does."""
     if prices is not None and model.title in prices.watts:
         return prices.watts[model.title]
     if model.housing is None:
@@ -61,7 +68,7 @@ def _watts(model: SwitchModel, prices: Prices | None) -> int | None:
 
 
 def value(order: DesignOrder, alternative: Alternative) -> Fraction | None:
-    """Return what a design is sorted by; None where it is not known of all of its switches, or without prices."""
+    """Return what a design is sorted by; None if the power of any of its switches is not known, or without prices."""
     if order is DesignOrder.SWITCHES:
         return Fraction(switches(alternative.sizing))
     if alternative.bill is None:
