@@ -1,10 +1,10 @@
-"""What a network costs over years, and what GPUs cost that wait for it, by numbers of the user.
+"""What a network costs over years, and what GPUs that wait for it cost, by numbers of the user.
 
 The two are never added: the first is paid to suppliers, the second is work that GPUs do not do. A collective takes a
 latency for each message and a time for each byte, the inverse of the bandwidth (Thakur, Rabenseifner and Gropp,
 Optimization of Collective Communication Operations in MPICH, International Journal of High Performance Computing
-Applications 19 (1), 2005, section 3). Taken as bandwidth alone, the wait scales with the inverse of the bandwidth for
-each GPU: an upper bound of what another bandwidth changes, because latency does not change with it.
+Applications 19 (1), 2005, section 3). The wait is taken to scale with the inverse of the bandwidth for each GPU. That
+is an upper bound for the effect of another bandwidth, because latency does not change with it.
 """
 
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ WAITING = "GPUs waiting for the network"
 
 
 class LeftOut(NamedTuple):
-    """A number that cannot be stated, or not of all parts, and why."""
+    """A number that is not known, or not for all parts, and why."""
 
     number: str
     reason: str
-    # Those that no source states it of, empty where a number of the user is missing.
+    # The parts without a source for it; empty if a number of the user is missing.
     parts: tuple[str, ...] = ()
 
 
@@ -118,9 +118,9 @@ def waiting_price(terms: PriceTerms, demand: GpuDemand) -> Decimal | None:
         return None
     if not demand.gpu_gbps or not demand.first_gpu_gbps:
         return None
-    slower = Decimal(demand.first_gpu_gbps) / Decimal(demand.gpu_gbps)
+    bandwidth_ratio = Decimal(demand.first_gpu_gbps) / Decimal(demand.gpu_gbps)
     gpu_hours = demand.gpus * HOURS_A_YEAR * terms.years
-    return gpu_hours * terms.gpu_hour * terms.step_wait_share * slower
+    return gpu_hours * terms.gpu_hour * terms.step_wait_share * bandwidth_ratio
 
 
 _NEEDED = {
@@ -144,6 +144,7 @@ def _left_out(bill: Bill | None, demand: GpuDemand, prices: Prices) -> Iterator[
 
 
 def _without_source(number: str, bill: Bill | None, demand: GpuDemand) -> Iterator[LeftOut]:
+    """Yield a number that the design itself, or the catalog, does not give."""
     if number == WAITING:
         if not demand.gpu_gbps or not demand.first_gpu_gbps:
             yield LeftOut(number, "the nodes have no GPUs")
@@ -151,10 +152,10 @@ def _without_source(number: str, bill: Bill | None, demand: GpuDemand) -> Iterat
     if bill is None:
         yield LeftOut(number, "its switches are not models of the catalog")
         return
-    unstated = bill.space.no_units
-    what = "rack units"
+    unit = "rack units"
+    parts = bill.space.no_units
     if number == POWER:
-        unstated = bill.space.no_power
-        what = "power"
-    if unstated:
-        yield LeftOut(number, f"no source states the {what} of {', '.join(unstated)}", unstated)
+        unit = "power"
+        parts = bill.space.no_power
+    if parts:
+        yield LeftOut(number, f"no source states the {unit} of {', '.join(parts)}", parts)
