@@ -1,4 +1,4 @@
-"""Why a design is suggested, and what speaks against it, in short sentences."""
+"""Why a design is suggested, and its drawbacks, in short sentences."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,9 +13,12 @@ from railweave.wording import counted, first_few, percent_text
 def reasons(
     design: Alternative, own: Alternative | None, growth_gpus: int | None, *, rail_only: bool = False
 ) -> tuple[str, ...]:
-    """Return the reasons for a suggested design: switches, against those of the user's ``own`` intent where it can be
-    built, bandwidth, room for ``growth_gpus``, None where no growth is stated, what failures leave and, with prices,
-    what it costs over years; then the rules of thumb that it does not meet."""
+    """Return the reasons for a suggested design: switches and bandwidth, room for growth, what failures leave and, with
+    prices, costs over years; then the rules of thumb that it does not meet.
+
+    It is compared with the user's ``own`` intent, None if that cannot be built. ``growth_gpus`` is the stated growth,
+    None without one.
+    """
     lines = [*_sizes(design, own), *_room(design, growth_gpus)]
     if rail_only:
         lines.append("no path between rails in the network: the GPU links of a node carry that traffic (T-12)")
@@ -23,7 +26,7 @@ def reasons(
     if own is not None:
         lines += _costs(design, own)
     for rule in design.guidelines:
-        # None: the rule does not apply.
+        # A rule that does not apply has None.
         if rule.met is False:
             lines.append(f"rule of thumb not met: {rule.name} ({rule.value})")
     return tuple(lines)
@@ -59,32 +62,33 @@ def _failures(design: Alternative) -> Iterator[str]:
 
 
 def _costs(design: Alternative, own: Alternative) -> Iterator[str]:
-    """Yield what the network and waiting GPUs cost against the user's intent: two sentences, and no sum of them."""
+    """Yield what the network and waiting GPUs cost compared with the user's intent. The two are never added."""
     costs = design.ownership
-    present = own.ownership
-    if costs is None or present is None or costs.years is None:
+    own_costs = own.ownership
+    if costs is None or own_costs is None or costs.years is None:
         return
     span = f"over {costs.span}"
-    unstated = _unstated_in_one(design, own)
-    if unstated:
-        yield f"the costs of the networks cannot be compared, for lack of {first_few(unstated)}"
-    elif costs.network is not None and present.network is not None:
-        against = _money_against(costs.network - present.network)
-        yield f"{span} the network costs {against} that of the original intent"
-    if costs.waiting is not None and present.waiting is not None:
-        against = _money_against(costs.waiting - present.waiting)
-        yield f"{span} GPUs that wait for it cost {against} in the original intent"
+    missing = _missing_in_comparison(design, own)
+    if missing:
+        yield f"the costs of the networks cannot be compared, for lack of {first_few(missing)}"
+    elif costs.network is not None and own_costs.network is not None:
+        difference = _money_against(costs.network - own_costs.network)
+        yield f"{span} the network costs {difference} that of the original intent"
+    if costs.waiting is not None and own_costs.waiting is not None:
+        difference = _money_against(costs.waiting - own_costs.waiting)
+        yield f"{span} GPUs that wait for it cost {difference} in the original intent"
 
 
-def _unstated_in_one(design: Alternative, own: Alternative) -> list[str]:
-    """Return the prices, power and rack units that nobody states, of parts that one design has more of."""
-    more = Counter(_unstated(design))
-    more.subtract(_unstated(own))
-    return [number for number, pieces in more.items() if pieces]
+def _missing_in_comparison(design: Alternative, own: Alternative) -> list[str]:
+    """Return the prices, power and rack units that no source states, of parts of which the designs have different
+    numbers; those of equal numbers do not change the difference."""
+    pieces = Counter(_unstated(design))
+    pieces.subtract(_unstated(own))
+    return [number for number, difference in pieces.items() if difference]
 
 
 def _unstated(design: Alternative) -> Mapping[str, int]:
-    """Return pieces of parts by what is not stated of them."""
+    """Return the pieces of parts by the number that no source states of them, such as ``the price of PART``."""
     pieces: Counter[str] = Counter()
     if design.bill is None or design.ownership is None:
         return pieces
@@ -97,16 +101,16 @@ def _unstated(design: Alternative) -> Mapping[str, int]:
     return pieces
 
 
-def _against(more: int) -> str:
-    if not more:
+def _against(difference: int) -> str:
+    if not difference:
         return "as many as"
-    if more > 0:
-        return f"{more:,} more than"
-    return f"{-more:,} fewer than"
+    if difference > 0:
+        return f"{difference:,} more than"
+    return f"{-difference:,} fewer than"
 
 
-def _money_against(more: Decimal) -> str:
-    rounded = round(more)
+def _money_against(difference: Decimal) -> str:
+    rounded = round(difference)
     if not rounded:
         return "as much as"
     if rounded > 0:
