@@ -1,7 +1,8 @@
-"""The search for designs, the best first: bounds, then sizes, then whole designs, each for fewer than the one before.
+"""The search for designs, the best first, in three steps: a bound, the sizes, the checked design.
 
-A heap holds designs by a value that is never above their true one: first a bound from ports and bandwidths, then the
-value of their sizes, at last that of the checked design. What comes out of the heap checked is the best that is left.
+A heap has designs by a value that is never above their true one: first a bound from ports and bandwidths, then the
+value of their sizes, at last that of the checked design. Each step takes longer than the one before, and is taken only
+for the design with the least value. So a checked design that leaves the heap is the best of all that remain.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -26,14 +27,14 @@ MOST_LAID_OUT = 24
 
 
 class Verdict(NamedTuple):
-    """What a whole design is worth, None if ``error`` keeps it from being suggested."""
+    """The value of a checked design, None if ``error`` prevents its suggestion."""
 
     value: Fraction | None
     error: Diagnostic | None
 
 
 class Refused(NamedTuple):
-    """A design that came before those that are suggested, and the first error that `check` finds in it."""
+    """A design with a better value than the suggested ones, and the first error that `check` finds in it."""
 
     name: str
     switches: int
@@ -48,7 +49,7 @@ class Problem(NamedTuple):
     weights: Weights
     # The bandwidth of all cages of a model, in Gb/s.
     cage_gbps: Mapping[str, int]
-    # Return the sizes of a design, None if its numbers do not come together.
+    # Return the sizes of a design, None if it has errors.
     size: Callable[[SuggestedDesign], Sizing | None]
     # Lay a design out and check it.
     check: Callable[[SuggestedDesign, Sizing], Verdict]
@@ -56,21 +57,33 @@ class Problem(NamedTuple):
     changed: Callable[[SuggestedDesign, Sizing], int]
     # The value of the intent itself, which no suggestion exceeds; None if it is not known.
     limit: Fraction | None
-    # What the intent itself buys, as `counts` has it; None where it has no sizes.
+    # What the intent itself buys, as in `counts`; None if it has no sizes.
     present: tuple[object, ...] | None
 
 
-_Key = tuple[Fraction, int, int, int, int, int, int, str]
-"""What designs are sorted by: their value, switches, tiers, bandwidth of all cages, links between switches, models,
-changed keys, name."""
+class _Rank(NamedTuple):
+    """What designs are sorted by, in this order; before a step is taken, lower bounds of it."""
+
+    value: Fraction
+    switches: int
+    tiers: int
+    # The bandwidth of all cages.
+    cage_gbps: int
+    # Links between switches.
+    links: int = 0
+    # Different switch models.
+    models: int = 0
+    # Keys of the intent.
+    changed: int = 0
+    name: str = ""
 
 
 class SearchResult(NamedTuple):
-    """What a search came to: designs, the best first, and how much was looked at."""
+    """The designs of a search, the best first, and how many were examined."""
 
-    ranked: tuple[tuple[_Key, SuggestedDesign], ...]
+    ranked: tuple[tuple[_Rank, SuggestedDesign], ...]
     refused: tuple[Refused, ...]
-    # What they buy, as `counts` has it.
+    # What they buy, as in `counts`.
     purchases: frozenset[tuple[object, ...]]
     # Forms with models.
     considered: int
@@ -79,17 +92,17 @@ class SearchResult(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A design on the heap, and how much of it is worked out: ``sizing`` first, then ``checked``."""
+    """A design on the heap, and the steps that are taken: ``sizing`` first, then ``checked``."""
 
     design: SuggestedDesign
-    # The models of its leaves and spines that have the same ports: the pairs that are left to try.
+    # Further pairs of models for leaves and spines with the same ports, to try if the design has errors.
     others: tuple[tuple[str, str], ...]
     sizing: Sizing | None = None
     checked: bool = False
 
 
 class Search:
-    """A search over the forms of some variants; ``keeps`` limits it to some forms."""
+    """A search over the forms of some variants for which ``keeps`` is true."""
 
     def __init__(
         self,
@@ -99,7 +112,7 @@ class Search:
         keeps: Callable[[Form], bool] = lambda _: True,
     ) -> None:
         self._problem = problem
-        self._heap: list[tuple[_Key, int, _Entry]] = []
+        self._heap: list[tuple[_Rank, int, _Entry]] = []
         self._order = count()
         self._refused: list[Refused] = []
         self.considered = 0
@@ -113,23 +126,23 @@ class Search:
     def best(self, most: int, purchases: Collection[tuple[object, ...]]) -> SearchResult:
         """Return up to ``most`` designs, the best first and one of each kind.
 
-        Designs of equal counts are one purchase, suggested with the fewest changed keys; ``purchases`` are those that
-        are made already.
+        Of designs that buy the same, only the one with the fewest changed keys is suggested, and none that buys what
+        is in ``purchases``.
         """
-        chosen: dict[tuple[object, ...], tuple[_Key, SuggestedDesign]] = {}
+        chosen: dict[tuple[object, ...], tuple[_Rank, SuggestedDesign]] = {}
         purchases = set(purchases)
+        limit = self._problem.limit
         while self._heap and len(chosen) < most:
-            key, _, entry = heappop(self._heap)
-            limit = self._problem.limit
-            if limit is not None and key[0] > limit:
+            rank, _, entry = heappop(self._heap)
+            if limit is not None and rank.value > limit:
                 break
             if entry.design.kind in chosen or self._is_purchased(entry, purchases):
                 continue
             if entry.checked and entry.sizing is not None:
-                chosen[entry.design.kind] = (key, entry.design)
+                chosen[entry.design.kind] = (rank, entry.design)
                 purchases.add(_purchase(entry.design, entry.sizing))
             else:
-                self._work_out(entry)
+                self._take_next_step(entry)
         return SearchResult(
             tuple(chosen.values()),
             tuple(self._refused),
@@ -142,8 +155,8 @@ class Search:
     def _is_purchased(self, entry: _Entry, purchases: Collection[tuple[object, ...]]) -> bool:
         return entry.sizing is not None and _purchase(entry.design, entry.sizing) in purchases
 
-    def _work_out(self, entry: _Entry) -> None:
-        """Work out more of a design, and put it back on the heap."""
+    def _take_next_step(self, entry: _Entry) -> None:
+        """Size or check a design, and put it back on the heap unless that fails or the limit of checks is reached."""
         if entry.sizing is None:
             self._size(entry)
         elif self.laid_out < MOST_LAID_OUT:
@@ -155,21 +168,22 @@ class Search:
         down_gbps = variant.down_gbps
         for leaf, spine in product(classes, classes):
             if _fits_one_tier(variant, form, leaf):
-                # One switch a rail: no link between switches, and so no spine and no speed of uplinks to choose.
+                # Without links between switches there is no spine and no speed of uplinks to choose.
                 if leaf == spine:
                     self._push_bound(variant, form, leaf, spine)
                 continue
-            # Nodes that one switch does not hold have spines in other forms.
+            # Nodes for which one switch is too small have spines in other forms.
             if form.one_switch:
                 continue
-            # A spine with fewer ports than the leaf would need more of them than the leaf has uplinks.
+            # More spines with fewer ports than the leaf would be needed than the leaf has uplinks.
             if spine.ports_at(down_gbps) < leaf.ports_at(down_gbps):
                 continue
             common_gbps = dict(leaf.ports).keys() & dict(spine.ports).keys()
-            for faster in uplink_speeds(form, down_gbps, set(common_gbps)):
-                self._push_bound(variant, faster, leaf, spine)
+            for form_with_speed in uplink_speeds(form, down_gbps, set(common_gbps)):
+                self._push_bound(variant, form_with_speed, leaf, spine)
 
     def _push_bound(self, variant: NodeVariant, form: Form, leaf: PortClass, spine: PortClass) -> None:
+        """Put a form on the heap with the first pair of models of two classes, if these can carry the nodes."""
         least = least_switches(variant, form, leaf, spine)
         if least is None:
             return
@@ -177,48 +191,56 @@ class Search:
         pairs = _pairs(leaf, spine, self._problem.weights)
         self._push_least(SuggestedDesign(variant, form, *pairs[0]), pairs[1:], least)
 
-    def _push_least(self, design: SuggestedDesign, others: tuple[tuple[str, str], ...], least: tuple[int, int]) -> None:
-        """Put a design on the heap by the fewest leaves and spines that it may have."""
-        leaves, spines = least
-        problem = self._problem
-        value = problem.weights[design.leaf] * leaves + problem.weights[design.spine] * spines
-        total_gbps = problem.cage_gbps[design.leaf] * leaves + problem.cage_gbps[design.spine] * spines
+    def _push_least(self, design: SuggestedDesign, others: tuple[tuple[str, str], ...], least: "LeastSwitches") -> None:
+        """Put a design on the heap by the fewest switches that it may have."""
         tiers = 1
-        if spines:
+        if least.above:
             tiers = 2
-        self._push((value, leaves + spines, tiers, total_gbps, 0, 0, 0, ""), _Entry(design, others))
+        rank = _Rank(
+            value=_sum_over(self._problem.weights, design, least),
+            switches=least.leaves + least.above,
+            tiers=tiers,
+            cage_gbps=_sum_over(self._problem.cage_gbps, design, least),
+        )
+        self._push(rank, _Entry(design, others))
 
-    def _push(self, key: _Key, entry: _Entry) -> None:
-        # The running number decides between equal keys, so that values are never compared.
-        heappush(self._heap, (key, next(self._order), entry))
+    def _push(self, rank: _Rank, entry: _Entry) -> None:
+        # The running number decides between equal ranks: entries have no order.
+        heappush(self._heap, (rank, next(self._order), entry))
 
     def _size(self, entry: _Entry) -> None:
+        """Put a design back on the heap with its sizes, and the same one with even stripes if its leaves have room."""
         design = entry.design
         sizing = self._problem.size(design)
         self.sized += 1
-        if sizing is None:
+        if sizing is None or _joins_nothing(design, sizing):
             return
-        if _joins_nothing(design, sizing):
-            return
-        value = _with_models(self._problem.weights, design, sizing)
+        value = _sum_over(self._problem.weights, design, _switches_of(sizing))
         self._push_sized(entry._replace(sizing=sizing), value)
         stripe = _even_stripe(design, sizing)
         if stripe is not None:
             even = design._replace(form=design.form._replace(stripe=stripe))
-            self._push_least(even, entry.others, (sizing.leaves, _LEAST_SPINES))
+            self._push_least(even, entry.others, LeastSwitches(sizing.leaves, _LEAST_SPINES))
 
     def _push_sized(self, entry: _Entry, value: Fraction) -> None:
         sizing = entry.sizing
         if sizing is None:
             raise ValueError(f"{entry.design.name} has no sizes")
         design = entry.design
-        links = sizing.links.leaf_spine + sizing.links.spine_super_spine
-        models = len({design.leaf, design.spine})
-        changed = self._problem.changed(design, sizing)
-        total_gbps = _with_models(self._problem.cage_gbps, design, sizing)
-        self._push((value, switches(sizing), sizing.tiers, total_gbps, links, models, changed, design.name), entry)
+        rank = _Rank(
+            value=value,
+            switches=switches(sizing),
+            tiers=sizing.tiers,
+            cage_gbps=_sum_over(self._problem.cage_gbps, design, _switches_of(sizing)),
+            links=sizing.links.leaf_spine + sizing.links.spine_super_spine,
+            models=len({design.leaf, design.spine}),
+            changed=self._problem.changed(design, sizing),
+            name=design.name,
+        )
+        self._push(rank, entry)
 
     def _check(self, entry: _Entry, sizing: Sizing) -> None:
+        """Put a design back on the heap as checked, or the same one with the next pair of models if it has errors."""
         verdict = self._problem.check(entry.design, sizing)
         self.laid_out += 1
         if verdict.error is None and verdict.value is not None:
@@ -229,24 +251,35 @@ class Search:
         if entry.others:
             (leaf, spine), *others = entry.others
             design = entry.design._replace(leaf=leaf, spine=spine)
-            self._push_least(design, tuple(others), (sizing.leaves, sizing.spines + sizing.super_spines))
+            self._push_least(design, tuple(others), _switches_of(sizing))
+
+
+class LeastSwitches(NamedTuple):
+    """The fewest switches that a design may have, in all planes."""
+
+    leaves: int
+    # Spines and super-spines, which are of one model.
+    above: int
+
+
+def _switches_of(sizing: Sizing) -> LeastSwitches:
+    return LeastSwitches(sizing.leaves, sizing.spines + sizing.super_spines)
 
 
 _Number = TypeVar("_Number", int, Fraction)
 
 
-def _with_models(of_model: Mapping[str, _Number], design: SuggestedDesign, sizing: Sizing) -> _Number:
-    """Return the sum of a number of each model over all switches."""
-    above = sizing.spines + sizing.super_spines
-    return of_model[design.leaf] * sizing.leaves + of_model[design.spine] * above
+def _sum_over(of_model: Mapping[str, _Number], design: SuggestedDesign, least: LeastSwitches) -> _Number:
+    """Return the sum over all switches of a number that each model has."""
+    return of_model[design.leaf] * least.leaves + of_model[design.spine] * least.above
 
 
 def _joins_nothing(design: SuggestedDesign, sizing: Sizing) -> bool:
-    """Return whether spines have a single leaf each, with all nodes."""
-    apart = sizing.planes
+    """Tell whether spines are useless: each separate network has a single leaf."""
+    networks = sizing.planes
     if design.form.shape is Shape.RAIL_ONLY:
-        apart *= design.form.rails
-    return sizing.tiers > 1 and sizing.leaves == apart
+        networks *= design.form.rails
+    return sizing.tiers > 1 and sizing.leaves == networks
 
 
 def _purchase(design: SuggestedDesign, sizing: Sizing) -> tuple[object, ...]:
@@ -254,62 +287,71 @@ def _purchase(design: SuggestedDesign, sizing: Sizing) -> tuple[object, ...]:
 
 
 def _pairs(leaf: PortClass, spine: PortClass, weights: Weights) -> tuple[tuple[str, str], ...]:
-    """Return the models of two classes in the order in which they are tried: the lightest, then one model for both."""
+    """Return pairs of models for leaves and spines of two classes in the order in which they are tried: those with the
+    least weight first, then in the order of the classes."""
     ranks = {model: rank for rank, model in enumerate((*leaf.models, *spine.models))}
+
+    def rank(pair: tuple[str, str]) -> tuple[Fraction, int, int]:
+        leaf_model, spine_model = pair
+        return weights[leaf_model] + weights[spine_model], ranks[leaf_model], ranks[spine_model]
+
     pairs: Iterable[tuple[str, str]] = product(leaf.models, spine.models)
     if leaf == spine:
-        # Two models with the same ports are two kinds of spare parts for nothing.
+        # One model for both needs one kind of spare parts.
         pairs = ((model, model) for model in leaf.models)
-    return tuple(sorted(pairs, key=lambda pair: (weights[pair[0]] + weights[pair[1]], ranks[pair[0]], ranks[pair[1]])))
+    return tuple(sorted(pairs, key=rank))
 
 
 def _fits_one_tier(variant: NodeVariant, form: Form, leaf: PortClass) -> bool:
-    """Return whether all nodes meet in one switch, or those of each rail of a rail-only fabric."""
+    """Tell whether one switch has ports for all nodes, or in a rail-only fabric for those of a rail."""
     if form.shape is not Shape.RAIL_ONLY and not form.one_switch:
         return False
-    needed = 0
+    needed_ports = 0
     for nodes in variant.intent.nodes:
+        # Which ports of a leaf such nodes have is known only in the design.
         if not form.one_switch and (nodes.share_leaves or nodes.stripe is not None):
-            # Where ports are on a leaf is the design's to say.
             return False
-        needed += nodes.count * variant.ports_on_a_leaf(nodes, form)
-    return needed <= leaf.ports_at(variant.down_gbps)
+        needed_ports += nodes.count * variant.ports_on_a_leaf(nodes, form)
+    return needed_ports <= leaf.ports_at(variant.down_gbps)
 
 
-def least_switches(variant: NodeVariant, form: Form, leaf: PortClass, spine: PortClass) -> tuple[int, int] | None:
-    """Return the fewest leaves and spines that carry the nodes at the ratio, of all planes; None if none do.
+def least_switches(variant: NodeVariant, form: Form, leaf: PortClass, spine: PortClass) -> LeastSwitches | None:
+    """Return the fewest switches that carry the nodes at the ratio that is asked for, None if none do.
 
-    Nodes with leaves of their own, or on leaves that they share, are left out: they can only add to it.
+    Nodes with leaves of their own, or on leaves that they share, are not counted: they can only add switches.
     """
-    networks = form.planes * max(form.rails, 1)
+    leaves_of_stripe = form.planes * max(form.rails, 1)
     if _fits_one_tier(variant, form, leaf):
-        return networks, 0
+        return LeastSwitches(leaves_of_stripe, 0)
     up_gbps = form.uplink_gbps or variant.intent.nodes[0].nics.speed_gbps
     demand = _least_demand(variant, form, most_down_ports(leaf, variant.down_gbps, up_gbps, variant.ratio))
     if demand is None:
         return None
-    # Rails that no cable joins have spines of their own.
-    apart = 1
+    # The rails of a rail-only fabric have spines of their own.
+    networks = 1
     if form.shape is Shape.RAIL_ONLY:
-        apart = form.rails
-    rails = max(form.rails, 1) // apart
-    up_total_gbps = demand.node_gbps * rails / variant.ratio
-    least = _least_above(demand.stripes * rails, up_total_gbps, up_gbps, spine, variant.ratio)
-    if least.super_spines and form.shape is Shape.RAIL_ONLY:
-        # Rails have no third tier.
+        networks = form.rails
+    rails_of_network = max(form.rails, 1) // networks
+    up_total_gbps = demand.node_gbps * rails_of_network / variant.ratio
+    above = _least_above(demand.stripes * rails_of_network, up_total_gbps, up_gbps, spine, variant.ratio)
+    # A rail-only fabric has no third tier.
+    if above.super_spines and form.shape is Shape.RAIL_ONLY:
         return None
-    return networks * demand.stripes, form.planes * apart * (least.spines + least.super_spines)
+    return LeastSwitches(
+        leaves=leaves_of_stripe * demand.stripes,
+        above=form.planes * networks * (above.spines + above.super_spines),
+    )
 
 
 class _Demand(NamedTuple):
-    """The fewest stripes that hold the nodes, and the bandwidth of these on a rail, or on all leaves of racks."""
+    """The fewest stripes for the nodes, and the bandwidth of all nodes on one rail, or without rails on all leaves."""
 
     stripes: int
     node_gbps: int
 
 
 def _least_demand(variant: NodeVariant, form: Form, down_ports: int) -> _Demand | None:
-    """Return what nodes ask of leaves with ``down_ports``, None where a leaf does not hold one node."""
+    """Return what nodes need of leaves with ``down_ports``, None if a leaf has too few ports for one node."""
     stripes = 0
     node_gbps = 0
     for nodes in variant.intent.nodes:
@@ -324,7 +366,7 @@ def _least_demand(variant: NodeVariant, form: Form, down_ports: int) -> _Demand 
 
 
 class _Above(NamedTuple):
-    """The fewest switches above the leaves of a plane, or of a rail apart."""
+    """The fewest switches above the leaves of a separate network: a plane, or a rail of a rail-only fabric."""
 
     spines: int
     super_spines: int
@@ -334,21 +376,27 @@ def _least_above(leaves: int, up_total_gbps: Fraction, up_gbps: int, spine: Port
     """Return the fewest spines and super-spines that take ``up_total_gbps`` of ``leaves`` at the ratio."""
     ports = spine.ports_at(up_gbps)
     if leaves <= ports:
-        return _Above(max(_LEAST_SPINES, ceil(up_total_gbps / (ports * up_gbps))), 0)
+        spines = ceil(up_total_gbps / (ports * up_gbps))
+        return _Above(max(_LEAST_SPINES, spines), 0)
     # Two tiers join no more leaves than a spine has ports, so some ports of spines lead to super-spines.
-    whole_gbps = max(speed_gbps * count for speed_gbps, count in spine.ports)
-    down_ports = int(1 / (Fraction(1, ports) + Fraction(up_gbps) / (ratio * whole_gbps)))
+    switch_gbps = max(speed_gbps * count for speed_gbps, count in spine.ports)
+    # What a port down takes of a spine: its own part, and that of the uplinks for its bandwidth.
+    own_part = Fraction(1, ports)
+    uplink_part = Fraction(up_gbps) / (ratio * switch_gbps)
+    down_ports = int(1 / (own_part + uplink_part))
     spines = ceil(up_total_gbps / (down_ports * up_gbps))
-    return _Above(max(_LEAST_SPINES, spines), ceil(up_total_gbps / (ratio * whole_gbps)))
+    super_spines = ceil(up_total_gbps / (ratio * switch_gbps))
+    return _Above(max(_LEAST_SPINES, spines), super_spines)
 
 
 def _even_stripe(design: SuggestedDesign, sizing: Sizing) -> int | None:
-    """Return the nodes of a stripe if all stripes have equally many, None where leaves are full anyway."""
-    nodes = design.variant.intent.nodes
-    if design.form.stripe or len(nodes) > 1 or nodes[0].stripe or sizing.tiers < 2:
+    """Return the nodes of a stripe with which all stripes have the same number; None if leaves have no free ports then,
+    or if stripes are stated."""
+    first, *others = design.variant.intent.nodes
+    if design.form.stripe or first.stripe or others or sizing.tiers < 2:
         return None
-    stripe = ceil(nodes[0].count / sizing.stripes)
-    if stripe * design.variant.ports_on_a_leaf(nodes[0], design.form) >= sizing.leaf.down:
+    stripe = ceil(first.count / sizing.stripes)
+    if stripe * design.variant.ports_on_a_leaf(first, design.form) >= sizing.leaf.down:
         return None
     return stripe
 
@@ -356,15 +404,16 @@ def _even_stripe(design: SuggestedDesign, sizing: Sizing) -> int | None:
 def search_forms(problem: Problem, variants: Sequence[NodeVariant], own: Form, most: int) -> SearchResult:
     """Return up to ``most`` designs, the best first; one of them has the shape and rails of ``own`` if any has."""
 
-    def has_own(form: Form) -> bool:
+    def is_own(form: Form) -> bool:
         return (form.shape, form.rails, form.one_switch) == (own.shape, own.rails, own.one_switch)
 
     purchases = []
     if problem.present is not None:
         purchases.append(problem.present)
-    kept = Search(problem, variants, own.shape, has_own).best(1, purchases)
-    others = Search(problem, variants, own.shape, lambda form: not has_own(form))
-    merged = _merged((kept, others.best(most - len(kept.ranked), kept.purchases)))
+    own_result = Search(problem, variants, own.shape, is_own).best(1, purchases)
+    other_search = Search(problem, variants, own.shape, lambda form: not is_own(form))
+    other_result = other_search.best(most - len(own_result.ranked), own_result.purchases)
+    merged = _merged((own_result, other_result))
     return merged._replace(ranked=tuple(sorted(merged.ranked, key=lambda ranked: ranked[0])))
 
 
@@ -378,7 +427,7 @@ def search_nics(problem: Problem, variants: Sequence[NodeVariant], own: Shape, m
 
 
 def _merged(searches: Sequence[SearchResult]) -> SearchResult:
-    ranked: list[tuple[_Key, SuggestedDesign]] = []
+    ranked: list[tuple[_Rank, SuggestedDesign]] = []
     refused: list[Refused] = []
     for result in searches:
         ranked += result.ranked
