@@ -1,7 +1,7 @@
 """A design that the search suggests: a form and switch models, written as an intent.
 
-What the intent says of nodes, classes and ratio stays; shape, rails, planes and switches, and what follows from them
-(counts, stripes, reserve, speeds of ports), are chosen anew.
+Nodes, traffic classes and the ratio stay as the user's intent states them. Shape, rails, planes and switches, and what
+follows from them (counts, stripes, reserve, speeds of ports), are new.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class SuggestedDesign(NamedTuple):
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """Return what designs that are alike have in common; of each kind one is suggested."""
+        """Return what similar designs have in common; one of each kind is suggested."""
         if self.variant.nics:
             return (self.variant.nics,)
         return self.form.shape, self.form.planes, self.form.one_switch
