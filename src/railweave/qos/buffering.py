@@ -128,22 +128,23 @@ def plan_own_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Co
 def _drops(
     buffers: Buffers, full: Division, policies: Policies, uses: Iterable[PortUse], ports: int
 ) -> DropLimits | None:
-    """Return where queues of lossy RDMA drop while the buffer is divided as ``full``; None without such a class."""
-    lossy = sum(traffic_class.is_lossy_rdma for traffic_class in policies.classes)
-    if not lossy:
+    """Return the depths at which queues of lossy RDMA drop, with the buffer divided as ``full``; None without such a
+    class."""
+    lossy_classes = sum(traffic_class.is_lossy_rdma for traffic_class in policies.classes)
+    if not lossy_classes:
         return None
-    others = sum(_fills_queues(traffic_class) for traffic_class in policies.classes)
-    in_slice = buffers.slices.feeding(ports) * len(_lossless_priorities(policies))
-    rivals = Rivals(others, in_slice * 2.0 ** _smallest_alpha(uses))
-    # The pool of lossless groups holds their headroom too, which no other group takes.
-    pools = [_shared(pool, full.shared_bytes) for pool in full.pools]
-    return drop_limits(buffers, pools, ports=ports, classes=lossy, rivals=rivals)
+    other_classes = sum(_fills_queues(traffic_class) for traffic_class in policies.classes)
+    lossless_groups = buffers.slices.feeding(ports) * len(_lossless_priorities(policies))
+    rivals = Rivals(other_classes, lossless_groups * 2.0 ** _smallest_alpha(uses))
+    pools = [_without_headroom(pool, full.shared_bytes) for pool in full.pools]
+    return drop_limits(buffers, pools, ports=ports, classes=lossy_classes, rivals=rivals)
 
 
-def _shared(pool: BufferPool, lossless_bytes: int) -> BufferPool:
+def _without_headroom(pool: BufferPool, shared_bytes: int) -> BufferPool:
+    """Return the pool of lossless groups with what is left to share beside their headroom; others as they are."""
     if pool.name != INGRESS_LOSSLESS:
         return pool
-    return pool._replace(size_bytes=lossless_bytes)
+    return pool._replace(size_bytes=shared_bytes)
 
 
 def _fills_queues(traffic_class: TrafficClass) -> bool:

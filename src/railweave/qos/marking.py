@@ -66,17 +66,20 @@ def choose_marking(
     if preset is not None:
         return ChosenMarking(_filled(preset.at(speed_gbps)), f"preset {preset.name} ({preset.source})")
     if traffic_class.is_lossy_rdma:
-        return _before_drops(speed_gbps, plan.drops if plan else None)
-    if plan is not None and (shipped := plan.buffers.marking.get(speed_gbps)):
+        drops = None
+        if plan is not None:
+            drops = plan.drops
+        return _before_drops(speed_gbps, drops)
+    if plan is None:
+        return _before_pauses(speed_gbps, None)
+    shipped = plan.buffers.marking.get(speed_gbps)
+    if shipped is not None:
         return ChosenMarking(
             _filled(shipped),
             f"from {shipped.minimum_bytes} to {shipped.maximum_bytes} bytes as {plan.buffers.hwsku} ships it for"
             f" {speed_gbps}G ({plan.buffers.source}, qos.json.j2)",
         )
-    limits = None
-    if plan is not None:
-        limits = plan.limits
-    return _before_pauses(speed_gbps, limits)
+    return _before_pauses(speed_gbps, plan.limits)
 
 
 def _before_pauses(speed_gbps: int, limits: PauseLimits | None) -> ChosenMarking:

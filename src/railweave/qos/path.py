@@ -21,19 +21,18 @@ class NicPath(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """A switch on the path of one class. ``headroom`` and ``pause_bytes`` are None for lossy classes, ``marking`` for
-    those that do not mark, all three for switches whose buffer is unknown."""
+    """A switch on the path of one class."""
 
     switch: Switch
     # Priority group at ingress.
     group: int
-    # Headroom of that group.
+    # Headroom of that group; None for lossy classes, and if the switch's buffer is unknown.
     headroom: GroupHeadroom | None
     # Queue at egress.
     queue: QueueShare
-    # ECN thresholds of that queue.
+    # ECN thresholds of that queue; None for classes that do not mark, and if the switch's buffer is unknown.
     marking: QueueMarking | None
-    # Depth of that queue at which PFC pauses its senders, with every port congested.
+    # Depth of that queue at which PFC pauses its senders, with every port congested; None like `headroom`.
     pause_bytes: int | None
 
 
@@ -57,28 +56,27 @@ def hops(
     buffers_of = {name: switch_buffers for switch_buffers in buffers for name in switch_buffers.devices}
     queue = next(share for share in queue_shares(fabric.policies.classes) if share.name == traffic_class.name)
     group = map_chain(fabric.policies.classes).tc_to_group[traffic_class.priority]
-    result = []
+    path_hops = []
     for switch, ingress, egress in zip(path.switches, path.links[:-1], path.links[1:], strict=True):
-        hop = Hop(switch, group, None, queue, None, None)
+        hop = Hop(switch, group, headroom=None, queue=queue, marking=None, pause_bytes=None)
         if traffic_class.marks and switch.name in buffers_of:
-            hop = _with_buffers(hop, buffers_of[switch.name], ingress, egress)
-        if not traffic_class.lossless:
+            switch_buffers = buffers_of[switch.name]
+            hop = hop._replace(marking=_queue_marking(switch_buffers, traffic_class, egress))
             # The headroom and pauses of a switch are those of its lossless groups.
-            hop = hop._replace(headroom=None, pause_bytes=None)
-        result.append(hop)
-    return tuple(result)
+            if traffic_class.lossless:
+                headroom = next((room for room in switch_buffers.headroom if _is_for(room, ingress)), None)
+                pause_bytes = min(switch_buffers.pause_bytes.values(), default=None)
+                hop = hop._replace(headroom=headroom, pause_bytes=pause_bytes)
+        path_hops.append(hop)
+    return tuple(path_hops)
 
 
-def _with_buffers(hop: Hop, buffers: SwitchBuffers, ingress: Link, egress: Link) -> Hop:
-    """Return the hop of a class that marks with the numbers of the switch's buffers."""
-    headroom = next((room for room in buffers.headroom if _is_for(room, ingress)), None)
-    marking = None
-    for queue_marking in buffers.marking:
-        if (queue_marking.traffic_class, queue_marking.speed_gbps) == (hop.queue.name, egress.speed_gbps):
-            marking = queue_marking
-            break
-    pause_bytes = min(buffers.pause_bytes.values(), default=None)
-    return hop._replace(headroom=headroom, marking=marking, pause_bytes=pause_bytes)
+def _queue_marking(buffers: SwitchBuffers, traffic_class: TrafficClass, egress: Link) -> QueueMarking | None:
+    """Return the ECN thresholds of a class on the port of a link, None if the switch states none."""
+    for marking in buffers.marking:
+        if marking.traffic_class == traffic_class.name and marking.speed_gbps == egress.speed_gbps:
+            return marking
+    return None
 
 
 def _is_for(room: GroupHeadroom, link: Link) -> bool:

@@ -57,37 +57,61 @@ def divide(
     """Return how the switch divides its buffer between ``pools`` with the ports in use."""
     pools = tuple(pools)
     uses = tuple(uses)
-    by_name = {pool.name: pool for pool in pools}
-    ingress = by_name[INGRESS_LOSSLESS]
-    size = ingress.size_bytes or 0
+    pool_of = {pool.name: pool for pool in pools}
+    ingress = pool_of[INGRESS_LOSSLESS]
+    size_bytes = ingress.size_bytes or 0
     if ingress.xoff_bytes is not None:
-        # Broadcom: all groups share the headroom within the pool, of which each takes its xoff.
-        taken = sum(groups * room.xoff_bytes for groups, room in _lossless_groups(queues, uses))
-        shared = f"{INGRESS_LOSSLESS} {size} less its headroom pool {ingress.xoff_bytes}"
-        return Division(pools, {}, taken, ingress.xoff_bytes, True, size - ingress.xoff_bytes, shared)
-    taken = sum(groups * room.size_bytes for groups, room in _lossless_groups(queues, uses))
+        # Broadcom: the groups share a part of the pool as headroom, of which each takes its xoff.
+        return Division(
+            pools=pools,
+            reserved={},
+            headroom_bytes=sum(groups * room.xoff_bytes for groups, room in _lossless_groups(queues, uses)),
+            budget_bytes=ingress.xoff_bytes,
+            is_pooled=True,
+            shared_bytes=size_bytes - ingress.xoff_bytes,
+            shared=f"{INGRESS_LOSSLESS} {size_bytes} less its headroom pool {ingress.xoff_bytes}",
+        )
+    headroom_bytes = sum(groups * room.size_bytes for groups, room in _lossless_groups(queues, uses))
     if buffers.chip is None:
-        shared = f"{INGRESS_LOSSLESS} {size} less headroom {taken}"
-        return Division(pools, {}, taken, size, False, max(0, size - taken), shared)
-    whole = by_name[EGRESS_LOSSLESS].size_bytes or 0
+        return Division(
+            pools=pools,
+            reserved={},
+            headroom_bytes=headroom_bytes,
+            budget_bytes=size_bytes,
+            is_pooled=False,
+            shared_bytes=max(0, size_bytes - headroom_bytes),
+            shared=f"{INGRESS_LOSSLESS} {size_bytes} less headroom {headroom_bytes}",
+        )
+    chip_bytes = pool_of[EGRESS_LOSSLESS].size_bytes or 0
     reserved = _reserved(buffers, buffers.chip, queues, uses)
-    if model is BufferModel.TRADITIONAL:
-        # Headroom is outside the pools: it gets what they leave.
-        budget = max(0, whole - _ingress_bytes(pools))
-        return Division(pools, reserved, taken, budget, False, size, f"{INGRESS_LOSSLESS} {size}", whole)
-    return _divide_dynamically(pools, reserved, taken, whole)
+    if model is not BufferModel.TRADITIONAL:
+        return _divide_dynamically(pools, reserved, headroom_bytes, chip_bytes)
+    return Division(
+        pools=pools,
+        reserved=reserved,
+        headroom_bytes=headroom_bytes,
+        # Headroom is outside the pools: it has what they leave of the buffer.
+        budget_bytes=max(0, chip_bytes - _ingress_bytes(pools)),
+        is_pooled=False,
+        shared_bytes=size_bytes,
+        shared=f"{INGRESS_LOSSLESS} {size_bytes}",
+        chip_bytes=chip_bytes,
+    )
 
 
 def _ingress_bytes(pools: Iterable[BufferPool]) -> int:
     return sum(pool.size_bytes or 0 for pool in pools if pool.type == "ingress")
 
 
-def _divide_dynamically(pools: tuple[BufferPool, ...], reserved: Mapping[str, int], taken: int, whole: int) -> Division:
-    """Return the division in the dynamic model: ``whole`` bytes, of which lossless groups take ``taken``."""
+def _divide_dynamically(
+    pools: tuple[BufferPool, ...], reserved: Mapping[str, int], headroom_bytes: int, chip_bytes: int
+) -> Division:
+    """Return the division of the whole buffer, ``chip_bytes``, in the dynamic model."""
     reserved_bytes = sum(reserved.values())
-    shared = f"{EGRESS_LOSSLESS} {whole} less headroom {taken} and reserved {reserved_bytes}"
-    pool_bytes = whole - taken - reserved_bytes
-    if sum(pool.type == "ingress" for pool in pools) != 1:
+    shared = f"{EGRESS_LOSSLESS} {chip_bytes} less headroom {headroom_bytes} and reserved {reserved_bytes}"
+    pool_bytes = chip_bytes - headroom_bytes - reserved_bytes
+    has_one_ingress_pool = sum(pool.type == "ingress" for pool in pools) == 1
+    if not has_one_ingress_pool:
         pool_bytes = -(-pool_bytes // 2)
         shared += ", one half of it"
     pool_bytes = max(0, pool_bytes)
@@ -98,12 +122,20 @@ def _divide_dynamically(pools: tuple[BufferPool, ...], reserved: Mapping[str, in
             sized.append(pool)
         else:
             sized.append(pool._replace(size_bytes=pool_bytes))
-    budget = max(0, whole - reserved_bytes)
-    return Division(tuple(sized), reserved, taken, budget, False, pool_bytes, shared, whole)
+    return Division(
+        pools=tuple(sized),
+        reserved=reserved,
+        headroom_bytes=headroom_bytes,
+        budget_bytes=max(0, chip_bytes - reserved_bytes),
+        is_pooled=False,
+        shared_bytes=pool_bytes,
+        shared=shared,
+        chip_bytes=chip_bytes,
+    )
 
 
 def _lossless_groups(queues: Queues, uses: Iterable[PortUse]) -> Iterator[tuple[int, Headroom]]:
-    """Yield the number of lossless groups with a headroom, of the ports whose headroom is known."""
+    """Yield the number of lossless groups of equal ports with their headroom, for ports whose headroom is known."""
     for use in uses:
         groups = use.groups
         if groups is None:
