@@ -4,7 +4,7 @@ Counted from the graph: every cage in use gets one plug, every link is in one ca
 switches for which the catalog has a source; the catalog has no prices.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from enum import StrEnum
@@ -120,25 +120,22 @@ class Bill(NamedTuple):
     @property
     def space(self) -> Space:
         """Return the rack units and the power of the switches."""
-        switches = [line for line in self.lines if line.kind is PartKind.SWITCH]
-        units = [(line.part, line.quantity, line.rack_units) for line in switches]
-        power = [(line.part, line.quantity, line.max_power_w) for line in switches]
-        return Space(_total(units), _total(power), _unstated(units), _unstated(power))
-
-
-_Stated = Sequence[tuple[str, int, int | None]]
-
-
-def _total(stated: _Stated) -> int | None:
-    """Return the sum over all pieces of the parts that state it, None if none does."""
-    totals = [quantity * each for _, quantity, each in stated if each is not None]
-    if not totals:
-        return None
-    return sum(totals)
-
-
-def _unstated(stated: _Stated) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part for part, _, each in stated if each is None))
+        rack_units: int | None = None
+        max_power_w: int | None = None
+        no_units = []
+        no_power = []
+        for line in self.lines:
+            if line.kind is not PartKind.SWITCH:
+                continue
+            if line.rack_units is None:
+                no_units.append(line.part)
+            else:
+                rack_units = (rack_units or 0) + line.quantity * line.rack_units
+            if line.max_power_w is None:
+                no_power.append(line.part)
+            else:
+                max_power_w = (max_power_w or 0) + line.quantity * line.max_power_w
+        return Space(rack_units, max_power_w, tuple(dict.fromkeys(no_units)), tuple(dict.fromkeys(no_power)))
 
 
 class _Part(NamedTuple):
@@ -188,21 +185,27 @@ def _without_models(fabric: Fabric) -> Iterator[str]:
         )
 
 
-_CountedPart = tuple[_Part, str, int]
-"""A part, where it is used, and a number of pieces."""
+class _CountedPart(NamedTuple):
+    """Pieces of a part that are used at one place."""
+
+    part: _Part
+    # The name of a tier, of a kind of nodes or of a kind of links.
+    where: str
+    quantity: int
 
 
 def _switches(fabric: Fabric, catalog: Catalog) -> Iterator[_CountedPart]:
     """Yield the switches, and the line cards of those that are a chassis."""
     for switch in fabric.switches:
         if not switch.panel.is_model:
-            yield _Part(PartKind.SWITCH, f"{switch.panel.model} switch", "no model stated"), switch.tier.name, 1
+            part = _Part(PartKind.SWITCH, f"{switch.panel.model} switch", "no model stated")
+            yield _CountedPart(part, switch.tier.name, 1)
             continue
         model = catalog.switch(switch.panel.model)
-        yield _switch(model, switch.panel.hwsku), switch.tier.name, 1
+        yield _CountedPart(_switch(model, switch.panel.hwsku), switch.tier.name, 1)
         if model.chassis is not None:
             card = _Part(PartKind.CARD, model.chassis.card, f"line card of {model.title}")
-            yield card, switch.tier.name, model.chassis.line_cards
+            yield _CountedPart(card, switch.tier.name, model.chassis.line_cards)
 
 
 def _switch(model: SwitchModel, hwsku: str) -> _Part:
@@ -217,11 +220,14 @@ def _nics(fabric: Fabric, catalog: Catalog) -> Iterator[_CountedPart]:
     """Yield the NICs of all nodes, described by the ports in use and their speeds."""
     for host in fabric.hosts:
         nic = catalog.find_nic(host.nic_model)
-        title = "NIC without a model" if nic is None else nic.title
+        title = "NIC without a model"
+        if nic is not None:
+            title = nic.title
         speeds = sorted({port.speed_gbps for port in host.ports})
         speed_titles = " and ".join(f"{speed}G" for speed in speeds)
         for ports in _ports_of_nics(host):
-            yield _Part(PartKind.NIC, title, f"{counted(ports, 'port')} of {speed_titles}"), host.kind, 1
+            part = _Part(PartKind.NIC, title, f"{counted(ports, 'port')} of {speed_titles}")
+            yield _CountedPart(part, host.kind, 1)
 
 
 def _ports_of_nics(host: Host) -> Iterable[int]:
@@ -238,10 +244,10 @@ def _ports_of_nics(host: Host) -> Iterable[int]:
 def _cables(trunked_bill: Trunked) -> Iterator[_CountedPart]:
     """Yield the cables, then the trunks, cords and cassettes that replace others."""
     for assembly in trunked_bill.single:
-        yield _cable(assembly), assembly.links[0].link.kind, 1
+        yield _CountedPart(_cable(assembly), assembly.links[0].link.kind, 1)
     for trunk_part in trunked_bill.parts:
         part = _Part(PartKind.FIBER, trunk_part.part, trunk_part.description, trunk_part.length_m)
-        yield part, trunk_part.where, trunk_part.quantity
+        yield _CountedPart(part, trunk_part.where, trunk_part.quantity)
 
 
 def _management(planned: Management | None) -> Iterator[_CountedPart]:
@@ -250,24 +256,26 @@ def _management(planned: Management | None) -> Iterator[_CountedPart]:
         return
     where = PartKind.MANAGEMENT.value
     ports = f"{planned.switch_ports} management ports"
-    yield _Part(PartKind.MANAGEMENT, planned.model, ports), where, len(planned.switches)
+    switch = _Part(PartKind.MANAGEMENT, planned.model, ports)
+    yield _CountedPart(switch, where, len(planned.switches))
     cable = _Part(PartKind.MANAGEMENT, "RJ45 to RJ45", "twisted pair, Cat 5e or better", planned.length_m)
-    yield cable, where, len(planned.ports)
+    yield _CountedPart(cable, where, len(planned.ports))
 
 
 def change(before: Bill, after: Bill, against: str) -> Bill:
     """Return the difference of two bills: what ``after`` needs beyond ``before``, the bill of ``against``."""
     quantities: Counter[BillLine] = Counter()
     spares: Counter[BillLine] = Counter()
-    places: dict[BillLine, Counter[str]] = {}
-    # The later bill comes first: a part's tiers and kinds of links are listed in its order.
-    for bought, sign in ((after, 1), (before, -1)):
-        for line in bought.lines:
-            # The rest of the line identifies the part, its price included.
+    # Dictionaries keep the order of places, which sets do not.
+    places: defaultdict[BillLine, dict[str, None]] = defaultdict(dict)
+    # The later bill comes first: the places of a part are listed in its order.
+    for counted_bill, sign in ((after, 1), (before, -1)):
+        for line in counted_bill.lines:
+            # The rest of the line identifies the part, with its price.
             part = line._replace(quantity=0, spares=0, where=())
             quantities[part] += sign * line.quantity
             spares[part] += sign * line.spares
-            places.setdefault(part, Counter()).update(line.where)
+            places[part].update(dict.fromkeys(line.where))
     lines = []
     for part, quantity in quantities.items():
         if quantity or spares[part]:
@@ -281,11 +289,11 @@ _RACKS_APART = "racks, trays and bundles are of one fabric: name it with --fabri
 def together(bills: Sequence[Bill]) -> Bill:
     """Return one bill of several fabrics: parts that are the same are one line."""
     quantities: Counter[BillLine] = Counter()
-    places: dict[BillLine, Counter[str]] = {}
+    places: defaultdict[BillLine, dict[str, None]] = defaultdict(dict)
     for line in chain.from_iterable(bought.lines for bought in bills):
         part = line._replace(quantity=0, where=())
         quantities[part] += line.quantity
-        places.setdefault(part, Counter()).update(line.where)
+        places[part].update(dict.fromkeys(line.where))
     lines = [part._replace(quantity=count, where=tuple(places[part])) for part, count in quantities.items()]
     return Bill(
         ", ".join(bought.fabric for bought in bills),
@@ -311,19 +319,20 @@ def _ordered(lines: Iterable[BillLine]) -> tuple[BillLine, ...]:
 
 
 def _lines(counts: Counter[tuple[_Part, str]]) -> tuple[BillLine, ...]:
-    places: dict[_Part, Counter[str]] = {}
+    """Return a line for each part; ``counts`` are the pieces of parts at each place."""
+    counts_of: defaultdict[_Part, Counter[str]] = defaultdict(Counter)
     for (part, where), quantity in counts.items():
-        places.setdefault(part, Counter())[where] += quantity
+        counts_of[part][where] += quantity
     lines = []
-    for part, by_place in places.items():
+    for part, count_at in counts_of.items():
         lines.append(
             BillLine(
                 part.kind,
                 part.part,
                 part.description,
-                by_place.total(),
+                count_at.total(),
                 part.length_m,
-                tuple(by_place),
+                tuple(count_at),
                 rack_units=part.rack_units,
                 max_power_w=part.max_power_w,
             )
@@ -346,7 +355,7 @@ def _modules(cables: Iterable[CabledLink]) -> Iterator[_CountedPart]:
             # A cage is equipped once for all links that end in it (breakout).
             if (end.cage, part) not in equipped:
                 equipped.add((end.cage, part))
-                yield part, cable.link.kind, 1
+                yield _CountedPart(part, cable.link.kind, 1)
 
 
 def _module(medium: Medium, end: PluggedEnd) -> _Part:

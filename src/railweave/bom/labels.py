@@ -46,19 +46,26 @@ def cable_labels(fabric: Fabric, catalog: Catalog) -> tuple[CableLabel, ...]:
         rack_order = {name: position for position, name in enumerate(fabric.racks.racks)}
     device_order = {name: natural_key(name) for name in fabric.ports_of}
 
-    def walk_order(port_and_label: tuple[int, CableLabel]) -> tuple[int, int, tuple[str | int, ...], int]:
-        port, label = port_and_label
-        near = label.near
-        return rack_order.get(near.rack, 0), near.unit or 0, device_order[near.device], port
+    def walk_order(plug: _LabeledPlug) -> tuple[int, int, tuple[str | int, ...], int]:
+        near = plug.label.near
+        return rack_order.get(near.rack, 0), near.unit or 0, device_order[near.device], plug.first_port
 
-    labels: list[tuple[int, CableLabel]] = []
+    plugs: list[_LabeledPlug] = []
     for assembly in assemblies(cables_of(fabric, catalog)):
-        labels += _labels(fabric, assembly)
-    return tuple(label for _, label in sorted(labels, key=walk_order))
+        plugs += _labeled_plugs(fabric, assembly)
+    return tuple(plug.label for plug in sorted(plugs, key=walk_order))
 
 
-def _labels(fabric: Fabric, assembly: Assembly) -> Iterator[tuple[int, CableLabel]]:
-    """Yield the labels of a cable, each with the index of its plug's first port on the device."""
+class _LabeledPlug(NamedTuple):
+    """A plug with its label."""
+
+    # The lowest index of its ports on the device.
+    first_port: int
+    label: CableLabel
+
+
+def _labeled_plugs(fabric: Fabric, assembly: Assembly) -> Iterator[_LabeledPlug]:
+    """Yield the plugs of a cable, those at its lower end first."""
     first = assembly.links[0].link
     name = f"{first.lower} {fabric.ports_of[first.lower][first.lower_port].name}"
     title = cable_title(assembly)
@@ -67,11 +74,11 @@ def _labels(fabric: Fabric, assembly: Assembly) -> Iterator[tuple[int, CableLabe
         # The links of a plug end at one device on its own side; only the far side of a breakout has several.
         (near,) = _lower_ends(fabric, plug)
         port = min(cable.link.lower_port for cable in plug)
-        yield port, CableLabel(name, near, _upper_ends(fabric, plug), title, assembly.length_m)
+        yield _LabeledPlug(port, CableLabel(name, near, _upper_ends(fabric, plug), title, assembly.length_m))
     for plug in upper_plugs:
         (near,) = _upper_ends(fabric, plug)
         port = min(cable.link.upper_port for cable in plug)
-        yield port, CableLabel(name, near, _lower_ends(fabric, plug), title, assembly.length_m)
+        yield _LabeledPlug(port, CableLabel(name, near, _lower_ends(fabric, plug), title, assembly.length_m))
 
 
 def _lower_ends(fabric: Fabric, cables: Iterable[CabledLink]) -> tuple[LabelEnd, ...]:
