@@ -237,34 +237,43 @@ def _children(cage: Cage, use: CageUse, indexes: Iterator[int]) -> Iterator[Swit
 
 @lru_cache(maxsize=256)
 def _uses(model: SwitchModel) -> Mapping[int, CageUse]:
-    """Return the best use of a cage for every speed.
-
-    That is the mode that most cages have; then the most ports; then a mode with the speed as its main one, before one
-    that lists it as an alternative; then the first in ``platform.json``.
-    """
+    """Return the best use of a cage for every speed, by the order of ``_UseRank``; of equal ones the first in
+    ``platform.json``."""
     if not model.breakout_modes:
         return _native_uses(model)
-    best: dict[int, tuple[tuple[int, int, bool], CageUse]] = {}
+    best: dict[int, CageUse] = {}
+    rank_of: dict[int, _UseRank] = {}
     for mode in model.breakout_modes:
-        for is_main, use in _uses_of_mode(model, mode):
-            rank = (-len(mode.not_on), use.ports, is_main)
-            if use.speed_gbps not in best or rank > best[use.speed_gbps][0]:
-                best[use.speed_gbps] = (rank, use)
-    return {speed: use for speed, (_, use) in best.items()}
+        for use in _uses_of_mode(model, mode):
+            speed_gbps = use.speed_gbps
+            is_main = speed_gbps == mode.parts[0].speed_gbps
+            rank = _UseRank(-len(mode.not_on), use.ports, is_main)
+            if speed_gbps not in best or rank > rank_of[speed_gbps]:
+                best[speed_gbps] = use
+                rank_of[speed_gbps] = rank
+    return best
 
 
-def _uses_of_mode(model: SwitchModel, mode: BreakoutMode) -> Iterator[tuple[bool, CageUse]]:
-    """Yield the uses of a cage in a mode, each with whether the speed is the mode's main one."""
-    # Ports of a mixed cage differ in speed.
+class _UseRank(NamedTuple):
+    """How good a use of a cage is; the first difference decides, and the greater rank is the better one."""
+
+    # The number of cages without the mode, negative.
+    missing_cages: int
+    ports: int
+    # The speed is the main one of the mode, not an alternative.
+    is_main: bool
+
+
+def _uses_of_mode(model: SwitchModel, mode: BreakoutMode) -> Iterator[CageUse]:
+    """Yield the uses of a cage in a mode, one for each of its speeds; none if ports of the cage differ in speed."""
     if len(mode.parts) != 1:
         return
     part = mode.parts[0]
     lanes = (part.lanes or model.cage_type.lanes) // part.count
-    for speed in (part.speed_gbps, *part.alternatives):
-        rates = lane_rates(speed, lanes, model.cage_type.lane_gbps)
+    for speed_gbps in (part.speed_gbps, *part.alternatives):
+        rates = lane_rates(speed_gbps, lanes, model.cage_type.lane_gbps)
         if rates:
-            is_main = speed == part.speed_gbps
-            yield is_main, CageUse(speed, part.count, lanes, rates[0], mode, mode.aliases)
+            yield CageUse(speed_gbps, part.count, lanes, rates[0], mode, mode.aliases)
 
 
 def _native_uses(model: SwitchModel) -> Mapping[int, CageUse]:
