@@ -7,6 +7,7 @@ the addresses of the ports above the downlinks.
 """
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
@@ -79,14 +80,14 @@ class Tenancy:
     @cached_property
     def tenant_of(self) -> Mapping[str, str]:
         """Return the tenant of each node that has one."""
-        known = self.fabric.host_of
-        return {
-            node: tenant.name
-            for tenant in self.tenants
-            for text in tenant.nodes
-            for node in expanded(text, known)
-            if node in known
-        }
+        hosts = self.fabric.host_of
+        tenant_of = {}
+        for tenant in self.tenants:
+            for text in tenant.nodes:
+                for node in expanded(text, hosts):
+                    if node in hosts:
+                        tenant_of[node] = tenant.name
+        return tenant_of
 
     @cached_property
     def reach(self) -> Mapping[str, tuple[str, ...]]:
@@ -110,15 +111,17 @@ class Tenancy:
     @cached_property
     def _addresses_of(self) -> Mapping[str, Mapping[Network, tuple[Addresses, ...]]]:
         """Return the addresses of each tenant's nodes by the network that they are in."""
-        parts: dict[str, dict[Network, list[Addresses]]] = {tenant.name: {} for tenant in self.tenants}
+        parts: dict[str, defaultdict[Network, list[Addresses]]] = {
+            tenant.name: defaultdict(list) for tenant in self.tenants
+        }
         for switch in self.fabric.switches:
             network = self.fabric.network_of(switch)
             for tenant, nodes in self._nodes_at(switch).items():
-                parts[tenant].setdefault(network, []).extend(nodes.addresses)
-        return {
-            tenant: {network: tuple(_joined(addresses)) for network, addresses in of_networks.items()}
-            for tenant, of_networks in parts.items()
-        }
+                parts[tenant][network] += nodes.addresses
+        addresses_of = {}
+        for tenant, parts_in in parts.items():
+            addresses_of[tenant] = {network: tuple(_joined(addresses)) for network, addresses in parts_in.items()}
+        return addresses_of
 
     def texts(self, leaf: Switch) -> Mapping[str, PrefixTexts]:
         """Return the prefixes of each tenant as they are written, by the bits of their addresses, as far as a leaf has
@@ -158,12 +161,12 @@ class Tenancy:
         """Return the nodes of each tenant at a switch; both the prefixes there and those of the fabric need them."""
         nodes_at = self._nodes.get(switch.name)
         if nodes_at is None:
-            links: dict[str, list[Link]] = {}
+            links_of: defaultdict[str, list[Link]] = defaultdict(list)
             for link in self._access_links(switch):
                 tenant = self.tenant_of.get(link.lower)
                 if tenant is not None:
-                    links.setdefault(tenant, []).append(link)
-            nodes_at = {tenant: self._of_links(switch, own) for tenant, own in links.items()}
+                    links_of[tenant].append(link)
+            nodes_at = {tenant: self._of_links(switch, links) for tenant, links in links_of.items()}
             self._nodes[switch.name] = nodes_at
         return nodes_at
 
@@ -183,11 +186,10 @@ class Tenancy:
         spare: dict[int, list[Interval]] = {IPV4_BITS: [], IPV6_BITS: []}
         for bits, interval in self._spare(switch):
             spare[bits].append(interval)
-        addresses = [
-            Addresses(bits, tuple(_merged(intervals)), tuple(spare[bits]))
-            for bits, intervals in used.items()
-            if intervals
-        ]
+        addresses = []
+        for bits, intervals in used.items():
+            if intervals:
+                addresses.append(Addresses(bits, tuple(_merged(intervals)), tuple(spare[bits])))
         return _LeafNodes(tuple(networks), tuple(addresses))
 
     def _spare(self, switch: Switch) -> tuple[tuple[int, Interval], ...]:
@@ -245,20 +247,22 @@ def link_prefixes(fabric: Fabric, link: Link) -> tuple[Pool, ...]:
 def _spare(fabric: Fabric, leaf: Switch) -> Iterator[tuple[int, Interval]]:
     """Yield the parts of a leaf's blocks that no access link can have, with the bits of their family."""
     downlinks = len(leaf.panel.ports) - leaf.tier.ports_above
-    used = max((link.upper_port + 1 for link in fabric.downlinks_of[leaf.name]), default=0)
-    behind = 2 * max(downlinks, used)
+    ports_in_use = max((link.upper_port + 1 for link in fabric.downlinks_of[leaf.name]), default=0)
+    # Each port has two addresses, in the order of the panel.
+    link_addresses = 2 * max(downlinks, ports_in_use)
     if leaf.name in fabric.host_blocks:
         first, length = fabric.host_blocks[leaf.name]
-        yield IPV4_BITS, (first + behind, first + (1 << (IPV4_BITS - length)))
+        yield IPV4_BITS, (first + link_addresses, first + (1 << (IPV4_BITS - length)))
     if leaf.name in fabric.ipv6_blocks:
-        block = fabric.ipv6_blocks[leaf.name]
-        # The first /127 of the /64 is of no link (``Fabric.ipv6_network``).
-        yield IPV6_BITS, (block, block + 2)
-        yield IPV6_BITS, (block + 2 + behind, block + (1 << (IPV6_BITS - IPV6_BLOCK_LENGTH)))
+        first = fabric.ipv6_blocks[leaf.name]
+        # No link has the first /127 of the /64 (``Fabric.ipv6_network``).
+        yield IPV6_BITS, (first, first + 2)
+        yield IPV6_BITS, (first + 2 + link_addresses, first + (1 << (IPV6_BITS - IPV6_BLOCK_LENGTH)))
 
 
 def _prefixes_beside(addresses: Iterable[Addresses], others: Collection[Addresses]) -> Iterator[Pool]:
-    """Yield the prefixes of addresses by family, which may cover those of ``others``, of the same tenant, too."""
+    """Yield the prefixes of ``addresses``, family by family. They may also cover addresses of ``others``, which are of
+    the same tenant."""
     for own in addresses:
         covered = [interval for part in others if part.bits == own.bits for interval in part.used]
         yield from aggregated(own._replace(spare=(*own.spare, *covered)))
