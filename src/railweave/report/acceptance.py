@@ -41,8 +41,8 @@ def limit_rows(plan: AcceptancePlan) -> list[tuple[str, ...]]:
 
 
 def _limits(plan: AcceptancePlan) -> Iterator[tuple[RoundKind, MetricLimit]]:
-    for planned in plan.rounds:
-        yield from ((planned.kind, limit) for limit in planned.limits)
+    for planned_round in plan.rounds:
+        yield from ((planned_round.kind, limit) for limit in planned_round.limits)
     for test in plan.tests:
         yield from ((test.kind, limit) for limit in test.limits)
 

@@ -48,14 +48,14 @@ def _link_rows(plan: AcceptancePlan) -> Iterator[tuple[str, ...]]:
 
 
 def _class_rows(plan: AcceptancePlan) -> Iterator[tuple[str, ...]]:
-    for planned in plan.classes:
-        dscp = ", ".join(map(str, planned.dscp)) or "all others"
+    for traffic_class in plan.classes:
+        dscp = ", ".join(map(str, traffic_class.dscp)) or "all others"
         yield (
-            cell(planned.name),
-            str(planned.priority),
-            str(planned.queue),
-            _yes(planned.lossless),
-            _yes(planned.ecn),
+            cell(traffic_class.name),
+            str(traffic_class.priority),
+            str(traffic_class.queue),
+            _yes(traffic_class.lossless),
+            _yes(traffic_class.ecn),
             dscp,
         )
 

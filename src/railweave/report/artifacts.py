@@ -150,9 +150,10 @@ def _block_value(block: TableRows) -> object:
         return {row.key: row.fields for row in block.rows}
     text = _fragments.get(block)
     if text is None:
-        alone = orjson.dumps({row.key: row.fields for row in block.rows}, option=orjson.OPT_INDENT_2)
-        # One level down; a JSON text holds line breaks only between its values.
-        text = _fragments[block] = alone.replace(b"\n", b"\n  ")
+        rows = orjson.dumps({row.key: row.fields for row in block.rows}, option=orjson.OPT_INDENT_2)
+        # Indented by one more level; a JSON text has line breaks only between its values.
+        text = rows.replace(b"\n", b"\n  ")
+        _fragments[block] = text
     return orjson.Fragment(text)
 
 
@@ -200,10 +201,10 @@ def _write_shared(maker: _Maker, folder: Path, processes: int, hosts: int) -> No
             return refused.diagnostics
         return ()
 
-    with forked(write, processes) as written:
+    with forked(write, processes) as diagnostics_by_part:
         # Meanwhile this process writes the files of the whole fabric.
         _write_fabric(fabric, folder)
-        diagnostics = [diagnostic for part in written for diagnostic in part]
+        diagnostics = [diagnostic for part in diagnostics_by_part for diagnostic in part]
     if diagnostics:
         raise RefusedError(diagnostics)
 

@@ -78,10 +78,10 @@ def check_chain(data: bytes, head: str = "") -> AuditChain:
     for line in filter(None, data.split(b"\n")):
         links.append(_ChainLink(digest, _named_digest(line)))
         digest = line_digest(line)
-    unchained = len(list(takewhile(lambda link: link.named is None, links)))
+    unchained = len(list(takewhile(lambda link: link.named_digest is None, links)))
     faults = list(_chain_faults(links, unchained))
     # A log whose last lines were cut off is a whole chain: only a digest that was kept elsewhere shows it.
-    digests = [*(link.before for link in links[1:]), digest]
+    digests = [*(link.previous_digest for link in links[1:]), digest]
     if head and head not in digests:
         faults.append(f"the line {head} is not there: lines at the end were removed, or changed")
     return AuditChain(len(links), unchained, digest, tuple(faults))
@@ -91,13 +91,13 @@ class _ChainLink(NamedTuple):
     """What ties a line of the log to the line before it."""
 
     # The digest of the line before, empty for the first line.
-    before: str
+    previous_digest: str
     # The digest that the line itself names; None for an invalid line, and for those that older versions wrote.
-    named: str | None
+    named_digest: str | None
 
     @property
     def is_whole(self) -> bool:
-        return self.named == self.before
+        return self.named_digest == self.previous_digest
 
 
 def _chain_faults(links: Sequence[_ChainLink], unchained: int) -> Iterator[str]:
@@ -106,8 +106,8 @@ def _chain_faults(links: Sequence[_ChainLink], unchained: int) -> Iterator[str]:
         if index < unchained or link.is_whole:
             continue
         # A line that was cut short by a lost machine is no fault: the next line names it as it is.
-        is_torn = link.named is None and index + 1 < len(links) and links[index + 1].is_whole
-        if link.named is not None:
+        is_torn = link.named_digest is None and index + 1 < len(links) and links[index + 1].is_whole
+        if link.named_digest is not None:
             yield f"line {index + 1} does not follow line {index}: a line was changed, removed or inserted"
         elif not is_torn:
             yield f"line {index + 1} is not an entry, or was changed"

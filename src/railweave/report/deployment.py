@@ -68,9 +68,11 @@ def next_steps(result: DeployResult) -> list[str]:
         "the rollout drained it and could not undrain it"
         for name in result.progress.drained
     ]
-    plan = command_line("plan", intent=intent, target=target)
+    plan_command = command_line("plan", intent=intent, target=target)
     if result.ok:
-        return [*steps, *_after_limit(result, plan)]
+        if result.behind:
+            steps.append(f"`{plan_command}` shows the changes that the limit left out")
+        return steps
     if result.result is Result.STOPPED and result.rollout:
         # Without the intent: the journal names it.
         resume = command_line("deploy", "--resume", target=target)
@@ -80,14 +82,8 @@ def next_steps(result: DeployResult) -> list[str]:
         return steps
     if result.rollout and _has_changes(result):
         steps.append(f"`{command_line('rollback', result.rollout, target=target)}` rolls back what was done")
-    steps.append(f"`{plan}` shows the remaining changes")
+    steps.append(f"`{plan_command}` shows the remaining changes")
     return steps
-
-
-def _after_limit(result: DeployResult, plan: str) -> list[str]:
-    if not result.behind:
-        return []
-    return [f"`{plan}` shows the changes that the limit left out"]
 
 
 def _has_changes(result: DeployResult) -> bool:

@@ -152,7 +152,8 @@ def _notes(drift: Drift) -> Iterable[str]:
     for ignored in drift.ignored:
         differences = counted(ignored.changes, "difference")
         yield f"ignored: {differences} by {ignored.rule} until {ignored.rule.until}: {ignored.rule.reason}"
-    if untouched := unmanaged(drift.plan):
+    untouched = unmanaged(drift.plan)
+    if untouched:
         yield f"unmanaged, left untouched: {untouched}"
 
 

@@ -16,9 +16,12 @@ def exported_json(exported: Exported, out: Path | None) -> dict[str, Any]:
         if out is None:
             entry["text"] = text
         files.append(entry)
+    folder = None
+    if out is not None:
+        folder = str(out)
     return {
         "fabric": exported.fabric,
-        "out": None if out is None else str(out),
+        "out": folder,
         "files": files,
         "left_out": [{"node": node, "reason": reason} for node, reason in exported.left_out.items()],
         "without": [{"format": kind, "reason": reason} for kind, reason in exported.without.items()],

@@ -88,7 +88,7 @@ def nic_parts(nic: NicModel, slots: Mapping[str, PcieSlot]) -> list[RenderableTy
     lines += [_slot_line(slots[slot_id]) for slot_id in nic.pcie]
     lines += [_fact_line(nic, name) for name in _FACTS]
     lines += _unsupported(nic)
-    lines += filter(None, (nic.not_public, nic.notes))
+    lines += [sentence for sentence in (nic.not_public, nic.notes) if sentence]
     return [*map(Text, lines)]
 
 

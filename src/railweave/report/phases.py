@@ -312,6 +312,7 @@ def work_order(phases: Sequence[Phase], base: str) -> str:
 
 
 def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
+    """Return the boxes to tick of a phase; ``phases`` are all phases of its change."""
     lines = []
     options: list[str | int] = ["--from", base, "--phase", phase.number]
     if phase.drops:
@@ -325,13 +326,13 @@ def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
     if len(phases) == 1:
         options = []
     lines.append(f"- [ ] `{command_line('deploy', *options)}`")
+    # Leaving nodes, unlike switches, are shut down in the phase that drains them.
+    removes_switches = bool(phase.leaving) and phase.leaving[0] not in phase.nodes.host_of
     if phase.is_drain:
         lines.append(f"- [ ] {cell(_how_to_leave(phase))}")
-    # Nodes were shut down in the phase that drained them.
-    elif phase.leaving and phase.leaving[0] not in phase.nodes.host_of:
-        lines.append(
-            f"- [ ] power off {cell(compact(phase.leaving))}; remove addresses and host keys from `inventory/`"
-        )
+    elif removes_switches:
+        names = cell(compact(phase.leaving))
+        lines.append(f"- [ ] power off {names}; remove addresses and host keys from `inventory/`")
     if phase.cables:
         lines += [f"- [ ] {cell(_cable_line(cable))}" for cable in phase.cables]
         lines.append(f"- [ ] `{verify_command(phase, base)}`")

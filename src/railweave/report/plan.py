@@ -268,8 +268,8 @@ def _details(plan: Plan, room_chars: int) -> str:
         if block is not None:
             text += block
     changes = counted(sum(map(len, changes_by_device.values())), "change")
-    on = counted(len(changes_by_device), "device")
-    return f"{text}\n{changes} on {on} are too many for a comment: the plan file and `--json` hold them all.\n"
+    devices = counted(len(changes_by_device), "device")
+    return f"{text}\n{changes} on {devices} are too many for a comment: the plan file and `--json` hold them all.\n"
 
 
 def _blocks(changes_by_device: Mapping[str, Sequence[Change]], room_chars: int) -> str | None:

@@ -356,21 +356,22 @@ class _WaveKind:
 def wave_lines(plan: Plan) -> tuple[str, ...]:
     """Return a line for each run of waves of one kind: their numbers, their devices, how they are changed."""
     lines = []
-    first = 1
+    first_number = 1
     # Only neighboring waves share a line: the lines are the order of the rollout.
     for kind, run in groupby(plan.waves, key=lambda wave: _wave_kind(plan, wave)):
         waves = list(run)
-        lines.append(_wave_line(kind, first, waves))
-        first += len(waves)
+        lines.append(_wave_line(kind, first_number, waves))
+        first_number += len(waves)
     return tuple(lines)
 
 
-def _wave_line(kind: _WaveKind, first: int, waves: Sequence[Sequence[str]]) -> str:
-    """Return the line of ``waves``, which are numbered from ``first``."""
+def _wave_line(kind: _WaveKind, first_number: int, waves: Sequence[Sequence[str]]) -> str:
+    """Return the line of ``waves``, which are numbered from ``first_number``."""
     names = [name for wave in waves for name in wave]
-    line = f"{first}"
+    line = f"{first_number}"
     if len(waves) > 1:
-        line += f"–{first + len(waves) - 1}"
+        last_number = first_number + len(waves) - 1
+        line += f"–{last_number}"
     line += f". {compact(names)}"
     if len(names) > 2:
         line += f" ({len(names)})"

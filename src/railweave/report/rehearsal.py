@@ -104,13 +104,16 @@ def rehearsal_view(rehearsal: Rehearsal) -> RenderableType:
 
 def _row(number: int, wave: RehearsedWave) -> tuple[str, ...]:
     left = wave.left
+    paths = "-"
+    if left.paths is not None:
+        paths = str(left.paths)
     return (
         str(number),
         compact(wave.devices, most=3),
         f"{wave.elapsed_s:.1f} s",
         f"{wave.switch_s:.0f} s",
         percent_text(left.uplink_percent),
-        "-" if left.paths is None else str(left.paths),
+        paths,
         str(left.rails_out or "-"),
         "; ".join(wave.violations) or "kept",
     )

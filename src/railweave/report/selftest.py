@@ -28,8 +28,8 @@ def selftest_view(report: SelftestReport) -> RenderableType:
     table = Table(box=None, pad_edge=False)
     for title in ("trial", "claim", "verdict", "apply", "revert", "reason"):
         table.add_column(title, overflow="fold")
-    shown = [result for result in report.results if result.verdict is not TrialVerdict.NOT_TRIED]
-    for result in shown:
+    trials = [result for result in report.results if result.verdict is not TrialVerdict.NOT_TRIED]
+    for result in trials:
         table.add_row(
             result.name,
             f"{result.method} {result.disruption}".strip(),
@@ -39,7 +39,7 @@ def selftest_view(report: SelftestReport) -> RenderableType:
             "; ".join(result.reasons),
         )
     parts: list[RenderableType] = [Text(_heading(report))]
-    if shown:
+    if trials:
         parts.append(table)
     parts.append(_summary(report))
     return Group(*parts)

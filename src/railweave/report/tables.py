@@ -38,10 +38,14 @@ class FittingTable:
         self._header = tuple(header)
         self._rows = tuple(rows)
         self._narrow = narrow
-        cells = list(zip(*self._rows, strict=True)) or [()] * len(self._header)
-        texts = [(Text(name), *column) for name, column in zip(self._header, cells, strict=True)]
-        self._least = [max(_longest(_WORDS.findall(text.plain)) for text in column) for column in texts]
-        self._natural = [max(_longest(text.plain.splitlines()) for text in column) for column in texts]
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._header)
+        # Of each column, in cells of the terminal: the longest word, which is never broken, and the longest line.
+        self._least: list[int] = []
+        self._natural: list[int] = []
+        for name, cells in zip(self._header, columns, strict=True):
+            texts = [Text(name), *cells]
+            self._least.append(max(_longest(_WORDS.findall(text.plain)) for text in texts))
+            self._natural.append(max(_longest(text.plain.splitlines()) for text in texts))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the table in the form that the width allows."""
@@ -127,11 +131,11 @@ class FittingTable:
 
 def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:
     """Reduce ``widths`` in place until their sum is at most ``room``, or each is as small as ``least`` allows."""
-    while (excess := sum(widths) - room) > 0:
+    while sum(widths) > room:
         shrinkable = [place for place, width in enumerate(widths) if width > least[place]]
         if not shrinkable:
             break
-        _shrink_widest(widths, least, shrinkable, excess)
+        _shrink_widest(widths, least, shrinkable, sum(widths) - room)
 
 
 def _shrink_widest(widths: list[int], least: Sequence[int], shrinkable: Sequence[int], excess: int) -> None:

@@ -139,10 +139,10 @@ def _share(measure: Measure | None) -> float | None:
 
 def _round_values(judged: AcceptanceVerdict) -> Iterator[RoundValues]:
     """Yield the bandwidths of each round in which some were measured."""
-    for planned in judged.plan.rounds:
+    for planned_round in judged.plan.rounds:
         shares = []
         limits = []
-        for name in planned.tests:
+        for name in planned_round.tests:
             measure = judged.outcomes[name].measure(Metric.BANDWIDTH)
             if measure is not None and measure.limit.expect > 0:
                 carried = _carried_alone(measure.limit)
@@ -151,7 +151,7 @@ def _round_values(judged: AcceptanceVerdict) -> Iterator[RoundValues]:
         if shares:
             # Pairs that cross different tiers have different limits: the lowest hold for all of the round.
             fail, warn = min(limits)
-            yield RoundValues(f"{planned.id} {planned.kind}", tuple(shares), fail=fail, warn=warn)
+            yield RoundValues(f"{planned_round.id} {planned_round.kind}", tuple(shares), fail=fail, warn=warn)
 
 
 def _carried_alone(limit: MetricLimit) -> float:

@@ -116,10 +116,10 @@ def _out_of_service(fabric: Fabric, plan: Plan, wave: Sequence[str]) -> list[str
 
 def _capacity_left(fabric: Fabric, plan: Plan, wave: Sequence[str]) -> Capacity | None:
     """Return the capacity left during a wave, None if no switch is out of service."""
-    out = _out_of_service(fabric, plan, wave)
-    if not out:
+    switches = _out_of_service(fabric, plan, wave)
+    if not switches:
         return None
-    return capacity(fabric, out, unprovisioned=plan.unprovisioned)
+    return capacity(fabric, switches, unprovisioned=plan.unprovisioned)
 
 
 def _waves(fabric: Fabric, plan: Plan) -> Grid:
@@ -138,26 +138,30 @@ def _waves(fabric: Fabric, plan: Plan) -> Grid:
 
 
 def _wave_row(fabric: Fabric, plan: Plan, number: int, wave: Sequence[str]) -> tuple[Cell, ...]:
+    """Return the cells of a wave; those of the capacity are empty if no switch is out of service."""
     devices: Cell = compact(wave)
     if len(wave) == 1:
         devices = linked(wave[0])
     changes = sum(len(shown_changes(plan, name)) for name in wave if name in plan.deltas)
-    drained = [name for name in wave if plan.devices[name].drain == WHOLE]
-    drained_text = ""
-    if drained:
-        drained_text = counted(len(drained), "switch")
-    out = _out_of_service(fabric, plan, wave)
+    drained_count = sum(plan.devices[name].drain == WHOLE for name in wave)
+    drained = ""
+    if drained_count:
+        drained = counted(drained_count, "switch")
     left = _capacity_left(fabric, plan, wave)
     if left is None:
-        return str(number), devices, f"{changes:,}", Words("none", Tone.DIM), drained_text, "", "", ""
+        return str(number), devices, f"{changes:,}", Words("none", Tone.DIM), drained, "", "", ""
+    out_of_service = counted(len(_out_of_service(fabric, plan, wave)), "switch")
+    paths = ""
+    if left.least_paths is not None:
+        paths = str(left.least_paths)
     return (
         str(number),
         devices,
         f"{changes:,}",
-        Words(counted(len(out), "switch"), Tone.BAD),
-        drained_text,
+        Words(out_of_service, Tone.BAD),
+        drained,
         percent_text(left.least_uplink_percent),
-        "" if left.least_paths is None else str(left.least_paths),
+        paths,
         str(left.rails_out),
     )
 
