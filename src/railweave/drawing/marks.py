@@ -47,11 +47,11 @@ class Marks(NamedTuple):
             return ()
         upper_names = frozenset(uppers)
         lower_names = frozenset(lowers)
-        between: list[Mark] = []
+        found_marks: list[Mark] = []
         for (upper, lower), marks in self.cables.items():
             if upper in upper_names and lower in lower_names:
-                between += marks
-        return tuple(between)
+                found_marks += marks
+        return tuple(found_marks)
 
 
 NO_MARKS = Marks()

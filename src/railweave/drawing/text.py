@@ -52,10 +52,11 @@ def _box(title: str, subtitle: str) -> _BoxLines:
 
 
 def _joint(bundles: Sequence[Bundle], upper: Sequence[DeviceBlock], lower: Sequence[DeviceBlock]) -> Iterator[str]:
+    """Yield the line between two bands: the cables that join their blocks."""
     upper_keys = {block.key for block in upper}
     lower_keys = {block.key for block in lower}
-    between = [bundle for bundle in bundles if bundle.upper in upper_keys and bundle.lower in lower_keys]
-    yield f"{'':{_BAND_WIDTH}}  │ {_cables_text(between)}"
+    joining = [bundle for bundle in bundles if bundle.upper in upper_keys and bundle.lower in lower_keys]
+    yield f"{'':{_BAND_WIDTH}}  │ {_cables_text(joining)}"
 
 
 def _cables_text(bundles: Sequence[Bundle]) -> str:

@@ -99,8 +99,8 @@ class _Views:
             yield self._block(group, None)
         for place, column in enumerate(columns):
             in_band = self._in_band(column, self._band(row[0]))
-            devices = in_band[column.numbers[0]]
             if len(column.numbers) == 1:
+                (devices,) = in_band.values()
                 yield from self._blocks_of_part(devices, row, place, column, by_rail=len(columns) == 1)
             elif any(in_band.values()):
                 yield self._block_of_parts(in_band, place, column)
@@ -184,18 +184,24 @@ class _Views:
         devices: Sequence[Device],
     ) -> DeviceBlock:
         first = devices[0]
+        level = None
+        if isinstance(first, Switch):
+            level = first.tier.level
         switches = [device for device in devices if isinstance(device, Switch)]
+        rails: frozenset[int] = frozenset()
         rail = _rail_of_all(switches)
+        if rail is not None:
+            rails = frozenset((rail,))
         return DeviceBlock(
             key=units[0].devices[0],
             title=title,
             subtitle=subtitle,
-            level=first.tier.level if isinstance(first, Switch) else None,
+            level=level,
             band=self._band(first),
             column=place,
             units=units,
             opens=opens,
-            rails=frozenset() if rail is None else frozenset((rail,)),
+            rails=rails,
             planes=frozenset(switch.plane for switch in switches),
         )
 
