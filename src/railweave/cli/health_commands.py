@@ -37,15 +37,15 @@ def health(
         report = api.health(project, target, seconds=seconds)
         print_result(report, health_json, health_view, as_json=json)
         return exit_status(ok=report.ok)
-    earlier = None
+    last_report = None
     for report in api.watch_health(project, target, seconds=seconds):
         if json:
             print_document(health_json(report))
-        elif earlier is None:
+        elif last_report is None:
             print_view(health_view(report))
         else:
-            changes = health_changes(earlier, report)
+            changes = health_changes(last_report, report)
             if changes is not None:
                 print_view(changes)
-        earlier = report
-    return exit_status(ok=earlier is None or earlier.ok)
+        last_report = report
+    return exit_status(ok=last_report is None or last_report.ok)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave lab …`` to ``app``."""
-    added = group(app, "lab", "Run the fabric on Containerlab: real FRR, or SONiC images.")
+    lab = group(app, "lab", "Run the fabric on Containerlab: real FRR, or SONiC images.")
     for command in (up, down, render):
-        added.command()(command)
+        lab.command()(command)
 
 
 def render(

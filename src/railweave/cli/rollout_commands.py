@@ -27,12 +27,12 @@ RolloutArgument = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave rollout …`` to ``app``."""
-    added = group(app, "rollout", "List rollouts; pause, continue or abort a running one.")
-    added.command("list")(list_rollouts)
-    added.command("show")(show)
-    added.command("pause")(pause)
-    added.command("continue")(unpause)
-    added.command("abort")(abort)
+    rollout = group(app, "rollout", "List rollouts; pause, continue or abort a running one.")
+    rollout.command("list")(list_rollouts)
+    rollout.command("show")(show)
+    rollout.command("pause")(pause)
+    rollout.command("continue")(unpause)
+    rollout.command("abort")(abort)
 
 
 def list_rollouts(

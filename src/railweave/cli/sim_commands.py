@@ -35,10 +35,10 @@ Nodes = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave sim …`` to ``app``."""
-    added = group(app, "sim", "Run the fabric on simulated SONiC switches (SSH on loopback).")
+    sim = group(app, "sim", "Run the fabric on simulated SONiC switches (SSH on loopback).")
     for command in (up, down, status, ssh, cable, power_off, power_on, replace, fault):
         # The words after the switch of `sim ssh` are a remote command, with options of its own.
-        added.command(context_settings={"allow_interspersed_args": command is not ssh})(command)
+        sim.command(context_settings={"allow_interspersed_args": command is not ssh})(command)
 
 
 def up(
