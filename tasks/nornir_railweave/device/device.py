@@ -49,7 +49,7 @@ class UnwrittenError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What was done to a device, as far as it came; all that it takes to undo it."""
+    """What a rollout has done to a device so far: all that is needed to undo it."""
 
     # The reading before the change, and the checks that passed then.
     before: JobReading
@@ -75,38 +75,41 @@ class Attempt:
     def made(self, last: CommitStatus) -> bool:
         """Tell whether a switch's last commit, or drain, is this attempt's.
 
-        Whoever resumes this rollout on another runner commits with the same message, and under another name.
+        A commit is recognized by its id: another runner that resumes this rollout uses the same message.
         """
-        name = self.commit_id or self.sent_id
-        if name and not last.is_drain:
-            return last.commit_id == name
+        own_id = self.commit_id or self.sent_id
+        if own_id and not last.is_drain:
+            return last.commit_id == own_id
         return last.commit_id != self.earlier_id and last.message == self.message
 
     def undid(self, last: CommitStatus) -> bool:
-        """Tell whether a switch's last commit takes this attempt back."""
-        name = self.commit_id or self.sent_id
-        rolled_back = bool(name) and last.message == f"rollback of {name}"
-        return rolled_back or last.message == undone(self.message)
+        """Tell whether a switch's last commit rolled this attempt back."""
+        own_id = self.commit_id or self.sent_id
+        if own_id and last.message == f"rollback of {own_id}":
+            return True
+        return last.message == undone(self.message)
 
     def refuse_forestalled(self, last: CommitStatus) -> None:
-        """Raise ForestalledError where somebody else's commit came since the switch was read: what it holds is theirs.
+        """Raise ForestalledError where somebody else committed since the switch was read: its configuration is theirs.
 
-        It may have come instead of ours, or after ours ended, while this runner slept. A drain changes nothing of it.
+        Their commit may have come instead of ours, or after ours ended while this runner was suspended.
         """
-        if last.commit_id in ("", self.earlier_id) or self.made(last) or self.undid(last):
+        is_unchanged = last.commit_id in ("", self.earlier_id)
+        if is_unchanged or self.made(last) or self.undid(last):
             return
+        # A drain that ended left the configuration as it was.
         if last.is_drain and not last.pending and last.kept in (self.commit_id, self.earlier_id):
             return
         raise ForestalledError(last)
 
 
 def undone(message: str) -> str:
-    """Return the message of a commit that takes back what was committed with ``message``."""
+    """Return the message of a commit that rolls back what was committed with ``message``."""
     return f"{message} (undone)"
 
 
 class ReachedDevice:
-    """One device over its session: a lost one is searched for ``reconnect_s`` seconds."""
+    """One device over its session; a lost session is opened again within ``reconnect_s`` seconds."""
 
     def __init__(
         self, session: DeviceSession, name: str, announce: Events, reconnect_s: float, clock: Clock = SYSTEM_CLOCK
@@ -126,8 +129,12 @@ class ReachedDevice:
         """Announce a step of this device."""
         self._announce(Event(step, self.name, text, details))
 
+    def say_outcome(self, outcome: DeviceOutcome) -> None:
+        """Announce how the device ended."""
+        self.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
+
     def reconnect(self) -> CheckedDriver:
-        """Return the driver of a new session, for which a lost device is searched a while."""
+        """Return the driver of a new session; a lost device is tried for ``reconnect_s`` seconds."""
         driver = self.session.reconnect(self._reconnect_s, self._clock)
         self.say(Step.RECONNECTED)
         return driver
@@ -168,7 +175,7 @@ class Device(ReachedDevice):
         self.order = order
 
     def begin(self, step: Step, text: str = "", **details: Any) -> None:
-        """Announce a step that comes next. Raises UnwrittenError where the journal has no word of it."""
+        """Announce a step before it is taken. Raises UnwrittenError where the journal could not record it."""
         self.say(step, text, **details)
         if blocker := self.order.blocker():
             raise UnwrittenError(blocker)
@@ -180,7 +187,7 @@ class Device(ReachedDevice):
 
     @property
     def interval_s(self) -> float:
-        """Return the seconds between two looks."""
+        """Return the seconds between two readings of what the device shows."""
         return self.order.policy.rollout.verify_interval_s
 
     def read(self, which: str = "running") -> JobReading:
@@ -188,12 +195,15 @@ class Device(ReachedDevice):
         return self.job.read(self.driver, which)
 
     def read_and_look(self) -> tuple[JobReading, Seen | None]:
-        """Return what the device runs and, in the same answer, what it shows; None where its answer shows nothing."""
-        # The counters are read twice, which takes a while: not where nothing has to hold afterwards.
+        """Return what the device runs and, from the same answer, what it shows; None where the driver shows nothing."""
         if self.job.disconnects:
+            # Nothing is compared with the state before such a change, so its counters, read twice, are not waited for.
             return self.read(), None
         view = self.driver.read(ObserveRequest(counters=True, over_s=self.interval_s)).view
-        return self.read("last"), None if view is None else seen_of(view)
+        reading = self.read("last")
+        if view is None:
+            return reading, None
+        return reading, seen_of(view)
 
     def state(self) -> ConfigState:
         """Read the device and tell which configuration it holds."""

@@ -32,9 +32,10 @@ _NOT_BEGUN = (LockError, SessionLockedException, UnwrittenError)
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """A device after this step: new, verified and held by its timer where ``outcome`` is None, else ended so.
+    """How one device left this step; both fields are None after a dry run.
 
-    Both are None after a dry run.
+    With an ``attempt`` it runs its new configuration, verified, under its switch's timer. With an ``outcome`` its part
+    of the rollout has ended.
     """
 
     attempt: Attempt | None = None
@@ -42,11 +43,11 @@ class ApplyResult:
 
 
 class _UntouchedError(Exception):
-    """Nothing was changed: the device is not as the work expects it, its lock is held, or the journal is unwritten."""
+    """Nothing was changed: the device is not as its job expects it, its lock is held, or the journal is unwritten."""
 
 
 class _EndedError(Exception):
-    """The device ended before its change, by what had been done to it until then."""
+    """The device was drained and rolled back, and its change was not applied; ``outcome`` says what it runs."""
 
     def __init__(self, outcome: DeviceOutcome) -> None:
         super().__init__(outcome.error)
@@ -54,10 +55,10 @@ class _EndedError(Exception):
 
 
 def apply_change(task: Task, order: WaveOrder) -> Result:
-    """Return an ``ApplyResult``; the result is failed unless the device is held in its new configuration.
+    """Return an ``ApplyResult``; the result is failed unless the device runs its new configuration under its timer.
 
-    In a dry run the device is read and nothing is changed: the ``ApplyResult`` is empty, and ``diff`` and ``changed``
-    say what would be.
+    In a dry run the device is only read: the ``ApplyResult`` is empty, and ``diff`` and ``changed`` describe the
+    change that would be made.
     """
     with session(task) as opened:
         device = Device(opened, order.jobs[task.host.name], order)
@@ -66,7 +67,7 @@ def apply_change(task: Task, order: WaveOrder) -> Result:
             return application.rehearse(task)
         applied = application.run()
     if applied.outcome is not None:
-        device.say(Step.OUTCOME, applied.outcome.error, outcome=applied.outcome.outcome.value)
+        device.say_outcome(applied.outcome)
     attempt = applied.attempt
     if attempt is None:
         return Result(host=task.host, result=applied, failed=True)
@@ -74,13 +75,13 @@ def apply_change(task: Task, order: WaveOrder) -> Result:
 
 
 class _Application:
-    """The steps of one device, in the order in which they stand here."""
+    """The steps of one device, in the order of the methods."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
 
     def run(self) -> ApplyResult:
-        """Carry the change through to a verified device under its timer, or back."""
+        """Apply and verify the change, or roll it back."""
         device = self._device
         try:
             attempt = self._begin()
@@ -97,7 +98,7 @@ class _Application:
         return self._settle(attempt, fault_text)
 
     def rehearse(self, task: Task) -> Result:
-        """Return what a dry run tells: the difference, or why the device would not be changed."""
+        """Return the result of a dry run: the difference, or the outcome that keeps the device from being changed."""
         device = self._device
         try:
             attempt = self._begin()
@@ -108,20 +109,20 @@ class _Application:
         else:
             delta = attempt.before.delta
             return ChangeResult(task.host, delta, ApplyResult(), changed=bool(delta))
-        device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
+        device.say_outcome(outcome)
         return Result(host=task.host, result=ApplyResult(outcome=outcome), failed=True)
 
     def _begin(self) -> Attempt:
-        """Read the device before anything is done; a session that breaks off says nothing of it, so one more try."""
+        """Read the device before its change, once more where the session breaks off."""
         try:
-            return self._look()
+            return self._read_before()
         except ConnectionClosedException as fault:
             self._device.say(Step.LOST, error_text(fault))
             self._device.session.close()
-            return self._look()
+            return self._read_before()
 
-    def _look(self) -> Attempt:
-        """Return what runs and holds; raises _UntouchedError where that is not what the work was made for."""
+    def _read_before(self) -> Attempt:
+        """Return what the device runs and which checks pass; raises _UntouchedError if its job does not fit that."""
         device = self._device
         driver = device.driver
         if not driver.can(Capability.APPLY_WITH_TIMER):
@@ -130,18 +131,20 @@ class _Application:
         last = device.last_commit(just_read=True)
         if last.pending:
             raise _UntouchedError("another commit waits for its confirmation; nothing was done")
-        if moved := device.job.moved(reading):
-            raise _UntouchedError(moved)
+        if reason := device.job.moved(reading):
+            raise _UntouchedError(reason)
         baseline = Baseline()
         if not reading.disconnects:
-            baseline = take_baseline(device, seen or observe_over(device.driver, device.interval_s))
+            if seen is None:
+                seen = observe_over(device.driver, device.interval_s)
+            baseline = take_baseline(device, seen)
         return Attempt(reading, baseline, last.commit_id, device.order.policy.message)
 
     def _drain(self, attempt: Attempt) -> bool:
-        """Take the traffic away where the work needs that; tell whether it was done.
+        """Drain the device where its job needs that; return whether it was drained.
 
         Raises _UntouchedError where another transaction holds the lock or the journal cannot be written, _EndedError
-        where traffic would not go.
+        where traffic still flows when time is up.
         """
         device = self._device
         if not needs_drain(device, attempt.before):
@@ -149,15 +152,15 @@ class _Application:
         if blocker := in_the_way(attempt.before):
             raise _UntouchedError(blocker)
         try:
-            flowing = drain_until_quiet(device)
+            failure = drain_until_quiet(device)
         except _NOT_BEGUN as fault:
             raise _UntouchedError(f"{error_text(fault)}; nothing was done") from fault
         except DEVICE_ERRORS as fault:
-            # Lines that drain may stand on the switch by now.
+            # The switch may be drained already, so it is rolled back.
             device.say(Step.LOST, error_text(fault))
-            flowing = f"could not be drained: {error_text(fault)}"
-        if flowing:
-            raise _EndedError(self._roll_back_drain(attempt, flowing))
+            failure = f"could not be drained: {error_text(fault)}"
+        if failure:
+            raise _EndedError(self._roll_back_drain(attempt, failure))
         return True
 
     def _roll_back_drain(self, attempt: Attempt, why: str) -> DeviceOutcome:
@@ -165,9 +168,10 @@ class _Application:
         return roll_back(self._device, replace(attempt, drained=True), why)
 
     def _commit(self, attempt: Attempt) -> tuple[str, Attempt]:
-        """Commit with the switch's timer; return what went wrong, empty where nothing did.
+        """Commit under the switch's timer; return an error text, empty for none, and the attempt with its commit.
 
-        Raises _UntouchedError where somebody else holds the switch's lock or the journal cannot be written.
+        Raises _UntouchedError, or _EndedError if the device is drained, where somebody else holds the switch's lock or
+        the journal cannot be written.
         """
         device = self._device
         ends_at_s = device.order.policy.clock.monotonic() + device.revert_in_s
@@ -181,15 +185,16 @@ class _Application:
                 raise _EndedError(self._roll_back_drain(attempt, error_text(fault))) from fault
             raise _UntouchedError(f"{error_text(fault)}; nothing was done") from fault
         except DEVICE_ERRORS as fault:
-            # Only reading the device tells in which state that leaves it.
+            # The commit may have been made all the same: the device is read next.
             device.say(Step.LOST, error_text(fault), **said_of(fault))
             return error_text(fault), attempt
         device.say(Step.APPLIED, attempt.complaint, commit_id=attempt.commit_id)
         return "", attempt
 
     def _apply(self, attempt: Attempt) -> AppliedChange:
-        """Apply what is left to do, as it was planned; the commit has no id where that is nothing."""
+        """Apply the device's changes; where there are none the commit has no id."""
         device = self._device
+        # The losses of a drained device are judged after it was undrained, by new counters.
         counters = not attempt.drained and bool(attempt.baseline.losses)
         return apply_delta(
             device,
@@ -203,31 +208,34 @@ class _Application:
         )
 
     def _settle(self, attempt: Attempt, fault_text: str) -> ApplyResult:
-        """Read what the commit left and verify it; what is not as intended is rolled back."""
+        """Read the device after the commit and verify it; roll it back unless it is as intended."""
         device = self._device
         try:
             reading = self._read_again(attempt, reconnect=bool(fault_text))
         except DEVICE_ERRORS as fault:
             return ApplyResult(outcome=device.lost(fault_text or error_text(fault)))
         if config_state(reading, device.job) is not ConfigState.AFTER:
-            left = first_few(reading.remaining, separator="; ") or "its digest is another"
-            why = fault_text or f"the device does not hold what was committed: {left}"
+            remaining = first_few(reading.remaining, separator="; ") or "its digest is another"
+            why = fault_text or f"the device does not hold what was committed: {remaining}"
             return ApplyResult(outcome=roll_back(device, attempt, why))
-        if untimed := self._without_timer(attempt):
-            return ApplyResult(outcome=roll_back(device, attempt, untimed))
+        if why := self._without_timer(attempt):
+            return ApplyResult(outcome=roll_back(device, attempt, why))
         attempt = replace(attempt, after_sha256=reading.sha256)
         try:
-            wrong, after = self._verify(attempt)
+            failure, after = self._verify(attempt)
         except DEVICE_ERRORS as fault:
-            wrong = f"could not be verified: {error_text(fault)}"
+            failure = f"could not be verified: {error_text(fault)}"
             after = None
-        if wrong:
+        if not failure:
+            return ApplyResult(replace(attempt, after=after))
+        why = failure
+        if attempt.complaint:
             # The switch's own words come first: what is missing after a reload that failed follows from that.
-            return ApplyResult(outcome=roll_back(device, attempt, "; ".join(filter(None, (attempt.complaint, wrong)))))
-        return ApplyResult(replace(attempt, after=after))
+            why = f"{attempt.complaint}; {failure}"
+        return ApplyResult(outcome=roll_back(device, attempt, why))
 
     def _without_timer(self, attempt: Attempt) -> str:
-        """Return that the commit does not wait for its confirmation, as its driver promised; empty where it does."""
+        """Return an error text where no timer of the switch runs for the commit; empty where one does."""
         try:
             last = self._device.last_commit(just_read=True)
         except DEVICE_ERRORS:
@@ -239,7 +247,7 @@ class _Application:
         return f"the driver {driver.name} says that it can {Capability.APPLY_WITH_TIMER}, and no timer runs"
 
     def _read_again(self, attempt: Attempt, *, reconnect: bool) -> JobReading:
-        """Read what the commit left, over a new session where the old one is in doubt or breaks off."""
+        """Read the device after the commit, over a new session with ``reconnect`` or where the old one breaks off."""
         if not reconnect:
             try:
                 return self._device.read("running" if attempt.after is None else "last")
@@ -249,25 +257,30 @@ class _Application:
         return self._device.read()
 
     def _verify(self, attempt: Attempt) -> tuple[str, ConfigReading | None]:
-        """Return what is wrong with the device in its new configuration, its traffic on it again at the end; and what
-        was read of that configuration, as it is without a drain."""
+        """Verify the new configuration, undrain, and verify the device with its traffic.
+
+        Return what failed, empty for nothing, and the reading of the configuration without its drain, if there is one.
+        """
         device = self._device
         after = attempt.after
         device.say(Step.VERIFYING)
-        shown = None if after is None or after.view is None else seen_of(after.view)
-        wrong = wait_for_gate(device, attempt.baseline, whole=not attempt.drained, first=shown)
-        if attempt.drained and not wrong:
-            wrong = wait_for_gate(device, attempt.baseline, first=undrain(device))
-            after = None if after is None else _undrained(after, device.driver.last_reading)
-        if not wrong and access_tables(attempt.before.delta):
-            wrong = _login_refused(device)
-        if not wrong:
+        first_look = None
+        if after is not None and after.view is not None:
+            first_look = seen_of(after.view)
+        failure = wait_for_gate(device, attempt.baseline, whole=not attempt.drained, first=first_look)
+        if attempt.drained and not failure:
+            failure = wait_for_gate(device, attempt.baseline, first=undrain(device))
+            if after is not None:
+                after = _undrained(after, device.driver.last_reading)
+        if not failure and access_tables(attempt.before.delta):
+            failure = _login_refused(device)
+        if not failure:
             device.say(Step.VERIFIED)
-        return wrong, after
+        return failure, after
 
 
 def _login_refused(device: Device) -> str:
-    """Return why nobody can log in anew, empty where somebody can, or the driver opens no second session."""
+    """Return why a second login fails; empty where it succeeds, or the driver cannot try one."""
     driver = device.driver
     if not driver.can(Capability.SECOND_LOGIN):
         return ""
@@ -279,19 +292,19 @@ def _login_refused(device: Device) -> str:
 
 
 def _undrained(after: ConfigReading, last: ConfigReading | None) -> ConfigReading | None:
-    """Return the ``last`` reading, of the end of a drain, unless more differs from ``after`` the change than that."""
+    """Return ``last``, the reading after undraining, if only the drain distinguishes it from ``after``; else None."""
     if last is None or last.tables_digest != after.tables_digest:
         return None
-    before = after.running.frr_document
-    now = last.running.frr_document
-    if before is None or now is None:
+    drained_frr = after.running.frr_document
+    undrained_frr = last.running.frr_document
+    if drained_frr is None or undrained_frr is None:
         return None
-    # The lines that drain are no entries of the document.
-    if before.entries == now.entries:
+    # The FRR lines of a drain are not among the entries.
+    if drained_frr.entries == undrained_frr.entries:
         return last
     return None
 
 
 def _held_json(held: Health) -> list[list[str]]:
-    """Return the checks that held, for the journal: a later rollback needs the kinds that outlive a configuration."""
+    """Return ``[kind, subject]`` of the checks that passed and that a later rollback judges by, for the journal."""
     return sorted([kind.value, subject] for kind, subject in held if kind in _OUTLIVING)

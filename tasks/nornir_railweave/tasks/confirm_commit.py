@@ -30,13 +30,13 @@ def confirm_commit(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt]
     with session(task) as opened:
         device = Device(opened, order.jobs[name], order)
         outcome = _confirm(device, attempt)
-    device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
+    device.say_outcome(outcome)
     changed = outcome.outcome is Outcome.NEW
     return ChangeResult(task.host, attempt.before.delta, outcome, changed=changed, failed=not outcome.ok)
 
 
 def _dry_run(task: Task, outcome: Outcome) -> Result:
-    """Return that a commit was left as it is."""
+    """Return the result of a dry run, in which the device keeps its commit as it is."""
     return Result(host=task.host, result=DeviceOutcome(outcome, "dry run; nothing was done"), changed=False)
 
 
@@ -46,51 +46,51 @@ def _confirmed(device: Device, attempt: Attempt, commit_id: str) -> DeviceOutcom
 
 
 def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
-    """Make the commit permanent; a lost answer is replaced by asking the device."""
+    """Make the commit permanent; try once more where an answer is lost, and roll back where that fails too."""
     why = ""
     for _ in range(_ATTEMPTS):
         try:
             outcome = _confirm_once(device, attempt)
+        except DEVICE_ERRORS as fault:
+            # The switch may have confirmed all the same; the next attempt reads whether the commit still waits.
+            why = error_text(fault)
+            device.say(Step.LOST, why)
+        else:
             if outcome is not None:
                 return outcome
             why = "the device no longer runs its new configuration"
             break
-        except DEVICE_ERRORS as fault:
-            # Whether the switch took the confirmation is not known by its answer, but by what it runs and waits for.
-            why = error_text(fault)
-            device.say(Step.LOST, why)
         try:
             device.reconnect()
-            if device.state() is not ConfigState.AFTER:
-                break
+            state = device.state()
         except DEVICE_ERRORS:
             return device.lost(why)
+        if state is not ConfigState.AFTER:
+            break
     return roll_back(device, attempt, f"the commit could not be confirmed: {why}")
 
 
 def _confirm_once(device: Device, attempt: Attempt) -> DeviceOutcome | None:
     """Confirm the commit while the device runs what was verified; None where it runs something else."""
     driver = device.driver
-    # One command, without reading again: the switch compares what it runs with what was verified.
+    # One command, without another reading: the switch itself compares what it runs with what was verified.
     if attempt.after is not None and driver.confirm(attempt.commit_id, only=attempt.after):
         return _confirmed(device, attempt, attempt.commit_id)
     state = device.state()
     last = device.last_commit(just_read=True)
     if state is not ConfigState.AFTER:
-        # A switch that restarted since its verification runs what it had saved, and still waits.
+        # For example a switch that restarted since: it runs what it had saved, and the commit still waits.
         return None
     is_own = attempt.made(last)
-    if not last.pending:
-        # Its confirmation went through and the answer was lost, or it was confirmed and not saved.
-        if not _ensure_saved(device):
-            return DeviceOutcome(Outcome.NEW, UNSAVED)
-    elif last.commit_id and not is_own:
-        raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")
-    else:
+    if last.pending:
+        if last.commit_id and not is_own:
+            raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")
         driver.confirm(last.commit_id)
-    if is_own:
-        return _confirmed(device, attempt, last.commit_id)
-    return _confirmed(device, attempt, "")
+    elif not _ensure_saved(device):
+        # It was confirmed before: the answer was lost, or it was not saved then.
+        return DeviceOutcome(Outcome.NEW, UNSAVED)
+    commit_id = last.commit_id if is_own else ""
+    return _confirmed(device, attempt, commit_id)
 
 
 def _ensure_saved(device: Device) -> bool:
@@ -99,7 +99,10 @@ def _ensure_saved(device: Device) -> bool:
 
 
 def rollback_device(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt], why: str) -> Result:
-    """Return the device's ``DeviceOutcome`` after its rollback, by a pending commit or by the last one."""
+    """Roll the device back, whether its commit is pending or confirmed; return its ``DeviceOutcome``.
+
+    ``why`` is the reason of the rollback, and becomes the error of the outcome.
+    """
     name = task.host.name
     attempt = attempts[name]
     if task.is_dry_run():
@@ -107,15 +110,15 @@ def rollback_device(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt
     with session(task) as opened:
         device = Device(opened, order.jobs[name], order)
         outcome = roll_back(device, attempt, why)
-    device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
+    device.say_outcome(outcome)
     changed = outcome.outcome is Outcome.OLD
     return ChangeResult(task.host, inverse(attempt.before.delta), outcome, changed=changed)
 
 
 def assess_device(task: Task, order: WaveOrder, why: str) -> Result:
-    """Return the ``DeviceOutcome`` of a device on which the program made a mistake, by reading it; ``why`` names that.
+    """Return the ``DeviceOutcome`` of a device whose task failed by a mistake of the program, as it is read now.
 
-    A commit of this rollout that waits there is rolled back first: nobody has verified it.
+    ``why`` is the mistake. A commit of this rollout that waits there is rolled back first: nobody has verified it.
     """
     name = task.host.name
     with session(task) as opened:
@@ -124,13 +127,14 @@ def assess_device(task: Task, order: WaveOrder, why: str) -> Result:
             outcome = _read(device, why)
         except DEVICE_ERRORS as fault:
             outcome = DeviceOutcome(Outcome.UNREACHABLE, f"{why}; and it cannot be read: {error_text(fault)}")
-    device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
+    device.say_outcome(outcome)
     return Result(host=task.host, result=outcome)
 
 
 def _read(device: Device, why: str) -> DeviceOutcome:
+    """Return the outcome by the configuration that the device runs; ``why`` is its error."""
     last = device.last_commit()
-    # By its message: the id of a commit whose task failed may not be known.
+    # The message is compared, as the id of the commit is lost with its task.
     if last.pending and last.message == device.order.policy.message:
         revert_commit(device, last)
     state = device.state()
