@@ -40,17 +40,17 @@ def drain(
     limits: DrainLimits | None = None,
     holding: Holding | None = None,
 ) -> tuple[DrainResult, ...]:
-    """Drain one switch after the other and wait until each is quiet; the first that is not as asked ends it.
+    """Drain one switch after the other and wait until each is quiet; stop at the first that fails.
 
-    Each is held first, by ``holding``: of two who begin at the same moment one meets the other's hold. The others are
-    read anew right before each, and again once its lines are there, since drivers of others have no hold: within
-    ``limits`` the targets may be drained beside them.
+    ``limits`` is what must stay in service. Each switch is held first, by ``holding``, so that one of two operators who
+    begin at the same moment meets the other's hold. The switches around it are read right before its drain and again
+    after it, since drivers of other vendors may know no holds.
     """
     results: list[DrainResult] = []
     for target in targets:
         result = _drain_switch(nr, target, targets, limits, holding)
         if not result.error and wait_s > 0:
-            result = _waited(nr, target, result, wait_s, packets_per_s)
+            result = _wait_for_quiet(nr, target, result, wait_s, packets_per_s)
         results.append(result)
         if not result.ok:
             break
@@ -68,16 +68,19 @@ def _drain_switch(
 ) -> DrainResult:
     """Drain one switch unless something around it forbids that; ``targets`` are all that the operator drains."""
     hold = "" if holding is None else holding.name
-    if why := _held(target, holding) or _reasons(nr, limits, targets, hold):
-        return DrainResult(target.device, error=why)
+    blocker = _take_hold(target, holding)
+    if not blocker:
+        blocker = _reasons(nr, limits, targets, hold)
+    if blocker:
+        return DrainResult(target.device, error=blocker)
     result: DrainResult = run_on(nr, (target.device,), drain_device, peers=target.peers, hold=hold)[target.device]
     if not result.changed:
         return result
     if holding is not None:
         holding.drained((target.device,))
-    # Another one may have been drained meanwhile.
-    if why := _reasons(nr, limits, targets, hold):
-        return _given_back(nr, target, result, why)
+    # Somebody else may have drained another switch meanwhile.
+    if blocker := _reasons(nr, limits, targets, hold):
+        return _undo_drain(nr, target, result, blocker)
     return result
 
 
@@ -86,14 +89,17 @@ def refusal(nr: Nornir, limits: DrainLimits, targets: Sequence[DrainTarget], hol
     return check_around(limits, targets, read(nr, neighborhood(limits.fabric, targets), hold))
 
 
-def _waited(nr: Nornir, target: DrainTarget, result: DrainResult, wait_s: float, packets_per_s: float) -> DrainResult:
+def _wait_for_quiet(
+    nr: Nornir, target: DrainTarget, drained: DrainResult, wait_s: float, packets_per_s: float
+) -> DrainResult:
+    """Wait until the ports of a drained switch are quiet; return its result with what still flows."""
     arguments = {"ports": target.ports, "wait_s": wait_s, "packets_per_s": packets_per_s}
     quiet = run_on(nr, (target.device,), wait_until_quiet, **arguments)[target.device]
-    return replace(result, waited=True, flows=quiet.flows, error=quiet.error)
+    return replace(drained, waited=True, flows=quiet.flows, error=quiet.error)
 
 
-def _held(target: DrainTarget, holding: Holding | None) -> str:
-    """Hold a switch that is to be drained; return who holds it, or drains another one, empty where nobody does."""
+def _take_hold(target: DrainTarget, holding: Holding | None) -> str:
+    """Hold a switch that is to be drained; return who else holds it or its registrar, empty for nobody."""
     if holding is None:
         return ""
     return holding.take({target.device: target.peers})
@@ -107,20 +113,20 @@ def _reasons(nr: Nornir, limits: DrainLimits | None, targets: Sequence[DrainTarg
     return "; ".join(f"{diagnostic.message} ({diagnostic.code})" for diagnostic in refused)
 
 
-def _given_back(nr: Nornir, target: DrainTarget, drained: DrainResult, why: str) -> DrainResult:
-    """Undrain what must not stay drained, and return that; what was drained before is drained again."""
-    back = run_on(nr, (target.device,), undrain_device)[target.device]
-    if drained.before and not back.error:
-        back = run_on(nr, (target.device,), drain_device, peers=drained.before)[target.device]
-    if back.error:
-        return replace(drained, error=f"{why}; and it stays drained: {back.error}")
-    return replace(drained, after=back.after, changed=False, error=why)
+def _undo_drain(nr: Nornir, target: DrainTarget, drained: DrainResult, why: str) -> DrainResult:
+    """Bring a switch back to what was drained before ``drained``; return its result with the error ``why``."""
+    result = run_on(nr, (target.device,), undrain_device)[target.device]
+    if drained.before and not result.error:
+        result = run_on(nr, (target.device,), drain_device, peers=drained.before)[target.device]
+    if result.error:
+        return replace(drained, error=f"{why}; and it stays drained: {result.error}")
+    return replace(drained, after=result.after, changed=False, error=why)
 
 
 def undrain(nr: Nornir, names: Sequence[str]) -> tuple[DrainResult, ...]:
-    """Remove all that drains on these switches; each is tried, whatever the result of the others."""
-    done = run_on(nr, names, undrain_device)
-    return tuple(done[name] for name in names)
+    """Undrain these switches; each is tried, whatever the result of the others."""
+    results = run_on(nr, names, undrain_device)
+    return tuple(results[name] for name in names)
 
 
 _LONGEST_INTERVAL_S = 2.0
@@ -128,17 +134,17 @@ _READINGS = 4
 
 
 def read_drained(task: Task, *, hold: str = "") -> Result:
-    """Return the drained peers of a device as a ``DrainResult``; its error where the device does not say.
+    """Return the drained peers of a device as a ``DrainResult``, with an error where they cannot be read.
 
-    Peers that somebody is about to drain are told of, unless under the caller's own ``hold``.
+    It includes the peers that somebody is about to drain, unless under the caller's own ``hold``.
     """
     return _attempt(task, lambda driver: _drained(task, driver, hold))
 
 
 def drain_device(task: Task, *, peers: tuple[str, ...], hold: str = "") -> Result:
-    """Drain these peers until somebody undrains; a ``DrainResult``. What is drained already is left as it is.
+    """Drain these peers until somebody undrains them; return a ``DrainResult``. Other drained peers stay drained.
 
-    With a ``hold`` our driver drains only while that lasts.
+    With a ``hold`` a driver that knows holds drains only while that hold lasts.
     """
 
     def work(driver: CheckedDriver) -> DrainResult:
@@ -152,19 +158,22 @@ def drain_device(task: Task, *, peers: tuple[str, ...], hold: str = "") -> Resul
             hold=hold if driver.can(Capability.HOLD) else "",
         )
         after = driver.drained()
-        if left := undrained(peers, after):
-            missing = "no BGP instance" if left == WHOLE else f"no BGP session with {', '.join(left)}"
-            return DrainResult(task.host.name, before, after, before != after, error=f"it has {missing}")
-        return DrainResult(task.host.name, before, after, before != after)
+        error = ""
+        remaining = undrained(peers, after)
+        if remaining == WHOLE:
+            error = "it has no BGP instance"
+        elif remaining:
+            error = f"it has no BGP session with {', '.join(remaining)}"
+        return DrainResult(task.host.name, before, after, before != after, error=error)
 
     return _attempt(task, work)
 
 
 def wait_until_quiet(task: Task, *, ports: Collection[str], wait_s: float, packets_per_s: float) -> Result:
-    """Wait until these ports are quiet; a ``DrainResult`` with what flows still."""
+    """Wait until these ports are quiet; return a ``DrainResult`` with what still flows."""
 
     def work(driver: CheckedDriver) -> DrainResult:
-        # So that a short wait still has several readings.
+        # Even a short wait has several readings.
         interval_s = min(_LONGEST_INTERVAL_S, wait_s / _READINGS)
         flows = wait_until_drained(driver, ports, packets_per_s=packets_per_s, timeout_s=wait_s, interval_s=interval_s)
         return DrainResult(task.host.name, flows=flows)
@@ -173,7 +182,7 @@ def wait_until_quiet(task: Task, *, ports: Collection[str], wait_s: float, packe
 
 
 def undrain_device(task: Task) -> Result:
-    """Remove all that drains on a device; a ``DrainResult``."""
+    """Undrain a device; return a ``DrainResult``."""
 
     def work(driver: CheckedDriver) -> DrainResult:
         before = driver.drained()
@@ -187,25 +196,27 @@ def undrain_device(task: Task) -> Result:
 
 
 def _drain_rehearsed(task: Task, before: tuple[str, ...], after: tuple[str, ...]) -> DrainResult:
-    """Return what a dry run tells: nothing was done, and ``changed`` where something would be."""
+    """Return the result of a dry run: nothing was drained, and ``changed`` tells whether something would be."""
     return DrainResult(task.host.name, before, before, changed=before != after)
 
 
 def _drained(task: Task, driver: CheckedDriver, hold: str) -> DrainResult:
+    """Return what is drained, and what somebody else than the caller holds."""
     peers = driver.drained()
     reading = driver.last_reading
     if reading is None:
         return DrainResult(task.host.name, peers, peers)
     status = reading.status
     result = DrainResult(task.host.name, peers, peers, withheld=_withheld(reading), ends_in_s=status.remaining_s)
-    if status.hold in ("", hold):
+    is_held_by_other = status.hold not in ("", hold)
+    if not is_held_by_other:
         return result
     ends_in_s = max(result.ends_in_s or 0.0, status.held_s)
     return replace(result, held=status.held, held_by=status.held_by, ends_in_s=ends_in_s)
 
 
 def _withheld(reading: ConfigReading) -> str:
-    """Return why a switch that was read carries no traffic, or soon may carry none, though nothing of it is drained."""
+    """Return why a switch carries no traffic, or soon may not, beside its drained peers; empty for no reason."""
     status = reading.status
     if status.pending and not status.is_drain:
         return status.waits_for
@@ -215,6 +226,7 @@ def _withheld(reading: ConfigReading) -> str:
 
 
 def _attempt(task: Task, work: Callable[[CheckedDriver], DrainResult]) -> Result:
+    """Return the result of ``work`` on a device; an error of the device, or a driver that cannot drain, is in it."""
     name = task.host.name
     with session(task) as opened:
         try:
@@ -229,8 +241,10 @@ def _attempt(task: Task, work: Callable[[CheckedDriver], DrainResult]) -> Result
 
 
 def _diff(result: DrainResult) -> str:
-    """Return a line for each BGP peer (``*``: all) that is drained now, and that no longer is."""
-    # As in the difference of a configuration.
-    ended = [f"-  drained {peer}" for peer in result.before if peer not in result.after]
-    begun = [f"+  drained {peer}" for peer in result.after if peer not in result.before]
-    return "\n".join((*ended, *begun))
+    """Return a line for each BGP peer (``*``: all) that is no longer drained, then for each that is drained now.
+
+    Lines have the form of a configuration's difference.
+    """
+    removed = [f"-  drained {peer}" for peer in result.before if peer not in result.after]
+    added = [f"+  drained {peer}" for peer in result.after if peer not in result.before]
+    return "\n".join((*removed, *added))

@@ -21,14 +21,14 @@ class FactReading:
 
 
 def read_facts(task: Task, keep: Callable[[str], str], announce: Events) -> Result:
-    """Return a ``FactReading``; ``keep`` makes the facts of the configuration document that the device prints."""
+    """Return a ``FactReading``; ``keep`` reduces the configuration document of the device to the facts."""
     name = task.host.name
     with session(task) as opened:
         try:
             try:
                 text = keep(opened.driver.printed("running"))
             except ConnectionClosedException:
-                # A session that broke off says nothing of the device; one more try does.
+                # A session may have timed out since the last task, so it is tried once more.
                 text = keep(opened.reconnect(0).printed("running"))
         except DEVICE_ERRORS as fault:
             announce(unread_event(name, fault))
@@ -40,7 +40,7 @@ def read_facts(task: Task, keep: Callable[[str], str], announce: Events) -> Resu
 def collect(
     nr: Nornir, names: Collection[str], keep: Callable[[str], str], *, events: Events = silent
 ) -> dict[str, FactReading]:
-    """Return the facts of the devices ``names``, made by ``keep`` of the configuration that each one prints."""
+    """Return the facts of the devices ``names``; ``keep`` reduces the configuration document of each to them."""
     announce = Announcer([events])
     announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
     readings = run_on(nr, names, read_facts, keep=keep, announce=announce)

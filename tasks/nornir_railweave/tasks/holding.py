@@ -64,9 +64,10 @@ class Holding:
     _held: set[str] = field(default_factory=set)
 
     def take(self, peers_of: Mapping[str, Collection[str]]) -> str:
-        """Hold switches of which these BGP peers are about to be drained; return who holds one already, else empty.
+        """Hold the switches of which these BGP peers are about to be drained, and the registrars of their planes.
 
-        Nothing is held then. A switch that is silent refuses its drain, which names a hold that it lacks.
+        Return who else holds one of them, and hold nothing then; empty for nobody. A switch that does not answer is no
+        reason to refuse here: its drain names a hold that it does not have, and fails.
         """
         results = self._take(peers_of, self.seconds)
         refused = _refused(results)
@@ -79,15 +80,15 @@ class Holding:
         return refused
 
     def _take_registrars(self, peers_of: Mapping[str, Collection[str]]) -> dict[str, HoldResult]:
-        """Hold the registrars of the planes, and all switches of these planes where a registrar is silent."""
+        """Hold the registrars of these switches' planes, and all switches of the planes where a registrar is silent."""
         planes = {self.fabric.switch_of[name].plane for name in peers_of}
         registrars = [name for name in _registrars(self.fabric, planes) if name not in peers_of]
         results = self._take(dict.fromkeys(registrars, ()), self.seconds + _LATER_S)
         self.everywhere = any(results[name].silent for name in registrars)
         if not self.everywhere:
             return results
-        taken = {*peers_of, *registrars}
-        others = [switch.name for switch in self.fabric.switches if switch.plane in planes and switch.name not in taken]
+        held = {*peers_of, *registrars}
+        others = [switch.name for switch in self.fabric.switches if switch.plane in planes and switch.name not in held]
         return results | self._take(dict.fromkeys(others, ()), self.seconds + _LATER_S)
 
     def drained(self, names: Iterable[str]) -> None:
@@ -95,30 +96,33 @@ class Holding:
         self._held.difference_update(names)
 
     def release(self) -> None:
-        """Give up what is held; what cannot be given up ends by its own time."""
+        """Give up all holds; a switch that does not answer ends its hold by its own timer."""
         if self._held:
             self._run(dict.fromkeys(self._held, ()), 0.0)
         self._held.clear()
 
     def _take(self, peers_of: Mapping[str, Collection[str]], seconds: float) -> dict[str, HoldResult]:
-        """Hold switches for so many seconds; those that were not read count as silent."""
+        """Hold switches for so many seconds; return the result of each, ``silent`` for those that were not read."""
         readable = {name: peers for name, peers in peers_of.items() if name not in self.unread}
         results = self._run(readable, seconds)
-        # A hold that outlived its command is replaced by ours, in a second try.
-        ended = {name: result.hold for name, result in results.items() if self._is_of_ended(result)}
-        if ended:
-            results |= self._run({name: readable[name] for name in ended}, seconds, ended)
+        # A hold whose command does not run any more is replaced by ours, in a second request that names it.
+        stale_holds = {name: result.hold for name, result in results.items() if self._is_stale(result)}
+        if stale_holds:
+            results |= self._run({name: readable[name] for name in stale_holds}, seconds, stale_holds)
         self._held.update(name for name, result in results.items() if _is_held(result))
         return {**dict.fromkeys(peers_of, HoldResult(silent=True)), **results}
 
-    def _is_of_ended(self, result: HoldResult) -> bool:
+    def _is_stale(self, result: HoldResult) -> bool:
         """Tell whether a switch is held by a command that does not run any more."""
         return bool(result.by) and self.has_ended(result.message)
 
     def _run(
         self, peers_of: Mapping[str, Collection[str]], seconds: float, over: Mapping[str, str] | None = None
     ) -> dict[str, HoldResult]:
-        """Hold switches for so many seconds, in the place of the holds ``over``; one without an address is silent."""
+        """Hold switches for so many seconds; ``over`` are the holds that this one replaces, by switch.
+
+        A switch without an address is left out.
+        """
         reached = {name: peers for name, peers in peers_of.items() if name in self.nr.inventory.hosts}
         arguments = {"peers_of": reached, "seconds": seconds, "message": self.message, "over": over or {}}
         results = run_on(self.nr, reached, hold_device, hold=self.name, **arguments)
@@ -126,12 +130,12 @@ class Holding:
 
 
 def _registrars(fabric: Fabric, planes: Collection[int]) -> list[str]:
-    """Return the switch of each plane on which all runners exclude each other."""
-    first: dict[int, str] = {}
+    """Return the registrar of each of these planes: its first switch that attaches nodes."""
+    registrar_of: dict[int, str] = {}
     for switch in fabric.switches:
         if switch.tier.attaches_nodes and switch.plane in planes:
-            first.setdefault(switch.plane, switch.name)
-    return [*first.values()]
+            registrar_of.setdefault(switch.plane, switch.name)
+    return [*registrar_of.values()]
 
 
 def _is_held(result: HoldResult) -> bool:
@@ -153,8 +157,11 @@ def hold_device(
     message: str,
     over: Mapping[str, str],
 ) -> Result:
-    """Hold one switch, in the place of a hold ``over`` that is known to be nobody's, or with 0 seconds give that up; a
-    ``HoldResult``. A driver without that capability holds nothing."""
+    """Hold one switch under the name ``hold``, or end that hold with 0 ``seconds``; return a ``HoldResult``.
+
+    ``over`` names a hold of each switch that this one replaces, as its command does not run any more. A driver that
+    knows no holds does nothing.
+    """
     if task.is_dry_run():
         return Result(host=task.host, result=HoldResult())
     name = task.host.name

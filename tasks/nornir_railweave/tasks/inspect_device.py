@@ -60,26 +60,27 @@ def check_in_use(
     timeout_s: float,
     interval_s: float,
 ) -> Result:
-    """Return a ``Use``. ``hosts_of`` gives the GPU node on each of a leaf's ports; the ports of its panel that are up
-    are watched for at most ``timeout_s`` until fewer than ``packets_per_s`` pass each of them."""
+    """Return a ``Use`` of one switch.
+
+    ``ports_of`` are the ports of each switch's panel. Those that are up are watched until fewer than ``packets_per_s``
+    pass each of them, for at most ``timeout_s``. ``hosts_of`` gives the GPU node on each of a leaf's ports.
+    """
     ports = ports_of[task.host.name]
     hosts = hosts_of[task.host.name]
     with session(task) as opened:
         try:
             driver = opened.driver
-            interfaces = driver.interfaces()
-            up = frozenset(port for port, state in interfaces.items() if state["is_up"])
-            use = Use(
-                drained=_is_drained(driver),
-                busy=wait_until_drained(
-                    driver,
-                    [port for port in interfaces if port in up and port in ports],
-                    packets_per_s=packets_per_s,
-                    timeout_s=timeout_s,
-                    interval_s=interval_s,
-                ),
-                hosts_up=tuple(host for port, host in hosts.items() if port in up),
+            up = [port for port, state in driver.interfaces().items() if state["is_up"]]
+            drained = _is_drained(driver)
+            busy = wait_until_drained(
+                driver,
+                [port for port in up if port in ports],
+                packets_per_s=packets_per_s,
+                timeout_s=timeout_s,
+                interval_s=interval_s,
             )
+            hosts_up = tuple(host for port, host in hosts.items() if port in up)
+            use = Use(drained=drained, busy=busy, hosts_up=hosts_up)
         except DEVICE_ERRORS as fault:
             use = Use(error=error_text(fault))
     return Result(host=task.host, result=use)

@@ -1,4 +1,4 @@
-"""What switches see of neighbors that do not answer, or that leave: which of the links to them are up."""
+"""Which links to a device are up, as its neighbors see them; for devices that do not answer, or that leave."""
 
 from collections.abc import Collection, Mapping
 
@@ -13,18 +13,19 @@ from railweave.fabric.model import Fabric
 def links_up_towards(nr: Nornir, fabric: Fabric, silent: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the far ends, ``switch:port``, of the links to each ``silent`` switch or GPU node that are up there.
 
-    A neighbor that does not answer either says nothing of its own ports, and they count as up.
+    The ports of a neighbor that does not answer either count as up.
     """
     ports_of = _far_ports(fabric, silent)
-    up: dict[str, list[str]] = {name: [] for name in silent}
-    for far, ports in run_on(nr, ports_of, ports_up, ports_of=ports_of).items():
+    far_ends: dict[str, list[str]] = {name: [] for name in silent}
+    for neighbor, ports in run_on(nr, ports_of, ports_up, ports_of=ports_of).items():
         for port in ports:
-            up[ports_of[far][port]].append(f"{far}:{port}")
-    return {name: tuple(ends) for name, ends in up.items()}
+            silent_device = ports_of[neighbor][port]
+            far_ends[silent_device].append(f"{neighbor}:{port}")
+    return {name: tuple(ends) for name, ends in far_ends.items()}
 
 
 def ports_up(task: Task, ports_of: Mapping[str, Mapping[str, str]]) -> Result:
-    """Return those of a switch's ports in ``ports_of`` that are up."""
+    """Return which of a switch's ports in ``ports_of`` are up; all of them where it does not answer."""
     ports = ports_of[task.host.name]
     with session(task) as opened:
         try:
@@ -36,12 +37,12 @@ def ports_up(task: Task, ports_of: Mapping[str, Mapping[str, str]]) -> Result:
 
 
 def _far_ports(fabric: Fabric, silent: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return for each neighboring switch its ports that lead to silent ones, and to which."""
+    """Return the silent device at the far end of each port that leads to one, by neighboring switch and port."""
     ports_of: dict[str, dict[str, str]] = {}
     for name in silent:
         for link in fabric.links_of[name]:
-            far = link.far(name)
-            if far in fabric.switch_of and far not in silent:
-                port = fabric.ports_of[far][link.port_of(far)].name
-                ports_of.setdefault(far, {})[port] = name
+            neighbor = link.far(name)
+            if neighbor in fabric.switch_of and neighbor not in silent:
+                port = fabric.ports_of[neighbor][link.port_of(neighbor)]
+                ports_of.setdefault(neighbor, {})[port.name] = name
     return ports_of

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
@@ -42,29 +43,31 @@ def find_phase_progress(
 ) -> PhaseProgress:
     """Return how far the devices that ``nr`` reaches have come; ``stages`` are the base and the phases in order.
 
-    A device that a stage does not have yet, or has no more, fits it whatever it runs. Where a commit waits for its
-    confirmation, the device is read again until its timer has ended, for ``pending_wait_s`` at most.
+    A device that is not in the fabric of a stage fits that stage whatever it runs. A device whose commit waits for its
+    confirmation is read again until its timer has ended, for ``pending_wait_s`` at most.
     """
     announce = Announcer([events])
     names = tuple(nr.inventory.hosts)
     announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
     latest_first = tuple(reversed(tuple(enumerate(stages))))
 
-    def candidates(name: str) -> tuple[Candidate, ...]:
-        return tuple((number, _wanted(stage, name)) for number, stage in latest_first)
+    def candidates(name: str) -> tuple[_PhaseCandidate, ...]:
+        return tuple(_PhaseCandidate(number, _intended_of(stage, name)) for number, stage in latest_first)
 
-    def read(wanted: Collection[str]) -> dict[str, DevicePhase]:
-        return run_on(nr, wanted, match_phase, candidates=candidates, announce=announce)
+    def read(devices: Collection[str]) -> dict[str, DevicePhase]:
+        return run_on(nr, devices, match_phase, candidates=candidates, announce=announce)
 
     phases = read(names)
     deadline_s = clock.monotonic() + pending_wait_s
-    while (waiting := _waiting(phases)) and clock.monotonic() < deadline_s:
+    waiting = _waiting(phases)
+    while waiting and clock.monotonic() < deadline_s:
         wait_for_timers(nr, waiting, announce, clock)
         phases |= read(waiting)
+        waiting = _waiting(phases)
     return PhaseProgress(
         latest={name: phase.number for name, phase in phases.items() if not (phase.error or phase.pending)},
         unreadable={name: phase.error for name, phase in phases.items() if phase.error},
-        waiting=_waiting(phases),
+        waiting=waiting,
     )
 
 
@@ -73,27 +76,33 @@ def _waiting(phases: Mapping[str, DevicePhase]) -> tuple[str, ...]:
     return tuple(name for name, phase in phases.items() if phase.pending)
 
 
-def _wanted(stage: Configurator, name: str) -> Callable[[], DeviceConfig] | None:
+class _PhaseCandidate(NamedTuple):
+    """A phase that a device may have reached."""
+
+    number: int
+    # Makes the configuration of the device in that phase; None where the fabric does not have the device.
+    intended: Callable[[], DeviceConfig] | None
+
+
+def _intended_of(stage: Configurator, name: str) -> Callable[[], DeviceConfig] | None:
+    """Return what makes the configuration of a device in a stage; None where the stage does not have it."""
     switch = stage.fabric.switch_of.get(name)
     if switch is None:
         return None
     return partial(stage.device, switch)
 
 
-Candidate = tuple[int, Callable[[], DeviceConfig] | None]
-"""A number, and what makes the configuration; None where the device is not intended at all."""
+def match_phase(task: Task, candidates: Callable[[str], Sequence[_PhaseCandidate]], announce: Events) -> Result:
+    """Return a ``DevicePhase``: the first of a device's candidates, which begin with the last phase, that it runs.
 
-
-def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], announce: Events) -> Result:
-    """Return a ``DevicePhase``: the number of the first of a device's candidates that it runs.
-
-    Nothing is intended any more for a device that leaves: it has come to the end with its last configuration.
+    A device that runs its last intended configuration has come to the end, also where later phases do not have it.
     """
     name = task.host.name
     stages = list(candidates(name))
-    newest = stages[0][0]
-    is_leaving = stages[0][1] is None
-    while len(stages) > 1 and stages[0][1] is None:
+    newest = stages[0].number
+    is_leaving = stages[0].intended is None
+    # The phases after a device was taken out have no configuration to compare with.
+    while len(stages) > 1 and stages[0].intended is None:
         stages.pop(0)
     with session(task) as opened:
         try:
@@ -102,7 +111,7 @@ def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], an
             pending = awaits_confirmation(driver)
         except DEVICE_ERRORS as fault:
             announce(unread_event(name, fault))
-            # What leaves may be switched off by now.
+            # A device that was taken out may be switched off.
             if is_leaving:
                 return Result(host=task.host, result=DevicePhase(newest))
             return Result(host=task.host, result=DevicePhase(error=error_text(fault)))
@@ -110,22 +119,20 @@ def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], an
     if pending:
         return Result(host=task.host, result=DevicePhase(pending=True))
     number = _number_of(name, running, stages, is_leaving=is_leaving)
-    # A device that does not change any more after a phase has come to the end with it.
-    last_number, last_intended = stages[0]
-    if number == last_number and last_intended is not None:
+    if stages[0].intended is not None and number == stages[0].number:
         number = newest
     return Result(host=task.host, result=DevicePhase(number))
 
 
-def _number_of(name: str, running: RunningConfig, stages: Sequence[Candidate], *, is_leaving: bool) -> int | None:
-    """Return the number of the first stage whose configuration runs, None for none of them."""
-    for number, intended in stages:
-        if intended is None:
-            return number
-        difference = diff(name, running, intended())
+def _number_of(name: str, running: RunningConfig, stages: Sequence[_PhaseCandidate], *, is_leaving: bool) -> int | None:
+    """Return the number of the first stage whose configuration a device runs, None for none of them."""
+    for stage in stages:
+        if stage.intended is None:
+            return stage.number
+        difference = diff(name, running, stage.intended())
         if is_leaving and difference.unprovisioned:
-            # It was taken out and is as it came from the factory: that is the last stage.
-            return stages[0][0]
+            # A device that was taken out and reset to its factory configuration has reached the last stage.
+            return stages[0].number
         if not (difference.delta or difference.blockers):
-            return number
+            return stage.number
     return None

@@ -35,6 +35,7 @@ def read_rollback(task: Task, rollout: Rollout, intended: Callable[[str], Device
 
 
 def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> DeviceReading:
+    """Read a device and its rollback document; ``owned`` is its intended configuration, the rows of ours."""
     driver = device.driver
     reading = driver.read()
     running = reading.running
@@ -44,15 +45,17 @@ def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> Devic
     if not commit_id and rollout.owns(last.commit_id, last.message):
         # The rollout was cut off before its journal could name the commit that was kept.
         commit_id = last.commit_id
-    recorded_id = record.commit_ids[-1] if record.commit_ids else ""
-    document, gone = _document(driver, commit_id or recorded_id)
+    document_id = commit_id
+    if not document_id and record.commit_ids:
+        document_id = record.commit_ids[-1]
+    document, gone = _document(driver, document_id)
     snapshot = None
     delta = Delta()
     if document is not None:
         snapshot = snapshot_of(document, running, owned, record.before_sha256)
         if not last.pending:
             delta = snapshot.difference(running).delta
-    # Reading the document may have read the switch anew.
+    # A driver may have read the switch again to find the document.
     latest = driver.last_reading or reading
     return DeviceReading(
         running=running,
@@ -68,7 +71,7 @@ def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> Devic
 
 
 def _document(driver: CheckedDriver, commit_id: str) -> tuple[Mapping[str, Any] | None, str]:
-    """Return the document that undoes a commit, or None and the reason in words."""
+    """Return the document that rolls a commit back and an empty text, or None and why there is none."""
     if not driver.can(Capability.ROLLBACK_DOCUMENTS):
         return None, "its driver keeps no rollback document of a commit that was kept"
     if not commit_id:

@@ -31,9 +31,9 @@ class RecordedSwitch:
 
 
 def startup_of(printed: str) -> RunningConfig | None:
-    """Return what a switch boots; None where it cannot be read, as with a login that only reads what runs.
+    """Return the configuration that a switch boots, as its driver ``printed`` it.
 
-    Raises DocumentError for anything but a configuration.
+    None where the login may not read it. Raises DocumentError for anything but a configuration.
     """
     startup = parse_running(printed or "{}")
     if startup.is_whole:

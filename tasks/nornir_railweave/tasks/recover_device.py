@@ -27,7 +27,10 @@ def recover(nr: Nornir, names: Sequence[str], *, accept_running: bool) -> tuple[
 
 
 def recover_device(task: Task, accept_running: bool) -> Result:
-    """Return a ``RecoveryResult``."""
+    """Repair the transaction state of a switch; return a ``RecoveryResult``.
+
+    ``accept_running`` keeps what the switch runs where its earlier configuration cannot be restored.
+    """
     name = task.host.name
     if task.is_dry_run():
         result = RecoveryResult(name, RecoveryOutcome.REFUSED, error="dry run; nothing was done")

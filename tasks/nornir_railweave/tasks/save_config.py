@@ -25,9 +25,9 @@ class Saved(Enum):
 
 
 def save_config(task: Task, jobs: Mapping[str, DeviceJob], announce: Events) -> Result:
-    """Return a ``Saved``; a device that does not answer is found by the verification that follows.
+    """Save the device unless it boots what it runs; return a ``Saved``.
 
-    In a dry run nothing is saved, and ``changed`` says whether something would be.
+    In a dry run nothing is saved, and ``changed`` tells whether something would be.
     """
     name = task.host.name
     with session(task) as opened:
@@ -36,10 +36,11 @@ def save_config(task: Task, jobs: Mapping[str, DeviceJob], announce: Events) -> 
                 return Result(host=task.host, result=Saved.BEFORE)
             if task.is_dry_run():
                 return Result(host=task.host, result=Saved.NOT, changed=True)
-            done = save(opened.driver, jobs[name])
+            was_saved = save(opened.driver, jobs[name])
         except DEVICE_ERRORS:
+            # The verification that follows reports a device that does not answer.
             return Result(host=task.host, result=Saved.UNKNOWN)
-    if not done:
+    if not was_saved:
         announce(Event(Step.LOST, name, UNSAVED))
         return Result(host=task.host, result=Saved.NOT)
     announce(Event(Step.SAVED, name))
@@ -50,7 +51,7 @@ UNSAVED = "the new configuration runs but could not be saved: after a power loss
 
 
 def is_saved(driver: CheckedDriver, job: DeviceJob) -> bool:
-    """Tell whether the device boots what the job wants; raises what the driver raises."""
+    """Tell whether the device boots the configuration of the job; raises what the driver raises."""
     try:
         return job.read(driver, "startup").done
     except DocumentError:
@@ -58,9 +59,9 @@ def is_saved(driver: CheckedDriver, job: DeviceJob) -> bool:
 
 
 def save(driver: CheckedDriver, job: DeviceJob) -> bool:
-    """Save what runs, where the driver can do that alone; tell whether the device boots what the job wants now."""
+    """Save the running configuration if the driver can; tell whether the device boots that of the job then."""
     if driver.can(Capability.SAVE):
-        # The commit that waits, or whatever else keeps it from being saved, shows in what it boots.
+        # If saving is refused, such as while a commit waits, the comparison below fails.
         with suppress(NapalmException):
             driver.save()
     return is_saved(driver, job)

@@ -1,6 +1,6 @@
 """The self-test of one switch: it is read, then changed and reverted trial by trial, and left as it was found."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -62,7 +62,7 @@ class SelftestOrder:
 def selftest(
     nr: Nornir, name: str, order: SelftestOrder, *, events: Events = silent, clock: Clock = SYSTEM_CLOCK
 ) -> SelftestReport:
-    """Test the switch ``name``; return what was found, also where the switch was lost meanwhile."""
+    """Test the switch ``name``; return its report, with an error where the switch was lost meanwhile."""
     report: SelftestReport = run_on(nr, [name], selftest_device, order=order, announce=events, clock=clock)[name]
     return report
 
@@ -86,7 +86,7 @@ def selftest_device(task: Task, order: SelftestOrder, announce: Events, clock: C
 
 
 class SonicSession:
-    """A session of a SONiC switch: the trials are of what SONiC does, so they use its driver as it is."""
+    """A session of a SONiC switch; the trials need methods of its driver that the general contract does not have."""
 
     def __init__(self, opened: DeviceSession) -> None:
         self._opened = opened
@@ -129,30 +129,30 @@ class _Selftest:
             return SelftestReport(error=f"{status.waits_for}: end it first")
         reading = program.read(request=STATE)
         report = _description(reading.running.config_db, reading.view, program.probe())
+        # A switch that is in use, or does not show whether it is, is left alone.
         if reading.view is None or report.uses:
             return report
-        port = _trial_port(reading.running.config_db)
-        report = replace(report, port=port)
-        if self._order.options.reads_only or not port:
+        report = replace(report, port=_trial_port(reading.running.config_db))
+        if self._order.options.reads_only or not report.port:
             return report
         if self._classes_id:
-            # Only of a switch that is unused: what a run left may be what somebody deployed since.
+            # Not before the switch is known to be unused: somebody may have deployed the same classes since.
             self._remove_classes()
             reading = program.read()
-            port = _trial_port(reading.running.config_db)
-            report = replace(report, port=port)
+            report = replace(report, port=_trial_port(reading.running.config_db))
         config_db = reading.running.config_db
         self._names = names_in(config_db)
         before = self._probe()
         error = ""
         try:
-            self._try_all(config_db, port, has_frr=reading.running.frr is not None)
+            self._try_all(config_db, report.port, has_frr=reading.running.frr is not None)
         except DEVICE_ERRORS as fault:
             error = error_text(fault)
         is_back = self._back(before)
         return replace(report, results=tuple(self._results), is_back=is_back, error=error)
 
     def _try_all(self, config_db: ConfigDb, port: str, *, has_frr: bool) -> None:
+        """Try the rules, the revert timer, a lost session and, if the options say so, a reload."""
         classes = class_trial(config_db, self._order.rows, port)
         if classes is not None:
             self._with_classes(classes, port, has_frr=has_frr)
@@ -182,15 +182,16 @@ class _Selftest:
 
     def _remove_classes(self) -> None:
         """Roll back the commit that added traffic classes, of this run or of one that was cut off."""
-        if self._classes_id:
-            if self._can_roll_back(self._classes_id):
-                # The last transaction is a trial's, which is reverted.
-                self._program.revert(commit=self._classes_id, last=self._program.status().commit_id)
-            self._classes_id = ""
-            self._order.note("")
+        if not self._classes_id:
+            return
+        if self._can_roll_back(self._classes_id):
+            # The last commit of the switch may be another: a trial's, which was reverted.
+            self._program.revert(commit=self._classes_id, last=self._program.status().commit_id)
+        self._classes_id = ""
+        self._order.note("")
 
     def _can_roll_back(self, commit_id: str) -> bool:
-        """Tell whether the switch still has a commit: one that was replaced or reinstalled has none of the last run."""
+        """Tell whether the switch still has a commit; one that was replaced or reinstalled since does not."""
         try:
             self._program.rollback_document(commit_id)
         except CommitError:
@@ -198,6 +199,7 @@ class _Selftest:
         return True
 
     def _try_rules(self, port: str, *, has_frr: bool) -> None:
+        """Try each rule that can be tried on the port, and note those that cannot."""
         trials = trials_of(self._program.read().running.config_db, port, has_frr=has_frr)
         for trial in trials:
             self._try(trial)
@@ -205,12 +207,13 @@ class _Selftest:
             self._results.append(result)
 
     def _try(self, trial: Trial) -> None:
+        """Apply the change of a trial, probe the switch, revert it, and note whether the trial's rule was right."""
         before = self._probe()
         began_s = self._clock.monotonic()
         try:
             self._apply(trial.delta)
         except DEVICE_ERRORS as fault:
-            # The switch has reverted what it refused; whether it is as before is looked at as after any other trial.
+            # The switch reverts what it refuses; the end of the run checks that it is as before.
             refused = f"the switch refused it: {nameless(error_text(fault), self._name, self._names)}"
             self._note(_result(trial, TrialVerdict.CONTRADICTED, (refused,), None, None))
             self._opened.reconnect(self._order.revert_in_s, self._clock)
@@ -224,55 +227,59 @@ class _Selftest:
         self._note(_result(trial, verdict, reasons, applied_s, reverted_s))
 
     def _try_timer(self, port: str) -> None:
-        """Leave a change unconfirmed: the switch has to revert it by itself, when its time is over."""
+        """Leave a change unconfirmed: the switch must revert it by itself when its timer ends."""
         before = self._probe()
         began_s = self._clock.monotonic()
         self._apply(_marking(self._config_db(), port), self._order.options.timer_s)
-        limit_s = began_s + self._order.options.timer_s + _TIMER_MARGIN_S
-        while self._program.status().pending and self._clock.monotonic() < limit_s:
+        deadline_s = began_s + self._order.options.timer_s + _TIMER_MARGIN_S
+        while self._program.status().pending and self._clock.monotonic() < deadline_s:
             self._clock.sleep(_PAUSE_S)
         took_s = self._clock.monotonic() - began_s
         reasons: list[str] = []
         if self._program.status().pending:
             reasons.append(f"the change still waits {took_s:.0f} s after it began")
-        if self._probe().config_digest != before.config_digest:
-            reasons.append("CONFIG_DB or FRR did not go back to what they were")
+        reasons += self._unrestored(before)
         self._conclude("revert timer", reasons, took_s)
 
     def _try_lost_session(self, port: str) -> None:
-        """End the session under a change: the switch keeps it under its timer, and a new session reverts it."""
+        """End the session after a change: a new session must find it under its timer, and can revert it."""
         before = self._probe()
         began_s = self._clock.monotonic()
         commit_id = self._apply(_marking(self._config_db(), port))
         driver = self._opened.reconnect(self._order.revert_in_s, self._clock)
         status = driver.revert_timer.status()
         reasons: list[str] = []
-        if not status.pending or status.commit_id != commit_id:
-            reasons.append("a new session does not find the change that the lost one made")
-        else:
+        if status.pending and status.commit_id == commit_id:
             driver.rollback()
-        if self._probe().config_digest != before.config_digest:
-            reasons.append("CONFIG_DB or FRR did not go back to what they were")
+        else:
+            reasons.append("a new session does not find the change that the lost one made")
+        reasons += self._unrestored(before)
         self._conclude("lost session", reasons, self._clock.monotonic() - began_s)
 
     def _try_reload(self, port: str) -> None:
+        """Apply a change by a reload, and roll it back."""
         before = self._probe()
         edits = list(_marking(self._config_db(), port))
         began_s = self._clock.monotonic()
         self._apply(treated(edits, [RELOADED] * len(edits), [MESSAGE] * len(edits)))
         applied_s = self._clock.monotonic() - began_s
         self._opened.driver.rollback()
-        reasons: list[str] = []
-        if self._probe().config_digest != before.config_digest:
-            reasons.append("CONFIG_DB or FRR did not go back to what they were")
-        self._conclude("reload", reasons, applied_s)
+        self._conclude("reload", self._unrestored(before), applied_s)
+
+    def _unrestored(self, before: Probe) -> list[str]:
+        """Return a reason where the switch's configuration is not as it was ``before``; empty where it is."""
+        if self._probe().config_digest == before.config_digest:
+            return []
+        return ["CONFIG_DB or FRR did not go back to what they were"]
 
     def _conclude(self, name: str, reasons: Sequence[str], took_s: float) -> None:
+        """Note the result of a trial, which failed if there are ``reasons``."""
         verdict = TrialVerdict.CONTRADICTED if reasons else TrialVerdict.CONFIRMED
         self._note(TrialResult(name, verdict, tuple(reasons), apply_s=round(took_s, 2)))
 
     def _apply(self, delta: Delta, revert_in_s: int = 0) -> str:
-        """Apply a delta made for what runs now, under the switch's timer; return the commit's id."""
+        """Apply a delta under the switch's timer; return the commit's id. ``revert_in_s`` of 0 is the order's."""
+        # The switch applies a delta to the rows of the last reading.
         self._program.read()
         applied = self._opened.driver.changes.apply(
             delta, message=MESSAGE, revert_in=revert_in_s or self._order.revert_in_s
@@ -308,14 +315,18 @@ class _Selftest:
 def _result(
     trial: Trial, verdict: TrialVerdict, reasons: Sequence[str], applied_s: float | None, reverted_s: float | None
 ) -> TrialResult:
-    change = next(iter(trial.delta))
+    """Return the result of a trial; both times are None where the switch refused its change."""
+    place = ""
+    if len(trial.delta) == 1:
+        change = next(iter(trial.delta))
+        place = f"{change.table} {change.field or ''}".strip()
     return TrialResult(
         trial.name,
         verdict,
         tuple(reasons),
         method="+".join(sorted(method.value for method in trial.delta.methods)),
         disruption=trial.disruption.value,
-        place=f"{change.table} {change.field or ''}".strip() if len(trial.delta) == 1 else "",
+        place=place,
         source="" if trial.rule is None else trial.rule.source,
         apply_s=None if applied_s is None else round(applied_s, 2),
         revert_s=None if reverted_s is None else round(reverted_s, 2),
@@ -323,7 +334,7 @@ def _result(
 
 
 def _marking(config_db: ConfigDb, port: str) -> Delta:
-    """Return a change that disturbs nothing: the description of a port."""
+    """Return a change that does not affect traffic: a new description of a port."""
     before = config_db["PORT"][port].get("description")
     op = Op.ADD if before is None else Op.UPDATE
     return judged([Edit(op, "PORT", port, "description", before, MESSAGE)], config_db)
@@ -346,6 +357,7 @@ def _neighbors(seen: Observed, ports: Collection[str]) -> dict[str, str]:
 
 
 def _description(config_db: ConfigDb, seen: Observed | None, probe: Mapping[str, Any]) -> SelftestReport:
+    """Return a report of what the switch is and what uses it, before anything is tried on it."""
     metadata = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
     platform = {name: str(metadata[name]) for name in ("platform", "hwsku", "buffer_model") if name in metadata}
     report = SelftestReport(platform=platform, counters=probe["counters"])
@@ -354,25 +366,28 @@ def _description(config_db: ConfigDb, seen: Observed | None, probe: Mapping[str,
     ports = config_db.get("PORT", {})
     neighbors = _neighbors(seen, ports)
     links = {port: state["is_up"] for port, state in seen.get_interfaces().items() if port in ports}
-    sessions = list(_established(seen.get_bgp_neighbors()))
+    sessions: list[str] = []
+    for instance in seen.get_bgp_neighbors().values():
+        sessions += (peer for peer, state in instance["peers"].items() if state["is_up"])
     return replace(report, image=dict(seen.shown.get("image") or {}), uses=uses(links, neighbors, sessions))
 
 
-def _established(instances: Mapping[str, Any]) -> Iterator[str]:
-    for instance in instances.values():
-        yield from (peer for peer, state in instance["peers"].items() if state["is_up"])
-
-
 def probe_of(shown: Mapping[str, Any], unapplied: Sequence[Sequence[str]] | None, digest: str) -> Probe:
-    """Return a probe from the answer of the switch's program, what daemons have not taken, and a digest of all that
-    is configured."""
+    """Return a probe of the switch.
+
+    ``shown`` is the answer of its program. ``unapplied`` are the rows that its daemons have not applied, ``TABLE|KEY``
+    first in each; None where that is unknown. ``digest`` is that of its whole configuration.
+    """
     ports = shown["ports"] or {}
+    unapplied_tables = None
+    if unapplied is not None:
+        unapplied_tables = frozenset(row[0].partition("|")[0] for row in unapplied)
     return Probe(
         at_s=float(shown["at_s"]),
         asic=shown["asic"],
         ports={name: _port_state(port) for name, port in ports.items()},
         processes=shown["processes"],
-        unapplied=None if unapplied is None else frozenset(row[0].partition("|")[0] for row in unapplied),
+        unapplied=unapplied_tables,
         config_digest=digest,
     )
 

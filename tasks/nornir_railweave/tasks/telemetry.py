@@ -26,12 +26,14 @@ class SwitchTelemetry:
 
 
 class TelemetryReader:
-    """Reads switches again and again; a state that a switch still shows is not derived from its answer again."""
+    """Reads switches again and again; an observation is computed only when a switch shows something new."""
 
     def __init__(self, queues: Iterable[int] = ()) -> None:
         """Prepare to read counters of ports and of these ``queues``, empty: of all."""
         self._request = ObserveRequest(telemetry=True, queues=tuple(queues))
-        self._shown: dict[str, tuple[SwitchView, Observation]] = {}
+        self._views: dict[str, SwitchView] = {}
+        # What was observed in each of these views.
+        self._observations: dict[str, Observation] = {}
 
     def read(self, task: Task) -> Result:
         """Return a ``SwitchTelemetry``; the session stays open for the next reading, and is replaced after an error."""
@@ -54,16 +56,16 @@ class TelemetryReader:
         return SwitchTelemetry(reading, self._observation(name, view), telemetry)
 
     def _observation(self, name: str, view: SwitchView) -> Observation:
-        shown, observation = self._shown.get(name, (None, NOTHING_SEEN))
-        # A driver gives the same view again if its switch shows what it showed.
-        if shown is not view:
-            observation = seen_of(view).observation
-            self._shown[name] = view, observation
-        return observation
+        """Return what a switch shows in ``view``."""
+        # A driver returns the same view object while its switch shows the same.
+        if self._views.get(name) is not view:
+            self._observations[name] = seen_of(view).observation
+            self._views[name] = view
+        return self._observations[name]
 
 
 def _by_parts(driver: CheckedDriver) -> Mapping[str, Any]:
-    """Return what a driver answers that does not answer everything together."""
+    """Return the telemetry of a driver whose readings do not include it, asked method by method."""
     parts: dict[str, Any] = {}
     if driver.can(Capability.COUNTERS):
         parts["counters"] = driver.all_counters()

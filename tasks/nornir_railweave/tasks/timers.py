@@ -26,7 +26,7 @@ def wait_for_timers(nr: Nornir, devices: Collection[str], announce: Events, cloc
 
 
 def revert_expired_commit(task: Task, announce: Events) -> Result:
-    """Restore what was there before a commit whose deadline has passed; return whether there was such a commit.
+    """Revert a commit whose deadline has passed and that no timer reverts; return whether there was one.
 
     A commit whose deadline has not passed is left alone: another session may still confirm it. Drivers without a
     timer on the device have nothing to revert.

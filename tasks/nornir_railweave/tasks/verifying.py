@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
 
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
@@ -49,17 +48,25 @@ def verify(
     announce = Announcer([events])
     announce(Event(Step.VERIFYING, text=f"verifying {len(names)} devices", details={"devices": len(names)}))
 
-    times: dict[str, Any] = {"timeout_s": timeout_s, "interval_s": interval_s, "clock": clock}
-    judge = FabricJudge(fabric, settled, scope)
-    judgments = run_on(nr, names, verify_device, judge=judge, **times, announce=announce)
+    judgments: dict[str, Judgment] = run_on(
+        nr,
+        names,
+        verify_device,
+        judge=FabricJudge(fabric, settled, scope),
+        timeout_s=timeout_s,
+        interval_s=interval_s,
+        clock=clock,
+        announce=announce,
+    )
     checks = with_port_names(fabric, chain.from_iterable(judgment.checks for judgment in judgments.values()))
-    cables = [str(cable) for cable in misplugged_cables(fabric, checks)]
-    warnings = _warnings(fabric, {name: judgments[name] for name in names})
-    return VerifyResult(checks, (*cables, *repairs_of(checks)), (*warnings, *half_linked(fabric, checks)))
+    misplugged = (str(cable) for cable in misplugged_cables(fabric, checks))
+    repairs = (*misplugged, *repairs_of(checks))
+    warnings = (*_warnings(fabric, judgments), *half_linked(fabric, checks))
+    return VerifyResult(checks, repairs, warnings)
 
 
 def _warnings(fabric: Fabric, judgments: Mapping[str, "Judgment"]) -> tuple[str, ...]:
-    """Return what is said of devices beside their checks."""
+    """Return the warnings about devices: their releases, missing routes, BFD, and settings that are not shown."""
     intended = fabric.policies.sonic.release
     differing = {name: other_release(judgment.release, intended) for name, judgment in judgments.items()}
     lacking = chain.from_iterable(judgment.lacking for judgment in judgments.values())
@@ -73,21 +80,25 @@ _ATTEMPTS = 2
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """What one look at a device says: its checks, the sessions that are ``lacking`` routes (waited for a while, and
-    then a warning), another warning, the SONiC release that it runs, empty where that is not known, and the fields of
-    ports of which it does not tell what is in force."""
+    """What one reading of a device says."""
 
     checks: tuple[VerifyCheck, ...]
+    # The sessions without all of their routes: waited for a while, then a warning.
     lacking: tuple[SessionRoutes, ...] = ()
     warning: str = ""
+    # The SONiC release that the device runs; empty where it is not known.
     release: str = ""
+    # The fields of ports whose values in force the device does not show.
     unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FabricJudge:
-    """Judges what devices of a fabric show. Of a link whose far end is not ``settled`` nothing is expected that depends
-    on that end; ``scope`` is what must be seen of the fabric."""
+    """Judges what devices of a fabric show.
+
+    Of a link whose far end is not ``settled`` nothing is expected that depends on that end. ``scope`` is what must be
+    seen of the fabric.
+    """
 
     fabric: Fabric = field(repr=False)
     settled: Container[str] = EVERYONE
@@ -104,10 +115,10 @@ class FabricJudge:
         return self.isolation is not None and bool(self.fabric.nodes_on(name))
 
     def __call__(self, name: str, seen: Observation) -> Judgment:
-        """Return what ``seen`` of device ``name`` says."""
+        """Return the judgment of what was ``seen`` of device ``name``."""
         expected = self._expectations.get(name)
         if expected is None:
-            # Kept: a verification that waits judges a device every few seconds.
+            # Kept, as a verification that waits judges a device every few seconds.
             expected = expect(self.fabric, self.fabric.switch_of[name], self.scope)
             self._expectations[name] = expected
         routes = session_routes(expected, seen, self.settled)
@@ -127,30 +138,30 @@ def verify_device(
     announce: Events,
     clock: Clock = SYSTEM_CLOCK,
 ) -> Result:
-    """Return the Judgment that ``judge`` makes of what one device shows; looks again until all holds or time is up.
+    """Return the ``Judgment`` of one device, which is read again until all checks pass or ``timeout_s`` are over.
 
-    A device that does not answer twice in a row is not waited for, missing routes alone no longer than WAIT_S.
+    A device that fails to answer twice in a row is not waited for. Missing routes alone are waited for at most WAIT_S.
     """
-    deadline = clock.monotonic() + timeout_s
-    routes_deadline = clock.monotonic() + min(timeout_s, WAIT_S)
+    name = task.host.name
+    deadline_s = clock.monotonic() + timeout_s
+    routes_deadline_s = clock.monotonic() + min(timeout_s, WAIT_S)
     silent_reads = 0
     with session(task) as opened:
         while True:
             try:
-                judged = judge(task.host.name, _seen(opened.driver, task.host.name, judge))
+                judgment = judge(name, _seen(opened.driver, name, judge))
                 silent_reads = 0
             except DEVICE_ERRORS as fault:
                 opened.close()
-                judged = Judgment((unreachable(task.host.name, error_text(fault)),))
+                judgment = Judgment((unreachable(name, error_text(fault)),))
                 silent_reads += 1
-            wrong = sum(not check.ok for check in judged.checks)
-            next_s = clock.monotonic() + interval_s
-            limit = routes_deadline
-            if wrong:
-                limit = deadline
-            if next_s > limit or silent_reads >= _ATTEMPTS or not (wrong or judged.lacking):
-                announce(_end(task.host.name, wrong, len(judged.checks), silent=bool(silent_reads)))
-                return Result(host=task.host, result=judged)
+            failures = sum(not check.ok for check in judgment.checks)
+            has_passed = not failures and not judgment.lacking
+            next_read_s = clock.monotonic() + interval_s
+            is_late = next_read_s > (deadline_s if failures else routes_deadline_s)
+            if has_passed or is_late or silent_reads >= _ATTEMPTS:
+                announce(_end(name, failures, len(judgment.checks), silent=bool(silent_reads)))
+                return Result(host=task.host, result=judgment)
             clock.sleep(interval_s)
 
 
@@ -162,11 +173,11 @@ def _seen(driver: CheckedDriver, name: str, judge: Callable[[str, Observation], 
     return seen
 
 
-def _end(device: str, wrong: int, checks: int, *, silent: bool) -> Event:
+def _end(device: str, failures: int, checks: int, *, silent: bool) -> Event:
     """Return the event of a device that was verified: how many of its checks fail, if any."""
     text = ""
-    if wrong:
-        text = f"{wrong} of {checks} checks fail"
+    if failures:
+        text = f"{failures} of {checks} checks fail"
     if silent:
         return Event(Step.UNREACHABLE, device, text)
     return Event(Step.VERIFIED, device, text)
