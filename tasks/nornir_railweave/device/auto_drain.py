@@ -12,13 +12,15 @@ WHOLE = ("*",)
 
 
 def needs_drain(device: Device, reading: JobReading) -> bool:
-    """Tell whether this rollout has to drain: the job asks for it, the driver can, and it is not drained already."""
+    """Tell whether this rollout has to drain: the job asks for it, the driver can, and nobody has drained the peers."""
     peers = device.job.drain
-    return bool(peers) and device.driver.can(Capability.DRAIN) and not _covers(reading.drained, peers)
+    if not peers or not device.driver.can(Capability.DRAIN):
+        return False
+    return not _covers(reading.drained, peers)
 
 
 def in_the_way(reading: JobReading) -> str:
-    """Return why a device that an operator drained in part cannot be drained and undrained by a rollout."""
+    """Return that an operator drained the device in part, so that a rollout cannot undrain it; else an empty text."""
     if not reading.drained:
         return ""
     return (
@@ -28,7 +30,7 @@ def in_the_way(reading: JobReading) -> str:
 
 
 def drain_until_quiet(device: Device) -> str:
-    """Drain the peers of the job under the switch's own timer; return what still flows when time is up."""
+    """Drain the peers of the job under the switch's timer; return what still flows when time is up, else empty."""
     rollout = device.order.policy.rollout
     driver = device.driver
     peers = device.job.drain
@@ -80,4 +82,5 @@ def shown_peers(peers: tuple[str, ...]) -> str:
 
 
 def _covers(drained: tuple[str, ...], peers: tuple[str, ...]) -> bool:
+    """Tell whether all of ``peers`` are drained."""
     return drained == WHOLE or (bool(drained) and set(peers) <= set(drained))

@@ -1,4 +1,4 @@
-"""The counters of a device over a while."""
+"""The counters of a device, read twice."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ UNKNOWN = -1
 
 
 def count_over(driver: CheckedDriver, seconds: float) -> tuple[PortCounters, ...]:
-    """Return the counters of a device so many seconds apart; empty where it does not count."""
+    """Return two readings of a device's counters, so many seconds apart; empty where it has none."""
     view = driver.observe(ObserveRequest(state=False, counters=True, over_s=seconds))
     with decoding("its counters"):
         return tuple(view.counted)

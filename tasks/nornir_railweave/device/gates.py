@@ -1,4 +1,4 @@
-"""The gate of one device: what it must show after its change, looked at until all holds or time is up."""
+"""The gate of one device: the checks that it must pass after its change, repeated until they do or time is up."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _SHOWN_CHECKS = 3
 
 
 def take_baseline(device: Device, seen: Seen) -> Baseline:
-    """Return what holds as ``seen`` and must hold afterwards."""
+    """Return the checks, prefixes and losses of a device before its change, which it is compared with afterwards."""
     expectation = device.job.expectation
     held = health(expectation, seen.observation)
     rates: Mapping[tuple[CheckKind, str], float] = {}
@@ -30,21 +30,24 @@ def take_baseline(device: Device, seen: Seen) -> Baseline:
 
 
 def used_ports(device: Device) -> tuple[str, ...]:
-    """Return the ports that the fabric uses; nobody's change may be judged by the others."""
+    """Return the ports that the fabric uses; a change is not judged by the others."""
     return tuple(port.port for port in device.job.expectation.ports)
 
 
 def checks_of(
     device: Device, baseline: Baseline, seen: Observation, losses: LossWatch | None, *, whole: bool = True
 ) -> tuple[VerifyCheck, ...]:
-    """Return the checks of one look. Without ``whole`` prefixes are left out: a drained device may get fewer."""
+    """Return the checks of what was ``seen``, and of ``losses`` if they were counted.
+
+    Without ``whole`` only those of the device's own state: while it is drained it may get fewer prefixes.
+    """
     order = device.order
     checks = device.job.gate(seen, order.settled, baseline.held)
     if not whole:
         return checks
     peers = [check.subject for check in checks if check.kind is CheckKind.BGP]
     checks = (*checks, *prefix_checks(device.job.device, baseline.prefixes, seen, peers, order.missing))
-    # Sessions that lacked routes before the change are not judged by them after it.
+    # A session that did not announce all of its routes before the change need not do so after it.
     for session in device.job.routes(seen, order.settled):
         if session.announced and session.peer not in baseline.lacking:
             checks = (*checks, session.check)
@@ -60,7 +63,7 @@ def loss_checks_of(device: Device, baseline: Baseline, losses: LossWatch) -> tup
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """The checks of one look, and whether neighbors have not announced yet what is their own."""
+    """The checks of one reading, and whether neighbors have yet to announce their own prefixes."""
 
     checks: tuple[VerifyCheck, ...]
     awaits_routes: bool = False
@@ -72,44 +75,47 @@ class _Look:
 
 
 def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, first: Seen | None = None) -> str:
-    """Look until all checks hold, and no port loses more than before; return what was wrong when time was up.
+    """Read the device until all checks pass and no port loses more than before.
 
-    Without ``whole`` neither prefixes nor losses are judged. ``first`` is a look that was had already. What settled
-    neighbors announce is waited for no longer than WAIT_S: it is not the doing of this device.
+    Return an empty text then, or the failed checks in a sentence when time is up. Without ``whole`` neither prefixes
+    nor losses are judged. ``first`` is a reading that the caller has already. The prefixes of settled neighbors are
+    waited for no longer than WAIT_S, and never fail: this device is not the cause.
     """
     rollout = device.order.policy.rollout
     clock = device.order.policy.clock
-    deadline = clock.monotonic() + rollout.verify_timeout_s
-    routes_deadline = clock.monotonic() + min(rollout.verify_timeout_s, WAIT_S)
-    watched = whole and bool(baseline.losses)
+    deadline_s = clock.monotonic() + rollout.verify_timeout_s
+    routes_deadline_s = clock.monotonic() + min(rollout.verify_timeout_s, WAIT_S)
+    judges_losses = whole and bool(baseline.losses)
     seen = first
     while True:
-        look = _look(device, baseline, seen, whole=whole, watched=watched)
+        look = _look(device, baseline, seen, whole=whole, judges_losses=judges_losses)
         failed = look.failed
-        next_s = clock.monotonic() + rollout.verify_interval_s
-        if failed and next_s > deadline:
-            return sentence(failed)
-        if not failed and (not look.awaits_routes or next_s > routes_deadline):
+        next_look_s = clock.monotonic() + rollout.verify_interval_s
+        if failed:
+            if next_look_s > deadline_s:
+                return sentence(failed)
+        elif not look.awaits_routes or next_look_s > routes_deadline_s:
             return ""
         clock.sleep(rollout.verify_interval_s)
         seen = None
 
 
 def _loss_checks(device: Device, baseline: Baseline, seen: Seen) -> Sequence[VerifyCheck]:
-    """Return the checks of losses, of those of ``seen`` or newly counted; none where the switch shows no counters."""
+    """Return the checks of losses, counted anew unless ``seen`` has them; none where the switch has no counters."""
     losses = seen.losses or losses_of(count_over(device.driver, device.interval_s))
     if losses is None:
         return ()
     return loss_checks_of(device, baseline, losses)
 
 
-def _look(device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool, watched: bool) -> _Look:
-    """Return the checks of ``seen``, or of a new look; losses take a while and are judged where all else holds."""
+def _look(device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool, judges_losses: bool) -> _Look:
+    """Return the checks of ``seen``, or of a new reading where that is None."""
     try:
         seen = seen or Seen(observe(device.driver))
         checks = checks_of(device, baseline, seen.observation, None, whole=whole)
         awaits_routes = whole and _awaits_routes(device, baseline, seen.observation)
-        if not watched or awaits_routes or not all(check.ok for check in checks):
+        # Counting losses takes a while, so they are judged last, where all else has passed.
+        if not judges_losses or awaits_routes or not all(check.ok for check in checks):
             return _Look(checks, awaits_routes)
         return _Look((*checks, *_loss_checks(device, baseline, seen)))
     except DEVICE_ERRORS as fault:
@@ -118,18 +124,18 @@ def _look(device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool,
 
 
 def _awaits_routes(device: Device, baseline: Baseline, seen: Observation) -> bool:
-    """Tell whether a neighbor has not announced yet what is its own."""
+    """Tell whether a neighbor has yet to announce its own prefixes, and had announced them before the change."""
     routes = device.job.routes(seen, device.order.settled)
     lacking = {session.peer for session in routes if not session.ok and not session.announced}
     return not lacking <= baseline.lacking
 
 
 def sentence(failed: Iterable[VerifyCheck]) -> str:
-    """Return failing checks as one sentence."""
+    """Return failed checks as one sentence."""
     checks = list(failed)
     shown = "; ".join(map(_failure, checks[:_SHOWN_CHECKS]))
-    left = len(checks) - _SHOWN_CHECKS
-    more = f"; and {left} more" if left > 0 else ""
+    hidden = len(checks) - _SHOWN_CHECKS
+    more = f"; and {hidden} more" if hidden > 0 else ""
     return f"verification failed: {shown}{more}"
 
 

@@ -30,12 +30,12 @@ from railweave.sonic.document import DocumentError
 
 @dataclass(frozen=True, slots=True)
 class JobReading(ConfigComparison):
-    """What a device runs, against its job: the difference is still to be done."""
+    """What a device runs, compared with the result of its job; the difference is still to be done."""
 
-    # The job is done; a device of another digest than it should have is not, whatever its delta says.
+    # The job is done. Never true where the digest of the configuration differs from the intended one.
     done: bool
-    # Links and sessions go down with the job until their far ends follow, or there are none yet (a switch that is being
-    # provisioned): then nothing has to hold right after the change because it held before.
+    # Links and sessions go down with the change until their far ends change too, or there are none yet (a switch that
+    # is being provisioned). The state before is no measure then.
     disconnects: bool = False
 
     @property
@@ -50,7 +50,7 @@ class JobReading(ConfigComparison):
 
     @property
     def remaining(self) -> list[str]:
-        """Return what is still to be done, and why it cannot be, as a person may see it."""
+        """Return what prevents the change, then what is still to be done, in words; secrets are hidden."""
         reasons = [blocker.message for blocker in self.difference.blockers]
         return [*reasons, *(change.unmet for change in self.delta)]
 
@@ -81,34 +81,37 @@ class DeviceJob(Protocol):
 
     @property
     def restores(self) -> bool:
-        """Tell whether the device held before what the job brings; its YANG models are not asked about that."""
+        """Tell whether the job restores an earlier configuration, which the device's YANG models need not check."""
 
     def read(self, driver: CheckedDriver, which: str = "running") -> JobReading:
         """Read the running (or ``startup``) configuration; raises the driver's exceptions and DocumentError."""
 
     def moved(self, reading: JobReading) -> str:
-        """Return in a sentence why ``reading`` must not be worked on; empty where it is what the job was made for."""
+        """Return in a sentence how the device has changed since the job was made; empty where it has not."""
 
     def snapshot(self, reading: JobReading) -> Snapshot:
-        """Return what a device on which ``reading`` was read before the change returns to when the change fails."""
+        """Return what a change that fails is rolled back to; ``reading`` was read before the change."""
 
     @property
     def expectation(self) -> Expectation:
-        """Return what is to be seen on the device afterwards; used ports and sessions are watched by it."""
+        """Return what is to be seen on the device afterwards: among others, its used ports and sessions."""
 
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
         """Return the checks that the device must pass after the change.
 
-        ``settled`` are the devices that stand still in their new state; ``held`` are kind and subject of the checks of
-        ``expectation`` that held before the change. A rollback returns those of ``held`` that must survive it.
+        ``settled`` are the devices already in their target state; ``held`` are kind and subject of the checks of
+        ``expectation`` that passed before the change. A rollback returns those of ``held`` that it must preserve.
         """
 
     def routes(self, seen: Observation, settled: Container[str]) -> tuple[SessionRoutes, ...]:
-        """Return the routes that sessions carry and must: announced over all, accepted from ``settled`` devices."""
+        """Return the routes of sessions, with the fewest that each must carry.
+
+        They are those announced over all sessions, and those accepted from ``settled`` devices.
+        """
 
 
 def config_state(reading: JobReading, job: DeviceJob) -> ConfigState:
-    """Tell which configuration ``reading`` is."""
+    """Return which configuration was read: that from before the job, that after it, or neither."""
     if reading.done:
         return ConfigState.AFTER
     if reading.sha256 == job.before_sha256:
@@ -120,7 +123,7 @@ def config_state(reading: JobReading, job: DeviceJob) -> ConfigState:
 class DeployJob:
     """Bring a device to its intended configuration by the changes of a plan, which was made a moment ago.
 
-    ``own`` is the state of the intent that is deployed, ``plan_digest`` names the plan where others carry it out.
+    ``own`` is the generation of the intent that is deployed; ``plan_digest`` names the plan to workers elsewhere.
     """
 
     compare: Comparer
@@ -156,14 +159,14 @@ class DeployJob:
 
     @property
     def generation(self) -> Mapping[str, Any]:
-        """Return that of the plan, and the one that is deployed."""
+        """Return the generation that the plan found (``was``) and the deployed one (``now``); empty without digest."""
         if self.own.digest:
             return {"was": self.planned.reading.generation.number, "now": generation_document(self.own)}
         return {}
 
     @property
     def restores(self) -> bool:
-        """Return that an intent may be new to the device."""
+        """Return False: the configuration may be new to the device."""
         return False
 
     def read(self, driver: CheckedDriver, which: str = "running") -> JobReading:
@@ -180,7 +183,7 @@ class DeployJob:
         )
 
     def moved(self, reading: JobReading) -> str:
-        """Return why the device is not as the plan says."""
+        """Return in a sentence how the device differs from what the plan found; empty where it does not."""
         if reading.sha256 != self.before_sha256:
             return "the device's configuration changed since the plan was made; nothing was done"
         if reading.delta != self.delta and _shown(reading.delta) != _shown(self.delta):
@@ -188,34 +191,32 @@ class DeployJob:
         return ""
 
     def snapshot(self, reading: JobReading) -> Snapshot:
-        """Return what the device held before the plan's changes."""
+        """Return the device's configuration before the plan's changes."""
         return snapshot_before(reading.delta, reading.running, self.compare.intended(self.device))
 
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
-        """Return the checks of the intended state, over links to settled devices, and of what held before."""
+        """Return the checks of the intended state, over links to settled devices, and of what passed before."""
         return gate(self.expectation, seen, settled, held)
 
     def routes(self, seen: Observation, settled: Container[str]) -> tuple[SessionRoutes, ...]:
-        """Return what sessions carry, and must in the intended state.
-
-        What this device passes on follows from what it accepted itself, whatever the far ends run.
-        """
+        """Return the routes of sessions, with the fewest that each must carry in the intended state."""
         routes = session_routes(self.expectation, seen)
+        # What this device announces follows from what it accepted itself, whatever its neighbors run.
         return tuple(session for session in routes if session.announced or session.neighbor in settled)
 
 
 def _shown(delta: Delta) -> list[dict[str, Any]]:
-    """Return changes as a plan's file has them, secrets marked: those of a file are not equal to those just made."""
+    """Return changes in the form of a plan's file, where secrets are hidden: so those of a file can be compared."""
     return [change_json("", change) for change in delta]
 
 
 @dataclass(frozen=True, slots=True)
 class RollbackJob:
-    """Restore what a device held before an earlier rollout.
+    """Restore the configuration of a device from before an earlier rollout.
 
-    ``earlier`` is what its switch kept of that, with its secrets. ``held`` is what held before the rollout and has to
-    hold again; None where nobody knows it: then links and sessions that stay have to survive. ``generation`` leads to
-    that of before the rollout.
+    ``earlier`` is that configuration as the switch kept it, with its secrets. ``held`` are the checks that passed
+    before the rollout and must pass again; None where that is unknown, and then links and sessions that the rollback
+    does not touch must stay up. ``generation`` is that of before the rollout.
     """
 
     expectation: Expectation
@@ -234,62 +235,61 @@ class RollbackJob:
 
     @property
     def restores(self) -> bool:
-        """Return that the device held it before an earlier rollout."""
+        """Return True: the device ran this configuration before."""
         return True
 
     def read(self, driver: CheckedDriver, which: str = "running") -> JobReading:
-        """Return what the device runs, or boots, and what of its earlier configuration it does not hold.
-
-        A switch whose FRR is not ours keeps no file of it: only its tables tell what it boots.
-        """
+        """Return what the device runs, or boots, and its difference from the earlier configuration."""
         running = running_of(driver, which)
         if which == "running" and running.frr is None:
             raise DocumentError("FRR's running configuration is unknown: bgpraw is missing or empty")
         difference = self.earlier.difference(running, self.reason)
         sha256 = running_sha256(running, self.earlier.owned)
-        as_recorded = which != "running" or self.earlier.sha256 in ("", sha256)
-        return JobReading(
-            running,
-            sha256,
-            difference,
-            done=not difference.delta and as_recorded,
-            disconnects=needs_both_ends(difference.delta),
-        )
+        done = not difference.delta
+        # A switch whose FRR is not ours does not save FRR's lines, so the digest tells nothing of what it boots.
+        if which == "running" and self.earlier.sha256:
+            done = done and sha256 == self.earlier.sha256
+        return JobReading(running, sha256, difference, done=done, disconnects=needs_both_ends(difference.delta))
 
     def moved(self, reading: JobReading) -> str:
-        """Return why the device is not as it was when the rollback was planned."""
+        """Return in a sentence that the device changed since the rollback was planned; empty where it has not."""
         if reading.sha256 != self.before_sha256:
             return "the device's configuration changed since the rollback was planned; nothing was done"
         return ""
 
     def snapshot(self, reading: JobReading) -> Snapshot:
-        """Return what the device held before the rollback."""
+        """Return the device's configuration before the rollback."""
         return snapshot_before(reading.delta, reading.running, self.earlier.owned)
 
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
-        """Return the checks of what held before the rollout; what held between then and now is no measure."""
+        """Return the checks that passed before the rollout; those that passed after it do not count.
+
+        If that is unknown, return those of ``held`` whose link or session the rollback does not touch.
+        """
         del settled
-        # Timers are agreed on with far ends, which may not be rolled back yet.
+        # BGP timers depend on the neighbors too, which may not be rolled back yet.
         checks = [check for check in check_device(self.expectation, seen) if check.kind is not CheckKind.TIMERS]
         if self.held is not None:
             return tuple(check for check in checks if (check.kind, check.subject) in self.held)
         return tuple(check for check in checks if (check.kind, check.subject) in held and self._stays(check))
 
     def routes(self, seen: Observation, settled: Container[str]) -> tuple[SessionRoutes, ...]:
-        """Return nothing: which routes the earlier state had is known from what was accepted alone."""
+        """Return nothing: the least routes of the earlier state are not known."""
         del seen, settled
         return ()
 
     def _stays(self, check: VerifyCheck) -> bool:
-        """Tell whether the rollback leaves what a check looks at: a session that it keeps, a port that it spares."""
+        """Tell whether the rollback keeps the session of a check, or does not touch its port."""
         if check.kind is CheckKind.BGP:
             frr = self.earlier.frr
             return frr is not None and any(entry.line.startswith(f"neighbor {check.subject} ") for entry in frr.entries)
-        touched = (self.earlier.rows.get(table, {}) for table in ("PORT", "DEVICE_NEIGHBOR"))
-        return check.kind in (CheckKind.LINK, CheckKind.LLDP) and not any(check.subject in rows for rows in touched)
+        if check.kind not in (CheckKind.LINK, CheckKind.LLDP):
+            return False
+        rows = self.earlier.rows
+        return check.subject not in rows.get("PORT", {}) and check.subject not in rows.get("DEVICE_NEIGHBOR", {})
 
 
 def held_before(record: DeviceRecord) -> Health:
-    """Return what held on a device before a rollout; kinds that this version does not know are left out."""
+    """Return the checks that passed on a device before a rollout; kinds unknown to this version are left out."""
     kinds = {kind.value: kind for kind in CheckKind}
     return frozenset((kinds[kind], subject) for kind, subject in record.held if kind in kinds)

@@ -25,10 +25,13 @@ def refused_reload(
     if not delta.reloads or not driver.can(Capability.CHECK_RELOAD):
         return ()
     try:
+        # A delta that reloads is carried out in one step.
         (step,) = steps_of(delta, running)
     except DocumentError as error:
         return (Blocker(str(error), "write the missing fields to the switch, then plan again", RELOAD),)
-    verdict = driver.check_reload(step.config_db) if isinstance(step, ReloadStep) else ModelsVerdict()
+    verdict = ModelsVerdict()
+    if isinstance(step, ReloadStep):
+        verdict = driver.check_reload(step.config_db)
     return invalid_blockers(verdict, delta, applied(delta, running).config_db, intended.config_db())
 
 

@@ -1,4 +1,4 @@
-"""From what a driver shows of a device to what was observed of it."""
+"""Turns a driver's answer about a device into an observation."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from railweave.switch_driver import ObserveRequest, PortCounters, SwitchView
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a device showed; ``counted`` are its counters, the earlier ones first, empty where it was not asked."""
+    """What a device showed; ``counted`` are its counters, the earlier ones first, empty if they were not requested."""
 
     observation: Observation
     counted: tuple[PortCounters, ...] = ()
 
     @property
     def losses(self) -> LossWatch | None:
-        """Return what its ports lost meanwhile; None without counters of two moments."""
+        """Return what its ports lost between the readings; None with fewer than two."""
         return losses_of(self.counted)
 
 
@@ -35,7 +35,7 @@ def observe(driver: CheckedDriver) -> Observation:
 
 
 def observe_over(driver: CheckedDriver, seconds: float) -> Seen:
-    """Return what a device shows, and its counters so many seconds apart (0: once), as far as it counts."""
+    """Return what a device shows, and its counters twice, so many ``seconds`` apart, or once for 0 seconds."""
     return seen_of(driver.observe(ObserveRequest(counters=True, over_s=seconds)))
 
 
@@ -47,25 +47,29 @@ def seen_of(view: SwitchView) -> Seen:
 
 
 def losses_of(counted: tuple[PortCounters, ...]) -> LossWatch | None:
-    """Return what ports lost between the first and the last of two readings or more."""
+    """Return what ports lost between the first and the last reading; None with fewer than two."""
     if len(counted) > 1:
         return LossWatch(_losses(counted[0]), _losses(counted[-1]))
     return None
 
 
 def _observation(view: SwitchView) -> Observation:
+    """Return the observation of a driver's answer; an answer of another form is the driver's fault."""
     with decoding("what it shows"):
         interfaces = view.get_interfaces()
         addresses = view.get_interfaces_ip()
         lldp = view.get_lldp_neighbors_detail()
         instances = _bgp_instances(view)
-        unapplied = view.unapplied()
+        unapplied_rows = view.unapplied()
+        unapplied = None
+        if unapplied_rows is not None:
+            unapplied = tuple(Unapplied(*row) for row in unapplied_rows)
         return Observation(
             ports={name: _port_state(state) for name, state in interfaces.items()},
             addresses={name: _addresses(families) for name, families in addresses.items()},
             lldp={port: tuple(map(_neighbor, neighbors)) for port, neighbors in lldp.items()},
             bgp=_sessions(instances, view.bgp_timers()),
-            unapplied=None if unapplied is None else tuple(Unapplied(*row) for row in unapplied),
+            unapplied=unapplied,
             release=running_release(view.image()),
             bfd=view.bfd(),
             bfd_ms=view.bfd_detection_ms(),
@@ -85,14 +89,12 @@ def _losses(counted: PortCounters) -> Counters:
 
 
 def _summed(counted: Mapping[str, Mapping[str, int]], what: str) -> dict[str, int]:
-    """Return received plus sent errors or discards of each port that counts them in one direction at least."""
+    """Return the received plus the sent ``errors`` or ``discards`` of each port that counts one of the two."""
     sums: dict[str, int] = {}
-    rx = f"rx_{what}"
-    tx = f"tx_{what}"
     for port, counters in counted.items():
-        received = count_of(counters, rx)
-        sent = count_of(counters, tx)
-        if received >= 0 or sent >= 0:
+        received = count_of(counters, f"rx_{what}")
+        sent = count_of(counters, f"tx_{what}")
+        if received != UNKNOWN or sent != UNKNOWN:
             sums[port] = max(received, 0) + max(sent, 0)
     return sums
 
@@ -115,7 +117,7 @@ def _bgp_instances(view: SwitchView) -> Mapping[str, Any]:
     try:
         return view.get_bgp_neighbors()
     except CommandErrorException:
-        # The BGP daemon does not run (yet): without sessions every check of one fails, and says so.
+        # The BGP daemon does not run (yet). Without sessions their checks fail, which is reported.
         return {}
 
 
@@ -127,30 +129,33 @@ def _sessions(instances: Mapping[str, Any], timers: Mapping[str, Mapping[str, in
 def _session(peer: Mapping[str, Any], timers: Mapping[str, int] | None) -> ObservedSession:
     families = peer.get("address_family", {})
     ipv4 = families.get("ipv4", {})
+    # FRR counts what it sends only in the families that both ends agreed on (8.4 and later).
+    agreed = frozenset(name for name, family in families.items() if int(family.get("sent_prefixes", UNKNOWN)) >= 0)
     return ObservedSession(
-        int(peer["remote_as"]),
-        bool(peer["is_up"]),
-        # Prefixes that were received and refused serve nobody.
-        _accepted(family for name, family in families.items() if name != "ipv6"),
-        int(ipv4.get("accepted_prefixes", UNKNOWN)),
-        int(ipv4.get("sent_prefixes", UNKNOWN)),
-        # FRR counts what it sends where both ends agreed on the family (8.4 and later).
-        frozenset(name for name, family in families.items() if int(family.get("sent_prefixes", UNKNOWN)) >= 0),
-        _accepted(family for name, family in families.items() if name == "ipv6"),
-        None if timers is None else _timers(timers),
+        remote_asn=int(peer["remote_as"]),
+        established=bool(peer["is_up"]),
+        prefixes=_accepted(family for name, family in families.items() if name != "ipv6"),
+        ipv4_accepted=int(ipv4.get("accepted_prefixes", UNKNOWN)),
+        ipv4_announced=int(ipv4.get("sent_prefixes", UNKNOWN)),
+        families=agreed,
+        ipv6_prefixes=_accepted(family for name, family in families.items() if name == "ipv6"),
+        timers=None if timers is None else _timers(timers),
     )
 
 
 def _timers(seconds: Mapping[str, int]) -> SessionTimers:
     return SessionTimers(
-        seconds["keepalive"], seconds["hold"], seconds["configured_keepalive"], seconds["configured_hold"]
+        keepalive_s=seconds["keepalive"],
+        hold_s=seconds["hold"],
+        configured_keepalive_s=seconds["configured_keepalive"],
+        configured_hold_s=seconds["configured_hold"],
     )
 
 
 def _accepted(families: Iterable[Mapping[str, Any]]) -> int:
     """Return the prefixes that were accepted over some address families; UNKNOWN where none of them counts."""
     counts = [int(family.get("accepted_prefixes", UNKNOWN)) for family in families]
-    counted = [count for count in counts if count >= 0]
-    if counted:
-        return sum(counted)
+    known_counts = [count for count in counts if count >= 0]
+    if known_counts:
+        return sum(known_counts)
     return UNKNOWN

@@ -50,7 +50,9 @@ class Comparer:
         return len(difference.delta)
 
     def _compared(self, name: str, running: RunningConfig) -> ConfigComparison:
-        intended = as_running(self.intended(name), running) if self.unresolved else self.intended(name)
+        intended = self.intended(name)
+        if self.unresolved:
+            intended = as_running(intended, running)
         platform = self.fabric.switch_of[name].panel.platform or None
         with decoding("its configuration"):
             return compare(
@@ -64,7 +66,7 @@ class Comparer:
 
 
 def running_of(driver: CheckedDriver, which: str = "running") -> RunningConfig:
-    """Return what a driver's device runs, ran by the ``last`` reading, or boots (``startup``).
+    """Return the configuration that a device runs, that of its ``last`` reading, or that which it boots (``startup``).
 
     Raises what the driver raises, and DocumentError where its answer is not a configuration.
     """
@@ -75,18 +77,20 @@ def running_of(driver: CheckedDriver, which: str = "running") -> RunningConfig:
 
 def reading_of(driver: CheckedDriver, which: str = "running") -> ConfigReading:
     """Return a new reading, or the ``last`` one where there is one."""
-    last = driver.last_reading if which == "last" else None
-    if last is None:
-        return driver.read()
-    return last
+    if which == "last":
+        last_reading = driver.last_reading
+        if last_reading is not None:
+            return last_reading
+    return driver.read()
 
 
 def awaits_confirmation(driver: CheckedDriver) -> bool:
     """Tell whether a commit waits on a device that was just read."""
-    # That reading has the status, so that a timer cannot end between the two.
-    last = driver.last_reading
-    status = driver.status() if last is None else last.status
-    return status.pending
+    # The status of that reading: a timer cannot end between the two.
+    reading = driver.last_reading
+    if reading is not None:
+        return reading.status.pending
+    return driver.status().pending
 
 
 def generation_in(reading: ConfigReading | None) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
-"""Rollback of one device: ``restore`` brings a device to a snapshot, whoever asks for it and whatever failed before.
+"""Rollback of one device: ``restore`` brings a device back to a snapshot, whatever failed before.
 
-The switch's own rollback goes first, because it needs no plan and no client. What is missing then is changed back row
-by row. Nothing is concluded from the text of a command or an exception: what the device holds in the end is read.
+The switch's own rollback is tried first, because it needs no plan and no client. What is missing then is changed back
+row by row. Success is never concluded from an answer or an exception: the device is read in the end.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,24 +36,25 @@ def restore(
     message: str,
     refuse: Callable[[CommitStatus], None] = _no_refusal,
 ) -> tuple[str, ...]:
-    """Bring a device back to ``snapshot``; return what is missing of it, empty where the device holds it.
+    """Bring a device back to ``snapshot``; return what is missing of it, empty where the device runs it.
 
-    ``made`` tells whether a commit is the one to revert; ``message`` goes with a further commit. Unmanaged rows stay as
-    they are. Raises what the driver raises, and DocumentError, where the device cannot be read in the end. ``refuse``
-    is called with the last commit before anything is done and wherever something is missing; what it raises is raised.
-    Both ways name the commit that was judged, so a switch on which another one came meanwhile does nothing.
+    ``made`` tells whether a commit is the one to revert; ``message`` is that of a commit that changes the device back.
+    ``refuse`` is called with the switch's last commit before each step, and may raise to end the rollback. Each step
+    names the commit that was judged: a switch refuses it if another commit came meanwhile. Unmanaged rows stay as they
+    are. Raises what ``refuse`` raises; what the driver raises, and DocumentError, where the device cannot be read in
+    the end.
     """
-    ways = (
+    attempts = (
         partial(_revert, device, snapshot, made, refuse),
         partial(_change_back, device, snapshot, message, refuse),
     )
     missing: tuple[str, ...] = ()
-    for way in ways:
+    for attempt in attempts:
         try:
             device.reconnect()
-            way()
+            attempt()
         except DEVICE_ERRORS as fault:
-            # Whether the device took it shows in what it holds now.
+            # The switch may have done it all the same, so it is read in any case.
             device.say(Step.LOST, error_text(fault))
         last, missing = _result(device, snapshot, made, message)
         if not missing:
@@ -67,16 +68,17 @@ def _result(
 ) -> tuple[CommitStatus, tuple[str, ...]]:
     """Read the device again; return its last commit and what is missing of ``snapshot``.
 
-    A commit of ``message`` is confirmed. STILL_WAITS is missing while that one, or the one to revert, may revert.
+    A commit with ``message``, which changed the device back, is confirmed. STILL_WAITS is missing while that commit, or
+    the one to revert, is pending.
     """
     missing = snapshot.missing(running_of(device.reconnect()))
     last = device.last_commit(just_read=True)
     if missing or not last.pending:
         return last, missing
-    undoes = bool(message) and last.message == message
-    if undoes:
+    is_undo = bool(message) and last.message == message
+    if is_undo:
         last = _confirmed_undo(device, last)
-    if last.pending and (undoes or made(last)):
+    if last.pending and (is_undo or made(last)):
         return last, (STILL_WAITS,)
     return last, ()
 
@@ -87,14 +89,15 @@ def _revert(
     made: Callable[[CommitStatus], bool],
     refuse: Callable[[CommitStatus], None],
 ) -> None:
-    """Let the switch undo its last commit, where that is the one to revert and something of the snapshot is missing."""
+    """Let the switch revert its last commit, unless the device has the snapshot; raises CommitError for another one."""
     last = device.last_commit()
     refuse(last)
-    if last.pending or snapshot.missing(running_of(device.driver)):
-        if last.commit_id and not made(last):
-            # The driver reverts the last commit, which is somebody else's or an earlier one.
-            raise CommitError(f"the last commit, {last.commit_id}, is not the one to revert")
-        revert_commit(device, last)
+    if not last.pending and not snapshot.missing(running_of(device.driver)):
+        return
+    if last.commit_id and not made(last):
+        # It is somebody else's or an earlier one.
+        raise CommitError(f"the last commit, {last.commit_id}, is not the one to revert")
+    revert_commit(device, last)
 
 
 def _change_back(
@@ -102,13 +105,13 @@ def _change_back(
 ) -> None:
     """Change what is missing of the snapshot, row by row."""
     delta = snapshot.difference(running_of(device.driver)).delta
-    # Of the same reading: the switch refuses the delta once its rows are others, or another commit came.
+    # By the same reading: the switch refuses the delta if it has other rows, or another commit, by then.
     refuse(device.last_commit(just_read=True))
     apply_delta(device, delta, message, restores=True)
 
 
 def _confirmed_undo(device: ReachedDevice, undo: CommitStatus) -> CommitStatus:
-    """Confirm the commit that changed a device back, whose session was lost before that; return its last commit."""
+    """Confirm ``undo``, the commit that changed the device back; return the last commit of the device then."""
     try:
         device.driver.confirm(undo.commit_id)
     except DEVICE_ERRORS as fault:
@@ -118,16 +121,17 @@ def _confirmed_undo(device: ReachedDevice, undo: CommitStatus) -> CommitStatus:
 
 
 def revert_commit(device: ReachedDevice, last: CommitStatus) -> None:
-    """Let the switch revert its pending commit, else roll the last one back, while ``last`` is the last one still.
+    """Let the switch revert ``last``, its last commit, whether that is pending or confirmed.
 
-    Raises what the driver raises.
+    Raises what the driver raises, CommitError if another commit came meanwhile.
     """
     driver = device.driver
     try:
         driver.revert(last.commit_id, pending=last.pending)
     except CommitError:
-        # The switch's own timer may have struck at this moment; then there is nothing left to revert.
-        if not last.pending or driver.status().pending:
+        # The switch's own timer may have reverted a pending commit just now.
+        was_reverted = last.pending and not driver.status().pending
+        if not was_reverted:
             raise
 
 
@@ -142,12 +146,12 @@ def apply_delta(
     restores: bool = False,
     commit_id: str = "",
 ) -> AppliedChange:
-    """Carry out a delta made for the last reading, as it is; return the commit, without an id for no changes.
+    """Apply a delta that was made for the last reading; return the commit, without an id for an empty delta.
 
     With ``revert_in`` (seconds) the switch reverts it unless it is confirmed. ``request`` is what the driver's answer
-    shows, ``generation`` what the switch checks and keeps with it. The switch's models are not asked about what
-    ``restores`` an earlier configuration. ``commit_id`` names the commit (empty: a new name). Raises what the driver
-    raises.
+    includes, ``generation`` what the switch checks and keeps with the commit. A delta that ``restores`` an earlier
+    configuration is not checked against the switch's YANG models. ``commit_id`` names the commit, by default a new
+    name. Raises what the driver raises.
     """
     if not delta:
         return AppliedChange("")
@@ -163,39 +167,43 @@ def apply_delta(
 
 
 def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
-    """Restore what a device held before its job, its traffic included, confirmed or not; ``why`` is the error."""
+    """Restore the configuration of a device from before its job, and its traffic; ``why`` is the outcome's error.
+
+    The commit of the job may be pending or confirmed.
+    """
     device.say(Step.ROLLING_BACK, why)
     snapshot = device.job.snapshot(attempt.before)
     try:
         message = undone(device.order.policy.message)
         missing = restore(device, snapshot, attempt.made, message, attempt.refuse_forestalled)
-        unchanged = bool(missing) and _is_new(device)
+        stays_new = bool(missing) and _is_new(device)
     except DEVICE_ERRORS:
         return device.lost(why)
     except ForestalledError as theirs:
         return _left_to_others(device, attempt, theirs, why)
     if missing:
-        outcome = Outcome.NEW if unchanged else Outcome.UNREACHABLE
-        left = f"missing: {first_few(missing, _SHOWN)}: `{command_line('plan')}` shows what is left"
-        return DeviceOutcome(outcome, f"{why}; the earlier configuration could not be restored, {left}")
+        outcome = Outcome.NEW if stays_new else Outcome.UNREACHABLE
+        detail = f"missing: {first_few(missing, _SHOWN)}: `{command_line('plan')}` shows what is left"
+        return DeviceOutcome(outcome, f"{why}; the earlier configuration could not be restored, {detail}")
     device.say(Step.ROLLED_BACK)
     if broken := device.broken:
         return DeviceOutcome(Outcome.BROKEN, f"{why}; the earlier configuration is restored, but {broken}")
-    left = _undrain(device, attempt) if attempt.drained else ""
-    if left:
-        return DeviceOutcome(Outcome.OLD, f"{why}; {left}: `{command_line('undrain', device.name)}`", drained=True)
+    still_drained = _undrain(device, attempt) if attempt.drained else ""
+    if still_drained:
+        error = f"{why}; {still_drained}: `{command_line('undrain', device.name)}`"
+        return DeviceOutcome(Outcome.OLD, error, drained=True)
     return DeviceOutcome(Outcome.OLD, why)
 
 
 def _is_new(device: Device) -> bool:
-    """Tell whether a device stays in its new configuration; a commit that waits may still go back."""
+    """Tell whether a device keeps its new configuration: it runs it, and no pending commit may revert it."""
     state = device.state()
     pending = awaits_confirmation(device.driver)
     return state is ConfigState.AFTER and not pending
 
 
 def _left_to_others(device: Device, attempt: Attempt, theirs: ForestalledError, why: str) -> DeviceOutcome:
-    """Return the outcome of a device on which somebody else's commit came, which is left as it is."""
+    """Return the outcome of a device on which somebody else committed; their commit is left as it is."""
     try:
         state = device.state()
         pending = awaits_confirmation(device.driver)
@@ -203,28 +211,29 @@ def _left_to_others(device: Device, attempt: Attempt, theirs: ForestalledError, 
         return device.lost(why)
     if state is ConfigState.AFTER and not pending:
         return DeviceOutcome(Outcome.NEW, f"{why}; {theirs}, with what this rollout wanted")
-    # A commit of theirs that still waits may go back to what this rollout left.
-    if not attempt.commit_id or (state is ConfigState.BEFORE and not pending):
+    was_not_changed = not attempt.commit_id
+    if was_not_changed or (state is ConfigState.BEFORE and not pending):
         return DeviceOutcome(Outcome.OLD, f"{why}; {theirs}, and nothing of this rollout")
     if pending:
+        # If their commit is reverted, the device may return to the change of this rollout.
         return DeviceOutcome(Outcome.UNREACHABLE, f"{why}; {theirs}, and it waits for its confirmation")
-    # Whether ours was confirmed before theirs came is not known any more.
+    # It is not known whether our commit was confirmed before theirs came.
     return DeviceOutcome(Outcome.UNREACHABLE, f"{why}; {theirs}, and it holds neither configuration of this rollout")
 
 
 def _undrain(device: Device, attempt: Attempt) -> str:
-    """Undrain what a rollback left drained; return in words what stays so, empty where traffic is back."""
+    """Undrain what this rollout drained; return in words what is still drained, empty for nothing."""
     drained_before = set(attempt.before.drained)
     try:
         if set(device.drained()) - drained_before:
             attempt.refuse_forestalled(device.last_commit(just_read=True))
             device.driver.undrain()
-        left = sorted(set(device.drained()) - drained_before)
+        still_drained = sorted(set(device.drained()) - drained_before)
     except ForestalledError:
-        # It is their drain, which they will end.
+        # Somebody else drained the device, and will undrain it.
         return ""
     except DEVICE_ERRORS as fault:
         return f"perhaps still drained ({error_text(fault)})"
-    if left:
-        return f"still drained: {', '.join(left)}"
+    if still_drained:
+        return f"still drained: {', '.join(still_drained)}"
     return ""

@@ -34,7 +34,7 @@ _NO_ANSWER = (ConnectionException, CommandTimeoutException, OSError, EOFError)
 
 
 def has_answered(fault: BaseException) -> bool:
-    """Tell whether the device was reached: its answer is the fault, and the device is not unreachable."""
+    """Tell whether the device was reached: the fault is in its answer, not in the connection."""
     return isinstance(fault, DEVICE_ERRORS) and not isinstance(fault, _NO_ANSWER)
 
 
@@ -112,7 +112,7 @@ def session(task: Task) -> Iterator[DeviceSession]:
 
 
 def said_of(fault: BaseException) -> dict[str, str]:
-    """Return all that a device printed of a fault, for the journal; nothing where it is not known."""
+    """Return all that a device printed with a fault, as a detail of the journal; empty where it printed nothing."""
     notes = "\n".join(getattr(fault, "__notes__", ()))
     if notes:
         return {"said": notes}

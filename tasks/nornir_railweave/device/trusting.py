@@ -1,5 +1,6 @@
 """Host keys as devices show them now, against those that were recorded; nothing is logged in to, nothing is written."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -54,18 +55,20 @@ class ShownKey:
 
 
 def jump_of(reaches: Mapping[str, Reach]) -> Jump | None:
-    """Return the jump host through which the devices are reached; one target has one at most."""
-    given = next((reach.options["jump"] for reach in reaches.values() if reach.options.get("jump")), None)
-    if given is None:
-        return None
-    return parse_jump(given)
+    """Return the jump host through which the devices are reached, None without one; all of a target share it."""
+    for reach in reaches.values():
+        if reach.options.get("jump"):
+            return parse_jump(reach.options["jump"])
+    return None
 
 
 def look_at_jump(jump: Jump, timeout_s: float) -> ShownKey:
     """Return the key that the jump host shows."""
-    return _look(
-        "jump host", str(jump), jump.known_hosts_file, lambda: connect(jump.host, jump.port, timeout_s), timeout_s
-    )
+
+    def open_socket() -> Any:
+        return connect(jump.host, jump.port, timeout_s)
+
+    return _look("jump host", str(jump), jump.known_hosts_file, open_socket, timeout_s)
 
 
 def look(reaches: Mapping[str, Reach], known_hosts: Path, workers: int) -> tuple[ShownKey, ...]:
@@ -76,12 +79,12 @@ def look(reaches: Mapping[str, Reach], known_hosts: Path, workers: int) -> tuple
         reach = reaches[device]
         timeout_s = float(reach.options.get("conn_timeout", reach.timeout_s))
 
-        def reached() -> Any:
+        def open_socket() -> Any:
             if jump is not None:
                 return dial(jump, reach.host, reach.port, timeout_s)
             return connect(reach.host, reach.port, timeout_s)
 
-        return _look(device, known_name(reach.host, reach.port), known_hosts, reached, timeout_s)
+        return _look(device, known_name(reach.host, reach.port), known_hosts, open_socket, timeout_s)
 
     with ThreadPoolExecutor(workers, thread_name_prefix="railweave-trust") as pool:
         return tuple(pool.map(look_at, reaches))
@@ -90,13 +93,15 @@ def look(reaches: Mapping[str, Reach], known_hosts: Path, workers: int) -> tuple
 def devices_by_key(
     keys: Iterable[ShownKey], reaches: Mapping[str, Reach], known_hosts: Path
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return the devices that have the same key, by its fingerprint: those that showed it, and others whose recorded
-    key it is."""
+    """Return the devices that share a key, by the key's fingerprint.
+
+    A device has the key that it showed, or the ones recorded for it if it showed none.
+    """
     shown = {key.device: key for key in keys if key.key}
-    # Only of a key that was shown now the fingerprint is known.
     fingerprints = {key.key: key.fingerprint for key in shown.values()}
     shared = {}
     for key, devices in _devices_of_keys(shown, reaches, known_hosts).items():
+        # A key that is only recorded has no fingerprint here, and no device showed it now.
         if len(devices) > 1 and key in fingerprints:
             shared[fingerprints[key]] = tuple(devices)
     return shared
@@ -106,22 +111,24 @@ def _devices_of_keys(
     shown: Mapping[str, ShownKey], reaches: Mapping[str, Reach], known_hosts: Path
 ) -> dict[str, list[str]]:
     """Return the devices of each key (``type base64``): a device has the key that it showed, else its recorded ones."""
-    devices_of: dict[str, list[str]] = {}
+    devices_of: defaultdict[str, list[str]] = defaultdict(list)
     for device, reach in reaches.items():
         if device in shown:
-            devices_of.setdefault(shown[device].key, []).append(device)
-            continue
-        for key in recorded_keys(known_hosts, known_name(reach.host, reach.port)):
-            devices_of.setdefault(" ".join(key), []).append(device)
+            keys = [shown[device].key]
+        else:
+            keys = [" ".join(key) for key in recorded_keys(known_hosts, known_name(reach.host, reach.port))]
+        for key in keys:
+            devices_of[key].append(device)
     return devices_of
 
 
-def _look(device: str, name: str, known_hosts: Path, reached: Callable[[], Any], timeout_s: float) -> ShownKey:
+def _look(device: str, name: str, known_hosts: Path, open_socket: Callable[[], Any], timeout_s: float) -> ShownKey:
+    """Return the key that a device shows over a new connection, compared with those recorded under ``name``."""
     import paramiko
 
     recorded = recorded_keys(known_hosts, name)
     try:
-        shown = _fetch(reached(), [kind for kind, _ in recorded], timeout_s)
+        shown = _fetch(open_socket(), [key_type for key_type, _ in recorded], timeout_s)
     except (NapalmException, paramiko.SSHException, OSError, EOFError) as fault:
         return ShownKey(device, name, Trust.UNREACHABLE, error=error_text(fault))
     key = (shown.get_name(), shown.get_base64())
@@ -136,17 +143,19 @@ def _look(device: str, name: str, known_hosts: Path, reached: Callable[[], Any],
     return ShownKey(device, name, trust, " ".join(key), str(shown.fingerprint))
 
 
-def _fetch(sock: Any, kinds: list[str], timeout_s: float) -> "paramiko.PKey":
-    """Return the key that the far end proves to have; of several the one whose kind is recorded."""
+def _fetch(sock: Any, recorded_types: list[str], timeout_s: float) -> "paramiko.PKey":
+    """Return the host key of the far end; of several keys, one of a type that is recorded."""
     import paramiko
 
     transport = paramiko.Transport(sock)
     try:
         options = transport.get_security_options()
         preferred: list[str] = []
-        for kind in kinds:
-            preferred += (name for name in _ALGORITHMS.get(kind, (kind,)) if name in options.key_types)
-        options.key_types = [*dict.fromkeys((*preferred, *options.key_types))]
+        for key_type in recorded_types:
+            preferred += _ALGORITHMS.get(key_type, (key_type,))
+        # paramiko refuses a name that it does not know.
+        supported = [name for name in preferred if name in options.key_types]
+        options.key_types = [*dict.fromkeys((*supported, *options.key_types))]
         transport.start_client(timeout=timeout_s)
         return transport.get_remote_server_key()
     finally:
