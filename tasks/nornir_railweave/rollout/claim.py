@@ -61,10 +61,10 @@ def refuse_while_running(folder: Path, fabric: str, target: str) -> None:
 def capacity_held(
     folder: Path, fabric: str, target: str, what: str, shared: SharedJournals | None = None
 ) -> Iterator[Lease | None]:
-    """Hold a fabric and target, as a rollout does, while ``what`` takes capacity away: one command at a time.
+    """Hold a fabric and target, as a rollout does, while the command ``what`` takes capacity away.
 
-    Raises RefusedError where another command of this machine, or another runner of the store, holds it, RailweaveError
-    where the hold cannot be written.
+    Yield the hold in the store, None without one. Raises RefusedError where another command of this machine, or
+    another runner of the store, holds them, RailweaveError where the hold cannot be written.
     """
     begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = f"{begun}-{fabric}-{secrets.token_hex(3)}"
@@ -105,16 +105,17 @@ def shared_place(fabric: str, target: str) -> str:
 
 
 def held_elsewhere(held: JournalHeldError, fabric: str, target: str) -> RefusedError:
-    """Return that another runner rolls out to a fabric and target."""
+    """Return the error that another runner holds a fabric and target."""
     named = f", {held.rollout}: {held.by}" if held.rollout else ""
     message = f"another rollout, or a drain, of {fabric} on {target} is running at another runner{named}"
     return RefusedError([error("RW530", message, fix="wait for it to end, or end it there, and retry")])
 
 
 def claim(folder: Path, fabric: str, target: str, rollout: str, what: str = "") -> int:
-    """Return the open file that keeps others who take capacity of this fabric and target away until it is closed.
+    """Lock a fabric and target; return the open lock file, which holds the lock until it is closed.
 
-    Whoever finds it locked is shown the ``rollout``, or ``what`` else it is held for.
+    A command that finds it locked reports the name of the ``rollout``, or ``what`` else holds it. Raises RefusedError
+    where it is locked, RailweaveError where it cannot be written.
     """
     path = folder / f"{fabric}@{target}.lock"
     with writing(path):
@@ -135,9 +136,9 @@ def claim(folder: Path, fabric: str, target: str, rollout: str, what: str = "") 
 
 
 def lock_file(file: int, how: int) -> bool:
-    """Lock an open file, and tell whether that succeeded.
+    """Lock an open file by the ``flock`` operation ``how``, and tell whether that succeeded.
 
-    A process that only looks whether the file is locked holds it for an instant, which is waited for.
+    It is tried a few times: a process that only checks whether the file is locked holds it for an instant.
     """
     for _ in range(_LOCK_ATTEMPTS):
         try:
@@ -159,25 +160,26 @@ def _read_holder(file: int) -> LockHolder | None:
 
 
 def busy(place: str, holder: LockHolder | None = None) -> Diagnostic:
-    """Return that another rollout, or other command, of a fabric and target is running."""
-    name = ""
-    who = ""
+    """Return the error that another rollout, or another command, is running on ``place``."""
+    rollout = ""
+    process = ""
     if holder is not None:
-        name = holder.rollout
-        who = f": process {holder.pid} of {holder.by}"
-    if holder is not None and holder.what:
-        return error("RW530", f"`{holder.what}` is running on {place}{who}", fix="wait for it to end, and retry")
-    named = f", {name}" if name else ""
+        rollout = holder.rollout
+        process = f": process {holder.pid} of {holder.by}"
+        if holder.what:
+            message = f"`{holder.what}` is running on {place}{process}"
+            return error("RW530", message, fix="wait for it to end, and retry")
+    named = f", {rollout}" if rollout else ""
     return error(
         "RW530",
-        f"another rollout of {place} is running{named}{who}",
-        fix=f"wait for it to end, or abort it: `railweave rollout abort {name}`".rstrip(),
+        f"another rollout of {place} is running{named}{process}",
+        fix=f"wait for it to end, or abort it: `railweave rollout abort {rollout}`".rstrip(),
     )
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what the operating system says of a full or read-only disk into RailweaveError."""
+    """Raise RailweaveError for an OSError of the block, such as that of a full or read-only disk."""
     try:
         yield
     except OSError as problem:

@@ -67,7 +67,7 @@ def deploy(
 
 
 def _refuse(plan: Plan, policy: Policy, history: History) -> None:
-    """Raise RefusedError where the plan needs consent, or would discard what another state of the intent brought."""
+    """Raise RefusedError where the plan needs consent, or would discard what a newer state of the intent deployed."""
     refused = check_consent(plan, policy.consent)
     if not policy.consent.discard_newer:
         refused = (*refused, *discarded(plan, history))
@@ -77,7 +77,7 @@ def _refuse(plan: Plan, policy: Policy, history: History) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Jobs:
-    """What the jobs of all devices have in common."""
+    """Makes the jobs of devices, from what they have in common."""
 
     plan: Plan
     compare: Comparer
@@ -96,6 +96,7 @@ class _Jobs:
 
 
 def _deployed(procedure: Procedure, jobs: _Jobs, announce: Events) -> DeployResult:
+    """Carry out the plan and verify the fabric unless the rollout stopped."""
     plan = procedure.plan
     if reason := procedure.unreachable_reason:
         return _not_begun(plan, reason)
@@ -104,31 +105,32 @@ def _deployed(procedure: Procedure, jobs: _Jobs, announce: Events) -> DeployResu
     result = procedure.carry_out(changed, unchanged, announce)
     if result.stopped_by:
         return result
-    # An interrupt in the last wave stopped nothing.
+    # An interrupt in the last wave had nothing left to stop.
     verification = _verified(procedure, result.devices, jobs.scope, announce)
     return replace(result, verification=verification, interrupted=False)
 
 
 def _not_begun(plan: Plan, reason: str) -> DeployResult:
-    """Return the end of a deployment that did not begin: nobody was looked at, so nobody is called new."""
+    """Return the result of a deployment that did not begin: no device was attempted, unchanged ones neither."""
     outcomes: dict[str, DeviceOutcome] = {}
     for name, outcome in outcomes_of(plan, {}).items():
-        outcomes[name] = DeviceOutcome(Outcome.NOT_ATTEMPTED)
         if outcome.outcome is Outcome.UNREACHABLE:
             outcomes[name] = outcome
+        else:
+            outcomes[name] = DeviceOutcome(Outcome.NOT_ATTEMPTED)
     return DeployResult(Result.STOPPED, outcomes, reason, progress=Progress(waves=plan.waves))
 
 
 def _verified(
     procedure: Procedure, outcomes: Mapping[str, DeviceOutcome], scope: VerificationScope, announce: Events
 ) -> VerifyResult:
-    """Return the verification of every device that is new now; under a limit, of its devices and their neighbors."""
+    """Verify every device in its new configuration; with a limit, only the limit's devices and their neighbors."""
     rollout = procedure.policy.rollout
     plan = procedure.plan
     new = {name for name, outcome in outcomes.items() if outcome.outcome is Outcome.NEW}
     verified = new
     if plan.limit:
-        # A fault elsewhere is no result of this deployment, and it would fail for it.
+        # A fault elsewhere must not fail this deployment, which did not cause it.
         verified = new & {*plan.limit, *procedure.fabric.neighbors_of(plan.limit)}
     return verify(
         procedure.nr,

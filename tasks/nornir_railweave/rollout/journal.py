@@ -43,8 +43,8 @@ from railweave.plan.resumption import changes_sha256
 from railweave.plan.rollout import DEPLOYMENT, FORMAT_VERSION, RolloutMetadata
 from railweave.wording import compact
 
-# Members of a line that name or compare something and quote nobody. A secret may be a part of one, as `fabric1` is of
-# a rollout's name; masked, the journal would be nobody's.
+# Members of a line that a later run reads or compares, and that quote no device. They are never masked: a short secret
+# such as `fabric1` may be a part of a rollout's name, which would no longer be found.
 _NAMES = frozenset(
     {"at", "step", "device", "rollout", "fabric", "target", "kind", "of", "outcome", "result", "waves", "commit_id",
      "before_sha256", "after_sha256", "changes_sha256", "intent_sha256", "sources_sha256", "plan_digest", "intent",
@@ -67,10 +67,10 @@ class Journal:
         metadata: RolloutMetadata = DEPLOYMENT,
         shared: SharedJournals | None = None,
     ) -> None:
-        """Create the file of a new rollout in ``folder``, readable by its owner alone, and in ``shared``.
+        """Create the file of a new rollout in ``folder``, readable by its owner alone, and its copy in ``shared``.
 
         Raises RefusedError where another process rolls out to the same fabric and target, RailweaveError where the
-        disk is full or read-only, or the store is.
+        disk or the store cannot be written.
         """
         begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         path = folder / f"{begun}-{fabric}-{secrets.token_hex(3)}{SUFFIX}"
@@ -91,7 +91,7 @@ class Journal:
     def reopen(
         cls, path: Path, fabric: str, target: str, metadata: RolloutMetadata, shared: SharedJournals | None = None
     ) -> Self:
-        """Return the journal of a rollout that was not finished, to be carried on at its end.
+        """Return the journal of a rollout that was not finished; new lines are appended to it.
 
         Raises RefusedError where another process rolls out to the same fabric and target.
         """
@@ -108,6 +108,10 @@ class Journal:
         return journal
 
     def _take(self, path: Path, file: int, lock: int, metadata: RolloutMetadata, *, resumed: bool) -> None:
+        """Lock the open journal ``file`` and own it; ``lock`` is the open lock file of its fabric and target.
+
+        Raises RefusedError, with both closed, where another process has the journal locked.
+        """
         try:
             with writing(path):
                 locked = lock_file(file, fcntl.LOCK_EX)
@@ -130,7 +134,7 @@ class Journal:
         self._torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
 
     def _hold(self, shared: SharedJournals | None, fabric: str, target: str) -> None:
-        """Take the hold of a fabric and target in the store; a file that no rollout began is taken away again."""
+        """Hold the fabric and target in the store; where that fails, close the journal and remove one that is new."""
         try:
             _, user = own_process()
             self._lease = store_lease(shared, fabric, target, self.path, user)
@@ -141,7 +145,7 @@ class Journal:
             raise
 
     def __call__(self, event: Event) -> None:
-        """Append ``event`` and wait until it is on the disk."""
+        """Append ``event`` and wait until it is on the disk; ``fault`` says why that failed."""
         line = {
             "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "step": event.step.value,
@@ -150,26 +154,33 @@ class Journal:
             **event.details,
         }
         try:
-            self._append(encode(_hiding(line)) + b"\n")
+            self._append(encode(_masked_line(line)) + b"\n")
             os.fsync(self._file)
         except OSError as problem:
             self.fault = f"the journal {self.path} cannot be written: {problem.strerror}"
 
     def _append(self, data: bytes) -> None:
+        """Append a whole line; raises OSError, and the file may end with a part of the line then."""
         if self._torn:
             data = b"\n" + data
         if self._lease is not None:
             self._lease.add(data)
         self._torn = True
         while data:
-            data = data[os.write(self._file, data) :]
+            written_bytes = os.write(self._file, data)
+            data = data[written_bytes:]
         self._torn = False
 
     def has_ended(self, message: str) -> bool:
-        """Tell whether a message names a rollout whose journal lies beside this one, or is this one, and which no other
-        process writes any more: it has ended, or was killed."""
-        paths = [self.path.parent / f"{word}{SUFFIX}" for word in message.split() if "/" not in word]
-        return any(path == self.path or (path.is_file() and not is_alive(path)) for path in paths)
+        """Tell whether a message names this rollout, or one in the same folder whose process ended or was killed."""
+        for word in message.split():
+            # A name with a `/` would lead out of the folder.
+            if "/" in word:
+                continue
+            path = self.path.parent / f"{word}{SUFFIX}"
+            if path == self.path or (path.is_file() and not is_alive(path)):
+                return True
+        return False
 
     def opening(self, plan: Plan) -> Event:
         """Return the first event of the rollout, ``started`` or ``resumed``: all that a later process must know."""
@@ -177,7 +188,7 @@ class Journal:
         return Event(step, details=opening_details(self.name, plan, self.metadata))
 
     def blocker(self) -> str:
-        """Return why nothing may go on, empty once every line is written, in the store as well."""
+        """Return why the rollout must not go on; empty once every line is written, in the store as well."""
         try:
             if self._lease is not None and not self.fault:
                 self._lease.flush()
@@ -192,21 +203,27 @@ class Journal:
 
     def judged(self, result: DeployResult) -> DeployResult:
         """Return the result; if the journal is incomplete, mark it stopped and list what was committed."""
-        changed = {name for wave in result.progress.waves for name in wave}
-        committed = f"committed: {compact(changed & {*result.names(Outcome.NEW)}) or 'no device'}"
         fault = self.blocker()
-        if not fault or result.stopped_by.endswith(committed):
+        if not fault:
             return result
-        reasons = [result.stopped_by] if result.stopped_by else []
-        # The rollout itself may have stopped for it.
+        in_waves = {name for wave in result.progress.waves for name in wave}
+        committed = compact(in_waves & {*result.names(Outcome.NEW)}) or "no device"
+        ending = f"committed: {committed}"
+        # The result was judged before.
+        if result.stopped_by.endswith(ending):
+            return result
+        reasons: list[str] = []
+        if result.stopped_by:
+            reasons.append(result.stopped_by)
+        # The rollout itself may have stopped for the same fault.
         if fault not in result.stopped_by:
             reasons.append(fault)
-        return replace(result, result=Result.STOPPED, stopped_by="; ".join([*reasons, committed]))
+        return replace(result, result=Result.STOPPED, stopped_by="; ".join([*reasons, ending]))
 
     def close(self) -> None:
-        """Give the locks back; once is enough."""
+        """Release the locks; closing twice is allowed."""
         if self._lease is not None:
-            # Without an answer the store waits for a sign of life, and the switches for their timers.
+            # A lease that cannot be released expires by itself.
             with suppress(StoreError):
                 self._lease.release()
             self._lease = None
@@ -226,12 +243,14 @@ class Journal:
         self.close()
 
 
-def _hiding(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line with every resolved secret masked but in names: one that a journal is read by stays as it is."""
-    return {name: value if name in _NAMES else _masked_member(name, value) for name, value in line.items()}
+def _masked_line(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line, or the details of a device in it, with its secrets masked everywhere but in ``_NAMES``."""
+    return {name: _masked_member(name, value) for name, value in line.items()}
 
 
 def _masked_member(name: str, value: Any) -> Any:
+    if name in _NAMES:
+        return value
     if name != "devices":
         return masked(value)
     if isinstance(value, Mapping):
@@ -242,14 +261,17 @@ def _masked_member(name: str, value: Any) -> Any:
 
 def _masked_details(details: Any) -> Any:
     if isinstance(details, Mapping):
-        return _hiding(details)
+        return _masked_line(details)
     return masked(details)
 
 
 def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict[str, Any]:
-    """Return what ``started`` and ``resumed`` say: the rollout, who runs it, and each device's part of the plan."""
+    """Return the details of ``started`` and ``resumed``: the rollout, who runs it, and each device's part of the plan.
+
+    Their order is that of the journal's line.
+    """
     pid, user = own_process()
-    return {
+    details: dict[str, Any] = {
         "version": FORMAT_VERSION,
         "rollout": rollout,
         "fabric": plan.fabric,
@@ -261,16 +283,19 @@ def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict
         "of": metadata.of,
         "remove_conflicting": metadata.remove_conflicting,
         "base": metadata.base,
-        **({"base_commit": metadata.base_commit} if metadata.base_commit else {}),
-        "phase": metadata.phase,
-        **_limit_details(plan),
-        "sources_sha256": metadata.sources_sha256,
-        **({"signed": metadata.signed.as_json()} if metadata.signed else {}),
-        "pid": pid,
-        "by": user,
-        "devices": _devices_details(plan),
-        "waves": [list(wave) for wave in plan.waves],
     }
+    if metadata.base_commit:
+        details["base_commit"] = metadata.base_commit
+    details["phase"] = metadata.phase
+    details.update(_limit_details(plan))
+    details["sources_sha256"] = metadata.sources_sha256
+    if metadata.signed:
+        details["signed"] = metadata.signed.as_json()
+    details["pid"] = pid
+    details["by"] = user
+    details["devices"] = _devices_details(plan)
+    details["waves"] = [list(wave) for wave in plan.waves]
+    return details
 
 
 def _limit_details(plan: Plan) -> dict[str, list[str]]:
@@ -283,16 +308,17 @@ def _limit_details(plan: Plan) -> dict[str, list[str]]:
 
 def _devices_details(plan: Plan) -> dict[str, dict[str, Any]]:
     """Return each device's part of a plan, in the order of the waves."""
-    devices: dict[str, dict[str, Any]] = {}
+    details: dict[str, dict[str, Any]] = {}
     for number, wave in enumerate(plan.waves, start=1):
         for name in wave:
-            devices[name] = {
+            device = plan.devices[name]
+            details[name] = {
                 "wave": number,
-                "before_sha256": plan.devices[name].reading.running_sha256,
+                "before_sha256": device.reading.running_sha256,
                 "changes_sha256": changes_sha256(plan.deltas.get(name, ())),
-                "drain": list(plan.devices[name].drain),
+                "drain": list(device.drain),
             }
-    return devices
+    return details
 
 
 def _synchronize_folder(folder: Path) -> None:

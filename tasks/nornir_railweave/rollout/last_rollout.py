@@ -1,8 +1,8 @@
-"""The last rollout without its journal: what every switch still knows of its last commit.
+"""The last rollout without its journal, from what every switch knows of its last commit.
 
-A machine that is lost takes its journals with it. Each commit's message names its rollout, and each switch keeps its
-rollback document, so the switches tell the rollout and it can be rolled back. What the devices held before it and what
-was healthy then is lost: what is healthy now has to stay so.
+Journals may be lost with the machine that wrote them. Each commit's message names its rollout, and each switch keeps
+its rollback document, so the rollout can be found and rolled back. The checks that passed before it are lost with the
+journal: those that pass now must pass after the rollback.
 """
 
 from collections.abc import Mapping
@@ -47,13 +47,14 @@ def last_rollout(
 def _rollout(commits: Mapping[str, CommitStatus], name: str, fabric: str, target: str, intent_sha256: str) -> Rollout:
     """Return the rollout of this name, or else the newest one, by the last commit of each switch."""
     rollout_of = {device: _rollout_of(commit.message, fabric) for device, commit in commits.items()}
-    newest = name or max(rollout_of.values(), default="")
-    devices = [device for device, rollout in rollout_of.items() if rollout and rollout == newest]
+    # Names begin with the time, so the last one is the newest.
+    chosen = name or max(rollout_of.values(), default="")
+    devices = [device for device, rollout in rollout_of.items() if rollout and rollout == chosen]
     if not devices and not name:
         message = f"nothing to roll back: no switch of {fabric} on {target} has a rollout's change as its last commit"
         raise RefusedError([error("RW536", message, fix=deploy_earlier())])
     return Rollout(
-        name=newest,
+        name=chosen,
         path=Path(),
         fabric=fabric,
         target=target,
@@ -73,7 +74,7 @@ def _record(commit: CommitStatus) -> DeviceRecord:
 
 
 def _rollout_of(message: str, fabric: str) -> str:
-    """Return the rollout that a commit's message names; empty where it names none of this fabric, or a rollback."""
+    """Return the rollout of this fabric that a commit's message names; empty for none, and for a rollback's message."""
     words = message.split()
     if RolloutKind.ROLLBACK.value in words:
         return ""
@@ -85,7 +86,7 @@ def _rollout_of(message: str, fabric: str) -> str:
 
 
 def read_last(task: Task, announce: Events) -> Result:
-    """Return a ``CommitStatus``, empty where the device knows of none; as text, why a device could not be asked."""
+    """Return the ``CommitStatus`` of a device, without an id where it has no commit; a text if it could not be read."""
     with session(task) as opened:
         device = ReachedDevice(opened, task.host.name, announce, 0)
         try:
@@ -93,6 +94,8 @@ def read_last(task: Task, announce: Events) -> Result:
         except DEVICE_ERRORS as fault:
             device.say(Step.UNREACHABLE, error_text(fault))
             return Result(host=task.host, result=error_text(fault))
-    # A commit that was rolled back does not count; a drain has a message too, and is no commit.
-    is_commit = last.pending or (last.kept and last.kept == last.commit_id)
-    return Result(host=task.host, result=last if is_commit else CommitStatus(pending=False))
+    # Neither a drain nor a commit that was rolled back is confirmed under its id.
+    was_confirmed = bool(last.kept) and last.kept == last.commit_id
+    if not last.pending and not was_confirmed:
+        last = CommitStatus(pending=False)
+    return Result(host=task.host, result=last)

@@ -1,7 +1,7 @@
-"""What others led traffic away from since the plan was made: looked at anew right before a wave takes more away.
+"""What others drained since the plan was made: read again right before a wave takes more out of service.
 
-Where a few switches show that all others carry traffic, these are the only ones that are asked: the cost of a rollout
-is not that of all switches times all waves. Where one of them misses a way, or does not say, each switch is asked.
+Where the routes of a few switches show that all others carry traffic, only these few are asked, so that the cost of a
+rollout does not grow with switches times waves. Where one of them lacks a path, or does not answer, every switch is.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,9 +20,10 @@ from railweave.switch_driver import Capability
 
 
 def read_away(nr: Nornir, fabric: Fabric, names: Collection[str], witnesses: Collection[Witness], hold: str) -> Away:
-    """Return which of some switches others led traffic away from, or are about to under another hold than ``hold``.
+    """Return which of the switches ``names`` others drained, or are about to drain under another hold than ``hold``.
 
-    It is nothing where all ``witnesses`` say so. A switch that does not say counts as out of service.
+    If all ``witnesses`` use all of their paths, nothing is, and no switch is asked. A switch that does not answer
+    counts as out of service.
     """
     if witnesses and _all_carry(nr, witnesses):
         return NOTHING_AWAY
@@ -31,7 +32,7 @@ def read_away(nr: Nornir, fabric: Fabric, names: Collection[str], witnesses: Col
 
 
 def _all_carry(nr: Nornir, witnesses: Collection[Witness]) -> bool:
-    """Tell whether each of these sends over all of its ports; not where one cannot be asked or does not say."""
+    """Tell whether each witness sends over all of its ports; False where one cannot be asked or does not answer."""
     prefixes = {witness.device: witness.prefix for witness in witnesses}
     if not prefixes.keys() <= nr.inventory.hosts.keys():
         return False
@@ -40,7 +41,7 @@ def _all_carry(nr: Nornir, witnesses: Collection[Witness]) -> bool:
 
 
 def ports_towards(task: Task, *, prefixes: Mapping[str, str]) -> Result:
-    """Return the ports over which a device sends to its prefix; none where it does not say."""
+    """Return the ports over which a device sends to its prefix; empty where it does not answer or cannot tell."""
     ports: frozenset[str] = frozenset()
     with session(task) as opened:
         try:
@@ -53,15 +54,14 @@ def ports_towards(task: Task, *, prefixes: Mapping[str, str]) -> Result:
 
 
 def _away(fabric: Fabric, results: Sequence[DrainResult]) -> Away:
-    """Return what some switches do not carry; a driver that cannot drain says nothing of it."""
-    away: dict[str, tuple[str, ...]] = {}
-    ends: list[float] = []
+    """Return which switches and links carry no traffic by these results."""
+    drained_peers: dict[str, tuple[str, ...]] = {}
+    ends_in_s: list[float] = []
     for result in results:
+        # A driver that cannot drain cannot tell whether its switch is drained.
         if result.unable:
             continue
-        away[result.device] = result.away
-        if result.error:
-            away[result.device] = WHOLE
+        drained_peers[result.device] = WHOLE if result.error else result.away
         if result.ends_in_s is not None:
-            ends.append(result.ends_in_s)
-    return away_of(fabric, away, max(ends, default=None))
+            ends_in_s.append(result.ends_in_s)
+    return away_of(fabric, drained_peers, max(ends_in_s, default=None))

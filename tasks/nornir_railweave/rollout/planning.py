@@ -64,9 +64,10 @@ def plan(
 ) -> Plan:
     """Return what a deployment of ``fabric`` would change on the devices that ``nr`` reaches.
 
-    ``unresolved``: secrets are not known, and not compared. With ``skip_unreachable`` a device that cannot be read and
-    that no neighbor knows is planned as factory-fresh. One whose commit waits is read again for ``pending_wait_s``.
-    Only the devices ``only`` are read, by default all. A leaving port is out of use below ``quiet_packets_per_s``.
+    Only the devices ``only`` are read, by default all. With ``unresolved`` secrets are unknown and not compared. With
+    ``skip_unreachable`` a device that cannot be read, and that no neighbor sees, is planned as factory-fresh. A device
+    with a pending commit is read again for ``pending_wait_s`` at most. A port that leaves the fabric counts as unused
+    below ``quiet_packets_per_s``.
     """
     announce = Announcer([events])
     compare = Comparer(fabric, intended, remove_conflicting, unresolved, Sharing())
@@ -77,18 +78,19 @@ def plan(
     while (pending := _pending(readings)) and clock.monotonic() < deadline_s:
         _wait_for_timers(nr, pending, announce, clock)
         readings |= _read(nr, pending, compare, announce)
-    readings |= _refused(nr, fabric, readings, intended)
-    readings |= _dark(nr, fabric, readings)
-    # After the dark ones are known: only a switch that no neighbor sees can be factory-fresh.
+    # Each step replaces the readings of some devices by more complete ones.
+    readings |= _refused_by_models(nr, fabric, readings, intended)
+    readings |= _out_of_service(nr, fabric, readings)
     if skip_unreachable:
+        # Needs the step before: only a switch that no neighbor sees can be factory-fresh.
         readings |= assumed_fresh(fabric, readings, intended)
-    readings |= _in_use(nr, fabric, readings, quiet_packets_per_s)
+    readings |= _with_live_ports(nr, fabric, readings, quiet_packets_per_s)
     readings = {switch.name: readings.get(switch.name, NOT_READ) for switch in fabric.switches}
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
 
 
 def _wait_for_timers(nr: Nornir, devices: Collection[str], announce: Events, clock: Clock) -> None:
-    # Imported late: what restores a device takes a tenth of the start of a plan, and few plans wait.
+    # Imported late: this module takes a tenth of the start of a plan, and few plans wait.
     from nornir_railweave.tasks.timers import wait_for_timers
 
     wait_for_timers(nr, devices, announce, clock)
@@ -99,10 +101,13 @@ def _pending(readings: Mapping[str, Reading]) -> list[str]:
     return [name for name, reading in readings.items() if reading.pending]
 
 
-def _refused(
+def _refused_by_models(
     nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], intended: IntendedConfig
 ) -> dict[str, Reading]:
-    """Return the readings of devices whose YANG models refuse what would be written; one of a kind is asked."""
+    """Return the readings of devices whose YANG models refuse their changes, with blockers in the place of these.
+
+    Of devices with the same kind of changes one is asked.
+    """
     deltas = to_be_asked(fabric, readings)
     if not deltas:
         return {}
@@ -115,10 +120,7 @@ def _refused(
 
 
 def ask_models(task: Task, deltas: Mapping[str, Delta], intended: IntendedConfig) -> Result:
-    """Return why the YANG models of one device refuse its delta, or cannot be asked, as blockers.
-
-    It asks them again before it writes.
-    """
+    """Return why the YANG models of one device refuse its delta, or cannot be asked, as blockers."""
     name = task.host.name
     with session(task) as opened:
         try:
@@ -128,18 +130,22 @@ def ask_models(task: Task, deltas: Mapping[str, Delta], intended: IntendedConfig
     return Result(host=task.host, result=blockers)
 
 
-def _dark(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading]) -> dict[str, Reading]:
-    """Return the readings of devices that could not be read and forward nothing either, as far as their neighbors see.
+def _out_of_service(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading]) -> dict[str, Reading]:
+    """Return the readings of devices that could not be read and to which no neighbor sees a link up, marked so.
 
-    The management network tells nothing of the fabric: a switch that does not answer may forward all the same.
+    Other devices that could not be read may carry traffic: only their management network is known to fail.
     """
     silent = [name for name, reading in readings.items() if reading.difference is None]
-    seen = links_up_towards(nr, fabric, silent) if silent else {}
-    return {name: replace(readings[name], out_of_service=True) for name in silent if not seen[name]}
+    if not silent:
+        return {}
+    links_up = links_up_towards(nr, fabric, silent)
+    return {name: replace(readings[name], out_of_service=True) for name in silent if not links_up[name]}
 
 
-def _in_use(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], packets_per_s: float) -> dict[str, Reading]:
-    """Return the readings of devices of which ports close for good, with those that are in use."""
+def _with_live_ports(
+    nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], packets_per_s: float
+) -> dict[str, Reading]:
+    """Return the readings of devices some of whose ports leave the fabric, with those of these that are in use."""
     closing = {name: leaving_ports(fabric, reading.difference) for name, reading in readings.items()}
     ports_of = {name: ports for name, ports in closing.items() if ports}
     if not ports_of:
@@ -156,6 +162,7 @@ def _in_use(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], packets
 
 
 def _read(nr: Nornir, names: Collection[str], compare: Comparer, announce: Events) -> dict[str, Reading]:
+    """Read these devices and compare them; a device that cannot be read has a reading with an error."""
     reached = [name for name in names if name in nr.inventory.hosts]
     results = run_on(nr, reached, read_running, compare=compare, announce=announce)
     readings = dict.fromkeys(names, Reading(error="the target has no address for it"))
@@ -172,7 +179,7 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
             try:
                 comparison, reading = _read_device(opened.driver, compare, name)
             except ConnectionClosedException:
-                # A session that broke off says nothing of the device; one more try does.
+                # A session may have timed out since the last task, so it is tried once more.
                 comparison, reading = _read_device(opened.reconnect(0), compare, name)
         except DEVICE_ERRORS as fault:
             announce(unread_event(name, fault))
@@ -186,7 +193,7 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
 
 
 def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[ConfigComparison, Reading]:
-    """Return how a device differs from what is intended, and the same with all that its driver says of it."""
+    """Return how a device differs from its intended configuration, and its reading: that and its state."""
     comparison, pending = _compared(driver, compare, name)
     last = driver.last_reading
     unapplied = None if last is None else last.unapplied
@@ -205,7 +212,7 @@ def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[C
 
 
 def _compared(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[ConfigComparison, bool]:
-    """Return the differences of a device, what prevents its changes, and whether a commit is pending on it."""
+    """Return the difference of a device, with what prevents its changes, and whether a commit is pending on it."""
     comparison = compare(driver, name)
     pending = awaits_confirmation(driver)
     difference = comparison.difference
@@ -217,7 +224,7 @@ def _compared(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[Conf
     else:
         blockers += tuple(refused_reload(driver, difference.delta, comparison.running, compare.intended(name)))
     if blockers != difference.blockers:
-        # What cannot be carried out is not planned.
+        # Changes that are blocked are not planned.
         comparison = replace(comparison, difference=replace(difference, delta=Delta(), blockers=blockers))
     return comparison, pending
 
@@ -229,11 +236,11 @@ def find_live_ports(
     hosts: frozenset[str],
     packets_per_s: float,
 ) -> Result:
-    """Return the ports of one device that are in use: what is up at a GPU node, and what carries packets elsewhere.
+    """Return which ports of ``ports_of`` are in use on one device; all of them where it does not answer.
 
-    A node may begin to send at any moment, so its link counts; a switch that leaves is drained first, and then its
-    links carry less than ``packets_per_s``. ``hosts`` are the nodes that stay. A device that does not answer says
-    nothing of its ports, and they count as in use.
+    A port to a GPU node is in use while it is up, as the node may send at any moment. A port to a switch is in use
+    while it carries ``packets_per_s`` or more: a switch that leaves is drained first. ``hosts`` are the nodes that
+    stay.
     """
     closing = ports_of[task.host.name]
     with session(task) as opened:
@@ -247,14 +254,14 @@ def find_live_ports(
 def _live(
     driver: CheckedDriver, closing: Sequence[ClosingPort], hosts: frozenset[str], packets_per_s: float
 ) -> list[ClosingPort]:
-    """Return the ports that are up, without those towards switches that carry nothing."""
+    """Return the ports that are up, except those to switches that carry less than ``packets_per_s``."""
     interfaces = driver.interfaces()
     up = [port for port in closing if interfaces.get(port.port, {}).get("is_up")]
-    watched = [port.port for port in up if _leads_to_switch(port, hosts)]
-    if not watched:
+    to_switches = [port.port for port in up if _leads_to_switch(port, hosts)]
+    if not to_switches:
         return up
-    rates = packet_rates(count_over(driver, _COUNTERS_S), watched)
-    # A port without a rate is not counted, and may be in use.
+    rates = packet_rates(count_over(driver, _COUNTERS_S), to_switches)
+    # Ports to nodes, and ports without counters, have no rate and count as in use.
     return [port for port in up if rates.get(port.port, packets_per_s) >= packets_per_s]
 
 

@@ -23,14 +23,14 @@ from railweave.wording import compact
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """A plan, and what its rollout goes by."""
+    """A plan, and what its rollout needs."""
 
     nr: Nornir
     fabric: Fabric
     plan: Plan
     policy: Policy
     journal: Journal
-    # The devices that stand in their new state before the first wave.
+    # The devices that are in their target state before the first wave.
     settled: frozenset[str] = frozenset()
     # A person's requests; None for the file beside the journal.
     control: Control | None = None
@@ -54,7 +54,7 @@ class Procedure:
     ) -> DeployResult:
         """Carry out the ``jobs`` of the plan's waves; the result is not verified yet.
 
-        The ``unchanged`` devices run what they are to run already; where they would boot something else, they save it.
+        The ``unchanged`` devices run their intended configuration already; those that do not boot it save it first.
         """
         saved, unsaved = self._save(unchanged, announce)
         ended = roll_out(self.nr, jobs, self.plan.waves, self._context(announce))
@@ -72,9 +72,9 @@ class Procedure:
     def _save(
         self, unchanged: Mapping[str, DeviceJob], announce: Events
     ) -> tuple[tuple[str, ...], dict[str, DeviceOutcome]]:
-        """Save the unchanged devices that boot something else; return these, and those that cannot be saved.
+        """Save the unchanged devices that boot something else; return those that were saved, and those that cannot be.
 
-        A rollout that was cut off between a confirmation and its saving leaves such a device behind.
+        A rollout that was cut off after a confirmation and before its saving leaves such devices behind.
         """
         states = run_on(self.nr, unchanged, save_config, jobs=unchanged, announce=announce)
         saved = tuple(name for name in unchanged if states[name] is Saved.NOW)
@@ -109,9 +109,9 @@ class Procedure:
 
 
 def begin(journal: Journal, opening: Event, events: Events) -> Announcer:
-    """Write ``opening``, the first line of a rollout, and return what takes its steps to the journal and to ``events``.
+    """Write ``opening``, the first line of a rollout; return the announcer of its steps, to journal and ``events``.
 
-    Raises RailweaveError where the line is not written: nobody could resume the rollout. No device was changed.
+    Raises RailweaveError, with no device changed, where the line is not written: nobody could resume the rollout.
     """
     announce = Announcer([journal, events])
     announce(opening)
@@ -120,13 +120,13 @@ def begin(journal: Journal, opening: Event, events: Events) -> Announcer:
 
 
 def end(journal: Journal, plan: Plan, announce: Events, result: DeployResult) -> DeployResult:
-    """Write the last line of a rollout, and return its result; it is stopped where a line is missing."""
+    """Write the last line of a rollout, and return its result; it counts as stopped if a line could not be written."""
     result = journal.judged(result)
     step = Step.ENDED
     if result.result is Result.STOPPED:
         step = Step.STOPPED
     announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
-    # The last line may be the one that is missing.
+    # Again, since the last line may be the one that could not be written.
     result = journal.judged(result)
     return replace(
         result,

@@ -1,4 +1,4 @@
-"""Progress for a person: a bar on a terminal, plain lines elsewhere; always on standard error.
+"""Progress of a run: a bar on a terminal, plain lines elsewhere; always on standard error.
 
 One object is both a Nornir processor (how many hosts of a task are done) and a listener of events (what happened).
 """
@@ -125,6 +125,7 @@ class FabricProgress:
         is_of_wave = self._is_of_wave(event)
         match event.step:
             case Step.WAVE_UNDONE:
+                # The line of this event has the reason; those of the wave's devices leave it out from here on.
                 self._wave_undone = event.text
             case Step.WAITING if is_repeated:
                 return
@@ -143,7 +144,7 @@ class FabricProgress:
         return line(event)
 
     def _is_of_wave(self, event: Event) -> bool:
-        """Tell whether an event has the reason for which a whole wave is rolled back, which was shown once for all."""
+        """Tell whether the reason of an event is that for which its wave is rolled back, which was shown already."""
         return bool(self._wave_undone) and event.text.endswith(self._wave_undone)
 
     def task_started(self, task: Task) -> None:

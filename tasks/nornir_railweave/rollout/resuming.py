@@ -1,7 +1,7 @@
-"""Carrying on a rollout whose process was lost, or which stopped: revert its unconfirmed commits, and see what is left.
+"""Resuming a rollout whose process was lost, or which stopped: its unconfirmed commits are reverted first.
 
-Nothing is concluded from the journal about what a device holds; the journal tells whose the commits are that wait on
-the devices, what was planned, and in which order. The devices tell the rest.
+The journal tells which pending commits are the rollout's, what was planned, and in which order. What a device runs is
+always read from the device.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from railweave.wording import first_few
 def newest_unfinished(folder: Path, fabric: str, target: str) -> Rollout | None:
     """Return the newest rollout of this fabric and target, if it was not finished; else None.
 
-    One that a finished rollout came after is no longer unfinished: its devices were brought elsewhere since.
+    An unfinished one before a finished one does not count: its devices were changed again since.
     """
     for rollout in rollouts(folder, fabric, target):
         if rollout.finished:
@@ -56,16 +56,16 @@ def newer_change(folder: Path, rollout: Rollout) -> Rollout | None:
 def revert_pending(
     nr: Nornir, rollout: Rollout, intended: IntendedConfig, *, reconnect_s: float, announce: Events
 ) -> dict[str, str]:
-    """Restore what devices held before the commits of ``rollout`` that wait on them; return why that failed, by device.
+    """Revert the pending commits of ``rollout``; return why that failed, by device.
 
-    Nothing waits on a device that ended new or that the rollout never came to. Devices that the intent no longer has
-    cannot be reached and are left out: their own timers revert what waits.
+    Devices that the intent no longer has cannot be reached and are left out: their own timers revert their commits.
     """
-    names = [
-        name
-        for name, record in rollout.devices.items()
-        if record.step and record.outcome != "new" and name in nr.inventory.hosts
-    ]
+    names: list[str] = []
+    for name, record in rollout.devices.items():
+        # A device that was not begun, or whose commit was confirmed, has no pending commit of the rollout.
+        may_be_pending = record.step and record.outcome != "new"
+        if may_be_pending and name in nr.inventory.hosts:
+            names.append(name)
     results = run_on(
         nr, names, revert_pending_commit, rollout=rollout, intended=intended, reconnect_s=reconnect_s, announce=announce
     )
@@ -73,11 +73,14 @@ def revert_pending(
 
 
 def write_down_done(rollout: Rollout, plan: Plan, announce: Events) -> None:
-    """Tell the journal of devices that are done and of which it does not know, so that they can be rolled back."""
+    """Note in the journal the devices that were found to be done, so that they can be rolled back."""
     states = {name: device.state for name, device in plan.devices.items()}
     for name in found_done(rollout, states):
-        made = rollout.devices[name].commit_ids
-        details = {"commit_id": made[-1] if made else "", "after_sha256": plan.devices[name].reading.running_sha256}
+        commit_ids = rollout.devices[name].commit_ids
+        details = {
+            "commit_id": commit_ids[-1] if commit_ids else "",
+            "after_sha256": plan.devices[name].reading.running_sha256,
+        }
         announce(Event(Step.CONFIRMED, name, "found in its new configuration", details))
         announce(Event(Step.OUTCOME, name, details={"outcome": Outcome.NEW.value}))
 
@@ -87,7 +90,7 @@ _ATTEMPTS = 2
 
 @dataclass(frozen=True, slots=True)
 class _Ownership:
-    """Which commits of a device are a rollout's: by id or message, else by where the journal ends."""
+    """Recognizes the commits of a rollout on a device: by id or message, else by the device's last step."""
 
     rollout: Rollout
     record: DeviceRecord
@@ -99,7 +102,7 @@ class _Ownership:
         return self.record.in_doubt
 
     def refuse(self, last: CommitStatus) -> None:
-        """Raise ForestalledError where somebody else's commit came: then nothing of the rollout waits any more."""
+        """Raise ForestalledError where somebody else committed: the rollout has no pending commit then."""
         if last.commit_id and not self.made(last):
             raise ForestalledError(last)
 
@@ -107,15 +110,16 @@ class _Ownership:
 def revert_pending_commit(
     task: Task, rollout: Rollout, intended: Callable[[str], DeviceConfig], reconnect_s: float, announce: Events
 ) -> Result:
-    """Restore what the device held before its pending commit, and undrain it, if these are of ``rollout``.
+    """Revert the pending commit of a device, or undrain it, if that commit or drain is of ``rollout``.
 
-    A commit of anybody else is left alone: the plan that is made next names it. The result is failed where the device
-    could not be freed; the plan reports that too.
+    Return why it failed, empty for success; the next plan reports it too. A commit of anybody else is left alone: the
+    next plan names it.
     """
     if task.is_dry_run():
         return Result(host=task.host, result="dry run; nothing was done")
     name = task.host.name
     owned = _Ownership(rollout, rollout.devices[name])
+    failure = ""
     with session(task) as opened:
         device = ReachedDevice(opened, name, announce, reconnect_s)
         for attempt in range(_ATTEMPTS):
@@ -124,22 +128,22 @@ def revert_pending_commit(
                     device.reconnect()
                 missing = _revert_or_undrain(device, owned, intended)
             except DEVICE_ERRORS as fault:
-                why = error_text(fault)
-                device.say(Step.LOST, why)
-            else:
-                why = f"not restored: {first_few(missing)}" if missing else ""
-                return Result(host=task.host, result=why, failed=bool(missing))
-    return Result(host=task.host, result=why, failed=True)
+                failure = error_text(fault)
+                device.say(Step.LOST, failure)
+                continue
+            failure = f"not restored: {first_few(missing)}" if missing else ""
+            break
+    return Result(host=task.host, result=failure, failed=bool(failure))
 
 
 def _revert_or_undrain(
     device: ReachedDevice, owned: _Ownership, intended: Callable[[str], DeviceConfig]
 ) -> tuple[str, ...]:
-    """Restore what a device held where a commit of the rollout waits, else undrain; return what is missing then."""
+    """Revert a pending commit of the rollout, else undrain; return what of the earlier configuration is missing."""
     last = device.last_commit()
     if last.pending and owned.made(last):
         device.say(Step.ROLLING_BACK, "its commit was never confirmed")
-        # The journal has no rows, only the digest of what the device held.
+        # The journal has no rows of the earlier configuration, only its digest.
         before = Snapshot({}, None, intended(device.name), owned.record.before_sha256)
         try:
             missing = restore(device, before, owned.made, "", owned.refuse)

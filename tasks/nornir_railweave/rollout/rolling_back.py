@@ -43,9 +43,9 @@ from railweave.sonic.delta.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class RollbackPlan:
-    """What rolling back ``rollout`` would do: an ordinary plan, and the work on each device that it changes.
+    """What rolling back ``rollout`` would do: an ordinary plan, and the job of each device that it changes.
 
-    ``done`` are devices that run what they ran before the rollout; whether they boot that is another question.
+    ``done`` are the jobs of devices that run their earlier configuration already, but may boot another one.
     """
 
     rollout: Rollout
@@ -55,15 +55,16 @@ class RollbackPlan:
 
 
 def newest_change(folder: Path, fabric: str, target: str) -> Rollout | None:
-    """Return the newest rollout of this fabric and target that left something on a device and was not rolled back."""
-    undone: set[str] = set()
+    """Return the newest rollout of this fabric and target that changed devices and was not rolled back."""
+    rolled_back: set[str] = set()
     for rollout in rollouts(folder, fabric, target):
-        if rollout.metadata.of and rollout.finished:
-            undone.add(rollout.metadata.of)
-        elif rollout.metadata.of and rollout.changed:
-            # A rollback that was cut off has changed devices towards what this command wants: it goes on.
+        is_rollback = bool(rollout.metadata.of)
+        if is_rollback and rollout.finished:
+            rolled_back.add(rollout.metadata.of)
+        elif is_rollback and rollout.changed:
+            # A rollback that was cut off is not rolled back itself: the rollout that it was of is.
             continue
-        elif rollout.changed and rollout.name not in undone:
+        elif rollout.changed and rollout.name not in rolled_back:
             return rollout
     return None
 
@@ -83,7 +84,7 @@ def plan_rollback(
 ) -> RollbackPlan:
     """Return what rolling ``rollout`` back would change, after reading every device that it may have changed.
 
-    Raises RefusedError with every device that cannot go back: changed since, or its rollback document is gone.
+    Raises RefusedError with every device that cannot be rolled back: it was changed since, or its document is gone.
     """
     names = [name for name, record in rollout.devices.items() if record.step and name in fabric.switch_of]
     readings = _read(nr, names, rollout, intended, announce)
@@ -91,14 +92,15 @@ def plan_rollback(
         raise RefusedError(refused)
     jobs, done = _jobs(fabric, rollout, readings)
     plan = _plan(fabric, rollout, readings, jobs, policy)
-    drained = {name: replace(job, drain=plan.devices[name].drain) for name, job in jobs.items()}
-    return RollbackPlan(rollout, plan, drained, done)
+    # Which peers are drained is known from the plan.
+    jobs = {name: replace(job, drain=plan.devices[name].drain) for name, job in jobs.items()}
+    return RollbackPlan(rollout, plan, jobs, done)
 
 
 def _jobs(
     fabric: Fabric, rollout: Rollout, readings: Mapping[str, DeviceReading]
 ) -> tuple[dict[str, RollbackJob], dict[str, RollbackJob]]:
-    """Return the jobs of the devices that have to go back, and of those that have gone back already."""
+    """Return the jobs of the devices to roll back, and of those that run their earlier configuration already."""
     jobs: dict[str, RollbackJob] = {}
     done: dict[str, RollbackJob] = {}
     for name, reading in readings.items():
@@ -108,7 +110,7 @@ def _jobs(
         if state is ConfigState.AFTER:
             jobs[name] = _job(fabric, rollout, reading, reading.snapshot)
         elif state is ConfigState.BEFORE:
-            # Its routing lines are as they were, whatever the rollback document says of them.
+            # The document may be of another commit, so FRR's lines are taken from the device.
             current = replace(reading.snapshot, frr=reading.running.frr_document)
             done[name] = _job(fabric, rollout, reading, current)
     return jobs, done
@@ -142,29 +144,29 @@ def _plan(
     jobs: Mapping[str, RollbackJob],
     policy: Policy,
 ) -> Plan:
-    """Return the plan of the devices of the rollout, in its waves backwards."""
-    # The planner needs a reading of every switch; those outside of the rollout are left out of the plan again.
-    planned = {switch.name: Reading(NO_DIFFERENCE) for switch in fabric.switches}
+    """Return the plan of the rollout's devices, in the reverse order of its waves."""
+    # The planner needs a reading of every switch; those outside of the rollout are left out of the plan below.
+    planner_readings = {switch.name: Reading(NO_DIFFERENCE) for switch in fabric.switches}
     share = Sharing()
     for name, reading in readings.items():
-        planned[name] = _planned_reading(reading, jobs.get(name), share)
+        planner_readings[name] = _planned_reading(reading, jobs.get(name), share)
     plan = build_plan(
         fabric,
-        planned,
+        planner_readings,
         target=rollout.target,
         intent_sha256=rollout.intent_sha256,
         policy=policy.rollout.policy,
     )
     devices = {name: device for name, device in plan.devices.items() if name in readings}
-    # The order that brought the devices here, backwards. What was hitless on the way here may be disruptive on the way
-    # back (a port that was added is taken away); then its waves are split.
+    # A change that was hitless may be disruptive to roll back (a port that was added is removed); then its waves are
+    # split.
     waves = left_of(reversed(rollout.waves or plan.waves), plan.names(DeviceState.CHANGED))
     drained = [name for wave in waves for name in wave if devices[name].difference.drained == WHOLE]
     return _drained_first(fabric, replace(plan, devices=devices), waves, drained)
 
 
 def _planned_reading(reading: DeviceReading, job: RollbackJob | None, share: Sharing) -> Reading:
-    """Return a device for the planner: what it lacks of its earlier configuration, where it has to go back."""
+    """Return a device's reading for the planner: with a ``job``, its difference from the earlier configuration."""
     if reading.running is None:
         return Reading(error=reading.error, out_of_service=True)
     difference = NO_DIFFERENCE
@@ -175,12 +177,14 @@ def _planned_reading(reading: DeviceReading, job: RollbackJob | None, share: Sha
 
 
 def _drained_first(fabric: Fabric, plan: Plan, waves: Sequence[Sequence[str]], drained: Sequence[str]) -> Plan:
-    """Return the plan in its waves, with the drained devices first: their rollback takes no capacity away.
+    """Return the plan with the drained devices in waves of their own before the others: they take no capacity away.
 
-    Whether the others may follow is judged before their wave, and does not refuse the rollback of the drained ones.
+    Violations of the rollout policy by the other devices are left out: they must not refuse the rollback of the
+    drained ones, and are judged again before each wave.
     """
-    rest = (tuple(name for name in wave if name not in drained) for wave in waves)
-    ordered = in_waves(fabric, plan, [*((name,) for name in drained), *filter(None, rest)])
+    drained_waves = [(name,) for name in drained]
+    others = [name for wave in waves for name in wave if name not in drained]
+    ordered = in_waves(fabric, plan, [*drained_waves, *left_of(waves, others)])
     if not drained:
         return ordered
     violations = [violation for violation in ordered.violations if not set(drained).isdisjoint(violation.devices)]
@@ -190,9 +194,9 @@ def _drained_first(fabric: Fabric, plan: Plan, waves: Sequence[Sequence[str]], d
 def roll_back(
     nr: Nornir, fabric: Fabric, planned: RollbackPlan, *, policy: Policy, events: Events, journal: Journal
 ) -> DeployResult:
-    """Carry out a rollback and look afterwards whether what was healthy before the rollout is so again.
+    """Carry out a rollback, then verify that the checks that passed before the rollout pass again.
 
-    The consent that reloads need has been asked for before (``refusal.blockers``).
+    The consent that reloads need was checked before (``refusal.blockers``).
     """
     plan = planned.plan
     procedure = Procedure(
@@ -218,7 +222,7 @@ def _rolled_back(procedure: Procedure, planned: RollbackPlan, announce: Events) 
 
 
 def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Events) -> VerifyResult | None:
-    """Look at every device that went back once more, now that its neighbors have gone back as well."""
+    """Verify every device that was rolled back again, now that its neighbors are too; None if nothing can be judged."""
     if not any(job.held for job in planned.jobs.values()):
         return None
 

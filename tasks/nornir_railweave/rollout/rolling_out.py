@@ -60,17 +60,17 @@ class RolledOut:
 def roll_out(
     nr: Nornir, jobs: Mapping[str, DeviceJob], waves: Sequence[Sequence[str]], context: RolloutContext
 ) -> RolledOut:
-    """Carry out ``jobs``, which has every device of ``waves``, and return how each of them ended.
+    """Carry out the ``jobs`` of the devices in ``waves``, and return how each of them ended.
 
-    A device that fails is rolled back alone while fewer than ``max_failures`` have; the one that reaches the budget
-    has its whole wave rolled back with it and stops the rollout.
+    A device that fails is rolled back alone while fewer than ``max_failures`` have failed. The one that reaches that
+    number stops the rollout, and its whole wave is rolled back.
     """
     with Interrupts() as interrupts:
         return _RollingOut(nr, jobs, waves, context, interrupts).run()
 
 
 def outcomes_of(plan: Plan, ended: Mapping[str, DeviceOutcome]) -> dict[str, DeviceOutcome]:
-    """Return the outcome of every device of a plan: those that no wave got to are as they were found."""
+    """Return the outcome of every device of a plan; that of a device not in ``ended`` follows from its state before."""
     return {name: ended.get(name) or _untouched(device) for name, device in plan.devices.items()}
 
 
@@ -109,7 +109,7 @@ class _RollingOut:
         self._control = InterruptibleControl(context.control, interrupts)
         self._done = 0
         policy = context.policy
-        # Whoever comes after a runner that was lost waits for the timers of its commits, and no longer for its hold.
+        # No longer than the switch's revert timer, for which a next rollout waits anyway if this runner is lost.
         seconds = float(self._rollout.revert_in_s)
         self._holding = Holding(nr, context.gate.fabric, policy.message, seconds, context.has_ended, context.unread)
         self._admission = WaveAdmission(nr, jobs, context, self._holding, self._control)
@@ -122,13 +122,12 @@ class _RollingOut:
         try:
             for number, wave in enumerate(self._waves, start=1):
                 self._ask()
-                hold, why = self._admission.hold(number, wave, self._failed)
-                if why:
-                    raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {why}")
-                self._say(
-                    Step.WAVE, f"wave {number} of {len(self._waves)}", wave=number, of=len(self._waves), devices=[*wave]
-                )
-                self._run_wave(wave, hold)
+                title = f"wave {number} of {len(self._waves)}"
+                hold = self._admission.hold(number, wave, self._failed)
+                if hold.refusal:
+                    raise _StoppedError(f"{title} was not started: {hold.refusal}")
+                self._say(Step.WAVE, title, wave=number, of=len(self._waves), devices=[*wave])
+                self._run_wave(wave, hold.name)
                 self._done = number
                 if self._interrupts.asked and number < len(self._waves):
                     raise _StoppedError(_INTERRUPTED)
@@ -142,20 +141,22 @@ class _RollingOut:
     # Before a wave
 
     def _ask(self) -> None:
-        """Wait while a person wants the rollout to pause; raises _StoppedError where it is to end."""
-        paused = False
-        while (asked := self._context.control.asked()) == PAUSE:
-            if not paused:
+        """Wait while the operator pauses the rollout; raises _StoppedError where it must not go on."""
+        was_paused = False
+        request = self._context.control.asked()
+        while request == PAUSE:
+            if not was_paused:
                 self._say(Step.PAUSED, f"paused after wave {self._done} of {len(self._waves)}")
-            paused = True
+            was_paused = True
             self._context.policy.clock.sleep(_POLL_S)
             if self._interrupts.asked:
                 raise _StoppedError("interrupted while it was paused")
+            request = self._context.control.asked()
         if blocker := self._context.blocker():
             raise _StoppedError(blocker)
-        if asked == ABORT:
+        if request == ABORT:
             raise _StoppedError(f"aborted after wave {self._done} of {len(self._waves)}")
-        if paused:
+        if was_paused:
             self._say(Step.CONTINUED)
 
     # A wave
@@ -171,7 +172,7 @@ class _RollingOut:
         confirmed = self._confirm(order, attempts)
         if reason := self._failure_budget_used():
             raise _StoppedError(reason)
-        # An interrupt lets no further device of the wave begin.
+        # After an interrupt no further device of the wave was begun.
         if not self._outcomes.keys() >= set(wave):
             raise _StoppedError(_INTERRUPTED)
         if confirmed and not self._interrupts.asked:
@@ -179,23 +180,27 @@ class _RollingOut:
 
     def _unconfirmable(self, attempts: Mapping[str, Attempt]) -> str:
         """Return why a wave that was applied is rolled back; empty where it may be confirmed."""
-        # Last what writes to the journal: it must not announce confirmations that never come.
-        return self._failure_budget_used() or self._revert_timer_expiring(attempts) or self._unwritten(attempts)
+        reason = self._failure_budget_used() or self._revert_timer_expiring(attempts)
+        # The journal announces the confirmations only if nothing else prevents them.
+        return reason or self._unwritten(attempts)
 
     def _order(self, wave: Collection[str]) -> WaveOrder:
+        """Return what the devices of a wave share."""
         behind = [prefixes_behind(self._context.gate.fabric, name) for name in wave]
+        # A device may miss the prefixes behind all the others of its wave, but not those behind itself.
+        most_missing = sum(behind) - min(behind, default=0)
         ended_new = {name for name, outcome in self._outcomes.items() if outcome.outcome is Outcome.NEW}
         return WaveOrder(
             jobs=self._jobs,
             settled=self._context.settled | ended_new,
-            missing=sum(behind) - min(behind, default=0),
+            missing=most_missing,
             policy=self._context.policy,
             announce=self._context.announce,
             blocker=self._context.blocker,
         )
 
     def _apply(self, order: WaveOrder, wave: Sequence[str]) -> dict[str, Attempt]:
-        """Return the devices that hold their new configuration, verified; the others have ended."""
+        """Apply the changes of a wave; return the attempts that await confirmation, and note how the others ended."""
         budget = self._rollout.max_failures - len(self._failed)
         nr = bounded(only(self._nr, wave), self._rollout.workers, budget, stop=self._interrupts)
         results = nr.run(apply_change, on_failed=True, order=order)
@@ -215,7 +220,7 @@ class _RollingOut:
         return attempts
 
     def _confirm(self, order: WaveOrder, attempts: Mapping[str, Attempt]) -> dict[str, Attempt]:
-        """Confirm the whole wave; return the devices that are new now."""
+        """Confirm the whole wave; return the attempts that were confirmed."""
         if not attempts:
             return {}
         results = self._on_all(confirm_commit, attempts, order=order, attempts=attempts)
@@ -224,23 +229,24 @@ class _RollingOut:
         return {name: attempt for name, attempt in attempts.items() if self._outcomes[name].ok}
 
     def _roll_back(self, order: WaveOrder, attempts: Mapping[str, Attempt], reason: str) -> None:
-        """Roll back every device of the wave that is in its new configuration."""
+        """Roll back every device in ``attempts``, which run their new configuration."""
         if not attempts:
             return
         self._say(Step.WAVE_UNDONE, reason, devices=list(attempts))
         why = f"rolled back with its wave: {reason}"
         results = self._on_all(rollback_device, attempts, order=order, attempts=attempts, why=why)
         for name in attempts:
-            self._outcomes[name] = outcome = self._ended(order, results, name)
+            outcome = self._ended(order, results, name)
+            self._outcomes[name] = outcome
             if outcome.outcome is Outcome.OLD:
                 self._undone.append(name)
             else:
                 self._failed.append(name)
 
     def _soak(self, attempts: Mapping[str, Attempt]) -> None:
-        """Watch a confirmed wave; a fault rolls it back. Raises _StoppedError where the rollout must not go on.
+        """Watch a confirmed wave for a while; roll it back at a fault, and raise _StoppedError then.
 
-        The journal has the soak first: if its end is lost, resuming and rolling back ask the switches.
+        The soak is in the journal before it begins: if its end is lost, resuming and rolling back ask the switches.
         """
         seconds = self._rollout.soak_s
         if seconds <= 0:
@@ -248,8 +254,9 @@ class _RollingOut:
         self._say(Step.SOAKING, f"{len(attempts)} devices for {seconds:g} s", devices=list(attempts), seconds=seconds)
         if reason := self._context.blocker():
             raise _StoppedError(reason)
-        # A switch that went back to what it was before its provisioning no longer announces anything.
-        silent = {*self._failed, *(name for name, attempt in attempts.items() if attempt.before.disconnects)}
+        # Devices that failed, or were disconnected by their change, may announce nothing during the soak.
+        disconnected = (name for name, attempt in attempts.items() if attempt.before.disconnects)
+        silent = {*self._failed, *disconnected}
         missing = sum(prefixes_behind(self._context.gate.fabric, name) for name in silent)
         order = replace(self._order(attempts), missing=missing)
         soak = Soak(self._nr, order, attempts, self._control)
@@ -262,32 +269,35 @@ class _RollingOut:
     # Judging
 
     def _failure_budget_used(self) -> str:
-        """Return why the rollout stops, empty while fewer devices than allowed have failed."""
-        if len(self._failed) < self._rollout.max_failures:
-            return ""
-        last = self._failed[-1]
+        """Return why the rollout stops: ``max_failures`` devices failed. Empty while fewer have."""
         allowed = self._rollout.max_failures
-        reason = f"{last}: {self._outcomes[last].error}"
+        if len(self._failed) < allowed:
+            return ""
+        last_failed = self._failed[-1]
+        reason = f"{last_failed}: {self._outcomes[last_failed].error}"
         if allowed > 1:
             reason += f" ({len(self._failed)} devices failed, max_failures is {allowed})"
         return reason
 
     def _revert_timer_expiring(self, attempts: Mapping[str, Attempt]) -> str:
-        """Return why it is too late to confirm the wave: a switch may revert its change in the midst of it."""
+        """Return why it is too late to confirm the wave: a switch may revert its change before all are confirmed."""
+        if not attempts:
+            return ""
         revert_in_s = self._rollout.revert_in_s
         margin_s = min(_MOST_MARGIN_S, max(_LEAST_MARGIN_S, revert_in_s / 10))
-        late = min(attempts.items(), key=lambda item: item[1].ends_at_s, default=None)
-        if late is None or late[1].ends_at_s - self._context.policy.clock.monotonic() >= margin_s:
+        first = min(attempts, key=lambda name: attempts[name].ends_at_s)
+        remaining_s = attempts[first].ends_at_s - self._context.policy.clock.monotonic()
+        if remaining_s >= margin_s:
             return ""
         return (
-            f"{late[0]}: its revert timer of {revert_in_s} s was nearly over before the last device of the wave was "
+            f"{first}: its revert timer of {revert_in_s} s was nearly over before the last device of the wave was "
             f"verified: raise `revert_in`, or lower `wave_size`, of the target's `rollout:`"
         )
 
     def _unwritten(self, attempts: Mapping[str, Attempt]) -> str:
-        """Tell the journal what will be confirmed; return why that is not written, and then no switch may confirm.
+        """Write into the journal what will be confirmed; return why that failed, and then nothing may be confirmed.
 
-        Whatever of the confirmations is lost, resuming and rolling back ask the switches that stand here.
+        If the results of the confirmations are lost, resuming and rolling back ask these switches.
         """
         commits = {
             name: {"commit_id": attempt.commit_id, "after_sha256": attempt.after_sha256}
@@ -298,31 +308,34 @@ class _RollingOut:
         return self._context.blocker()
 
     def _end(self, name: str, outcome: DeviceOutcome) -> None:
+        """Note how a device ended."""
         self._outcomes[name] = outcome
         if not outcome.ok:
             self._failed.append(name)
 
     def _ended(self, order: WaveOrder, results: AggregatedResult, name: str) -> DeviceOutcome:
+        """Return the outcome of a device by the result of its task; the device is read where the task failed."""
         result = results[name][0]
         if isinstance(result.result, DeviceOutcome):
             return result.result
         return self._examined(order, name, result.exception or RuntimeError("no result"))
 
     def _examined(self, order: WaveOrder, name: str, fault: BaseException) -> DeviceOutcome:
-        """Return what a device holds after a mistake of the program, or the loss of a worker, amid its task."""
+        """Read a device whose task raised ``fault``, and return its outcome."""
         why = error_text(fault)
         # The loss of a worker is a ConnectionError; any other exception here is a mistake of the program.
         if not isinstance(fault, ConnectionError):
             why = f"railweave itself failed here: {why}"
-        result = only(self._nr, (name,)).run(assess_device, on_failed=True, order=order, why=why)[name][0].result
-        if isinstance(result, DeviceOutcome):
-            return result
+        results = only(self._nr, (name,)).run(assess_device, on_failed=True, order=order, why=why)
+        outcome = results[name][0].result
+        if isinstance(outcome, DeviceOutcome):
+            return outcome
         return DeviceOutcome(Outcome.UNREACHABLE, why)
 
     # Machinery
 
     def _on_all(self, task: Callable[..., Result], names: Collection[str], **arguments: Any) -> AggregatedResult:
-        """Run ``task`` on all of ``names``, whoever asks to end meanwhile: none of them may be left in the middle."""
+        """Run ``task`` on all of ``names``; an interrupt does not stop it, as none may be left in the middle."""
         return bounded(only(self._nr, names), self._rollout.workers).run(task, on_failed=True, **arguments)
 
     def _say(self, step: Step, text: str = "", **details: object) -> None:

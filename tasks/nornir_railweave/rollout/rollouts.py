@@ -18,7 +18,7 @@ def read_rollout(path: Path) -> Rollout:
 
 
 def journals(folder: Path, fabric: str = "") -> list[Path]:
-    """Return the journals of a folder, newest first; of one fabric where it is named."""
+    """Return the journals of a folder, newest first; only those of ``fabric`` if it is given."""
     paths: list[Path] = []
     for path in folder.glob(f"*{SUFFIX}"):
         named = NAME.match(path.stem)
@@ -28,7 +28,7 @@ def journals(folder: Path, fabric: str = "") -> list[Path]:
 
 
 def _begun(path: Path) -> tuple[str, int]:
-    """Return what sorts journals by time; names count seconds, and rollouts of one second never overlap."""
+    """Return the sort key of a journal by time: that in its name, in seconds, then when it was last written."""
     return path.name.partition("-")[0], _written_ns(path)
 
 
@@ -45,9 +45,9 @@ def last_written(folder: Path, fabric: str) -> dict[Path, int]:
 
 
 def rollouts(folder: Path, fabric: str = "", target: str = "") -> Iterator[Rollout]:
-    """Yield the rollouts of a folder, newest first, each read when it is asked for.
+    """Yield the rollouts of a folder, newest first, each read as it is yielded; ``fabric`` and ``target`` select.
 
-    A file that cannot be read is left out: it may have been taken away meanwhile.
+    A file that cannot be read is left out: it may have been deleted meanwhile.
     """
     for path in journals(folder, fabric):
         try:
@@ -70,13 +70,13 @@ def leaving_behind(folder: Path, fabric: str, target: str, intent_sha256: str) -
 
 
 def named_rollout(folder: Path, name: str) -> Rollout:
-    """Return the rollout of this name; a part of it is enough where only one has it, and a journal's path is as good.
+    """Return the rollout of this name; a part of the name is enough if it is unique, and so is a journal's path.
 
-    Raises UsageError that says which rollouts there are.
+    Raises UsageError, with the rollouts that match or else the newest ones.
     """
     part = Path(name).name.removesuffix(SUFFIX)
     paths = journals(folder)
-    # A whole name goes before a part of others.
+    # A whole name may be a part of another.
     matching = [path for path in paths if path.stem == part]
     if not matching:
         matching = [path for path in paths if part in path.stem]

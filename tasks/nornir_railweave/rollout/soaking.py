@@ -1,6 +1,6 @@
-"""The soak of a wave: its devices are looked at for a while after they were confirmed, and a fault ends it at once.
+"""The soak of a wave: its devices are checked for a while after they were confirmed, and a fault ends it at once.
 
-What is seen once may be a session that was just being read; what is seen twice in a row is a fault.
+A check that fails once may have caught a session in the middle of a change; one that fails twice in a row is a fault.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _POLL_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class SoakCheck:
-    """What was seen: the checks that do not hold, and the counters that the next look is held against."""
+    """One reading of a device: the checks that failed, and the counters with which the next ones are compared."""
 
     failed: tuple[VerifyCheck, ...] = ()
     counted: tuple[PortCounters, ...] = ()
@@ -46,26 +46,25 @@ class Soak:
         self._announced_pause = False
 
     def run(self) -> str:
-        """Watch until the time is over; return the fault in a sentence, empty where there was none."""
+        """Check the devices until the soak is over; return a fault in a sentence, empty for none."""
         rollout = self._order.policy.rollout
-        deadline = self._clock.monotonic() + rollout.soak_s
+        deadline_s = self._clock.monotonic() + rollout.soak_s
         pause_s = max(rollout.verify_interval_s, rollout.soak_s / _LOOKS)
         checks = self._look({})
         while True:
-            # What fails is looked at again soon, and a fault once it fails twice in a row.
-            next_s = pause_s
-            if any(check.failed for check in checks.values()):
-                next_s = rollout.verify_interval_s
-            if not self._wait(next_s):
+            # A device that failed is checked again soon, also after the deadline.
+            next_pause_s = rollout.verify_interval_s if _any_failed(checks) else pause_s
+            if not self._wait(next_pause_s):
                 return ""
-            earlier = checks
-            checks = self._look(earlier)
-            if fault := _fault(earlier, checks):
+            last_checks = checks
+            checks = self._look(last_checks)
+            if fault := _fault(last_checks, checks):
                 return fault
-            if self._clock.monotonic() >= deadline and not any(check.failed for check in checks.values()):
+            if self._clock.monotonic() >= deadline_s and not _any_failed(checks):
                 return ""
 
     def _look(self, last: Mapping[str, SoakCheck]) -> dict[str, SoakCheck]:
+        """Check all devices of the wave once; ``last`` are the checks before, empty at first."""
         nr = bounded(only(self._nr, self._attempts), self._order.policy.rollout.workers)
         results = nr.run(soak_check, on_failed=True, order=self._order, attempts=self._attempts, last=last)
         checks: dict[str, SoakCheck] = {}
@@ -78,31 +77,37 @@ class Soak:
         return checks
 
     def _wait(self, seconds: float) -> bool:
-        """Wait for the next look; False where a person wants the rollout to end."""
-        until = self._clock.monotonic() + seconds
-        while (left := until - self._clock.monotonic()) > 0:
-            asked = self._control.asked()
-            if asked == ABORT:
+        """Wait for the next reading; return False where the operator aborts the rollout."""
+        until_s = self._clock.monotonic() + seconds
+        remaining_s = seconds
+        while remaining_s > 0:
+            request = self._control.asked()
+            if request == ABORT:
                 self.cut_short = True
                 return False
-            if asked == PAUSE and not self._announced_pause:
+            if request == PAUSE and not self._announced_pause:
                 self._announced_pause = True
                 self._order.announce(Event(Step.PAUSED, text="after the soak of this wave"))
-            self._clock.sleep(min(_POLL_S, left))
+            self._clock.sleep(min(_POLL_S, remaining_s))
+            remaining_s = until_s - self._clock.monotonic()
         return True
 
 
-def _fault(earlier: Mapping[str, SoakCheck], checks: Mapping[str, SoakCheck]) -> str:
+def _any_failed(checks: Mapping[str, SoakCheck]) -> bool:
+    return any(check.failed for check in checks.values())
+
+
+def _fault(last_checks: Mapping[str, SoakCheck], checks: Mapping[str, SoakCheck]) -> str:
     """Return the checks of the first device that failed twice in a row, in a sentence; empty for none."""
     for name, check in checks.items():
-        if check.failed and earlier[name].failed:
+        if check.failed and last_checks[name].failed:
             return f"{name}: in the soak of its wave, {sentence(check.failed)}"
     return ""
 
 
 def _blind(name: str, fault: BaseException | None) -> SoakCheck:
-    """Return the look of a device that a mistake of the program, or the loss of a worker, kept from being seen."""
-    # So a lost worker shows; every other exception here is a mistake of the program.
+    """Return the failed check of a device whose task raised ``fault``, or was not attempted (None)."""
+    # A ConnectionError is the loss of a worker; every other exception here is a mistake of the program.
     if isinstance(fault, ConnectionError):
         return SoakCheck((unreachable(name, error_text(fault)),))
     why = "not looked at"
@@ -112,19 +117,24 @@ def _blind(name: str, fault: BaseException | None) -> SoakCheck:
 
 
 def soak_check(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt], last: Mapping[str, SoakCheck]) -> Result:
-    """Return a ``SoakCheck``; ``last`` are the looks before, empty at the first one."""
+    """Check a device once; return a ``SoakCheck``. ``last`` are the checks before, empty at first."""
     name = task.host.name
     baseline = attempts[name].baseline
-    counted = last[name].counted if name in last else ()
+    counted: tuple[PortCounters, ...] = ()
+    if name in last:
+        counted = last[name].counted
     with session(task) as opened:
         device = Device(opened, order.jobs[name], order)
         try:
             seen = _seen(device, counting=bool(baseline.losses))
-            checks = checks_of(device, baseline, seen.observation, losses_of((*counted, *seen.counted)))
+            # The losses since the last reading; None in the first one.
+            losses = losses_of((*counted, *seen.counted))
+            checks = checks_of(device, baseline, seen.observation, losses)
             counted = seen.counted
         except DEVICE_ERRORS as fault:
             checks = (unreachable(name, error_text(fault)),)
-    return Result(host=task.host, result=SoakCheck(tuple(check for check in checks if not check.ok), counted))
+    failed = tuple(check for check in checks if not check.ok)
+    return Result(host=task.host, result=SoakCheck(failed, counted))
 
 
 def _seen(device: Device, *, counting: bool) -> Seen:

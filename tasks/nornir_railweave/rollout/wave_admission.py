@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nornir.core import Nornir
 
@@ -15,8 +16,28 @@ from railweave.plan.away import NOTHING_AWAY
 from railweave.wording import first_few
 
 _HOLD_POLL_S = 2.0
-# Once until another runner's hold ends, and once more for what it left behind on further switches.
+# Once until another runner's hold ends, and once more for the commits and drains that it left on switches.
 _WAITS = 2
+
+
+class WaveHold(NamedTuple):
+    """The answer to a wave that is to start."""
+
+    # The name of the hold on what it drains; empty where nothing is drained.
+    name: str
+    # Why the wave must not start; empty where it may.
+    refusal: str
+
+
+class _WaveRefusal(NamedTuple):
+    """Why a wave must not start now."""
+
+    reason: str
+    # After how many seconds that may have ended by itself; None where it does not.
+    ends_in_s: float | None = None
+
+
+_ADMITTED = _WaveRefusal("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +71,25 @@ class WaveAdmission:
         self._holding = holding
         self._control = control
 
-    def hold(self, number: int, wave: Sequence[str], failed: Collection[str]) -> tuple[str, str]:
-        """Hold the devices of a wave that are drained, then ask for the drains of the others.
+    def hold(self, number: int, wave: Sequence[str], failed: Collection[str]) -> WaveHold:
+        """Hold the devices of a wave that are drained, then read what is drained on the others.
 
-        ``failed`` devices of this rollout count as out of service. Return the hold's name, empty where nothing is
-        drained, and why the wave must not start: another runner holds its devices, or it would take too much out of
-        service. A hold lasts until the rollout ends: what a wave was changed to may be rolled back.
+        ``failed`` devices of this rollout count as out of service. The wave is refused where another runner holds its
+        devices, or too much would be out of service. A hold lasts until the rollout ends, since the wave may be rolled
+        back until then.
         """
         wanted = self._wanted(number, wave, failed)
-        why, ends_in_s = self._refusal(wanted)
+        refusal = self._refusal(wanted)
         for _ in range(_WAITS):
-            if ends_in_s is None:
+            if refusal.ends_in_s is None:
                 break
-            self._context.announce(Event(Step.WAITING, text=f"up to {ends_in_s:.0f} s: {why}"))
-            why, ends_in_s = self._later_refusal(wanted, ends_in_s)
-        if not wanted.peers_of:
-            return "", why
-        return self._holding.name, why
+            self._context.announce(Event(Step.WAITING, text=f"up to {refusal.ends_in_s:.0f} s: {refusal.reason}"))
+            refusal = self._later_refusal(wanted, refusal.ends_in_s)
+        hold_name = self._holding.name if wanted.peers_of else ""
+        return WaveHold(hold_name, refusal.reason)
 
     def _wanted(self, number: int, wave: Sequence[str], failed: Collection[str]) -> _WantedWave:
-        """Return what a wave takes away, and who carries traffic beside it."""
+        """Return a wave with what it drains, and the switches that carry traffic beside it."""
         gate = self._context.gate
         beside = [name for name in gate.neighborhood(wave) if name not in failed]
         peers_of: dict[str, Collection[str]] = {}
@@ -78,43 +98,44 @@ class WaveAdmission:
             peers_of = {name: peers for name, peers in drains.items() if peers}
         return _WantedWave(number, wave, beside, peers_of, failed)
 
-    def _later_refusal(self, wanted: _WantedWave, wait_s: float) -> tuple[str, float | None]:
-        """Ask again until nothing refuses the wave, or ``wait_s`` seconds are over; return the last refusal.
+    def _later_refusal(self, wanted: _WantedWave, wait_s: float) -> _WaveRefusal:
+        """Ask again until nothing that ends by itself refuses the wave, or ``wait_s`` seconds are over.
 
-        A runner that lives holds again before each wave, so this does not wait for the end of a rollout. Our own hold
-        is renewed each time.
+        Return the last refusal. Another runner that is alive holds again before each of its waves, so this wait does
+        not last until its rollout ends. Our own hold is renewed each time.
         """
         clock = self._context.policy.clock
         deadline_s = clock.monotonic() + wait_s + _HOLD_POLL_S
         while True:
             clock.sleep(_HOLD_POLL_S)
-            why, ends_in_s = self._refusal(wanted)
-            if ends_in_s is None or clock.monotonic() >= deadline_s or self._control.asked() == ABORT:
-                return why, ends_in_s
+            refusal = self._refusal(wanted)
+            if refusal.ends_in_s is None or clock.monotonic() >= deadline_s or self._control.asked() == ABORT:
+                return refusal
 
-    def _refusal(self, wanted: _WantedWave) -> tuple[str, float | None]:
-        """Hold what the wave drains; return why it must not start now, and after how many seconds that may have ended.
+    def _refusal(self, wanted: _WantedWave) -> _WaveRefusal:
+        """Hold what the wave drains; return why the wave must not start now.
 
-        None where nothing ends by itself. What failed counts as out of service, and so does what others drained
-        since the plan was made, hold, or left with a commit that the switch still may revert.
+        Out of service are the devices of this rollout that failed, and what others drained since the plan was made,
+        hold, or left with a commit that the switch may still revert.
         """
         if wanted.peers_of:
             held_by = self._holding.take(wanted.peers_of)
             if held_by:
-                return held_by, self._holding.others_s
+                return _WaveRefusal(held_by, self._holding.others_s)
         gate = self._context.gate
         away = NOTHING_AWAY
         if wanted.beside:
             witnesses = gate.witnesses(wanted.wave, wanted.failed, self._context.unread, wanted.number)
             if self._holding.everywhere:
+                # Another runner may hold switches that no witness shows, so each switch is asked.
                 witnesses = ()
-            # The plan judged of the switches that were not read for it.
+            # The plan has taken the switches that could not be read into account.
             asked = [name for name in wanted.beside if name not in self._context.unread]
             away = read_away(self._nr, gate.fabric, asked, witnesses, self._holding.name)
         violation = gate.violation(wanted.wave, wanted.failed, away)
         if violation is None:
-            return "", None
+            return _ADMITTED
         message = violation.message
         if violation.beside:
             message += f" ({first_few(violation.beside)} without traffic)"
-        return message, away.ends_in_s
+        return _WaveRefusal(message, away.ends_in_s)

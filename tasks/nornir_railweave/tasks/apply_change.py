@@ -228,11 +228,7 @@ class _Application:
             after = None
         if not failure:
             return ApplyResult(replace(attempt, after=after))
-        why = failure
-        if attempt.complaint:
-            # The switch's own words come first: what is missing after a reload that failed follows from that.
-            why = f"{attempt.complaint}; {failure}"
-        return ApplyResult(outcome=roll_back(device, attempt, why))
+        return ApplyResult(outcome=roll_back(device, attempt, _with_complaint(attempt, failure)))
 
     def _without_timer(self, attempt: Attempt) -> str:
         """Return an error text where no timer of the switch runs for the commit; empty where one does."""
@@ -277,6 +273,13 @@ class _Application:
         if not failure:
             device.say(Step.VERIFIED)
         return failure, after
+
+
+def _with_complaint(attempt: Attempt, failure: str) -> str:
+    """Return a failed verification after what the switch reported of its reload, which is likely its cause."""
+    if attempt.complaint:
+        return f"{attempt.complaint}; {failure}"
+    return failure
 
 
 def _login_refused(device: Device) -> str:

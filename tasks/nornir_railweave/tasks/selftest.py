@@ -366,10 +366,16 @@ def _description(config_db: ConfigDb, seen: Observed | None, probe: Mapping[str,
     ports = config_db.get("PORT", {})
     neighbors = _neighbors(seen, ports)
     links = {port: state["is_up"] for port, state in seen.get_interfaces().items() if port in ports}
-    sessions: list[str] = []
-    for instance in seen.get_bgp_neighbors().values():
-        sessions += (peer for peer, state in instance["peers"].items() if state["is_up"])
+    sessions = _established(seen.get_bgp_neighbors())
     return replace(report, image=dict(seen.shown.get("image") or {}), uses=uses(links, neighbors, sessions))
+
+
+def _established(instances: Mapping[str, Any]) -> list[str]:
+    """Return the peers of all BGP instances whose session is established."""
+    peers: list[str] = []
+    for instance in instances.values():
+        peers += (peer for peer, state in instance["peers"].items() if state["is_up"])
+    return peers
 
 
 def probe_of(shown: Mapping[str, Any], unapplied: Sequence[Sequence[str]] | None, digest: str) -> Probe:
