@@ -64,10 +64,9 @@ def plan(
 ) -> Plan:
     """Return what a deployment of ``fabric`` would change on the devices that ``nr`` reaches.
 
-    Only the devices ``only`` are read, by default all. With ``unresolved`` secrets are unknown and not compared. With
-    ``skip_unreachable`` a device that cannot be read, and that no neighbor sees, is planned as factory-fresh. A device
-    with a pending commit is read again for ``pending_wait_s`` at most. A port that leaves the fabric counts as unused
-    below ``quiet_packets_per_s``.
+    Only the devices ``only`` are read, by default all. With ``unresolved`` secrets are not compared. With
+    ``skip_unreachable`` a device that cannot be read, and that no neighbor sees, is planned as factory-fresh. A pending
+    commit is waited for ``pending_wait_s``. A port that leaves the fabric is unused below ``quiet_packets_per_s``.
     """
     announce = Announcer([events])
     compare = Comparer(fabric, intended, remove_conflicting, unresolved, Sharing())
@@ -78,7 +77,6 @@ def plan(
     while (pending := _pending(readings)) and clock.monotonic() < deadline_s:
         _wait_for_timers(nr, pending, announce, clock)
         readings |= _read(nr, pending, compare, announce)
-    # Each step replaces the readings of some devices by more complete ones.
     readings |= _refused_by_models(nr, fabric, readings, intended)
     readings |= _out_of_service(nr, fabric, readings)
     if skip_unreachable:

@@ -11,7 +11,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -36,15 +36,17 @@ def queue_name(site: str) -> str:
 
 
 def make_app(url: str, bound_s: float) -> Any:
-    """Return the application of Celery with a broker that also keeps the results; a connection to it takes
-    ``bound_s`` at most. Raises RailweaveError without Celery."""
+    """Return the application of Celery; the broker at ``url`` also keeps the results.
+
+    Connections time out after ``bound_s`` seconds. Raises RailweaveError where Celery is not installed.
+    """
     try:
         from celery import Celery
     except ImportError as fault:
         text = "task queues need Celery: install railweave with its extra `queue`, pip install 'railweave[queue]'"
         raise RailweaveError(text) from fault
     sockets = {"socket_timeout": bound_s, "socket_connect_timeout": bound_s}
-    # Neither the current application of a program that imports railweave, nor Celery's adaptations to Django.
+    # It must not become the current application of a program that imports railweave; `fixups` would be for Django.
     app = Celery("railweave", broker=url, backend=url, set_as_current=False, fixups=[])
     app.conf.update(
         task_serializer="json",
@@ -70,7 +72,7 @@ def make_app(url: str, bound_s: float) -> Any:
 
 @contextmanager
 def _reaching(what: str) -> Iterator[None]:
-    """Turn what Celery and its transports raise of a broker into WorkerLostError; they share no base of their own."""
+    """Raise WorkerLostError for any exception of Celery and its transports, which have no common base class."""
     try:
         yield
     except WorkerLostError:
@@ -81,15 +83,15 @@ def _reaching(what: str) -> Iterator[None]:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _PendingRequest:
     """A request that waits for its answer; times are seconds of the steady clock."""
 
     # Until then a worker has to take it.
-    taken_by_s: float
+    take_before_s: float
     answer: "Future[Answer]" = field(default_factory=Future)
-    # The worker that has taken it, and when it last showed that it lives (monotonic seconds): by its start of the task
-    # or by an answer to a ping.
+    # The worker that has taken it; empty for none yet.
     worker: str = ""
+    # When that worker started the task, or last answered a ping.
     heard_s: float = 0.0
 
 
@@ -101,40 +103,41 @@ class QueueChannel:
         self._site = site
         self._silent_s = silent_s
         self._lock = threading.Lock()
-        self._asked: dict[str, _Asked] = {}
+        # By the ids of the requests.
+        self._requests: dict[str, _PendingRequest] = {}
         self._wake = threading.Event()
         self._closed = threading.Event()
         self._threads: list[threading.Thread] = []
 
     def ask(self, request: Request, within_s: float, *, worker: str = "") -> Answer:
         """Return the answer of a worker of the site, or of the named one; raises WorkerLostError."""
-        asked = _Asked(time.monotonic() + self._silent_s)
+        pending = _PendingRequest(time.monotonic() + self._silent_s)
         with self._lock:
-            self._asked[request.id] = asked
+            self._requests[request.id] = pending
             self._start()
         try:
             with _reaching(f"the broker of site {self._site} cannot be reached"):
                 self._publish(request, worker)
             self._wake.set()
-            return asked.answer.result(within_s)
+            return pending.answer.result(within_s)
         except TimeoutError:
             self._give_up(request.id)
-            if not asked.worker:
+            if not pending.worker:
                 raise self._untaken(within_s) from None
-            text = f"worker {asked.worker} of site {self._site} did not answer within {within_s:g} s"
+            text = f"worker {pending.worker} of site {self._site} did not answer within {within_s:g} s"
             raise WorkerLostError(text) from None
         finally:
             with self._lock:
-                self._asked.pop(request.id, None)
+                self._requests.pop(request.id, None)
 
     def close(self) -> None:
-        """End the threads that watch the queue, until the next request; workers are nobody's to end here."""
+        """End the threads that watch the queue, until the next request; the workers themselves run on."""
         self._closed.set()
         self._wake.set()
         with self._lock:
             threads = self._threads
             self._threads = []
-        # Outside of the lock, which they take.
+        # Without the lock, which the threads take.
         for thread in threads:
             thread.join()
         self._closed.clear()
@@ -153,7 +156,7 @@ class QueueChannel:
             amqp.send_task_message(producer, _TASK, message, queue=queue, retry=False)
 
     def _start(self) -> None:
-        """Start what watches the queue, once."""
+        """Start the threads that watch the queue unless they run."""
         if self._threads:
             return
         for work in (self._collect, self._ping):
@@ -162,88 +165,95 @@ class QueueChannel:
             thread.start()
 
     def _collect(self) -> None:
-        """Fetch answers as they come; a broker that fails for too long has lost all of them."""
-        failing_s = 0.0
+        """Fetch answers as they come; all requests fail once the broker has failed for ``silent_s`` seconds."""
+        failing_since_s: float | None = None
         while not self._closed.is_set():
-            if not (asked := self._waiting()):
+            requests = self._waiting()
+            if not requests:
                 self._wake.wait()
                 self._wake.clear()
                 continue
             try:
                 with _reaching(f"the broker of site {self._site} cannot be reached"):
-                    for name, request in asked.items():
-                        self._look(name, request)
-                failing_s = 0.0
+                    for request_id, pending in requests.items():
+                        self._look(request_id, pending)
+                failing_since_s = None
             except WorkerLostError as fault:
-                failing_s = failing_s or time.monotonic()
-                if time.monotonic() - failing_s >= self._silent_s:
-                    self._fail(asked, fault)
+                if failing_since_s is None:
+                    failing_since_s = time.monotonic()
+                if time.monotonic() - failing_since_s >= self._silent_s:
+                    self._fail(requests.values(), fault)
             self._closed.wait(_POLL_S)
 
-    def _waiting(self) -> dict[str, _Asked]:
+    def _waiting(self) -> dict[str, _PendingRequest]:
+        """Return the requests without an answer, by their ids."""
         with self._lock:
-            return {name: request for name, request in self._asked.items() if not request.answer.done()}
+            return {name: pending for name, pending in self._requests.items() if not pending.answer.done()}
 
-    def _look(self, name: str, request: _Asked) -> None:
-        """Read from the queue how far a request is."""
+    def _look(self, request_id: str, pending: _PendingRequest) -> None:
+        """Fetch the state of a request from the broker; set its answer, or a fault where its worker is lost."""
         backend = self._app.backend
-        meta = backend.get_task_meta(name, cache=False)
+        meta = backend.get_task_meta(request_id, cache=False)
         result = meta["result"]
         now_s = time.monotonic()
         if meta["status"] in ("SUCCESS", "FAILURE", "REVOKED"):
-            backend.forget(name)
+            backend.forget(request_id)
             with self._lock:
-                if not request.answer.done():
-                    _settle(request.answer, meta["status"], result, self._site)
-        elif meta["status"] == "STARTED" and not request.worker:
-            request.heard_s = now_s
-            request.worker = str(result["hostname"])
-        elif not request.worker and now_s > request.taken_by_s:
-            self._give_up(name)
-            self._fail({name: request}, self._untaken(self._silent_s))
-        elif request.worker and now_s - request.heard_s > self._silent_s:
-            text = f"worker {request.worker} of site {self._site} was silent for {self._silent_s:g} s"
-            self._fail({name: request}, WorkerLostError(text))
+                if not pending.answer.done():
+                    _set_answer(pending.answer, meta["status"], result, self._site)
+        elif meta["status"] == "STARTED" and not pending.worker:
+            # `_heard` goes by the worker's name, so the time is set before it.
+            pending.heard_s = now_s
+            pending.worker = str(result["hostname"])
+        elif not pending.worker and now_s > pending.take_before_s:
+            self._give_up(request_id)
+            self._fail([pending], self._untaken(self._silent_s))
+        elif pending.worker and now_s - pending.heard_s > self._silent_s:
+            text = f"worker {pending.worker} of site {self._site} was silent for {self._silent_s:g} s"
+            self._fail([pending], WorkerLostError(text))
 
     def _untaken(self, seconds: float) -> WorkerLostError:
         return WorkerLostError(f"no worker of site {self._site} took it in {seconds:g} s")
 
-    def _fail(self, asked: dict[str, _Asked], fault: WorkerLostError) -> None:
+    def _fail(self, requests: Iterable[_PendingRequest], fault: WorkerLostError) -> None:
         with self._lock:
-            for request in asked.values():
-                if not request.answer.done():
-                    request.answer.set_exception(fault)
+            for pending in requests:
+                if not pending.answer.done():
+                    pending.answer.set_exception(fault)
 
-    def _give_up(self, name: str) -> None:
-        """Let nobody begin a request any more; it expires by itself where this cannot be told."""
+    def _give_up(self, request_id: str) -> None:
+        """Revoke a request, so that no worker begins it; without a broker it expires by itself."""
         with suppress(Exception):
-            self._app.control.revoke(name)
+            self._app.control.revoke(request_id)
 
     def _ping(self) -> None:
-        """Ask the workers that have taken requests whether they are there."""
+        """Ping the workers that have taken requests, and note which of them answer."""
         beat_s = self._silent_s / _BEATS
         while not self._closed.wait(beat_s):
-            workers = {request.worker for request in self._waiting().values() if request.worker}
+            workers = {pending.worker for pending in self._waiting().values() if pending.worker}
             if not workers:
                 continue
-            # Workers that do not answer are missed by `_look`.
+            # If the broker fails here, `_look` finds that nothing was heard of the workers.
             with suppress(Exception):
                 self._heard(self._answering(workers, beat_s))
 
     def _answering(self, workers: Collection[str], within_s: float) -> set[str]:
+        """Return the names of the workers that answer a ping."""
         replies = self._app.control.broadcast(
             "ping", reply=True, destination=sorted(workers), timeout=within_s, limit=len(workers)
         )
+        # Each reply is a mapping by the name of its worker.
         return {name for reply in replies or () for name in reply}
 
     def _heard(self, workers: set[str]) -> None:
         now_s = time.monotonic()
-        for request in self._waiting().values():
-            if request.worker in workers:
-                request.heard_s = now_s
+        for pending in self._waiting().values():
+            if pending.worker in workers:
+                pending.heard_s = now_s
 
 
-def _settle(answer: "Future[Answer]", status: str, result: Any, site: str) -> None:
+def _set_answer(answer: "Future[Answer]", status: str, result: Any, site: str) -> None:
+    """Set the answer of a task that has ended, by Celery's status and result."""
     if status == "REVOKED":
         answer.set_exception(WorkerLostError(f"no worker of site {site} took it in time"))
         return
@@ -256,9 +266,9 @@ def _settle(answer: "Future[Answer]", status: str, result: Any, site: str) -> No
 
 
 def serve_queue(app: Any, worker_of: Callable[[str], Worker], site: str, threads: int) -> None:
-    """Be a worker of ``site`` until a signal ends it; ``worker_of`` makes it by the name under which Celery knows it.
+    """Serve the queue of ``site`` until a signal ends this process; ``worker_of`` makes the worker of a Celery name.
 
-    One process holds the sessions and what was begun on devices, so its tasks run in threads.
+    Tasks run in threads, as one process holds the sessions and what was begun on devices.
     """
     name = f"railweave-{site}-{os.getpid()}@{socket.gethostname()}"
     worker = worker_of(name)

@@ -37,9 +37,9 @@ from railweave.sonic.document import RunningConfig
 
 @dataclass(frozen=True, slots=True)
 class NamedJob(DeployJob):
-    """A device's part of a plan that is known by its digest: ``changes_sha256``, as a journal has it.
+    """A device's part of a plan, of which a worker knows only the digest, ``changes_sha256``.
 
-    The changes are those that the worker finds. ``cuts``: links and sessions go down with them.
+    The worker finds the changes by comparing the device. ``cuts`` tells whether links and sessions go down with them.
     """
 
     changes_sha256: str = ""
@@ -70,7 +70,7 @@ _TIMES = (
 
 
 def job_json(job: DeployJob) -> dict[str, Any]:
-    """Return a device's part of a plan as plain values: digests, and what follows from the plan as a whole."""
+    """Return a device's part of a plan as plain values: its digests, not its changes, which may have secrets."""
     return {
         "before_sha256": job.before_sha256,
         "changes_sha256": changes_sha256(job.delta),
@@ -98,20 +98,24 @@ def order_json(device: str, order: WaveOrder) -> dict[str, Any]:
 
 
 def spreads(device: str, order: WaveOrder) -> bool:
-    """Tell whether a device's job has a form for workers: what restores an earlier rollout is kept by its reader."""
+    """Tell whether a device's job has a form for workers; that of a rollback has not, as it holds secrets."""
     return isinstance(order.jobs[device], DeployJob)
 
 
 def order_of(bench: Workbench, request: Request, announce: Events, job: DeviceJob | None = None) -> WaveOrder:
-    """Return the order of a request's device. The journal is the coordinator's, which wrote down what comes before it
-    asked. Raises RefusedHereError where this worker lacks a secret that the device's configuration needs."""
+    """Return the order of a request's device, with ``job`` where the worker has begun that already.
+
+    Raises RefusedHereError where this worker cannot resolve a secret that configurations need.
+    """
     if bench.missing_secrets:
         raise RefusedHereError(f"it cannot resolve the secrets {', '.join(bench.missing_secrets)}")
     order = decoded(dict[str, Any], request.arguments["order"])
+    if job is None:
+        job = _job(bench, request.device, decoded(dict[str, Any], order["job"]))
     times = decoded(dict[str, float], order["times"])
     rollout = replace(Rollout(), **{name: times[name] for name in _TIMES}, max_failures=1)
     return WaveOrder(
-        jobs={request.device: job or _job(bench, request.device, decoded(dict[str, Any], order["job"]))},
+        jobs={request.device: job},
         settled=decoded(frozenset[str], order["settled"]),
         missing=decoded(int, order["missing"]),
         policy=Policy(
@@ -121,12 +125,14 @@ def order_of(bench: Workbench, request: Request, announce: Events, job: DeviceJo
             clock=bench.clock,
         ),
         announce=announce,
+        # Nothing blocks here: the coordinator has written the step into its journal before it asked.
         blocker=str,
         hold=decoded(str, order["hold"]),
     )
 
 
 def _job(bench: Workbench, device: str, document: Mapping[str, Any]) -> NamedJob:
+    """Return a device's job from the plain values of ``job_json``."""
     planned = DevicePlan(
         DeviceState.CHANGED,
         reading=Reading(
@@ -182,20 +188,23 @@ class ApplyChange(_RolloutStep):
         attempt = applied.attempt
         until_s = bench.clock.monotonic() + order.policy.rollout.revert_in_s
         bench.keep(request.plan_digest, request.device, Begun(order.jobs[request.device], until_s, attempt))
-        kept = ("commit_id", "earlier_id", "message", "after_sha256", "drained", "complaint")
-        return {"attempt": {name: getattr(attempt, name) for name in kept}, "cut": attempt.before.disconnects}
+        shared = {name: getattr(attempt, name) for name in _SHARED_OF_ATTEMPT}
+        return {"attempt": shared, "cut": attempt.before.disconnects}
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
-        """Return an ``ApplyResult``. The switch's timer began after the request was made."""
+        """Return an ``ApplyResult``, whose attempt is only what the coordinator may know."""
         answer = decoded(dict[str, Any], value)
         if "attempt" not in answer:
             outcome = decoded(DeviceOutcome, answer.get("outcome"))
             return Result(host=None, result=ApplyResult(outcome=outcome), failed=True)
         order: WaveOrder = params["order"]
         disconnects = decoded(bool, answer.get("cut"))
-        before = JobReading(_UNREAD, order.jobs[device].before_sha256, NO_DIFFERENCE, False, disconnects)
-        kept = decoded(dict[str, str | bool], answer["attempt"])
-        attempt = Attempt(before, ends_at_s=asked_s + order.policy.rollout.revert_in_s, **cast(dict[str, Any], kept))
+        before = JobReading(
+            _UNREAD, order.jobs[device].before_sha256, NO_DIFFERENCE, done=False, disconnects=disconnects
+        )
+        shared: dict[str, Any] = decoded(dict[str, str | bool], answer["attempt"])
+        # The switch's timer began after the request was made, so it ends no earlier than this.
+        attempt = Attempt(before, ends_at_s=asked_s + order.policy.rollout.revert_in_s, **shared)
         return Result(host=None, result=ApplyResult(attempt), changed=True)
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
@@ -205,8 +214,10 @@ class ApplyChange(_RolloutStep):
         return Result(host=None, result=ApplyResult(outcome=outcome), failed=True)
 
 
-# What a device ran before, as a coordinator knows it that did not read it.
+# A coordinator does not know what a device ran before.
 _UNREAD = RunningConfig({}, None)
+# The fields of an attempt that a worker answers with; the others hold configurations, with secrets.
+_SHARED_OF_ATTEMPT = ("commit_id", "earlier_id", "message", "after_sha256", "drained", "complaint")
 
 
 class _Continued(_RolloutStep):
@@ -225,6 +236,7 @@ class _Continued(_RolloutStep):
 
 
 def _begun(bench: Workbench, request: Request) -> Begun:
+    """Return what this worker has begun on a request's device; raises RefusedHereError where it has not."""
     begun = bench.begun.get((request.plan_digest, request.device))
     if begun is None:
         raise RefusedHereError(f"it holds nothing of {request.device} under plan {request.plan_digest[:12]}")
@@ -270,22 +282,24 @@ class SoakDevice(_Continued):
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the order, and whether this is the first look."""
         order: WaveOrder = params["order"]
-        return (
-            {"order": order_json(device, order), "again": device in params["last"]} if spreads(device, order) else None
-        )
+        if spreads(device, order):
+            return {"order": order_json(device, order), "again": device in params["last"]}
+        return None
 
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
-        """Look at the device."""
+        """Check the device once; its counters stay here for the next check."""
         begun = _begun(bench, request)
-        looked = begun.looked if decoded(bool, request.arguments["again"]) else None
+        last_checks: dict[str, SoakCheck] = {}
+        if decoded(bool, request.arguments["again"]) and begun.looked is not None:
+            last_checks[request.device] = begun.looked
         params = {
             "order": order_of(bench, request, announce, begun.job),
             "attempts": {request.device: begun.attempt},
-            "last": {} if looked is None else {request.device: looked},
+            "last": last_checks,
         }
-        look: SoakCheck = bench.perform(soak_check, request.device, params).result
-        bench.keep(request.plan_digest, request.device, replace(begun, looked=look))
-        return as_json(look.failed)
+        check: SoakCheck = bench.perform(soak_check, request.device, params).result
+        bench.keep(request.plan_digest, request.device, replace(begun, looked=check))
+        return as_json(check.failed)
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
         """Return a ``SoakCheck`` without counters."""

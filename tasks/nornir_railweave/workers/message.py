@@ -39,7 +39,7 @@ class ProjectBinding:
     program: str
 
     def difference(self, other: "ProjectBinding") -> str:
-        """Return in a clause how ``other`` differs, empty where it does not."""
+        """Return in a clause the first difference of ``other``; empty where there is none."""
         for what, mine, theirs in (
             ("fabric", self.fabric, other.fabric),
             ("target", self.target, other.target),
@@ -91,15 +91,16 @@ class TaskEvent:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of ``worker`` to the request ``id``: a result, or why it was ``refused`` before anything was done, or
-    the ``fault`` of the program that ended it."""
+    """The answer of ``worker`` to the request ``id``: a ``result``, unless ``refused`` or ``fault`` says why not."""
 
     __pydantic_config__ = STRICT
     id: str
     worker: str
     result: Any = None
     events: tuple[TaskEvent, ...] = ()
+    # Why nothing was done.
     refused: str = ""
+    # A mistake of the program; what was done by then is not known.
     fault: str = ""
     version: int = VERSION
 
@@ -122,7 +123,7 @@ def decode_answer(text: bytes | str) -> Answer:
 
 
 def decoded(kind: Any, value: Any) -> Any:
-    """Return the value of a type that a part of a message holds; raises MessageError where it is none."""
+    """Return a part of a message as a value of the type ``kind``; raises MessageError where it is not valid."""
     try:
         return read_value(kind, value)
     except (ValueError, RecursionError) as fault:
@@ -134,7 +135,9 @@ def _decoded(kind: Any, text: bytes | str) -> Any:
         value = orjson.loads(text)
     except ValueError:
         raise MessageError("this is not JSON") from None
-    if not isinstance(value, dict) or value.get("version") != VERSION:
-        version = value.get("version") if isinstance(value, dict) else None
+    version = None
+    if isinstance(value, dict):
+        version = value.get("version")
+    if version != VERSION:
         raise MessageError(f"this message has version {version!r}, and this program reads version {VERSION}")
     return decoded(kind, value)

@@ -29,8 +29,10 @@ _END_S = 5.0
 
 
 class PipeChannel:
-    """The worker that ``command`` starts; ``label`` is how people call it. A lost one is started again by the next
-    request, which may find that the new one knows nothing of what was begun."""
+    """The worker that ``command`` starts; ``label`` is its name in messages.
+
+    After a worker was lost, the next request starts a new one, which knows nothing of what was begun.
+    """
 
     def __init__(self, command: Sequence[str], label: str, silent_s: float, environ: Mapping[str, str] | None = None):
         """Start nothing yet. ``silent_s`` is after how many seconds without a message the worker counts as lost."""
@@ -42,28 +44,27 @@ class PipeChannel:
         self._running: _Running | None = None
 
     def ask(self, request: Request, within_s: float, *, worker: str = "") -> Answer:
-        """Return the answer of the worker, whichever it is now; raises WorkerLostError."""
+        """Return the answer of the worker, the only one of this channel; raises WorkerLostError."""
         del worker
         running = self._started()
         waiting = running.send(request)
-        ends_s = time.monotonic() + within_s
+        deadline_s = time.monotonic() + within_s
         beat_s = self._silent_s / _BEATS
         while True:
-            try:
-                return waiting.result(max(0.0, min(beat_s, ends_s - time.monotonic())))
-            except TimeoutError:
-                if time.monotonic() >= ends_s:
-                    # Its answer may still come, and is nobody's then.
-                    running.drop(request.id)
-                    why = f"{self._label} did not answer within {within_s:g} s"
-                    # A greeting that nobody answers: the worker never was there.
-                    if request.task == HELLO:
-                        running.end()
-                    raise WorkerLostError(why) from None
-                if running.quiet_s() >= self._silent_s:
+            remaining_s = deadline_s - time.monotonic()
+            with suppress(TimeoutError):
+                return waiting.result(max(0.0, min(beat_s, remaining_s)))
+            if time.monotonic() >= deadline_s:
+                # An answer that comes later is ignored.
+                running.drop(request.id)
+                # A worker that does not even answer a greeting never started.
+                if request.task == HELLO:
                     running.end()
-                    raise WorkerLostError(running.silent) from None
-                running.beat(request)
+                raise WorkerLostError(f"{self._label} did not answer within {within_s:g} s")
+            if running.quiet_s() >= self._silent_s:
+                running.end()
+                raise WorkerLostError(running.silent)
+            running.beat(request)
 
     def close(self) -> None:
         """End the worker."""
@@ -94,7 +95,7 @@ class _Running:
         self._label = label
         self._silent_s = silent_s
         self._lock = threading.Lock()
-        # Apart: a request may take long to be written to a slow worker, while answers come.
+        # A lock of its own: writing a request to a slow worker may take long, and answers are taken meanwhile.
         self._writing = threading.Lock()
         self._waiting: dict[str, Future[Answer]] = {}
         self._heard_s = time.monotonic()
@@ -117,7 +118,7 @@ class _Running:
             raise WorkerLostError(f"{label}: `{command[0]}` cannot be started: {fault.strerror}") from fault
         self._to = cast(IO[bytes], self.process.stdin)
         self._from = cast(IO[bytes], self.process.stdout)
-        # So that a worker that takes nothing off the pipe is noticed (`_write`).
+        # A write must not block for ever on a worker that reads nothing (`_write`).
         os.set_blocking(self._to.fileno(), False)
         threading.Thread(target=self._read, name=f"railweave-{label}", daemon=True).start()
 
@@ -132,29 +133,30 @@ class _Running:
             self.end()
             raise WorkerLostError(self.silent) from None
         except OSError:
-            # The reason is known once the process has ended; the thread that reads its output reports it.
+            # The thread that reads the output sets the reason once the process has ended.
             if not self._over.wait(_END_S):
                 self.end()
             self._tell_lost()
         return waiting
 
     def beat(self, like: Request) -> None:
-        """Ask whether the worker is there, where nothing was heard of it for a while; its answer is enough."""
+        """Send a greeting; any answer shows that the worker is there."""
         with suppress(OSError):
             self._write(Request(HELLO, "", like.binding, like.expires_at))
 
     def _write(self, request: Request) -> None:
-        """Write a message whole; raises TimeoutError for a worker that takes nothing off the pipe, else OSError."""
+        """Write a whole message; raises TimeoutError where the worker does not read, OSError where it has ended."""
         rest = encode(request) + b"\n"
         with self._writing:
             if self.over:
                 raise BrokenPipeError
-            room = select.poll()
-            room.register(self._to, select.POLLOUT)
+            writable = select.poll()
+            writable.register(self._to, select.POLLOUT)
             while rest:
-                if not room.poll(self._silent_s * 1000):
+                if not writable.poll(self._silent_s * 1000):
                     raise TimeoutError
-                rest = rest[os.write(self._to.fileno(), rest) :]
+                written_bytes = os.write(self._to.fileno(), rest)
+                rest = rest[written_bytes:]
 
     @property
     def over(self) -> bool:
@@ -171,12 +173,12 @@ class _Running:
         return time.monotonic() - self._heard_s
 
     def drop(self, request_id: str) -> None:
-        """Wait no longer for an answer."""
+        """Ignore the answer to a request."""
         with self._lock:
             self._waiting.pop(request_id, None)
 
     def end(self, *, wait: bool = False) -> None:
-        """End the worker; one that does not go by itself is killed."""
+        """Kill the worker; with ``wait`` return once it has ended."""
         with suppress(OSError):
             self.process.kill()
         if wait:
@@ -184,6 +186,7 @@ class _Running:
                 self.process.wait(_END_S)
 
     def _read(self) -> None:
+        """Take answers until the worker's output ends, then report to those who wait that it is lost."""
         with self._from:
             for line in self._from:
                 self._heard_s = time.monotonic()
@@ -204,15 +207,17 @@ class _Running:
         self._said.close()
 
     def _tell_lost(self) -> None:
-        """Tell all that still wait why no answer will come, once the process is over."""
-        if self.over:
-            with self._lock:
-                lost = self._waiting
-                self._waiting = {}
-            for waiting in lost.values():
-                waiting.set_exception(WorkerLostError(self._why))
+        """Raise WorkerLostError in all who wait for an answer, if the process has ended."""
+        if not self.over:
+            return
+        with self._lock:
+            lost = self._waiting
+            self._waiting = {}
+        for waiting in lost.values():
+            waiting.set_exception(WorkerLostError(self._why))
 
     def _last_words(self) -> str:
+        """Return the last line that the worker printed to standard error, after a colon; empty for none."""
         with suppress(OSError, ValueError):
             size = os.fstat(self._said.fileno()).st_size
             lines = os.pread(self._said.fileno(), _READ, max(0, size - _READ)).decode(errors="replace").splitlines()
@@ -229,8 +234,11 @@ def _status(status: int) -> str:
 
 
 def serve(worker: Worker, reading: Iterable[bytes], writing: IO[bytes], threads: int) -> None:
-    """Answer the requests of a pipe until it ends; then nobody waits for its tasks: their sessions end with this
-    process, and switches take back by themselves what was not confirmed."""
+    """Answer the requests of a pipe until it ends; at most ``threads`` tasks are carried out at once.
+
+    Tasks that run when the pipe ends are left alone: their sessions end with this process, and switches revert by
+    themselves what was not confirmed.
+    """
     lock = threading.Lock()
 
     def answer(request: Request) -> None:
@@ -255,8 +263,10 @@ def serve(worker: Worker, reading: Iterable[bytes], writing: IO[bytes], threads:
 
 
 def own_pipe() -> tuple[IO[bytes], IO[bytes]]:
-    """Return this process's standard input and output as a pipe of messages; whatever else is printed goes to standard
-    error from now on."""
+    """Return this process's standard input and output as a pipe of messages.
+
+    What is printed from now on goes to standard error.
+    """
     writing = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return sys.stdin.buffer, writing

@@ -44,7 +44,7 @@ class PortsUp(LostAsRefused):
         return Result(host=None, result=decoded(tuple[str, ...], value))
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
-        """Return all ports: a neighbor that does not answer says nothing of them, and they count as up."""
+        """Return all ports: those of a neighbor that does not answer count as up."""
         del why
         return Result(host=None, result=tuple(params["ports_of"][device]))
 
@@ -83,13 +83,16 @@ class FindLivePorts(LostAsRefused):
         return Result(host=None, result=decoded(tuple[ClosingPort, ...], value))
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
-        """Return all ports: what cannot be looked at counts as in use."""
+        """Return all ports: those of a device that does not answer count as in use."""
         del why
         return Result(host=None, result=tuple(params["ports_of"][device]))
 
 
 class RevertExpired(LostAsRefused):
-    """``revert_expired_commit``: what a switch's own timer should have reverted. No plan is carried out by it."""
+    """``revert_expired_commit``: revert what a switch's own timer should have reverted.
+
+    ``changes`` is false, as no plan is carried out by it.
+    """
 
     name = revert_expired_commit.__name__
     changes = False

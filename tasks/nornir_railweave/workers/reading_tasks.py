@@ -33,14 +33,16 @@ from railweave.sonic.frr.maintenance import Maintenance
 
 
 class ReadRunning(LostAsRefused):
-    """``read_running``: what a device runs against what is intended, for a plan. Secrets stay at the worker: the
-    changes come as a plan's file has them."""
+    """``read_running``: the difference of a device from its intended configuration, for a plan.
+
+    Secrets stay with the worker: changes have the form of a plan's file.
+    """
 
     name = read_running.__name__
     changes = False
 
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return what the comparison is to do with foreign rows and unknown secrets."""
+        """Return how the comparison treats unmanaged rows and unknown secrets."""
         del device
         compare: Comparer = params["compare"]
         return {"remove_conflicting": compare.remove_conflicting, "unresolved": compare.unresolved}
@@ -66,9 +68,10 @@ class ReadRunning(LostAsRefused):
         self._changes: dict[bytes, Change] = {}
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
-        """Return a ``Reading``; its changes share objects with those of other devices."""
+        """Return a ``Reading``; equal changes of devices of one plan are one object."""
         del asked_s
         compare: Comparer = params["compare"]
+        # Each plan has a comparer of its own.
         if self._plan is not compare:
             self._plan = compare
             self._changes = {}
@@ -83,18 +86,19 @@ class ReadRunning(LostAsRefused):
 def reading_json(reading: Reading) -> dict[str, Any]:
     """Return a reading as plain values, secrets of its changes hidden."""
     document = {name: as_json(getattr(reading, name)) for name in _READING}
-    difference = reading.difference
-    if difference is not None:
-        conflicts = [
-            [conflict.table, conflict.key, conflict.port, conflict.reason] for conflict in difference.conflicts
-        ]
-        document["difference"] = {
-            **{name: as_json(getattr(difference, name)) for name in _DIFFERENCE},
-            "changes": [change_json("", change) for change in difference.delta],
-            "conflicts": conflicts,
-            "blockers": [list(blocker) for blocker in difference.blockers],
-            "kept": as_json(difference.kept),
-        }
+    if reading.difference is not None:
+        document["difference"] = _difference_json(reading.difference)
+    return document
+
+
+def _difference_json(difference: DeviceDiff) -> dict[str, Any]:
+    document = {name: as_json(getattr(difference, name)) for name in _DIFFERENCE}
+    document["changes"] = [change_json("", change) for change in difference.delta]
+    document["conflicts"] = [
+        [conflict.table, conflict.key, conflict.port, conflict.reason] for conflict in difference.conflicts
+    ]
+    document["blockers"] = [list(blocker) for blocker in difference.blockers]
+    document["kept"] = as_json(difference.kept)
     return document
 
 
@@ -114,10 +118,10 @@ _DIFFERENCE = ("unmanaged", "unprovisioned", "drained", "lossless_removed", "mai
 
 
 def reading_of(value: Any, share: Callable[[Delta], Delta], changes: dict[bytes, Change]) -> Reading:
-    """Return the reading of plain values; raises MessageError where they are none.
+    """Return the reading of plain values; raises MessageError where they are not valid.
 
-    ``share`` returns a delta equal to the one that it gets, which others hold as well; ``changes`` are those of other
-    devices by their JSON: most devices of a fabric have most changes in common.
+    Most devices of a fabric have most changes in common, so equal ones become one object: ``share`` returns the object
+    for a delta, and ``changes`` has those of single changes by their JSON.
     """
     document = decoded(dict[str, Any], value)
     difference = document.pop("difference", None)
@@ -128,23 +132,24 @@ def reading_of(value: Any, share: Callable[[Delta], Delta], changes: dict[bytes,
 
 
 def _difference(document: dict[str, Any], share: Callable[[Delta], Delta], changes: dict[bytes, Change]) -> DeviceDiff:
+    """Return the difference of plain values, the reverse of ``_difference_json``."""
     conflicts = decoded(tuple[tuple[str, str, str, str], ...], document.get("conflicts"))
     blockers = decoded(tuple[tuple[str, str, str], ...], document.get("blockers"))
     return DeviceDiff(
-        share(_delta(document.get("changes"), changes)),
-        decoded(dict[str, int], document.get("unmanaged")),
-        tuple(Conflict(*conflict) for conflict in conflicts),
-        decoded(bool, document.get("unprovisioned")),
-        tuple(Blocker(*blocker) for blocker in blockers),
-        decoded(tuple[str, ...], document.get("drained")),
-        decoded(tuple[int, ...], document.get("lossless_removed")),
-        decoded(Maintenance, document.get("maintenance")),
-        decoded(tuple[Kept, ...], document.get("kept")),
+        delta=share(_delta(document.get("changes"), changes)),
+        unmanaged=decoded(dict[str, int], document.get("unmanaged")),
+        conflicts=tuple(Conflict(*conflict) for conflict in conflicts),
+        unprovisioned=decoded(bool, document.get("unprovisioned")),
+        blockers=tuple(Blocker(*blocker) for blocker in blockers),
+        drained=decoded(tuple[str, ...], document.get("drained")),
+        lossless_removed=decoded(tuple[int, ...], document.get("lossless_removed")),
+        maintenance=decoded(Maintenance, document.get("maintenance")),
+        kept=decoded(tuple[Kept, ...], document.get("kept")),
     )
 
 
 def _delta(documents: Any, changes: dict[bytes, Change]) -> Delta:
-    """Return the delta of a device, whose changes are the objects of ``changes`` where others have the same."""
+    """Return the delta of plain values; its changes are taken from ``changes``, and new ones are added to it."""
     delta: list[Change] = []
     for document in decoded(tuple[dict[str, Any], ...], documents):
         text = orjson.dumps(document)
@@ -161,11 +166,13 @@ class VerifyDevice(LostAsRefused):
     changes = False
 
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return how long to look, and which neighbors of the device stand still (None: everybody)."""
+        """Return how long to wait, and the settled ones of the device and its neighbors (None: all)."""
         judge = params["judge"]
         if not isinstance(judge, FabricJudge):
             return None
-        settled = None if judge.settled is EVERYONE else neighbors_in(judge.fabric, device, judge.settled)
+        settled = None
+        if judge.settled is not EVERYONE:
+            settled = neighbors_in(judge.fabric, device, judge.settled)
         return {"settled": settled, "timeout_s": params["timeout_s"], "interval_s": params["interval_s"]}
 
     def announce(self, params: Mapping[str, Any]) -> Events:
@@ -174,18 +181,21 @@ class VerifyDevice(LostAsRefused):
         return announce
 
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
-        """Look at the device and judge it by the worker's own expectation."""
-        asked = request.arguments
-        settled = decoded(frozenset[str] | None, asked["settled"])
+        """Read the device and judge it by the worker's own expectation."""
+        arguments = request.arguments
+        settled = decoded(frozenset[str] | None, arguments["settled"])
+        if settled is None:
+            settled = EVERYONE
         params = {
-            "judge": FabricJudge(bench.fabric, EVERYONE if settled is None else settled, bench.scope),
-            "timeout_s": decoded(float, asked["timeout_s"]),
-            "interval_s": decoded(float, asked["interval_s"]),
+            "judge": FabricJudge(bench.fabric, settled, bench.scope),
+            "timeout_s": decoded(float, arguments["timeout_s"]),
+            "interval_s": decoded(float, arguments["interval_s"]),
             "announce": announce,
             "clock": bench.clock,
         }
-        # A judgment is made of frozen values with slots, which orjson reads ten times as fast as `as_json`.
-        return orjson.loads(orjson.dumps(bench.perform(verify_device, request.device, params).result))
+        judgment = bench.perform(verify_device, request.device, params).result
+        # orjson makes plain values of dataclasses, and is ten times as fast as `as_json`.
+        return orjson.loads(orjson.dumps(judgment))
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
         """Return a ``Judgment``."""
@@ -264,7 +274,7 @@ class ReadPortsTowards(LostAsRefused):
 
 
 class HoldDevice(LostAsRefused):
-    """``hold_device``: a device is held, before a rollout asks for the drains of the others, or no longer."""
+    """``hold_device``: hold a device before a rollout reads what is drained on the others, or end that hold."""
 
     name = hold_device.__name__
     changes = False
@@ -304,6 +314,6 @@ class HoldDevice(LostAsRefused):
 
 
 def neighbors_in(fabric: Fabric, device: str, settled: Any) -> list[str]:
-    """Return the far ends of a device's links that are in ``settled``; nobody else's state is asked for there."""
+    """Return which of a device and its neighbors are in ``settled``, sorted: no others matter to that device."""
     ends = {end for link in fabric.links_of.get(device, ()) for end in (link.lower, link.upper)}
     return sorted(end for end in ends if end in settled)

@@ -24,7 +24,7 @@ from nornir_railweave.workers.channel import Channel, WorkerLostError
 from nornir_railweave.workers.message import HELLO, Answer, MessageError, ProjectBinding, Request, decoded
 from nornir_railweave.workers.serving import MOST_SKEW_S
 from nornir_railweave.workers.spread_task import SpreadTask
-from railweave.diagnostics import Blocker, Where, error
+from railweave.diagnostics import Blocker, Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.plan.outcome import DeviceOutcome, Outcome
 
@@ -67,21 +67,25 @@ class TaskSpread:
         self.place_of = place_of
         self.limits = limits
         self._target_file = target_file
-        # Why no worker of a place can be used, None where one can.
+        # By the name of each place that was asked: why no worker of it can be used, None where one can.
         self._met: dict[str, Blocker | None] = {}
         self._places: dict[str, WorkPlace] = {}
+        # By plan digest and device: the worker that holds what was begun there.
         self._holders: dict[tuple[str, str], str] = {}
 
-    def task_of(self, task: Task, host: Host) -> tuple[WorkPlace, SpreadTask, dict[str, Any]] | None:
-        """Return where a task is done for a host, in which form; None for here."""
+    def remote_task(self, task: Task, host: Host) -> "_RemoteTask | None":
+        """Return a task of a host in the form that is sent to the host's place; None if it is done in this process."""
         place = self.place_for(task, host)
-        if place is None or (place.here and self._met.get(place.name)):
+        if place is None:
             return None
-        spread = place.tasks[task.task.__name__]
-        arguments = spread.arguments(host.name, task.params)
+        # This process does the tasks of its own machine where no worker could be started.
+        if place.here and self._met.get(place.name):
+            return None
+        spread_task = place.tasks[task.task.__name__]
+        arguments = spread_task.arguments(host.name, task.params)
         if arguments is None:
             return None
-        return (place, spread, arguments)
+        return _RemoteTask(self, place, spread_task, arguments, task.task)
 
     def place_for(self, task: Task, host: Host) -> WorkPlace | None:
         """Return the place whose workers do a task for a host, None for none: only our own tasks have a form for them,
@@ -96,8 +100,8 @@ class TaskSpread:
     def meet(self, places: Mapping[str, WorkPlace]) -> None:
         """Ask each place that is new whether a worker with the same project is there.
 
-        Raises RefusedError, before anything is done, with every site where none is; processes of this machine are left
-        out then.
+        Raises RefusedError, before anything is done, with every site that has none. Where processes of this machine
+        have none, this process does their tasks.
         """
         new = [place for name, place in places.items() if name not in self._met]
         if not new:
@@ -111,7 +115,7 @@ class TaskSpread:
 
     def _refuse_missing(self, places: Sequence[WorkPlace]) -> None:
         """Raise RefusedError if any of these places, which have no worker, is a site."""
-        refused = []
+        refused: list[Diagnostic] = []
         for place in places:
             blocker = self._met[place.name]
             if blocker is not None and not place.here:
@@ -119,7 +123,7 @@ class TaskSpread:
                 refused.append(error("RW606", blocker.message, where, fix=blocker.fix))
         if not refused:
             return
-        # They are asked again by the next run: a worker may have been started by then.
+        # The next run asks them again: a worker may have been started by then.
         for place in places:
             del self._met[place.name]
         raise RefusedError(refused)
@@ -151,8 +155,8 @@ class TaskSpread:
         """Return the worker that holds what was begun on a device, empty where none does."""
         return self._holders.get((plan_digest, device), "")
 
-    def held(self, plan_digest: str, device: str, worker: str) -> None:
-        """Keep in mind which worker holds a device; empty for none."""
+    def note_holder(self, plan_digest: str, device: str, worker: str) -> None:
+        """Note which worker holds what was begun on a device; empty for none."""
         self._holders[plan_digest, device] = worker
 
     def close(self) -> None:
@@ -187,23 +191,28 @@ class SpreadRunner(FabricRunner):
 
     def run(self, task: Task, hosts: list[Host]) -> AggregatedResult:
         """Meet the places of the hosts, and run ``task``. Raises RefusedError where a site has no worker for it."""
-        places = {place.name: place for host in hosts if (place := self.spread.place_for(task, host)) is not None}
+        places: dict[str, WorkPlace] = {}
+        for host in hosts:
+            place = self.spread.place_for(task, host)
+            if place is not None:
+                places[place.name] = place
         self.spread.meet(places)
         return super().run(task, hosts)
 
     def start(self, task: Task, host: Host) -> MultiResult:
         """Carry out a task where it belongs; for Nornir and its processors it is the same task."""
-        elsewhere = self.spread.task_of(task, host)
-        if elsewhere is not None:
-            place, spread, arguments = elsewhere
-            task.task = partial(_asked, _Asking(self.spread, place, spread, arguments, task.task))
+        remote_task = self.spread.remote_task(task, host)
+        if remote_task is not None:
+            task.task = partial(_run_remotely, remote_task)
         return task.start(host)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
-    """One task of one device on its way to a place; ``local`` is its function, for a process of this machine that was
-    lost and has done nothing but read."""
+class _RemoteTask:
+    """One task of one device that is sent to a place.
+
+    ``local`` is the task's function. It is called here if a process of this machine is lost: such processes only read.
+    """
 
     spread: TaskSpread
     place: WorkPlace
@@ -214,27 +223,32 @@ class _Asking:
     def ask(self, device: str, params: Mapping[str, Any]) -> Result | None:
         """Return the task's result, None where it is to be done here; raises what ``SpreadTask.lost`` raises."""
         digest = _plan_digest(device, params)
-        if digest and self.task.name == apply_change.__name__ and (blocked := _unwritten(device, params, self.place)):
-            return blocked
+        if digest and self.task.name == apply_change.__name__:
+            blocked = _unwritten(device, params, self.place)
+            if blocked is not None:
+                return blocked
         limits = self.spread.limits
-        within_s = limits.change_s if self.task.changes else limits.read_s + float(params.get("timeout_s", 0))
+        within_s = limits.read_s + float(params.get("timeout_s", 0))
+        if self.task.changes:
+            within_s = limits.change_s
         request = self.spread.request(self.task.name, device, limits.take_s, digest, self.arguments)
         asked_s = _clock(params).monotonic()
         try:
             answer = self.place.channel.ask(request, within_s, worker=self.spread.holder(digest, device))
         except WorkerLostError as fault:
-            # Whoever examines the device goes on without what the lost worker held.
-            self.spread.held(digest, device, "")
+            # What the lost worker held is gone with it.
+            self.spread.note_holder(digest, device, "")
             if self.place.here:
                 return None
             return self.task.lost(device, params, fault)
-        self.spread.held(digest, device, answer.worker if self.task.changes else "")
+        self.spread.note_holder(digest, device, answer.worker if self.task.changes else "")
         return self._result(device, params, answer, asked_s)
 
     def _result(self, device: str, params: Mapping[str, Any], answer: Answer, asked_s: float) -> Result:
+        """Return the task's result from an answer, whose events are announced first."""
         announce = self.task.announce(params)
-        for step in answer.events:
-            announce(step.event)
+        for task_event in answer.events:
+            announce(task_event.event)
         who = f"worker {answer.worker} of site {self.place.name}"
         if answer.refused:
             return self.task.refused(device, params, f"{who}: {answer.refused}")
@@ -246,14 +260,17 @@ class _Asking:
             raise RuntimeError(f"{who} answered with no result of {self.task.name}: {fault}") from fault
 
 
-def _asked(asking: _Asking, task: Task, **params: Any) -> Result:
-    """Be a Nornir task that is carried out at another place."""
-    result = asking.ask(task.host.name, params) or asking.local(task, **params)
+def _run_remotely(remote_task: _RemoteTask, task: Task, **params: Any) -> Result:
+    """Carry out a task at its place; this is what Nornir calls instead of the task's own function."""
+    result: Result | None = remote_task.ask(task.host.name, params)
+    if result is None:
+        result = remote_task.local(task, **params)
     result.host = task.host
     return result
 
 
 def _clock(params: Mapping[str, Any]) -> Clock:
+    """Return the clock that the wave of a task goes by, the system's for a task without a wave."""
     order = params.get("order")
     if isinstance(order, WaveOrder):
         return order.policy.clock
@@ -261,6 +278,7 @@ def _clock(params: Mapping[str, Any]) -> Clock:
 
 
 def _plan_digest(device: str, params: Mapping[str, Any]) -> str:
+    """Return the digest of the plan that a task deploys, by its ``order`` or ``jobs``; empty for other tasks."""
     order = params.get("order")
     jobs = order.jobs if isinstance(order, WaveOrder) else params.get("jobs", {})
     job = jobs.get(device)
@@ -270,7 +288,7 @@ def _plan_digest(device: str, params: Mapping[str, Any]) -> str:
 
 
 def _unwritten(device: str, params: Mapping[str, Any], place: WorkPlace) -> Result | None:
-    """Tell the journal what a worker will do next; return the end of the device where that is not written."""
+    """Note in the journal that a worker applies the change; return the device's result if that cannot be written."""
     order: WaveOrder = params["order"]
     order.announce(Event(Step.APPLYING, device, f"by a worker of site {place.name}"))
     blocker = order.blocker()

@@ -65,8 +65,7 @@ def worker_name() -> str:
 
 
 class Worker:
-    """One worker. ``load`` reads its project; it is read again where a request comes from another state of it, which a
-    pull of the repository may have brought meanwhile."""
+    """One worker. ``load`` reads its project, again when a request is of another state of the project than the last."""
 
     def __init__(self, load: Callable[[], Workbench], name: str = "", now: Callable[[], float] = time.time) -> None:
         self.name = name or worker_name()
@@ -76,7 +75,7 @@ class Worker:
         self._bench: Workbench | None = None
 
     def answer(self, request: Request) -> Answer:
-        """Return the answer to a request; nothing is raised but what ends the process."""
+        """Return the answer to a request; an exception of its task is in the answer."""
         events: list[TaskEvent] = []
 
         def announce(event: Event) -> None:
@@ -99,6 +98,7 @@ class Worker:
             close_sessions(self._bench.nornir)
 
     def _performed(self, request: Request, announce: Callable[[Event], None]) -> Any:
+        """Carry out a request, and return the task's result as plain values; raises RefusedHereError."""
         if request.task == HELLO:
             bench = self._bound(request)
             return {"at": self._now(), "missing_secrets": list(bench.missing_secrets)}
@@ -118,25 +118,26 @@ class Worker:
             return task.perform(bench, request, announce)
 
     def _bound(self, request: Request) -> Workbench:
-        """Return the project where it is the request's; raises RefusedHereError where it is another."""
+        """Return the project if it is the request's; raises RefusedHereError if it is not."""
         with self._loading:
             bench = self._bench
             if bench is None or bench.binding != request.binding:
-                bench = self._bench = self._renewed(bench)
+                bench = self._renewed(bench)
+                self._bench = bench
             if difference := bench.binding.difference(request.binding):
                 raise RefusedHereError(f"it has another project: {difference}")
             return bench
 
-    def _renewed(self, earlier: Workbench | None) -> Workbench:
-        """Return the project as it is now; the one in use where that is the same, or changes go on with it."""
-        if earlier is not None and earlier.busy:
-            return earlier
+    def _renewed(self, last_bench: Workbench | None) -> Workbench:
+        """Read the project again; return ``last_bench`` if it has not changed, or a rollout still needs that one."""
+        if last_bench is not None and last_bench.busy:
+            return last_bench
         loaded = self._loaded()
-        if earlier is None:
+        if last_bench is None:
             return loaded
-        if loaded.binding == earlier.binding:
-            return earlier
-        close_sessions(earlier.nornir)
+        if loaded.binding == last_bench.binding:
+            return last_bench
+        close_sessions(last_bench.nornir)
         return loaded
 
     def _loaded(self) -> Workbench:

@@ -12,18 +12,18 @@ from nornir_railweave.workers.workbench import Workbench
 
 
 class RefusedHereError(Exception):
-    """A worker does not do what it was asked to; nothing was done. The text says why."""
+    """A worker refuses a request, with nothing done. The text says why."""
 
 
 class LostAsRefused(ABC):
-    """A task that takes a lost worker for one that did nothing: either way nothing is known of the device."""
+    """A task whose result is the same where a worker refuses it and where a worker is lost."""
 
     @abstractmethod
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return the result of a device on which a worker did nothing."""
 
     def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
-        """Return the same of a device whose worker was lost, with the fault as the reason."""
+        """Return that result, with the loss of the worker as the reason."""
         return self.refused(device, params, str(fault))
 
 
@@ -51,8 +51,10 @@ class SpreadTask(Protocol):
         """
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
-        """Return the task's result from the plain values of an answer to what was asked at ``asked_s`` of the steady
-        clock; raises MessageError where they are none."""
+        """Return the task's result from the plain values of an answer; raises MessageError where they are not valid.
+
+        ``asked_s`` is when the request was made, in seconds of the steady clock.
+        """
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return the result of a device on which a worker did nothing."""

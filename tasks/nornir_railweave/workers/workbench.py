@@ -27,11 +27,11 @@ class Begun:
     """A device that this worker has changed, or tried to, for the rollout of one plan."""
 
     job: DeviceJob
-    # In seconds of the steady clock: the switch has reverted then, or the soak is over, and no further step comes.
+    # No further step comes after this time (seconds of the steady clock): the switch has reverted, or the soak is over.
     until_s: float
-    # It has what the device ran before, with its secrets, so it stays in this process.
+    # It has the earlier configuration of the device, with its secrets, so it stays in this process.
     attempt: Attempt = field(repr=False)
-    # The last look of a soak: the next one compares its counters.
+    # The last check of a soak: the next one compares its counters.
     looked: SoakCheck | None = None
 
 
@@ -53,15 +53,17 @@ class Workbench:
     _locks: dict[str, threading.Lock] = field(default_factory=dict, repr=False)
 
     def keep(self, plan_digest: str, device: str, begun: Begun) -> None:
-        """Keep what was begun on a device; of more devices than any wave has, the first are forgotten."""
+        """Keep what was begun on a device; the oldest are forgotten if there are more than any wave has."""
+        # Forgotten first, so that the order of the mapping is that of time.
         self.forget(plan_digest, device)
         self.begun[plan_digest, device] = begun
-        for oldest in tuple(self.begun)[: max(0, len(self.begun) - _KEPT)]:
+        surplus = max(0, len(self.begun) - _KEPT)
+        for oldest in tuple(self.begun)[:surplus]:
             self.begun.pop(oldest, None)
 
     @property
     def busy(self) -> bool:
-        """Tell whether a rollout may still go on with something that was begun here."""
+        """Tell whether a rollout may still go on with something that was begun here; forget what is over."""
         now_s = self.clock.monotonic()
         for key, begun in tuple(self.begun.items()):
             if begun.until_s < now_s:
