@@ -39,7 +39,7 @@ _MOST_KEY_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class _Login:
-    """A login as the driver carries it out; ``section`` is its place in the target file."""
+    """A login with the values that the driver gets; ``section`` is the section of the target file that states it."""
 
     section: str
     key_file: str
@@ -49,10 +49,8 @@ class _Login:
 
 
 def check_access(target: Target, nornir: Nornir, environ: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    """Return why nobody can log in to the switches that are worked on from this machine; nothing is connected.
-
-    The simulator writes its own key. Drivers of others log in by options of their own.
-    """
+    """Return why nobody can log in to the switches that are worked on from this machine; nothing is connected."""
+    # The simulator writes its own key. Other drivers have options of their own for logging in.
     if target.source is Source.SIM or target.driver != "sonic":
         return ()
     host = _host_from_here(target, nornir)
@@ -67,7 +65,7 @@ def check_access(target: Target, nornir: Nornir, environ: Mapping[str, str]) -> 
 
 
 def _host_from_here(target: Target, nornir: Nornir) -> Host | None:
-    """Return a switch that is worked on from this machine, as all of them share the login; None where sites do all."""
+    """Return one of the switches that are worked on from this machine; None if all of them belong to sites."""
     patterns = [pattern for site in target.sites.values() for pattern in site.devices]
     for host in nornir.inventory.hosts.values():
         if not any(fnmatchcase(host.name, pattern) for pattern in patterns):
@@ -78,7 +76,7 @@ def _host_from_here(target: Target, nornir: Nornir) -> Host | None:
 def _faults(
     target: Target, options: Mapping[str, Any], password: str, environ: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
-    # In the order in which a connection meets them.
+    """Yield what is wrong with the logins and the host keys, in the order in which a connection needs them."""
     jump = options.get("jump")
     if jump is not None:
         login = _Login("ssh.jump", jump["key_file"], jump["passphrase"], jump["password"], jump["allow_agent"])
@@ -95,9 +93,10 @@ def _faults(
 
 
 def _known_hosts_fault(target: Target, options: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """Yield that the file of host keys does not exist, so that no switch's key is known."""
+    """Yield an error where the file of host keys does not exist, so that no switch's key is known."""
     file = options.get("alt_key_file")
-    if not file or not options.get("ssh_strict") or Path(file).expanduser().is_file():
+    is_needed = bool(file) and bool(options.get("ssh_strict"))
+    if not is_needed or Path(file).expanduser().is_file():
         return
     state = "is a folder" if Path(file).expanduser().is_dir() else "does not exist"
     yield error(
@@ -109,30 +108,31 @@ def _known_hosts_fault(target: Target, options: Mapping[str, Any]) -> Iterator[D
 
 
 def _login_faults(target: Target, login: _Login, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Yield why a login fails by its key file, or by its agent if it has neither key file nor password."""
     if login.key_file:
         yield from _key_faults(target, login, environ)
         return
     if login.password:
         return
-    # A jump host without any of them is tried with the keys in ~/.ssh.
+    # A jump host without key file and password is also tried with the keys in ~/.ssh.
     if login.section != "ssh" and login.agent:
         return
     where = _where(target, f"{login.section}.agent", login.section)
-    key = f"name a key, `{_written(login.section, 'key_file: ~/.ssh/id_ed25519')}`"
+    name_key = f"name a key, `{_written(login.section, 'key_file: ~/.ssh/id_ed25519')}`"
     if not login.agent:
-        yield error(
-            _CODE, f"target {target.name} names no key, no password and no agent to log in with", where, fix=key
-        )
+        message = f"target {target.name} names no key, no password and no agent to log in with"
+        yield error(_CODE, message, where, fix=name_key)
     elif fault := agent_fault(environ):
         yield error(
             _CODE,
             f"target {target.name} logs in by an SSH agent, but {fault}",
             where,
-            fix=f'start one and add a key, `eval "$(ssh-agent)" && ssh-add ~/.ssh/id_ed25519`; or {key}',
+            fix=f'start one and add a key, `eval "$(ssh-agent)" && ssh-add ~/.ssh/id_ed25519`; or {name_key}',
         )
 
 
 def _key_faults(target: Target, login: _Login, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Yield why the key file of a login cannot be used."""
     where = _where(target, f"{login.section}.key_file", login.section)
     path = Path(login.key_file).expanduser()
     name = f"the key file {login.key_file}"
@@ -161,7 +161,7 @@ def _key_faults(target: Target, login: _Login, environ: Mapping[str, str]) -> It
 
 
 def _passphrase_fault(target: Target, login: _Login, where: Where, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Yield that an encrypted key cannot be used: by its passphrase, else by an agent that has identities."""
+    """Yield why an encrypted key file cannot be used: neither by its passphrase, nor by an agent or a password."""
     name = f"the key file {login.key_file}"
     if login.passphrase:
         path = str(Path(login.key_file).expanduser())
@@ -169,11 +169,13 @@ def _passphrase_fault(target: Target, login: _Login, where: Where, environ: Mapp
             fix = "provide its own passphrase: see `passphrase` or `passphrase_env` of the target"
             yield error(_CODE, f"{name} does not open with the passphrase", where, fix=fix)
         return
-    agent = agent_fault(environ) if login.agent else f"target {target.name} does not use an agent"
-    if agent and not login.password:
+    no_agent = f"target {target.name} does not use an agent"
+    if login.agent:
+        no_agent = agent_fault(environ)
+    if no_agent and not login.password:
         yield error(
             _CODE,
-            f"{name} has a passphrase, but {agent}",
+            f"{name} has a passphrase, but {no_agent}",
             where,
             fix=f"add it to an agent, `ssh-add {login.key_file}`; or name an environment variable that holds the"
             f" passphrase, `{_written(login.section, 'passphrase_env: RAILWEAVE_PASSPHRASE')}`",
@@ -186,53 +188,67 @@ def agent_fault(environ: Mapping[str, str]) -> str:
     if not path:
         return "no agent runs (SSH_AUTH_SOCK is not set)"
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as agent:
-            agent.settimeout(_AGENT_ANSWERS_S)
-            agent.connect(path)
-            agent.sendall(_REQUEST_IDENTITIES)
-            answer = b""
-            while len(answer) < _ANSWER_HEADER_BYTES:
-                part = agent.recv(_ANSWER_HEADER_BYTES - len(answer))
-                if not part:
-                    break
-                answer += part
+        header = _identities_header(path)
     except OSError as fault:
         return f"the agent of SSH_AUTH_SOCK does not answer ({path}: {fault.strerror or 'timeout'})"
-    if len(answer) < _ANSWER_HEADER_BYTES or answer[4] != _IDENTITIES_ANSWER:
+    if len(header) < _ANSWER_HEADER_BYTES:
         return f"the agent of SSH_AUTH_SOCK does not list its keys ({path})"
-    if struct.unpack(">I", answer[5:])[0] == 0:
+    # The length of the message, its type, and the number of keys.
+    _, message_type, key_count = struct.unpack(">IBI", header)
+    if message_type != _IDENTITIES_ANSWER:
+        return f"the agent of SSH_AUTH_SOCK does not list its keys ({path})"
+    if key_count == 0:
         return "the agent holds no key"
     return ""
 
 
+def _identities_header(path: str) -> bytes:
+    """Return the first bytes of an agent's answer to a request for its keys; fewer if it ends. Raises OSError."""
+    header = b""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as agent:
+        agent.settimeout(_AGENT_ANSWERS_S)
+        agent.connect(path)
+        agent.sendall(_REQUEST_IDENTITIES)
+        while len(header) < _ANSWER_HEADER_BYTES:
+            part = agent.recv(_ANSWER_HEADER_BYTES - len(header))
+            if not part:
+                break
+            header += part
+    return header
+
+
 def is_encrypted(content: bytes) -> bool:
-    """Tell whether a private key needs a passphrase."""
+    """Tell whether the private key in a file needs a passphrase."""
     if b"ENCRYPTED" in content:
         return True
-    _, begins, rest = content.partition(_OPENSSH_HEADER)
-    if not begins:
+    _, header, rest = content.partition(_OPENSSH_HEADER)
+    if not header:
         return False
     try:
         decoded = base64.b64decode(rest.partition(b"-----END")[0])
     except binascii.Error:
         return False
-    mark, _, fields = decoded.partition(_OPENSSH_MARK)
-    if mark or len(fields) < 4:
+    before_mark, _, fields = decoded.partition(_OPENSSH_MARK)
+    if before_mark or len(fields) < 4:
         return False
+    # The first field is the name of the cipher, after its length.
     length = struct.unpack(">I", fields[:4])[0]
     return fields[4 : 4 + length] != b"none"
 
 
 def _where(target: Target, *keys: str) -> Where:
-    """Return the place of the first of ``keys`` that the target file states, with the path of the first."""
+    """Return the place of the first of ``keys`` that the target file states, or else the file with the first key."""
     for key in keys:
         if key in target.places:
             return target.places[key]
-    return Where(target.places["source"].file if target.places else f"inventory/{target.name}.yml", path=keys[0])
+    file = f"inventory/{target.name}.yml"
+    if target.places:
+        file = target.places["source"].file
+    return Where(file, path=keys[0])
 
 
 def _written(section: str, setting: str) -> str:
-    """Return a setting as the target file has it."""
+    """Return a setting as it is written in the target file: ``ssh: {jump: {SETTING}}``."""
     for key in reversed(section.split(".")):
         setting = f"{key}: {{{setting}}}"
     return setting

@@ -29,12 +29,13 @@ from railweave.switch_driver import NEEDED_TO_READ
 _LOG = logging.getLogger("nornir_railweave")
 
 DRIVERS_PAGE = "docs/how-to/drivers.md"
-_GARBAGE = 20_000
-# Objects made between two searches for garbage, and searches between two of older objects, at most.
+# The thresholds of Python's garbage collector (`gc.set_threshold`) are at most these: of new objects between two
+# collections of the youngest, and of collections between two of the next older generation.
 #
-# SSH sessions refer to themselves, so only that frees one. With 20 searches a plan of 200 fresh switches took 158 MiB
-# and not 151, and the same processor time.
-_SELDOM = 5
+# SSH sessions refer to themselves, so only the collector frees one. With a second threshold of 20 a plan of 200 fresh
+# switches took 158 MiB and not 151, in the same processor time.
+_MOST_NEW_OBJECTS = 20_000
+_MOST_COLLECTIONS = 5
 
 
 def build(
@@ -52,10 +53,10 @@ def build(
     is connected yet; what tasks connect stays open until ``session.close_sessions``, for as many devices as a wave has
     at most. Raises RefusedError where a secret is missing, or a device has no address; with ``partial`` it is left out.
     """
-    often, *seldom = gc.get_threshold()
-    # The command line searches hardly ever; 0 is somebody's wish that nobody searches.
-    if often > _GARBAGE:
-        gc.set_threshold(_GARBAGE, *(min(_SELDOM, threshold) for threshold in seldom))
+    new_objects, *collections = gc.get_threshold()
+    # The command line sets higher thresholds than these; 0 means that the collector is switched off.
+    if new_objects > _MOST_NEW_OBJECTS:
+        gc.set_threshold(_MOST_NEW_OBJECTS, *(min(_MOST_COLLECTIONS, threshold) for threshold in collections))
     inventory = build_inventory(fabric, target, state_dir, environ, partial=partial)
     _refuse_driver(inventory, target)
     # Once a process: every installed package is searched for plug-ins.
@@ -64,16 +65,17 @@ def build(
     # A library must not write to the screen: without a handler Python prints warnings to standard error.
     for name in ("nornir", "napalm", "netmiko", "paramiko", "nornir_railweave"):
         logging.getLogger(name).addHandler(logging.NullHandler())
+    guarded = (Guarded(processor) for processor in processors)
     return Nornir(
         inventory=inventory,
         runner=FabricRunner(target.rollout.workers),
         config=Config(),
-        processors=Processors([OpenSessions(_most_sessions(target)), *(Guarded(each) for each in processors)]),
+        processors=Processors([OpenSessions(_most_sessions(target)), *guarded]),
     )
 
 
 def _most_sessions(target: Target) -> int:
-    """Return how many sessions may be open at once: those of a wave, as far as a jump host carries them."""
+    """Return how many sessions may be open at once: those of a wave, or as many as a jump host has channels."""
     most = max(target.rollout.workers, target.rollout.wave_size)
     if target.login.jump is None:
         return most
@@ -100,7 +102,7 @@ def _refuse_driver(inventory: Inventory, target: Target) -> None:
             # A NAPALM driver connects in open(), never in its constructor.
             connection = driver_class(host.hostname, host.username, host.password, **options)
     except DriverError as fault:
-        # So drivers refuse options that they do not take.
+        # By these exceptions a constructor refuses options that it does not know.
         if isinstance(fault.__cause__, TypeError | ValueError):
             message = str(fault.__cause__)
             raise RefusedError([error("RW601", message, where, fix="correct `options:` of the target")]) from None
@@ -143,14 +145,15 @@ def only(nr: Nornir, names: Collection[str]) -> Nornir:
 
 
 def run_on(nr: Nornir, names: Collection[str], task: Callable[..., Result], **arguments: Any) -> dict[str, Any]:
-    """Run ``task`` on these hosts alone and return its result of each by name, None where a host was not attempted.
+    """Run ``task`` on these hosts alone; return the result of each by name, None where a host was not attempted.
 
-    A mistake of the program in one of the tasks travels to the top.
+    Raises the exception of a task, which is a mistake of the program.
     """
     if not names:
         return {}
     results = only(nr, names).run(task, on_failed=True, **arguments)
     for name in names:
-        if (fault := results[name][0].exception) is not None:
+        fault = results[name][0].exception
+        if fault is not None:
             raise fault
     return {name: results[name][0].result for name in names}

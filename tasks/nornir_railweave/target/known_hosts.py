@@ -10,17 +10,24 @@ _MODE = 0o644
 
 
 def recorded_keys(path: Path, name: str, mark: str = "") -> tuple[tuple[str, str], ...]:
-    """Return (type, base64 of the key) of every key that the file holds for ``name``, or of those with a mark."""
-    parts = (line.split() for line in known_lines(path, name, mark))
-    return tuple((words[1], words[2]) for words in parts if len(words) >= 3)
+    """Return the type and the base64 of every key that the file holds for ``name``, of those marked ``mark`` if given.
+
+    A mark is such as ``@revoked``.
+    """
+    keys: list[tuple[str, str]] = []
+    for line in known_lines(path, name, mark):
+        words = line.split()
+        if len(words) >= 3:
+            keys.append((words[1], words[2]))
+    return tuple(keys)
 
 
 def record(path: Path, keys: Mapping[str, str]) -> None:
-    """Let the file hold exactly the key ``keys[name]`` (``type base64``) for each name; other hosts keep theirs.
+    """Record the key ``keys[name]`` (``type base64``) of each name in place of all its others; other hosts keep theirs.
 
     The file is replaced as a whole, after the new one is on the disk. Raises OSError.
     """
-    # The file behind a symbolic link is replaced, not the link.
+    # Of a symbolic link the file behind it is replaced, not the link.
     target = path.expanduser().resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     lines: list[str] = []
@@ -43,17 +50,20 @@ def _kept_lines(file: Path, lines: Iterable[str], names: Iterable[str]) -> Itera
     for line in lines:
         if line not in stale:
             yield line
-        elif left := _without(line, names):
-            yield left
+            continue
+        remaining_line = _without(line, names)
+        if remaining_line:
+            yield remaining_line
 
 
 def _without(line: str, names: Iterable[str]) -> str:
-    """Return a line without these names; empty where it speaks of nobody else. A hashed line names one host."""
+    """Return a line without these names; empty if it has no others."""
     listed, _, rest = line.strip().partition(" ")
+    # A hashed line has one name.
     if listed.startswith("|1|"):
         return ""
-    gone = set(names)
-    left = [name for name in listed.split(",") if name not in gone]
-    if left:
-        return f"{','.join(left)} {rest}"
+    removed = set(names)
+    remaining = [name for name in listed.split(",") if name not in removed]
+    if remaining:
+        return f"{','.join(remaining)} {rest}"
     return ""

@@ -101,13 +101,15 @@ class Login(_SshLogin):
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: to connect, for a reading command, to find a lost device again, and until a worker of a site takes what
-    it is asked and shows that it is there. Times of changes are the driver's."""
+    """Timeouts in seconds; those of changes are the driver's."""
 
     __pydantic_config__ = STRICT
     connect_s: Annotated[Seconds, Field(validation_alias="connect")] = 15
+    # Of a command that reads.
     command_s: Annotated[Seconds, Field(validation_alias="command")] = 60
+    # How long a device that was lost is tried again.
     reconnect_s: Annotated[Seconds, Field(validation_alias="reconnect")] = 300
+    # Until a worker of a site takes a request, and between two signs of life of it.
     worker_s: Annotated[Seconds, Field(validation_alias="worker")] = 30
 
 
@@ -145,7 +147,8 @@ def _from_one_place(value: Mapping[str, SecretSource]) -> Mapping[str, SecretSou
     for name, source in value.items():
         if references(reference(name)) != (name,):
             raise ValueError(f"invalid secret name {name!r}: use letters, digits, `_`, `.` and `-`")
-        if sum(place is not None for place in (source.env, source.file, source.command)) != 1:
+        stated = [place for place in (source.env, source.file, source.command) if place is not None]
+        if len(stated) != 1:
             raise ValueError(f"{name} comes from one place: write `env:`, `file:` or `command:`")
     return value
 

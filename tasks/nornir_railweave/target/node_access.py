@@ -13,9 +13,9 @@ _USER = "root"
 
 
 def node_access(fabric: str, target: Target, state_dir: Path = STATE_DIR) -> HostAccess | None:
-    """Return the ``hosts:`` of ``target``, with addresses, user and keys of the simulated nodes if it has any.
+    """Return the ``hosts:`` of ``target``; on a simulator with nodes, with their addresses, user and keys.
 
-    None if nothing says how the nodes are reached.
+    None if neither states how the nodes are reached.
     """
     if target.source is not Source.SIM:
         return target.hosts

@@ -60,6 +60,7 @@ def resolve(
         started_options = endpoints.options
     else:
         addresses = _addresses(target, fabric)
+    # Also with `partial` a target without any address is a mistake.
     if not partial or not any(addresses.values()):
         _refuse_missing(addresses, target)
     store = SecretStore(target, environ)
@@ -73,7 +74,7 @@ def resolve(
 
 
 def _reach(address: Address, login: Login, password: str, target: Target, options: Mapping[str, Any]) -> Reach:
-    """Return how one switch is reached; a port of its own goes before that of the login."""
+    """Return how one switch is reached; its own port, if it has one, takes precedence over the login's."""
     port = address.port or login.port
     return Reach(
         host=address.host,
@@ -99,6 +100,7 @@ def _address(target: Target, switch: Switch) -> Address | None:
 
 
 def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> None:
+    """Raise RefusedError if a switch has no address."""
     missing = tuple(name for name, address in addresses.items() if address is None)
     if not missing:
         return
@@ -132,8 +134,9 @@ def started_endpoints(fabric: str, target: Target, state_dir: Path) -> Endpoints
             start = command_line("sim", "up")
         message = f"no {what} of {fabric} runs: {path} cannot be read"
         raise RefusedError([error("RW604", message, fix=f"start it: `{start}`")]) from None
-    # Through a jump host it may run on another machine.
-    if target.source is Source.SIM and target.login.jump is None and _has_ended(endpoints.pid):
+    # Behind a jump host it runs on another machine, where the process id means nothing here.
+    is_local = target.source is Source.SIM and target.login.jump is None
+    if is_local and _has_ended(endpoints.pid):
         message = f"the simulator of {fabric} has ended: its process {endpoints.pid} is gone"
         raise RefusedError([error("RW604", message, fix=f"start it again, as it was: `{command_line('sim', 'up')}`")])
     return endpoints
@@ -165,7 +168,7 @@ def _started_login(endpoints: Endpoints, target: Target) -> Login:
 
 
 def _has_ended(pid: int) -> bool:
-    """Tell whether a process of this machine is gone; 0 is unknown."""
+    """Tell whether a process of this machine has ended; False for 0, an unknown process."""
     if not pid:
         return False
     try:
@@ -173,13 +176,16 @@ def _has_ended(pid: int) -> bool:
     except ProcessLookupError:
         return True
     except OSError:
-        # It runs as another user.
+        # A process of another user may not be signalled, but runs.
         return False
     return False
 
 
 def _secret(named: SecretName | None, variable: str | None, store: SecretStore, key: str) -> str:
-    """Return the value of the secret or the environment variable that ``key`` of the target, or ``key_env``, names."""
+    """Return the value of the secret ``named``, or else of the environment ``variable``; empty without both.
+
+    The target names them under ``key`` and ``key_env``. Raises RefusedError if the value is missing.
+    """
     if named is not None:
         return store.required(named.secret)
     if variable is None:
@@ -217,7 +223,7 @@ def _options(target: Target, login: Login, store: SecretStore) -> dict[str, Any]
     options: dict[str, Any] = {
         "ssh_strict": login.strict,
         "allow_agent": login.agent,
-        # netmiko refuses it without a file; the agent does not need it.
+        # netmiko refuses True without a key file; keys of an agent do not need it.
         "use_keys": login.key_file is not None,
         "conn_timeout": target.timeouts.connect_s,
         "auth_timeout": target.timeouts.connect_s,
@@ -230,7 +236,7 @@ def _options(target: Target, login: Login, store: SecretStore) -> dict[str, Any]
     if passphrase := _secret(login.passphrase, login.passphrase_env, store, "ssh.passphrase"):
         options["passphrase"] = passphrase
     if login.known_hosts is not None:
-        # A named file stands alone: what else the user has met under these addresses is another fabric's matter.
+        # Only the named file counts: the user's own may have keys of another fabric under the same addresses.
         options |= {"alt_host_keys": True, "alt_key_file": str(login.known_hosts), "system_host_keys": False}
     else:
         options["system_host_keys"] = login.strict

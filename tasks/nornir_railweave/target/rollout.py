@@ -15,10 +15,13 @@ _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
 _CONSENT_MARGIN_S = 30
 
 
-def _percent(value: Any, wanted: str) -> float:
-    number = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+def _percent(value: Any, expected: str) -> float:
+    """Return the number of a percentage such as ``25%``; raises ValueError, saying what was ``expected``."""
+    if not isinstance(value, str):
+        raise ValueError(expected)
+    number = _PERCENT.fullmatch(value.strip())
     if number is None or not 0 < float(number[1]) <= 100:
-        raise ValueError(wanted)
+        raise ValueError(expected)
     return float(number[1])
 
 
@@ -76,7 +79,7 @@ class Rollout:
     single_step: bool | None = None
     # How many devices are worked on at once.
     workers: Annotated[int, Field(ge=1, le=1000)] = 50
-    # So many devices may fail before a wave takes no further one, and is rolled back.
+    # The number of failed devices with which the rollout stops, and the wave is rolled back.
     max_failures: Annotated[int, Field(ge=1)] = 1
     # Seconds of the switch's own timer: it covers applying and verifying, and restores what was there.
     revert_in_s: Annotated[int, Field(ge=1, le=86400, validation_alias="revert_in")] = 900

@@ -33,10 +33,9 @@ NOBODY = NeverAsked()
 class FabricRunner:
     """The runner plug-in ``railweave_runner``.
 
-    At most ``num_workers`` hosts run at once. After ``max_failures`` failures (None: never) no further host is
-    started; running ones finish, and the rest get a result that says so. A task fails for the budget when its result
-    is marked failed. ``stop`` has the same effect as soon as it is asked for: a switch is never left in the middle.
-    KeyboardInterrupt neither interrupts running hosts nor waits for them.
+    At most ``num_workers`` hosts run at once. After ``max_failures`` failed results (None: never), or once ``stop`` is
+    asked, no further host is started: those that run finish, and the others get the result ``NOT_ATTEMPTED``. So no
+    switch is left in the middle of a task. KeyboardInterrupt neither interrupts running hosts nor waits for them.
     """
 
     def __init__(self, num_workers: int = 50, max_failures: int | None = None, *, stop: StopRequest = NOBODY) -> None:
@@ -69,11 +68,13 @@ class FabricRunner:
             while working:
                 for done in wait(working, return_when=FIRST_COMPLETED).done:
                     host = working.pop(done)
-                    results[host.name] = done.result()
-                    failures += results[host.name].failed
+                    result = done.result()
+                    results[host.name] = result
+                    if result.failed:
+                        failures += 1
                 self._feed(pool, task, waiting, working, failures)
         finally:
-            # Nobody works any more, unless a person wants the program to end at once: then nobody is waited for.
+            # After a KeyboardInterrupt hosts are still worked on, and are not waited for.
             pool.shutdown(wait=not working, cancel_futures=True)
         aggregated = AggregatedResult(task.name)
         for host in hosts:

@@ -29,14 +29,14 @@ class _MissingError(Exception):
 
 @dataclass
 class SecretStore:
-    """Resolves each secret once; ``values`` are those known by now, by name. Nothing prints them from then on."""
+    """Resolves each secret once; ``values`` are those resolved so far, by name. They are masked in all output then."""
 
     target: Target
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     values: dict[str, str] = field(default_factory=dict, repr=False)
 
     def missing(self, places: Mapping[str, Where]) -> tuple[Diagnostic, ...]:
-        """Resolve the secrets of these names; return an error for each that cannot be, at its place."""
+        """Resolve the secrets of these names; return an error, at its place, for each that cannot be resolved."""
         diagnostics: list[Diagnostic] = []
         for name, where in places.items():
             try:
@@ -53,6 +53,7 @@ class SecretStore:
         return self.values[name]
 
     def _resolve(self, name: str) -> None:
+        """Keep the value of a secret and mask it from now on; raises _MissingError where it has no valid value."""
         if name in self.values:
             return
         source = self.target.secrets.get(name)
@@ -71,6 +72,7 @@ class SecretStore:
         self.values[name] = value
 
     def _read(self, source: SecretSource) -> str:
+        """Return what a source holds; raises _MissingError."""
         if source.env is not None:
             if source.env not in self.environ:
                 raise _MissingError(f"the environment variable {source.env} is not set")

@@ -17,11 +17,14 @@ from nornir_railweave.target.inventory import CONNECTION
 class OpenSessions:
     """A Nornir processor: at most ``most`` hosts have an open session.
 
-    Where there are too many, those of hosts outside the present run are closed first, the longest unused one before the
-    others: a wave takes the place of the wave before. Within a run, the session used last is closed next, and those of
-    hosts that still wait for their turn are kept to the end: a run of more hosts than may stay open is often repeated
-    in the same order, and each repetition logs in to little more than the surplus. A session that was lost since the
-    task before is closed when the next one begins, which then opens a new one.
+    Where there are too many, sessions are closed in this order:
+
+    1. Those of hosts outside the present run, the longest unused first: they are of the wave before.
+    2. Those of hosts that this run has served, the last used first: a run is often repeated in the same order, and then
+       logs in to little more hosts than there are too many.
+    3. Those of hosts that this run has yet to serve.
+
+    A session that was lost since the last task of its host is closed when the next one begins, which opens a new one.
     """
 
     def __init__(self, most: int) -> None:
@@ -84,18 +87,20 @@ def close_sessions(nr: Nornir) -> None:
 
 
 def close_session(host: Host) -> None:
-    """End a host's connection; one that is lost already may refuse that, which changes nothing."""
+    """End a host's connection, if it has one."""
+    # A connection that is lost already may fail to close.
     with suppress(Exception):
         host.close_connection(CONNECTION)
 
 
 def _answers(host: Host) -> bool:
-    """Tell whether a host's session can still be used; a driver that cannot tell is believed to be connected."""
+    """Tell whether a host's session, if it has one, can still be used."""
+    if CONNECTION not in host.connections:
+        return True
     try:
-        return CONNECTION not in host.connections or bool(
-            host.connections[CONNECTION].connection.is_alive()["is_alive"]
-        )
+        return bool(host.connections[CONNECTION].connection.is_alive()["is_alive"])
     except NotImplementedError:
+        # The driver cannot tell.
         return True
     except Exception:
         return False

@@ -59,7 +59,7 @@ def parse_target(text: str, file: str, name: str) -> Target:
 
 
 def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
-    """Return the diagnostic of one of pydantic's errors, at the nearest place that stands in the file."""
+    """Return the diagnostic of one of pydantic's errors, at the nearest place that the file states."""
     parts = tuple(fault["loc"])
     where = _where(document.places, file, parts)
     key = str(parts[-1]) if parts else ""
@@ -95,42 +95,50 @@ def _secret_in_file(key: str, where: Where) -> Diagnostic:
     )
 
 
+# The model of each mapping, by its path in the file.
+_MODELS: dict[tuple[Any, ...], type] = {
+    (): Target,
+    ("ssh",): Login,
+    ("ssh", "password"): SecretName,
+    ("ssh", "passphrase"): SecretName,
+    ("ssh", "jump"): JumpLogin,
+    ("ssh", "jump", "password"): SecretName,
+    ("ssh", "jump", "passphrase"): SecretName,
+    ("timeouts",): Timeouts,
+    ("devices",): Address,
+    ("options",): SecretName,
+    ("secrets",): SecretSource,
+    ("sites",): Site,
+    ("broker",): SecretName,
+    ("hosts",): HostAccess,
+    ("hosts", "ssh"): NodeLogin,
+    ("hosts", "ssh", "password"): SecretName,
+    ("hosts", "ssh", "become_password"): SecretName,
+    ("hosts", "nodes"): NodeAddress,
+    ("hosts", "batches"): Batches,
+    ("hosts", "hooks"): Hooks,
+    ("rollout",): Rollout,
+    ("rollout", "max_unavailable"): Unavailable,
+    ("rollout", "floor"): Floor,
+}
+
+
 def _keys_at(parts: tuple[Any, ...]) -> list[str]:
-    """Return the keys known in the mapping at ``parts``, or in the nearest one around it."""
-    models: dict[tuple[Any, ...], type] = {
-        (): Target,
-        ("ssh",): Login,
-        ("ssh", "jump"): JumpLogin,
-        ("timeouts",): Timeouts,
-        ("rollout",): Rollout,
-        ("devices",): Address,
-        ("options",): SecretName,
-        **{(*place, key): SecretName for place in (("ssh",), ("ssh", "jump")) for key in ("password", "passphrase")},
-        **{("hosts", "ssh", key): SecretName for key in ("password", "become_password")},
-        ("secrets",): SecretSource,
-        ("sites",): Site,
-        ("broker",): SecretName,
-        ("hosts",): HostAccess,
-        ("hosts", "ssh"): NodeLogin,
-        ("hosts", "nodes"): NodeAddress,
-        ("hosts", "batches"): Batches,
-        ("hosts", "hooks"): Hooks,
-        ("rollout", "max_unavailable"): Unavailable,
-        ("rollout", "floor"): Floor,
-    }
-    nearest = next(parts[:depth] for depth in range(len(parts), -1, -1) if parts[:depth] in models)
-    return _keys_of(models[nearest])
+    """Return the known keys of the mapping at ``parts``, or of the nearest one around it."""
+    while parts not in _MODELS:
+        parts = parts[:-1]
+    return _keys_of(_MODELS[parts])
 
 
 @cache
 def _keys_of(mapping: type) -> list[str]:
-    """Return the keys of a mapping, those that it needs first."""
+    """Return the keys of a mapping, required ones first."""
     schema = TypeAdapter(mapping).json_schema()
     return list(dict.fromkeys([*schema.get("required", ()), *schema["properties"]]))
 
 
 def _where(places: Mapping[str, Where], file: str, parts: tuple[Any, ...]) -> Where:
-    """Return where the innermost of ``parts`` stands; what is missing stands nowhere, its parent does."""
+    """Return the place of the innermost of ``parts`` that the file states."""
     for end in range(len(parts), 0, -1):
         path = path_text(parts[:end])
         if path in places:
@@ -139,11 +147,17 @@ def _where(places: Mapping[str, Where], file: str, parts: tuple[Any, ...]) -> Wh
 
 
 def _placed(target: Target, places: Mapping[str, Where]) -> Target:
-    """Return ``target`` with a rollout that knows where the file states it, so that what cannot be met is found there,
-    and that reaches no more switches at once than a jump host carries."""
-    stated = {path.removeprefix("rollout."): where for path, where in places.items() if path.startswith("rollout.")}
-    whole = places.get("rollout") or Where(places["source"].file)
-    # A worker that waits for a channel would look like a switch that does not answer.
-    most = target.login.jump.channels if target.login.jump is not None else target.rollout.workers
-    rollout = replace(target.rollout, workers=min(target.rollout.workers, most), places={"": whole, **stated})
+    """Return ``target`` with the places of its keys, and of those of its rollout.
+
+    The rollout's workers are at most the channels of the jump host.
+    """
+    rollout_places = {"": places.get("rollout") or Where(places["source"].file)}
+    for path, where in places.items():
+        if path.startswith("rollout."):
+            rollout_places[path.removeprefix("rollout.")] = where
+    workers = target.rollout.workers
+    if target.login.jump is not None:
+        # A worker that waited for a channel would look like a switch that does not answer.
+        workers = min(workers, target.login.jump.channels)
+    rollout = replace(target.rollout, workers=workers, places=rollout_places)
     return replace(target, rollout=rollout, places=places)
