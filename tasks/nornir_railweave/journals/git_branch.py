@@ -45,24 +45,25 @@ class _Remote(NamedTuple):
 
 
 def _without_login(remote: str) -> _Remote:
-    """Return a remote without what a URL says of its login, which every process list would show."""
+    """Return a remote with the login of its URL in variables: in the URL every process list would show it."""
     url = _LOGIN_IN_URL.fullmatch(remote)
     if url is None:
         return _Remote(remote, {})
     user = unquote(url["user"])
     password = unquote(url["password"] or "")
-    # Of a whole login no other helper is asked, nor told to store it; without a password those of the user come first.
-    first = ("credential.helper", "") if password else ("credential.username", user)
-    count = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
-    login = {
-        "GIT_CONFIG_COUNT": str(count + 2),
-        f"GIT_CONFIG_KEY_{count}": first[0],
-        f"GIT_CONFIG_VALUE_{count}": first[1],
-        f"GIT_CONFIG_KEY_{count + 1}": "credential.helper",
-        f"GIT_CONFIG_VALUE_{count + 1}": _LOGIN_HELPER,
-        "RAILWEAVE_GIT_USER": user,
-        "RAILWEAVE_GIT_PASSWORD": password,
-    }
+    # The user's own credential helpers are asked first for a missing password. With a password none of them is asked
+    # (an empty value clears their list), so that none of them stores it.
+    settings = [("credential.username", user)]
+    if password:
+        settings = [("credential.helper", "")]
+    settings.append(("credential.helper", _LOGIN_HELPER))
+    login = {"RAILWEAVE_GIT_USER": user, "RAILWEAVE_GIT_PASSWORD": password}
+    # Settings of git in the environment are numbered (git-config(1)); these follow those that are there.
+    first_number = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
+    for number, (key, value) in enumerate(settings, start=first_number):
+        login[f"GIT_CONFIG_KEY_{number}"] = key
+        login[f"GIT_CONFIG_VALUE_{number}"] = value
+    login["GIT_CONFIG_COUNT"] = str(first_number + len(settings))
     return _Remote(url["scheme"] + url["rest"], login)
 
 
@@ -83,13 +84,13 @@ class GitBranch:
         return [name for name in self._names() if not folder or name.startswith(f"{folder}/")]
 
     def read(self, names: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the records as the branch had them when it was looked at last."""
+        """Return the records of the branch as it was fetched last."""
         stored = set(self._names())
-        wanted = [name for name in names if name in stored]
-        objects = "".join(f"{self._head}:{name}\n" for name in wanted)
+        present = [name for name in names if name in stored]
+        objects = "".join(f"{self._head}:{name}\n" for name in present)
         output = self._git("cat-file", "--batch", data=objects.encode())
         records: dict[str, bytes] = {}
-        for name in wanted:
+        for name in present:
             # Each object is `ID TYPE LENGTH`, its content, and a line feed after that.
             heading, _, output = output.partition(b"\n")
             length = int(heading.rsplit(b" ", 1)[-1])
@@ -105,15 +106,16 @@ class GitBranch:
                 return self.read([name])[name] == data
             if later_than(name, stored):
                 return False
-            before = self._head
             commit = self._commit(name, data, [record for record in removing if record in stored])
-            refused = self._push(commit)
-            if not refused:
+            refusal = self._push(commit)
+            if not refusal:
                 self._head = commit
                 return True
+            last_head = self._head
             self._fetch()
-            if self._head == before:
-                raise StoreError(f"{self._shown} cannot be written: {refused}")
+            # The remote refused it for another reason than a commit of another runner.
+            if self._head == last_head:
+                raise StoreError(f"{self._shown} cannot be written: {refusal}")
         raise StoreError(f"{self._shown} cannot be written: others write there all the time")
 
     @cached_property
@@ -127,19 +129,21 @@ class GitBranch:
         return self._remote_of("--push")
 
     def _remote_of(self, *options: str) -> _Remote:
+        """Return the remote, of a named one its URL if that has a login; ``options`` are of `git remote get-url`."""
         if ":" in self._named:
             return _without_login(self._named)
+        by_name = _Remote(self._named, {})
         try:
-            # git pushes to each of several addresses, and to those of a name by the name alone.
-            (url,) = self._git("remote", "get-url", "--all", *options, self._named).decode().splitlines()
-        except ValueError:
-            return _Remote(self._named, {})
-        except StoreError:
-            return _Remote(self._named, {})
-        remote = _without_login(url)
+            urls = self._git("remote", "get-url", "--all", *options, self._named).decode().splitlines()
+        except (StoreError, UnicodeDecodeError):
+            return by_name
+        # git pushes to all of several URLs, and only by the name of the remote.
+        if len(urls) != 1:
+            return by_name
+        remote = _without_login(urls[0])
         if remote.login:
             return remote
-        return _Remote(self._named, {})
+        return by_name
 
     def _reach(self, verb: str, *words: str) -> bytes:
         """Run a git command that talks to the remote; ``words`` follow its name."""
@@ -158,14 +162,16 @@ class GitBranch:
         return self._git("ls-tree", "-r", "-z", "--name-only", self._head).decode().split("\0")[:-1]
 
     def _fetch(self) -> None:
+        """Fetch the branch if its newest commit is another than the one that was seen last."""
         words = self._reach("ls-remote", "--quiet", self._ref).decode().split()
         head = words[0] if words else ""
         if head not in ("", self._head):
-            # Neither FETCH_HEAD nor a branch is written: several processes of one clone may fetch at once.
+            # FETCH_HEAD and branches are not written: several processes of one clone may fetch at once.
             self._reach("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", self._ref)
         self._head = head
 
     def _commit(self, name: str, data: bytes, removing: Sequence[str]) -> str:
+        """Make a commit that adds a record and removes others; return its id."""
         blob = self._git("hash-object", "-w", "--stdin", data=data).decode().strip()
         entries = "".join(f"{_GONE}\t{record}\n" for record in removing) + f"100644 {blob}\t{name}\n"
         with tempfile.TemporaryDirectory() as folder:
@@ -188,7 +194,8 @@ class GitBranch:
         return ""
 
     def _git(self, *words: str, data: bytes = b"", more: Mapping[str, str] | None = None) -> bytes:
-        # Nobody is there who could answer a question for a password.
+        """Run git with ``data`` as its input and ``more`` variables; return its output. Raises StoreError."""
+        # git must not ask for a password: nobody could answer.
         quiet = {
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_SSH_COMMAND": os.environ.get("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),

@@ -46,9 +46,11 @@ class ObjectStore:
         """List the objects."""
         import obstore
 
+        names: list[str] = []
         with _as_store_errors():
-            # The bucket is listed in pages.
-            return sorted(entry["path"] for page in obstore.list(self._bucket, folder or None) for entry in page)
+            for page in obstore.list(self._bucket, folder or None):
+                names += (entry["path"] for entry in page)
+        return sorted(names)
 
     def read(self, names: Sequence[str]) -> Mapping[str, bytes]:
         """Read objects, several at once."""
@@ -57,7 +59,7 @@ class ObjectStore:
             return {name: content for name, content in contents if content is not None}
 
     def create(self, name: str, data: bytes, removing: Sequence[str] = ()) -> bool:
-        """Put an object where there is none of its name; what is to be removed goes after that."""
+        """Put an object where there is none of its name, then remove others."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -65,7 +67,7 @@ class ObjectStore:
             with _as_store_errors(AlreadyExistsError, PreconditionError):
                 obstore.put(self._bucket, name, data, mode="create")
         except (AlreadyExistsError, PreconditionError):
-            # It may be this very one, whose answer was lost: the library asks again by itself.
+            # After a lost answer the library repeats its request, which then finds this very object.
             if self._content(name) != data:
                 return False
         if later_than(name, self.names(name.rpartition("/")[0])):
@@ -73,7 +75,7 @@ class ObjectStore:
                 obstore.delete(self._bucket, name)
             return False
         if removing:
-            # A record that stays is known to be replaced by the one that was created.
+            # A record that cannot be removed does no harm: the new one states that it replaces it.
             with suppress(StoreError), _as_store_errors():
                 obstore.delete(self._bucket, list(removing))
         return True
@@ -91,7 +93,7 @@ class ObjectStore:
 
 @contextmanager
 def _as_store_errors(*passed: type[BaseException]) -> Iterator[None]:
-    """Turn what obstore raises into StoreError, but for what is ``passed`` on."""
+    """Raise StoreError for what obstore raises, except for the exceptions ``passed``, which are passed on."""
     try:
         yield
     except passed:

@@ -42,25 +42,26 @@ class JournalRecord:
 
 
 def read_record(data: bytes) -> JournalRecord | None:
-    """Return a record that somebody stored, None for anything else."""
+    """Return a record from its stored form; None for anything else."""
     first_line, _, lines = data.partition(b"\n")
     try:
         heading: RecordHeading = read_text(RecordHeading, first_line)
     except CodecError:
         return None
-    # The name becomes a file's.
+    # The name of the rollout becomes that of a file.
     if not NAME.match(heading.rollout) or "/" in heading.rollout:
         return None
     return JournalRecord(heading, lines)
 
 
 def valid_numbers(numbered: Mapping[int, JournalRecord]) -> list[int]:
-    """Return the numbers of the records that count; those that a later one stands for may still be there."""
+    """Return the numbers of the records that count: those that no later one replaces."""
     replaced: set[int] = set()
     for number, record in numbered.items():
         if record.heading.replaces:
-            # Whatever a damaged record states, no more is counted than there are records.
-            replaced.update(range(max(record.heading.replaces, min(numbered)), number))
+            # A damaged record may state any number, so the range begins at the first record that there is.
+            first_replaced = max(record.heading.replaces, min(numbered))
+            replaced.update(range(first_replaced, number))
     return sorted(numbered.keys() - replaced)
 
 

@@ -1,11 +1,12 @@
 """The journals of several runners in one store: who holds a fabric and target, and what each one wrote.
 
-A folder of the store, ``FABRIC@TARGET``, is one sequence of numbered records: whoever wants to roll out creates the
-next one and from then on all that follow. A record names its holder and carries lines of the journal. A runner whose
-number is taken has lost its hold, whatever it believes, and can write nothing any more; that is the fence.
+A folder of the store, ``FABRIC@TARGET``, is one sequence of numbered records: a runner that rolls out creates the next
+one, and from then on all that follow. A record names its holder and carries lines of the journal. A runner that finds
+its next number taken has lost its hold and can write nothing more; that is the fence.
 
-A holder makes a record at least every 15 s. Another runner that sees none for 45 s, by its own steady clock, takes the
-hold over: no two clocks are compared. A rollout's end puts its lines into one record in place of all before it.
+A holder creates a record at least every 15 s. Another runner that sees none for 45 s, by its own steady clock, takes
+the hold over, so no two clocks are compared. At its end a rollout puts its lines into one record, which replaces all
+before it.
 """
 
 import secrets
@@ -17,6 +18,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.journals.record import (
@@ -61,8 +63,11 @@ class SharedJournals:
         self.store = store
         self.folder = folder
         self.clock = clock
+        # The last number of each folder, as it was fetched.
         self._seen: dict[str, int] = {}
+        # The last number of each folder whose holder was given up as lost.
         self._lost: dict[str, int] = {}
+        # How many bytes of each rollout's journal are stored.
         self._stored: dict[str, int] = {}
 
     def fetch(self) -> None:
@@ -102,45 +107,44 @@ class SharedJournals:
         return last.by
 
     def refuse_while_held(self, place: str, tell: Callable[[str], None] = lambda _: None) -> None:
-        """Raise JournalHeldError where another runner holds ``FABRIC@TARGET``; watch for it where one held it last.
+        """Raise JournalHeldError if another runner holds ``FABRIC@TARGET``: it creates a record within ``LEASE_S``.
 
-        Afterwards the folder has what that runner wrote last. ``tell`` gets a sentence that says
-        for what this waits.
+        If it does not, it is given up as lost, and the folder has what it wrote last. ``tell`` gets a sentence that
+        says what this waits for.
         """
         number, holder = self._last(place)
         if holder is None or not holder.held or self._lost.get(place) == number:
             return
         tell(f"waiting up to {LEASE_S:g} s for a sign of life of rollout {holder.rollout} ({holder.by})")
-        ends_s = self.clock.monotonic() + LEASE_S
-        while self.clock.monotonic() < ends_s:
+        deadline_s = self.clock.monotonic() + LEASE_S
+        is_lost = True
+        while is_lost and self.clock.monotonic() < deadline_s:
             self.clock.sleep(_POLL_S)
-            now, latest = self._last(place)
-            if now != number and latest is not None and latest.held:
-                raise JournalHeldError(latest.by, latest.rollout)
-            if now != number:
-                break
-        else:
+            new_number, new_heading = self._last(place)
+            if new_number != number:
+                if new_heading is not None and new_heading.held:
+                    raise JournalHeldError(new_heading.by, new_heading.rollout)
+                # It gave its hold up.
+                is_lost = False
+        if is_lost:
             self._lost[place] = number
         self.fetch()
 
     def claim(self, place: str, journal: Path, by: str, *, journaled: bool = True) -> "Lease":
-        """Return the hold of ``FABRIC@TARGET`` for the rollout of ``journal``; what is not ``journaled`` has no file.
+        """Return the hold of ``FABRIC@TARGET`` for the rollout of ``journal``; a hold not ``journaled`` has no journal.
 
-        What the file holds beyond the store is stored by the first ``flush``. Raises JournalHeldError where another
-        runner holds it, StoreError where one came since the journals were fetched.
+        Lines of the journal's file that are not stored yet are, by the first ``flush``. Raises JournalHeldError where
+        another runner holds it, StoreError where another came since the journals were fetched.
         """
         self.refuse_while_held(place)
         number, _ = self._last(place)
         if number != self._seen.get(place, 0):
             raise StoreError(f"another rollout of {place} came since this command began: run it again")
-        lease = Lease(
-            self,
-            place,
-            number + 1,
-            RecordHeading(secrets.token_hex(8), by, journal.stem, held=True, journaled=journaled),
-        )
+        heading = RecordHeading(secrets.token_hex(8), by, journal.stem, held=True, journaled=journaled)
+        lease = Lease(self, place, number + 1, heading)
         if journal.exists():
-            lease.add(journal.read_bytes()[self._stored.get(journal.stem, 0) :])
+            stored_bytes = self._stored.get(journal.stem, 0)
+            lease.add(journal.read_bytes()[stored_bytes:])
         return lease
 
     def released(self, place: str, number: int) -> None:
@@ -148,22 +152,27 @@ class SharedJournals:
         self._seen[place] = number
 
     def _last(self, place: str) -> tuple[int, RecordHeading | None]:
-        """Return the number of the last record, and its heading if it is valid."""
-        names = [name for name in self.store.names(place) if _place(name)[1]]
+        """Return the number of the last record, 0 for none, and its heading if it is valid."""
+        names = self._numbered_names(place)
         if not names:
             return 0, None
-        data = self.store.read(names[-1:])
-        record = read_record(data.get(names[-1], b""))
-        return _place(names[-1])[1], record.heading if record is not None else None
+        last_name = names[-1]
+        data = self.store.read([last_name])
+        record = read_record(data.get(last_name, b""))
+        heading = None if record is None else record.heading
+        return _place(last_name).number, heading
+
+    def _numbered_names(self, place: str) -> list[str]:
+        """Return the names of the records of ``FABRIC@TARGET``, in their order."""
+        return [name for name in self.store.names(place) if _place(name).number]
 
     def lines_of(self, place: str) -> bytes:
         """Return all lines that are stored of ``FABRIC@TARGET``, in their order. Raises StoreError."""
-        names = [name for name in self.store.names(place) if _place(name)[1]]
         numbered: dict[int, JournalRecord] = {}
-        for name, data in self.store.read(names).items():
+        for name, data in self.store.read(self._numbered_names(place)).items():
             record = read_record(data)
             if record is not None:
-                numbered[_place(name)[1]] = record
+                numbered[_place(name).number] = record
         return b"".join(numbered[number].lines for number in valid_numbers(numbered))
 
     # The audit log, a sequence of lines that nobody holds
@@ -175,11 +184,16 @@ class SharedJournals:
         return [lines[name] for name in names if name in lines]
 
     def append_audit(self, line: Callable[[bytes], bytes]) -> bool:
-        """Store the ``line`` that follows the last one, empty where there is none; False where another came first."""
+        """Store another line of the audit log; return False where another runner has stored one meanwhile.
+
+        ``line`` returns it from the last line, empty for the first.
+        """
         names = self.store.names(AUDIT)
-        last = self.store.read(names[-1:]).get(names[-1], b"") if names else b""
-        number = _place(names[-1])[1] + 1 if names else 1
-        return self.store.create(_name(AUDIT, number), line(last))
+        if not names:
+            return self.store.create(_name(AUDIT, 1), line(b""))
+        last_name = names[-1]
+        last_line = self.store.read([last_name]).get(last_name, b"")
+        return self.store.create(_name(AUDIT, _place(last_name).number + 1), line(last_line))
 
 
 class Lease:
@@ -189,13 +203,16 @@ class Lease:
         """Create the first record. Raises JournalHeldError where another runner is faster, StoreError."""
         self._journals = journals
         self._place = place
-        # The first record that is the holder's, and the next one that it creates.
+        # The number of the holder's first record, and that of the next one that it creates.
         self._first = number
         self._number = number
         self._heading = heading
+        # Lines that were added and not sent, and all that were stored.
         self._lines = b""
         self._written = b""
-        self._unsent: tuple[bytes, bytes] | None = None
+        # A record that the store did not take.
+        self._unsent: _UnsentRecord | None = None
+        # The names of the holder's records, and the last of them if it has no lines: the next one replaces it.
         self._names: list[str] = []
         self._idle: list[str] = []
         # Lines are added while others are sent: a step of a rollout does not wait for the store.
@@ -230,16 +247,13 @@ class Lease:
                 self._send()
 
     def stand_for(self, lines: bytes) -> None:
-        """Let the last record stand for all that was stored before this hold, with ``lines`` in its place.
-
-        Raises StoreError.
-        """
+        """Replace all that was stored before this hold by ``lines``, with the last record. Raises StoreError."""
         with self._sending:
             names = self._journals.store.names(self._place)
-            earlier = [name for name in names if 0 < _place(name)[1] < self._first]
-            if earlier:
-                self._first = min(_place(name)[1] for name in earlier)
-                self._names = [*earlier, *self._names]
+            old_names = [name for name in names if 0 < _place(name).number < self._first]
+            if old_names:
+                self._first = min(_place(name).number for name in old_names)
+                self._names = [*old_names, *self._names]
                 self._written = lines + self._written
 
     def release(self) -> None:
@@ -254,23 +268,24 @@ class Lease:
             self._journals.released(self._place, self._number - 1)
 
     def _send(self) -> None:
-        """Store what could not be stored before, and what came since; a record without lines goes with the next."""
+        """Store the record that the store did not take before, if any, then one with the lines that came since."""
         if self._unsent is not None:
-            self._store(*self._unsent)
+            self._store(self._unsent)
             if not self._lines:
                 return
         with self._adding:
             lines = self._lines
             self._lines = b""
-        self._store(lines, self._body(lines))
+        self._store(_UnsentRecord(lines, self._body(lines)))
 
-    def _store(self, lines: bytes, body: bytes) -> None:
-        self._unsent = (lines, body)
+    def _store(self, record: "_UnsentRecord") -> None:
+        """Store a record, and remove the one before if that has no lines. Raises StoreError, and keeps the record."""
+        self._unsent = record
         idle = self._idle
-        self._require(self._create(body, idle))
+        self._require(self._create(record.body, idle))
         self._names = [name for name in self._names if name not in idle]
-        self._idle = [] if lines else self._names[-1:]
-        self._written += lines
+        self._idle = [] if record.lines else self._names[-1:]
+        self._written += record.lines
         self._unsent = None
 
     def _body(self, lines: bytes = b"", *, held: bool = True, replaces: int = 0) -> bytes:
@@ -278,6 +293,7 @@ class Lease:
         return JournalRecord(replace(self._heading, held=held, at=now, replaces=replaces), lines).encoded()
 
     def _create(self, body: bytes, removing: Sequence[str] = ()) -> bool:
+        """Create the holder's next record; return False if another runner has. Raises StoreError in the end."""
         name = _name(self._place, self._number)
         for attempt in range(_ATTEMPTS):
             try:
@@ -300,22 +316,41 @@ class Lease:
 
     def _renewing(self) -> None:
         while not self._ended.wait(RENEW_S):
-            # What cannot be stored is tried again, and asked for before the next switch is touched.
+            # It is tried again here, and `flush` raises the error before the next switch is touched.
             with suppress(StoreError):
                 self.renew()
+
+
+class _UnsentRecord(NamedTuple):
+    """A record on its way to the store: the lines in it, and its whole content."""
+
+    lines: bytes
+    body: bytes
+
+
+class _RecordPlace(NamedTuple):
+    """The parts of a record's name, ``FOLDER/NUMBER``; the number is 0 if it is none."""
+
+    folder: str
+    number: int
 
 
 def _name(folder: str, number: int) -> str:
     return f"{folder}/{number:08}"
 
 
-def _place(name: str) -> tuple[str, int]:
+def _place(name: str) -> _RecordPlace:
     folder, _, number = name.rpartition("/")
-    return folder, int(number) if number.isdecimal() else 0
+    if not number.isdecimal():
+        return _RecordPlace(folder, 0)
+    return _RecordPlace(folder, int(number))
 
 
 def _holds(last: RecordHeading, rollout: str) -> bool:
-    """Tell, for who looks at a list, whether a holder wrote lately; whoever acts watches it instead."""
+    """Tell whether a rollout's holder wrote the ``last`` record lately, by the clocks of both machines.
+
+    It is good enough for a list of rollouts; ``refuse_while_held`` compares no clocks.
+    """
     try:
         age_s = (datetime.now(UTC) - datetime.fromisoformat(last.at)).total_seconds()
     except (ValueError, TypeError):
@@ -324,7 +359,7 @@ def _holds(last: RecordHeading, rollout: str) -> bool:
 
 
 def is_held(journal: Path) -> bool:
-    """Tell whether another runner wrote this journal less than a lease ago, when the store was looked at last."""
+    """Tell whether another runner held this journal when the store was fetched, less than a lease ago."""
     try:
         return time.time() - held_mark(journal).stat().st_mtime < LEASE_S
     except OSError:
@@ -332,14 +367,15 @@ def is_held(journal: Path) -> bool:
 
 
 def _mirror(path: Path, lines: bytes, holder: str) -> None:
-    """Write a journal as the store has it, unless the file begins so: a runner that comes back may know more."""
+    """Write a journal as the store has it, and mark it as held by ``holder`` if that is not empty."""
     if holder:
         held_mark(path).write_text(holder, encoding="utf-8")
     else:
         held_mark(path).unlink(missing_ok=True)
-    there = path.read_bytes() if path.exists() else None
-    if there is None or not there.startswith(lines):
-        fresh = path.with_suffix(".new")
-        fresh.touch(mode=0o600)
-        fresh.write_bytes(lines)
-        fresh.replace(path)
+    # A runner that was cut off from the store may have written more lines into its own file: they are kept.
+    if path.exists() and path.read_bytes().startswith(lines):
+        return
+    new_file = path.with_suffix(".new")
+    new_file.touch(mode=0o600)
+    new_file.write_bytes(lines)
+    new_file.replace(path)

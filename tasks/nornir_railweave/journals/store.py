@@ -24,11 +24,15 @@ class StoreError(RailweaveError):
     """A store does not answer, or refuses; the text has no credentials."""
 
     def __init__(self, text: str) -> None:
-        """Take over the first line of ``text``, without what logs in anywhere."""
-        secrets = [value for name, value in os.environ.items() if _SECRET_NAME.search(name)]
-        shown = shown_text(text, (secret for secret in secrets if len(secret) >= _SHORTEST_SECRET))
-        line = next((line.strip() for line in shown.splitlines() if line.strip()), "")
-        super().__init__(printable(_QUERY.sub("?***", _LOGIN.sub("***@", line)))[:_LONGEST])
+        """Take the first line of ``text`` that is not blank, without credentials."""
+        secrets: list[str] = []
+        for name, value in os.environ.items():
+            if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET:
+                secrets.append(value)
+        lines = [line.strip() for line in shown_text(text, secrets).splitlines()]
+        first_line = next(filter(None, lines), "")
+        without_login = _QUERY.sub("?***", _LOGIN.sub("***@", first_line))
+        super().__init__(printable(without_login)[:_LONGEST])
 
 
 class Store(Protocol):
@@ -41,15 +45,19 @@ class Store(Protocol):
         """Return the contents of records; those that are gone are left out."""
 
     def create(self, name: str, data: bytes, removing: Sequence[str] = ()) -> bool:
-        """Create a record that lasts once this returns, and remove others; False where the name is taken by others.
+        """Create a record durably, then remove others; return False where the name is taken by another record.
 
-        It is taken as well where its folder has a later one: what was removed never comes again. A record of this name
-        with the same content is the caller's own, so a repeated call returns True.
+        A name counts as taken if its folder has a later one: a number whose record was removed is not used again. A
+        record of this name with the same content is the caller's own, so a repeated call returns True.
         """
 
 
 def later_than(name: str, names: Iterable[str]) -> bool:
-    """Tell whether a folder has a record after this one; numbers have as many digits each."""
+    """Tell whether the folder of a record has a later one."""
     folder, _, number = name.rpartition("/")
-    numbers = (record.removeprefix(f"{folder}/") for record in names if record.startswith(f"{folder}/"))
-    return any(other.isdecimal() and other > number for other in numbers)
+    for record in names:
+        folder_of_record, _, record_number = record.rpartition("/")
+        # All numbers have the same count of digits, so they compare as text.
+        if folder_of_record == folder and record_number.isdecimal() and record_number > number:
+            return True
+    return False

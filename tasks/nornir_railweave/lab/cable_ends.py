@@ -18,15 +18,15 @@ _EVERY_FRAME = ("protocol", "all", "u32", "match", "u32", "0", "0")
 
 
 def isolate(ends: Iterable[str]) -> None:
-    """Let the host neither speak IPv6 at these interfaces nor take routes that a switch announces there."""
+    """Disable IPv6 at these interfaces of the host, so that it takes no routes that a switch announces there."""
     for end in ends:
-        switch = _IPV6 / end / "disable_ipv6"
-        if switch.exists():
-            switch.write_text("1")
+        setting = _IPV6 / end / "disable_ipv6"
+        if setting.exists():
+            setting.write_text("1")
 
 
 def remove(ends: Iterable[str]) -> None:
-    """Remove interfaces of the host: with a container they go only once the kernel has ended its last connection."""
+    """Remove interfaces of the host that exist; with their container they may go late, after its last connection."""
     for end in ends:
         if (_DEVICES / end).exists():
             _run("ip", "link", "del", "dev", end)
@@ -37,19 +37,18 @@ def connect(pairs: Iterable[tuple[str, str]]) -> None:
     for left, right in pairs:
         isolate((left, right))
         for near, far in ((left, right), (right, left)):
-            # What an earlier far end has left: it went with its container, the rule that named it did not.
+            # The rule of an earlier far end may still be there, although that went with its container.
             _run("tc", "qdisc", "del", "dev", near, "clsact")
-            to_the_other = ("action", "mirred", "egress", "redirect", "dev", far)
-            for words in (
-                ("qdisc", "add", "dev", near, "clsact"),
-                ("filter", "add", "dev", near, "ingress", *_EVERY_FRAME, *to_the_other),
-            ):
-                if said := _run("tc", *words):
-                    raise ContainerlabError(f"{near} and {far} cannot be connected: {said}")
+            redirect = ("action", "mirred", "egress", "redirect", "dev", far)
+            failure = _run("tc", "qdisc", "add", "dev", near, "clsact")
+            if not failure:
+                failure = _run("tc", "filter", "add", "dev", near, "ingress", *_EVERY_FRAME, *redirect)
+            if failure:
+                raise ContainerlabError(f"{near} and {far} cannot be connected: {failure}")
 
 
 def _run(program: str, *words: str) -> str:
-    """Run a program of iproute2; return what it says if it fails."""
+    """Run a program of iproute2; return why it fails, empty for success."""
     try:
         done = subprocess.run([program, *words], capture_output=True, text=True, timeout=_COMMAND_S, check=False)
     except FileNotFoundError:

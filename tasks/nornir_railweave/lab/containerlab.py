@@ -116,10 +116,10 @@ class Containerlab:
         return version[1]
 
     def machine_mac(self) -> str:
-        """Return what a virtual machine's start-up configuration says of its MAC address; raises ContainerlabError.
+        """Return the MAC address in a virtual machine's start-up configuration: a variable of Containerlab, or empty.
 
-        From 0.79 on Containerlab puts the container's own in this place. Before that it knows none when it writes the
-        file, and the machine keeps what vrnetlab gave it.
+        From 0.79 on Containerlab fills in the container's own. Earlier versions do not know it when they write the
+        file, and the machine keeps the one that vrnetlab gave it. Raises ContainerlabError.
         """
         if _numbers(self.version()) >= _FILLS_IN_MAC:
             return "{{ .MacAddress }}"
@@ -130,19 +130,21 @@ class Containerlab:
         installed = self.version()
         oldest = OLDEST[kind]
         if _numbers(installed) < oldest:
-            wanted = ".".join(map(str, oldest))
+            needed = ".".join(map(str, oldest))
             raise ContainerlabError(
-                f"Containerlab {installed} is too old for a lab of kind {kind}, which needs {wanted} or newer (checked "
+                f"Containerlab {installed} is too old for a lab of kind {kind}, which needs {needed} or newer (checked "
                 f"with {CHECKED_VERSION}): upgrade it, see https://containerlab.dev/install/"
             )
 
     def deploy(self) -> tuple[ContainerNode, ...]:
-        """Start the lab. What a failed deployment left behind is taken away before the error is raised."""
+        """Start the lab. What a failed deployment left behind is removed before the error is raised."""
         try:
             self._run("deploy", "-t", str(self.topology), timeout_s=_DEPLOY_S)
             return self.inspect()
         except BaseException as fault:
-            if not (isinstance(fault, ContainerlabError) and _RUNS_ALREADY in str(fault)):
+            is_of_another = isinstance(fault, ContainerlabError) and _RUNS_ALREADY in str(fault)
+            # A lab of this name that ran before is left alone.
+            if not is_of_another:
                 with contextlib.suppress(ContainerlabError):
                     self.destroy()
             raise
@@ -150,19 +152,20 @@ class Containerlab:
     def inspect(self) -> tuple[ContainerNode, ...]:
         """Return the nodes, those of labs beside it (``LAB_2``) included; none where the lab does not run."""
         try:
-            # All labs: asked for one by its name, Containerlab 0.79 fails where that lab does not run.
+            # All labs, because Containerlab 0.79 fails for the name of a lab that does not run.
             answer = self._run("inspect", "--all", "-f", "json", timeout_s=_READ_S)
         except ContainerlabError as fault:
             if "no containers found" in str(fault):
                 return ()
             raise
-        start = f"clab-{self.lab}-"
-        containers = [container for lab in _decoded(_INSPECT, answer).values() for container in lab]
-        own = [container for container in containers if container.lab_name.partition("_")[0] == self.lab]
+        own: list[_Inspected] = []
+        for containers in _decoded(_INSPECT, answer).values():
+            own += (container for container in containers if container.lab_name.partition("_")[0] == self.lab)
+        prefix = f"clab-{self.lab}-"
         nodes: list[ContainerNode] = []
         for container in sorted(own, key=lambda container: container.name):
             folder = str(Path(container.topology).parent) if container.topology else ""
-            nodes.append(ContainerNode(container.name.removeprefix(start), container.state, folder))
+            nodes.append(ContainerNode(container.name.removeprefix(prefix), container.state, folder))
         return tuple(nodes)
 
     def destroy(self) -> None:
@@ -170,6 +173,7 @@ class Containerlab:
         self._run("destroy", "-t", str(self.topology), "--cleanup", timeout_s=_DESTROY_S)
 
     def _run(self, *words: str, timeout_s: float) -> str:
+        """Run Containerlab and return what it prints; raises ContainerlabError where that fails."""
         environ = {**os.environ, "CLAB_VERSION_CHECK": "disable", "CLAB_LABDIR_BASE": str(self.topology.parent)}
         try:
             for _ in range(_TIMES):
@@ -192,16 +196,17 @@ class Containerlab:
 
 
 def readable_fault(words: Sequence[str], said: str) -> str:
-    """Return in words what Containerlab printed on failing, its own last lines below."""
-    said = _COLOUR.sub("", said).strip()
-    own = "\n".join(f"  {line}" for line in said.splitlines()[-_SHOWN_LINES:])
+    """Explain what Containerlab printed when a command failed, with the last lines of that below."""
+    printed = _COLOUR.sub("", said).strip()
+    last_lines = "\n".join(f"  {line}" for line in printed.splitlines()[-_SHOWN_LINES:])
     for pattern, meaning in _FAULTS:
-        if re.search(pattern, said, re.IGNORECASE):
-            return f"{meaning.format(down=command_line('lab', 'down'))}\n{own}"
-    return f"containerlab {words[0]} failed:\n{own}"
+        if re.search(pattern, printed, re.IGNORECASE):
+            return f"{meaning.format(down=command_line('lab', 'down'))}\n{last_lines}"
+    return f"containerlab {words[0]} failed:\n{last_lines}"
 
 
 def _decoded(form: TypeAdapter[_Decoded], answer: str) -> _Decoded:
+    """Return the values in an answer of Containerlab; raises ContainerlabError for another form."""
     try:
         return form.validate_json(answer.strip() or "{}")
     except ValidationError as error:

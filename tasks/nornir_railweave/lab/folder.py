@@ -28,9 +28,10 @@ class LabFolder:
     kind: str = "sonic-vs"
 
     def part(self, names: Collection[str]) -> "LabFolder":
-        """Return the same with these switches alone."""
+        """Return the same lab with these switches alone."""
         ports = {name: port for name, port in self.ssh_ports.items() if name in names}
-        return replace(self, ssh_ports=ports, containers=tuple(name for name in self.containers if name in names))
+        containers = tuple(name for name in self.containers if name in names)
+        return replace(self, ssh_ports=ports, containers=containers)
 
     @property
     def containerlab(self) -> Containerlab:
@@ -43,7 +44,7 @@ class LabFolder:
         return [self.beside(path) for path in sorted(self.folder.resolve().glob(MORE.format("*")))]
 
     def beside(self, topology: Path) -> Containerlab:
-        """Return the lab of a file of what was added; fabrics have no `_` in their names."""
+        """Return the lab of an addition by its topology file: ``NAME_2``, as fabrics have no `_` in their names."""
         number = topology.name.removesuffix(".clab.yml").rpartition("-")[2]
         return Containerlab(topology, f"{self.name}_{number}")
 

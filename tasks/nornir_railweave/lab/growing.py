@@ -1,7 +1,6 @@
-"""What is added to a lab that runs: whether this can be done, a Containerlab lab beside the first, and its cables."""
+"""Adding nodes and cables to a running lab: they are a Containerlab lab of their own beside the first one."""
 
 import contextlib
-import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +17,7 @@ from railweave.lab.cables import EXTERNAL_KIND, LabTopology, container_name, rea
 from railweave.lab.growth import LabGrowth
 from railweave.wording import command_line, first_few, listed
 
+# What happens when the new switches do not boot, for a message.
 _REMOVED = "what was added is removed again"
 
 
@@ -31,33 +31,33 @@ def refuse_unable(lab: LabFolder) -> None:
 def running_topology(lab: LabFolder) -> LabTopology | None:
     """Return the nodes and cables of the lab if it runs, as `start` and `grow` noted them; None if it does not.
 
-    What a `grow` that was killed has left is removed. Raises ContainerlabError if the running lab is not this folder's
-    or has lost nodes.
+    Removes what a `grow` that was killed has left behind. Raises ContainerlabError if the running lab is not this
+    folder's or has lost nodes.
     """
     nodes = lab.containerlab.inspect()
     if not nodes:
         return None
     down = f"take it down first (`{command_line('lab', 'down')}`)"
-    elsewhere = {node.folder for node in nodes if node.folder not in {"", str(lab.folder.resolve())}}
-    if elsewhere:
-        raise ContainerlabError(f"a lab {lab.name} runs already, started from {listed(sorted(elsewhere))}: {down}")
+    other_folders = {node.folder for node in nodes} - {"", str(lab.folder.resolve())}
+    if other_folders:
+        raise ContainerlabError(f"a lab {lab.name} runs already, started from {listed(sorted(other_folders))}: {down}")
     try:
-        noted = read_record((lab.folder / RUNNING).read_bytes())
+        topology = read_record((lab.folder / RUNNING).read_bytes())
     except (OSError, ValueError):
-        said = f"{lab.folder / RUNNING} does not say with which nodes and cables"
-        raise ContainerlabError(f"a lab {lab.name} runs already, and {said}: {down}") from None
-    if lost := _lost(nodes, noted):
+        reason = f"{lab.folder / RUNNING} does not say with which nodes and cables"
+        raise ContainerlabError(f"a lab {lab.name} runs already, and {reason}: {down}") from None
+    if lost := _lost(nodes, topology):
         raise ContainerlabError(f"a lab {lab.name} runs already, but not all of it ({first_few(lost)}): {down}")
-    _remove_interrupted(lab, noted)
-    return noted
+    _remove_interrupted(lab, topology)
+    return topology
 
 
-def _remove_interrupted(lab: LabFolder, noted: LabTopology) -> None:
-    """Remove what was being added when a process was killed: nodes that nobody noted."""
-    own = {container_name(lab.name, name, node) for name, node in noted.nodes.items()}
+def _remove_interrupted(lab: LabFolder, topology: LabTopology) -> None:
+    """Remove the additions whose process was killed: those with nodes that the noted ``topology`` does not have."""
+    noted_containers = {container_name(lab.name, name, node) for name, node in topology.nodes.items()}
     for further in lab.further:
-        nodes = yaml.safe_load(further.topology.read_text(encoding="utf-8"))["topology"]["nodes"]
-        if not nodes.keys() <= own:
+        added_nodes = yaml.safe_load(further.topology.read_text(encoding="utf-8"))["topology"]["nodes"]
+        if not added_nodes.keys() <= noted_containers:
             _remove(lab, further)
 
 
@@ -69,11 +69,15 @@ def _remove(lab: LabFolder, further: Containerlab) -> None:
     further.topology.unlink()
 
 
-def _lost(nodes: Iterable[ContainerNode], noted: LabTopology) -> list[str]:
-    """Return which nodes of a lab do not run, and in which state they are."""
+def _lost(nodes: Iterable[ContainerNode], topology: LabTopology) -> list[str]:
+    """Return each node of a lab that does not run, with its state."""
     states = {node.name: node.state for node in nodes}
-    own = (name for name, node in noted.nodes.items() if node["kind"] != EXTERNAL_KIND)
-    return [f"{name}: {states.get(name, 'gone')}" for name in own if states.get(name) != "running"]
+    lost: list[str] = []
+    for name, node in topology.nodes.items():
+        # Containerlab does not start external nodes.
+        if node["kind"] != EXTERNAL_KIND and states.get(name) != "running":
+            lost.append(f"{name}: {states.get(name, 'gone')}")
+    return lost
 
 
 def refuse_obstacles(name: str, growth: LabGrowth) -> None:
@@ -96,8 +100,8 @@ def grow(
 ) -> None:
     """Add nodes and cables to the running lab, and return when the new switches answer.
 
-    ``write`` writes the files of the new nodes, ``routes`` are commands for nodes that run. On any failure what this
-    call added is removed, and the rest runs on. Raises ContainerlabError.
+    ``write`` writes the files of the new nodes; ``routes`` are commands that add routes, by running node. On any
+    failure what this call added is removed, and the rest runs on. Raises ContainerlabError.
     """
     new = lab.part(growth.added)
     refuse_used_ports(new)
@@ -128,8 +132,10 @@ def grow(
 
 
 def _further(lab: LabFolder, document: Mapping[str, Any]) -> Containerlab:
-    """Write the lab of what is added beside those that run."""
-    number = next(number for number in itertools.count(2) if not (lab.folder / MORE.format(number)).exists())
+    """Write the topology file of an addition, under the first free number; return its lab."""
+    number = 2
+    while (lab.folder / MORE.format(number)).exists():
+        number += 1
     further = lab.beside((lab.folder / MORE.format(number)).resolve())
     text = yaml.safe_dump({**document, "name": further.lab}, sort_keys=False, width=120)
     further.topology.write_text(text, encoding="utf-8")

@@ -68,7 +68,7 @@ def ensure_image(sources: Path) -> str:
 
 @contextlib.contextmanager
 def one_at_a_time(name: str) -> Iterator[None]:
-    """Let one process of this machine at a time build an image or change a lab: the second finds what the first did."""
+    """Hold a lock of this machine under ``name``, so that one process at a time builds an image or changes a lab."""
     with (Path(tempfile.gettempdir()) / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -126,15 +126,15 @@ def docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess
 
 
 def _unanswered(said: str, fix: str) -> str:
-    """Return that Docker's daemon gives no answer, with its client's words."""
+    """Return the error that Docker's daemon does not answer, with what its client ``said``."""
     return f"Docker does not answer here: {fix}, and see that `docker info` works:\n  {said.strip()}"
 
 
 def start(lab: LabFolder, topology: LabTopology, write: Callable[[], None], boot_s: float | None = None) -> None:
-    """Start the lab that ``write`` writes, and return when every switch answers, after ``boot_s`` at the latest.
+    """Start the lab whose files ``write`` writes, and return when every switch answers, within ``boot_s`` seconds.
 
-    `growing.running_topology` said that none of this name runs: its files would be in use. On any failure nothing of it
-    is left running. Raises ContainerlabError.
+    No lab of this name may run (`growing.running_topology`), as the folder is replaced. On any failure nothing of the
+    lab is left running. Raises ContainerlabError.
     """
     refuse_used_ports(lab)
     shutil.rmtree(lab.folder, ignore_errors=True)
@@ -146,7 +146,7 @@ def start(lab: LabFolder, topology: LabTopology, write: Callable[[], None], boot
     try:
         containerlab.deploy()
     except BaseException:
-        # It goes only where nothing is attached: another lab of this name, started meanwhile, keeps it.
+        # Docker keeps a network to which containers are attached: those of another lab that was started meanwhile.
         docker("network", "rm", f"railweave-{lab.name}")
         remove(ends)
         raise
@@ -163,7 +163,7 @@ def start(lab: LabFolder, topology: LabTopology, write: Callable[[], None], boot
 
 
 def waiting_ends(lab: str, topology: Path) -> list[str]:
-    """Return the interfaces on the host at which cables of a topology file wait, or waited before their far end ran."""
+    """Return the interfaces on the host for cable ends of a topology file, also of those whose far end runs by now."""
     ends: list[str] = []
     for link in yaml.safe_load(topology.read_text(encoding="utf-8"))["topology"]["links"]:
         if link["type"] == "host":
@@ -174,8 +174,13 @@ def waiting_ends(lab: str, topology: Path) -> list[str]:
 
 
 def await_boot(lab: LabFolder, boot_s: float | None, otherwise: str) -> None:
-    """Wait until the switches have booted; ``otherwise`` says what happens if they do not."""
-    wait_for_switches(lab, _BOOT_S[lab.kind] if boot_s is None else boot_s, otherwise)
+    """Wait until the switches have booted, for ``boot_s`` seconds (None: by kind).
+
+    ``otherwise`` is the part of an error text that says what happens if they do not. Raises ContainerlabError.
+    """
+    if boot_s is None:
+        boot_s = _BOOT_S[lab.kind]
+    wait_for_switches(lab, boot_s, otherwise)
     if not lab.own_image:
         prepare_containers(lab, otherwise=otherwise)
 
@@ -183,7 +188,7 @@ def await_boot(lab: LabFolder, boot_s: float | None, otherwise: str) -> None:
 def stop(lab: LabFolder) -> bool:
     """Stop the lab and remove what is left of it; tell whether it ran."""
     ran = bool(lab.containerlab.inspect())
-    topologies = []
+    topologies: list[Path] = []
     for further in lab.further:
         topologies.append(further.topology)
         further.destroy()
@@ -192,15 +197,15 @@ def stop(lab: LabFolder) -> bool:
         lab.containerlab.destroy()
     remove(end for path in topologies for end in waiting_ends(lab.name, path))
     shutil.rmtree(lab.folder, ignore_errors=True)
-    # Also of a lab that does not run: its containers may have ended, or have been removed by hand.
+    # Also if the lab does not run: stopped containers and its network may be there.
     _remove_remains(lab.name)
     return ran
 
 
 def _remove_remains(name: str) -> None:
-    """Remove what is left of a lab whose files are gone or say otherwise: Containerlab wants the topology for that.
+    """Remove containers and network of a lab by its name; Containerlab removes only those of a topology file.
 
-    Raises ContainerlabError where its network stays, as while containers of others are attached to it.
+    Raises ContainerlabError where its network stays, as while other containers are attached to it.
     """
     if containers := _containers(name, "--all"):
         docker("rm", "--force", "--volumes", *containers, timeout_s=300.0)
@@ -231,13 +236,13 @@ def wait_for_switches(lab: LabFolder, ready_s: float, otherwise: str = _TAKEN_DO
     The sshd of a virtual machine answers before its first password is changed. Docker's health status of vrnetlab's
     container says when login, host name and start-up configuration are in place (vrnetlab ``sonic/docker/launch.py``).
     """
-    limit = time.monotonic() + ready_s
+    deadline_s = time.monotonic() + ready_s
     waiting = dict(lab.ssh_ports)
     while waiting:
         waiting = {name: port for name, port in waiting.items() if not (_healthy(lab, name) and _greets(port))}
         if not waiting:
             return
-        if time.monotonic() > limit:
+        if time.monotonic() > deadline_s:
             missing = "not healthy"
             if all(_healthy(lab, name) for name in waiting):
                 missing = "no SSH"
@@ -247,15 +252,18 @@ def wait_for_switches(lab: LabFolder, ready_s: float, otherwise: str = _TAKEN_DO
 
 
 def prepare_containers(lab: LabFolder, ready_s: float = 600.0, otherwise: str = _TAKEN_DOWN) -> None:
-    """Bring switches that are no image of ours to where SONiC's commands manage them: each runs its ``prepare.sh``."""
+    """Run ``prepare.sh`` in the containers of other images than ours, so that SONiC's commands manage them.
+
+    All run at once. Raises ContainerlabError where one fails, or does not end within ``ready_s`` seconds.
+    """
     pending = {name: _preparing(lab.container(name)) for name in lab.containers}
-    limit = time.monotonic() + ready_s
+    deadline_s = time.monotonic() + ready_s
     try:
         for name, process in pending.items():
-            said, _ = process.communicate(timeout=max(0.0, limit - time.monotonic()))
+            output, _ = process.communicate(timeout=max(0.0, deadline_s - time.monotonic()))
             if process.returncode:
-                last = "".join(f"\n  {line}" for line in said.strip().splitlines()[-6:])
-                raise ContainerlabError(f"{name} cannot be prepared; {otherwise}{last}")
+                last_lines = "".join(f"\n  {line}" for line in output.strip().splitlines()[-6:])
+                raise ContainerlabError(f"{name} cannot be prepared; {otherwise}{last_lines}")
     except subprocess.TimeoutExpired:
         raise ContainerlabError(f"{name}: CONFIG_DB and FRR are not there within {ready_s:g} s; {otherwise}") from None
     finally:
@@ -270,14 +278,14 @@ def _preparing(container: str) -> "subprocess.Popen[str]":
 
 
 def _boot_log(lab: LabFolder, waiting: Iterable[str]) -> str:
-    """Return the last lines that the first waiting node's boot printed, where it says anything."""
+    """Return the last lines that the boot of the first waiting node printed, each after a line feed."""
     container = lab.container(next(iter(waiting)))
     if lab.own_image:
-        said = docker("exec", container, "tail", "-n", "5", "/var/log/swss.log").stdout.strip()
+        log = docker("exec", container, "tail", "-n", "5", "/var/log/swss.log").stdout.strip()
     else:
-        # Containerlab gives a container a terminal: both streams are one.
-        said = docker("logs", "--tail", "5", container).stdout.strip()
-    return "".join(f"\n  {line}" for line in said.splitlines())
+        # Containerlab gives a container a terminal, so its standard error is in this output too.
+        log = docker("logs", "--tail", "5", container).stdout.strip()
+    return "".join(f"\n  {line}" for line in log.splitlines())
 
 
 def _healthy(lab: LabFolder, name: str) -> bool:
@@ -289,7 +297,7 @@ def _healthy(lab: LabFolder, name: str) -> bool:
 
 
 def _greets(port: int) -> bool:
-    """Tell whether an SSH server speaks: Docker's proxy accepts before anything listens behind it."""
+    """Tell whether an SSH server answers at a port; Docker's proxy accepts connections before it does."""
     try:
         with socket.create_connection((HOST_ADDRESS, port), 2.0) as connection:
             connection.settimeout(2.0)
@@ -299,13 +307,13 @@ def _greets(port: int) -> bool:
 
 
 def note_endpoints(lab: LabFolder) -> None:
-    """Write how the switches are reached, in the form that the simulator uses; those that were there stay.
+    """Write how the switches are reached, in the form that the simulator uses; switches already in the file stay.
 
-    Raises ContainerlabError if the file of those cannot be read.
+    Raises ContainerlabError if the file that is there cannot be read.
     """
     folder = lab.folder.resolve()
     if lab.containers:
-        # No port is asked: the address is the container's name.
+        # `docker exec` needs the container's name alone, so the port is 0.
         started = {name: SwitchEndpoint(lab.container(name), 0) for name in lab.containers}
         endpoints = Endpoints(started, options={"transport": "docker"})
     else:
