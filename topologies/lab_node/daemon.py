@@ -1,7 +1,7 @@
-"""The daemon of a node: boots the switch, then follows CONFIG_DB and keeps the state databases, as swss and lldp do.
+"""The daemon of a node: boots the switch, then applies CONFIG_DB and keeps the state databases, as swss and lldp do.
 
-It listens to Redis' keyspace notifications, so a row is applied whoever wrote it, and to what kernel and lldpd say of
-links and neighbors. Asking them every second is a load that many nodes have all the time.
+It listens to Redis' keyspace notifications, so a row is applied whoever wrote it, and to events of links and neighbors
+by the kernel and lldpd. Polling them every second would be too much load with many nodes.
 """
 
 import json
@@ -18,15 +18,15 @@ from lab_node.news import LinkNews, NeighborNews
 from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, STATE_DB, Redis
 from sonic_sim.device import CONFIG_FILE, INIT_FILE, VERSION_FILE
 
-# Between two looks at counters and cables: with a port that is enabled, and without; a change wakes it at once.
+# Between two readings of counters and cables, while a port is enabled and while none is. Changes are handled at once.
 _TICK_S = 1.0
 _IDLE_TICK_S = 5.0
-# Each reading of queueing disciplines and nft counters is two processes.
+# Between two readings of queueing disciplines and nft counters, each of which starts two processes.
 _QUEUES_AGAIN_S = 5.0
 
-# How long lldpd may report no neighbor after the watch began.
+# How long after the watch began lldpd may fail to report neighbors that it has.
 _LLDP_STARTS_S = 3.0
-# After so long it is asked though it reported nothing.
+# After so long lldpd is asked although it reported nothing.
 _LLDP_ANYWAY_S = 30.0
 
 # How long lldpd may take to follow a change of the interfaces.
@@ -81,7 +81,7 @@ def boot() -> None:
         Path(CONFIG_FILE).write_bytes(_FACTORY.read_bytes())
         Path(INIT_FILE).write_text("{}")
     BOOTED_FILE.touch()
-    # The addresses have to be there before FRR starts, and nobody follows CONFIG_DB yet.
+    # The addresses must be there before FRR starts, and no `Follower` applies CONFIG_DB yet.
     device = NodeDevice(on_services=lambda node_device: apply(node_device.db.rows))
     Path(VERSION_FILE).write_text(device.image().version_file(device.spec.asic))
     device.load_files(CONFIG_FILE)
@@ -116,21 +116,21 @@ def set_sysctl(name: str, value: str) -> None:
         path.write_text(value)
 
 
-_filtered = ""
+_applied_ruleset = ""
 """The filters that the kernel has."""
 
 
 def filter_ports(rows: kernel.Rows) -> None:
-    """Apply the ACLs of CONFIG_DB, all at once, where they are not as before."""
-    global _filtered  # noqa: PLW0603  what the kernel has
+    """Apply the ACLs of CONFIG_DB, all at once, if they have changed."""
+    global _applied_ruleset  # noqa: PLW0603  what the kernel has
     text = filters.ruleset(rows)
-    if text == _filtered:
+    if text == _applied_ruleset:
         return
     done = subprocess.run(["nft", "-f", "-"], input=text, capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"nft: {done.stderr.strip()}", flush=True)
     else:
-        _filtered = text
+        _applied_ruleset = text
 
 
 def apply(rows: kernel.Rows) -> None:
@@ -149,25 +149,33 @@ class Follower:
 
     def __init__(self, cables: Mapping[str, str]) -> None:
         """Subscribe before anything is read, so that no change is missed; ``cables`` are the interfaces of ports."""
+        # CONFIG_DB: its notifications, a connection for reading, and its rows as they were applied last.
         self.events = Redis(CONFIG_DB, timeout_s=None)
         self.events.call("PSUBSCRIBE", f"__keyspace@{CONFIG_DB}__:*")
         self.config = Redis(CONFIG_DB)
+        self.rows: dict[str, dict[str, str]] = {}
+        # The state databases by number, and their rows as they were written last.
         self.state = {number: Redis(number) for number in (APPL_DB, COUNTERS_DB, STATE_DB)}
         self.written: dict[int, state.Table] = {number: redis.rows() for number, redis in self.state.items()}
-        self.rows: dict[str, dict[str, str]] = {}
-        self.neighbors: state.Table = {}
+        # The kernel's interfaces: their events, and as they were read last. Times are seconds of the steady clock.
         self.links = LinkNews()
         self.present: list[Any] = []
-        self.heard: NeighborNews | None = None
-        self.heard_since = self.lldp_at = 0.0
-        self.looked_at = self.ports_named_at = 0.0
-        self.lldp_name = ""
-        self.queues_at = float("-inf")
-        self.drops: dict[str, int] = {}
-        self.queue_counters: dict[str, tuple[int, int]] = {}
+        self.interfaces_read_at = 0.0
+        self.interfaces_changed = True
+        # The interfaces of ports, and those of them that were missing in the last reading.
         self.cables = cables
-        self.missing: set[str] = set()
-        self.moved = True
+        self.missing_cables: set[str] = set()
+        # LLDP: lldpd's events while it runs, its neighbors, and the names that were given to it.
+        self.neighbor_news: NeighborNews | None = None
+        self.news_since = 0.0
+        self.neighbors: state.Table = {}
+        self.neighbors_read_at = 0.0
+        self.lldp_name = ""
+        self.ports_named_at = 0.0
+        # Counters of queueing disciplines and of nft.
+        self.queues_read_at = float("-inf")
+        self.drops: dict[str, int] = {}
+        self.queue_counters: dict[str, kernel_counters.NftCounter] = {}
 
     def run(self) -> None:
         """Follow for ever."""
@@ -176,8 +184,8 @@ class Follower:
         tick_at = time.monotonic()
         while True:
             sources: list[Any] = [self.events, self.links]
-            if self.heard is not None:
-                sources.append(self.heard)
+            if self.neighbor_news is not None:
+                sources.append(self.neighbor_news)
             ready, _, _ = select.select(sources, [], [], max(0.0, tick_at - time.monotonic()))
             if self.events in ready:
                 self.drain()
@@ -186,19 +194,20 @@ class Follower:
             if self.links in ready:
                 self.links.drain(_SETTLE_S)
                 self.look()
-            if self.heard in ready:
+            if self.neighbor_news in ready:
                 self.listen()
             if ready:
                 self.publish()
             if time.monotonic() >= tick_at or self.events in ready:
                 self.tick()
-                tick_at = time.monotonic() + (_TICK_S if self.enabled() else _IDLE_TICK_S)
+                tick_s = _TICK_S if self.enabled() else _IDLE_TICK_S
+                tick_at = time.monotonic() + tick_s
 
     def look(self) -> None:
-        """Read the interfaces, which are not as they were."""
+        """Read the interfaces after they changed."""
         self.present = interfaces()
-        self.moved = True
-        self.looked_at = time.monotonic()
+        self.interfaces_changed = True
+        self.interfaces_read_at = time.monotonic()
 
     def enabled(self) -> bool:
         """Tell whether any port is to be up."""
@@ -217,8 +226,8 @@ class Follower:
 
     def tick(self) -> None:
         """Do the work that no event announces."""
-        if self.moved or self.missing:
-            self.moved = False
+        if self.interfaces_changed or self.missing_cables:
+            self.interfaces_changed = False
             self.take_cables()
         self.lldp()
         self.publish()
@@ -228,8 +237,8 @@ class Follower:
     def count(self) -> None:
         """Write what the kernel has counted into COUNTERS_DB."""
         now = time.monotonic()
-        if now - self.queues_at >= _QUEUES_AGAIN_S:
-            self.queues_at = now
+        if now - self.queues_read_at >= _QUEUES_AGAIN_S:
+            self.queues_read_at = now
             self.drops = kernel_counters.root_drops(kernel_counters.read(["tc", "-j", "-s", "qdisc", "show"]))
             listed = kernel_counters.read(["nft", "-j", "list", "counters"])
             self.queue_counters = kernel_counters.named_counters(listed)
@@ -237,13 +246,13 @@ class Follower:
         self.put(COUNTERS_DB, kernel_counters.with_kernel_counters(rows, self.drops, self.queue_counters))
 
     def take_cables(self) -> None:
-        """Give cables that came while the switch runs to their ports."""
+        """Rename cables that were connected while the switch runs to their ports."""
         missing = set(self.cables) - {interface["ifname"] for interface in self.present}
-        # A port gets a tap once it was missing twice: while somebody renames interfaces one is missing for a moment.
-        just_missing = missing - self.missing
-        looked_at = {port: cable for port, cable in self.cables.items() if port not in just_missing}
-        self.missing = missing
-        commands = kernel.port_commands(looked_at, self.present)
+        # A port that is missing for the first time may be in the middle of a renaming, so it gets no tap yet.
+        just_missing = missing - self.missing_cables
+        settled_cables = {port: cable for port, cable in self.cables.items() if port not in just_missing}
+        self.missing_cables = missing
+        commands = kernel.port_commands(settled_cables, self.present)
         if commands:
             ip(*commands)
             apply(self.rows)
@@ -254,7 +263,7 @@ class Follower:
         if not self.rows:
             return
         up = {interface["ifname"] for interface in self.present if interface["operstate"] == "UP"}
-        # lldpd keeps a neighbor until its time is over, also where the link is down.
+        # lldpd keeps a neighbor until it expires, also while the link is down.
         neighbors = {key: row for key, row in self.neighbors.items() if key.partition(":")[2] in up}
         self.put(STATE_DB, state.link_rows(self.rows))
         changes = kernel_counters.carrier_changes(state.ports_by_name(self.rows))
@@ -262,36 +271,37 @@ class Follower:
         self.put(APPL_DB, {**ports, **neighbors})
 
     def put(self, number: int, rows: state.Table) -> None:
-        """Write the difference."""
+        """Write the difference between ``rows`` and those written last into a database."""
         self.state[number].write(self.written[number], rows)
         self.written[number] = rows
 
     def lldp(self) -> None:
-        """Set the names that lldpd announces, and read the neighbors when some may not have been reported."""
+        """Set the names that lldpd announces, and read the neighbors when lldpd may not have reported some."""
         if not self.rows:
             return
         name = self.rows.get("DEVICE_METADATA|localhost", {}).get("hostname", "sonic")
         if name != self.lldp_name and lldp.take_name(name):
             self.lldp_name = name
         now = time.monotonic()
-        is_due = now - self.looked_at < _LLDP_FOLLOWS_S or now - self.ports_named_at > _LLDP_ANYWAY_S
+        # lldpd forgets the name of a port whose interface is new.
+        is_due = now - self.interfaces_read_at < _LLDP_FOLLOWS_S or now - self.ports_named_at > _LLDP_ANYWAY_S
         if is_due and lldp.name_ports(self.rows):
             self.ports_named_at = now
-        if self.heard is None:
-            self.heard = NeighborNews()
-            self.heard_since = now
-        if now - self.heard_since < _LLDP_STARTS_S or now - self.lldp_at > _LLDP_ANYWAY_S:
+        if self.neighbor_news is None:
+            self.neighbor_news = NeighborNews()
+            self.news_since = now
+        if now - self.news_since < _LLDP_STARTS_S or now - self.neighbors_read_at > _LLDP_ANYWAY_S:
             self.ask_neighbors()
 
     def listen(self) -> None:
-        """Ask for the neighbors, which are not as they were."""
-        if self.heard is not None and not self.heard.drain(_SETTLE_S):
-            self.heard = None
+        """Read the neighbors after lldpd reported a change, or ended."""
+        if self.neighbor_news is not None and not self.neighbor_news.drain(_SETTLE_S):
+            self.neighbor_news = None
         self.ask_neighbors()
 
     def ask_neighbors(self) -> None:
-        """Ask lldpd for the neighbors."""
-        self.lldp_at = time.monotonic()
+        """Ask lldpd for the neighbors; they stay as they were if it does not answer."""
+        self.neighbors_read_at = time.monotonic()
         answer = lldp.asked("neighbors")
         if answer:
             self.neighbors = state.lldp_rows(answer)

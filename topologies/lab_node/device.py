@@ -1,7 +1,7 @@
 """The switch that the management commands act on: this container's Redis, files, FRR and kernel.
 
-A command works on the rows as they were when it began; what it changed is written in one transaction at its end, field
-by field, so that what somebody else writes meanwhile survives.
+A command works on the rows as they were when it began. Its changes are written in one transaction at its end, field by
+field, so that concurrent writes to other fields survive.
 """
 
 import fcntl
@@ -96,9 +96,11 @@ class NodeDevice(Device):
 
     def __init__(self, *, on_services: Callable[["NodeDevice"], None] | None = None) -> None:
         """Read the node's file and CONFIG_DB. ``on_services`` is called when the services start."""
-        made = json.loads(NODE_FILE.read_bytes()) if NODE_FILE.exists() else {}
-        factory = {"DEVICE_METADATA": {"localhost": {"platform": made.get("platform", "")}}}
-        spec = SimDevice(os.uname().nodename, factory, made.get("serial", "N/A"), made.get("mac", ""))
+        node: dict[str, Any] = {}
+        if NODE_FILE.exists():
+            node = json.loads(NODE_FILE.read_bytes())
+        factory = {"DEVICE_METADATA": {"localhost": {"platform": node.get("platform", "")}}}
+        spec = SimDevice(os.uname().nodename, factory, node.get("serial", "N/A"), node.get("mac", ""))
         super().__init__(spec, Clock(scale=0.0), daemons=False)
         self.files = RealFiles()
         self.locks = RealLocks()
@@ -112,7 +114,7 @@ class NodeDevice(Device):
         self.read_config()
 
     def containers(self) -> tuple[str, ...]:
-        """Return the containers of a switch whose programs this node runs without one."""
+        """Return the containers that a switch has and this node runs without: their programs run directly."""
         return ("bgp",)
 
     def routing(self) -> RealFrr:
@@ -150,8 +152,10 @@ class NodeDevice(Device):
         self.redis.write(self.before, self.db.rows)
         self.before = {key: dict(row) for key, row in self.db.rows.items()}
         if self.initialized != self.was_initialized:
-            words = ("SET", "CONFIG_DB_INITIALIZED", "1") if self.initialized else ("DEL", "CONFIG_DB_INITIALIZED")
-            self.redis.call(*words)
+            if self.initialized:
+                self.redis.call("SET", "CONFIG_DB_INITIALIZED", "1")
+            else:
+                self.redis.call("DEL", "CONFIG_DB_INITIALIZED")
             self.was_initialized = self.initialized
         for number, rows in self.other.items():
             before = self.other.read[number]
@@ -167,7 +171,7 @@ class NodeDevice(Device):
         if self.on_services is not None:
             self.on_services(self)
         elif BOOTED_FILE.exists():
-            # The daemon sets the addresses.
+            # The addresses, which the daemon sets, must be there before FRR starts.
             wait_for_addresses(self.db.rows)
         self.start_frr()
 
@@ -186,10 +190,10 @@ class NodeDevice(Device):
 
 
 def wait_for_addresses(rows: kernel.Rows) -> None:
-    """Return once the kernel has the addresses of the rows, which the daemon sets, or has not got them in time."""
-    # zebra loses the address of an interface that is made while it reads which there are (FRR 8.4, seen under load).
-    limit = time.monotonic() + _ADDRESSES_S
-    while not kernel.has_addresses(rows, interfaces()) and time.monotonic() < limit:
+    """Wait until the daemon has set the addresses of the rows in the kernel, for 10 s at most."""
+    # zebra loses the address of an interface that is created while it reads them (FRR 8.4, seen under load).
+    deadline_s = time.monotonic() + _ADDRESSES_S
+    while not kernel.has_addresses(rows, interfaces()) and time.monotonic() < deadline_s:
         time.sleep(0.05)
 
 
@@ -207,7 +211,7 @@ def take_name(name: str) -> None:
     # sudo looks the name up with every command.
     hosts = Path("/etc/hosts")
     lines = [line for line in hosts.read_text().splitlines() if not line.startswith("127.0.1.1")]
-    wanted = "\n".join([*lines, f"127.0.1.1 {name}", ""])
-    if hosts.read_text() != wanted:
+    text = "\n".join([*lines, f"127.0.1.1 {name}", ""])
+    if hosts.read_text() != text:
         # The file is a bind mount: it can be written, not replaced.
-        hosts.write_text(wanted)
+        hosts.write_text(text)

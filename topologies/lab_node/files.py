@@ -1,4 +1,4 @@
-"""The node's own files behind the interface of the simulator's, so that the same commands read and write them."""
+"""The node's own files, with the interface of the simulator's, so that the same commands read and write them."""
 
 import os
 import shutil

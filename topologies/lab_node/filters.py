@@ -7,7 +7,6 @@ switch itself are filtered too, as an ASIC filters them; ARP is no IP and passes
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import chain
 
 Rows = Mapping[str, Mapping[str, str]]
 
@@ -41,7 +40,9 @@ def ruleset(rows: Rows) -> str:
     jumps: list[str] = []
     for name, table in sorted(tables.items()):
         ports = _ports(table.get("ports@", table.get("ports", "")))
-        if table.get("type") == "CTRLPLANE" or table.get("stage", "ingress").lower() != "ingress" or not ports:
+        # Tables of the control plane are iptables' on a switch.
+        filters_ports = table.get("type") != "CTRLPLANE" and table.get("stage", "ingress").lower() == "ingress"
+        if not filters_ports or not ports:
             continue
         chain_name = "acl_" + re.sub(r"\W", "_", name)
         lines += [f" chain {chain_name} {{", *_rules(rows, name), " }"]
@@ -52,26 +53,27 @@ def ruleset(rows: Rows) -> str:
 
 
 def _rules(rows: Rows, table: str) -> Iterator[str]:
+    """Yield the lines of a table's rules, the highest priority first."""
     start = f"ACL_RULE|{table}|"
-    rules = [(int(row.get("PRIORITY", "0")), key, row) for key, row in rows.items() if key.startswith(start)]
-    rules.sort(key=lambda rule: (-rule[0], rule[1]))
-    return chain.from_iterable(_rule(row) for _, _, row in rules)
+    keys = [key for key in rows if key.startswith(start)]
+    for key in sorted(keys, key=lambda key: (-int(rows[key].get("PRIORITY", "0")), key)):
+        yield from _rule(rows[key])
 
 
 def _rule(row: Mapping[str, str]) -> Iterator[str]:
-    """Yield a rule, for each family where it compares the DSCP; one that cannot be told to the kernel is left out."""
+    """Yield a line for each IP family of a rule; none for a rule with a match or an action that is unknown here."""
     verdict = _VERDICTS.get(row.get("PACKET_ACTION", ""))
     matches = {name: value for name, value in row.items() if name not in _NO_MATCHES}
     is_known = all(name in _MATCHES and _VALUE.fullmatch(value) for name, value in matches.items())
     if verdict is None or not is_known:
         return
-    families = {_OF_FAMILY[name] for name in matches if name in _OF_FAMILY}
-    for family in ("ipv4", "ipv6"):
-        if family not in _FAMILIES.get(row.get("IP_TYPE", "ANY").upper(), ("ipv4", "ipv6")):
+    conditions = [_MATCHES[name].format(value) for name, value in sorted(matches.items())]
+    families_of_matches = {_OF_FAMILY[name] for name in matches if name in _OF_FAMILY}
+    for family in _FAMILIES.get(row.get("IP_TYPE", "ANY").upper(), ("ipv4", "ipv6")):
+        # A packet of this family cannot match a condition on the other one.
+        if families_of_matches - {family}:
             continue
-        if families - {family}:
-            continue
-        words = [f"meta nfproto {family}", *(_MATCHES[name].format(value) for name, value in sorted(matches.items()))]
+        words = [f"meta nfproto {family}", *conditions]
         if "DSCP" in row:
             words.append(_DSCP[family].format(int(row["DSCP"])))
         if "IN_PORTS" in row:
@@ -80,7 +82,7 @@ def _rule(row: Mapping[str, str]) -> Iterator[str]:
 
 
 def _ports(text: str) -> str:
-    """Return a set of interfaces; empty without one."""
+    """Return the set of interfaces of a comma-separated list, as nft writes it; empty without a valid name."""
     names = sorted(filter(_PORT.fullmatch, text.split(",")))
     if not names:
         return ""

@@ -27,21 +27,22 @@ _STARTS_S = 120.0
 
 
 def start(text: str) -> None:
-    """Start the daemons afresh and load ``text``; lines that FRR does not know are skipped, as ``vtysh -b`` does.
+    """Restart the daemons and load the configuration ``text``; lines that FRR does not know are skipped.
 
-    A container that runs no supervisord, but single commands of SONiC only, has no daemons to start.
+    Nothing happens without supervisord, as in a container that is only started for single commands of SONiC.
     """
     if not supervisor.runs():
         return
     stop()
     for name in (_ZEBRA_SOCKET, *(f"{daemon}.vty" for daemon in DAEMONS)):
         (_SOCKETS / name).unlink(missing_ok=True)
-    prompt = tuple(name for name in DAEMONS if not _is_late(name))
+    # SONiC loads the configuration without waiting for a daemon that is late.
+    awaited = tuple(name for name in DAEMONS if not _is_late(name))
     zebra, *others = DAEMONS
     supervisor.start(zebra)
     _wait(lambda: _listens(_ZEBRA_SOCKET), zebra)
     supervisor.start(*others)
-    _wait(lambda: _all_listen(prompt) and _connected(prompt), ", ".join(prompt))
+    _wait(lambda: _all_listen(awaited) and _connected(awaited), ", ".join(awaited))
     boot = _SOCKETS / "boot.conf"
     boot.write_text(text)
     _vtysh("-f", str(boot))
@@ -49,16 +50,17 @@ def start(text: str) -> None:
 
 
 def _wait(is_up: Callable[[], bool], what: str) -> None:
-    limit = time.monotonic() + _STARTS_S
+    """Wait until ``is_up``; report that ``what`` did not start once that takes too long."""
+    deadline_s = time.monotonic() + _STARTS_S
     while not is_up():
-        if time.monotonic() > limit:
+        if time.monotonic() > deadline_s:
             print(f"FRR: {what} did not start within {_STARTS_S:.0f} s", file=sys.stderr)
             return
         time.sleep(0.05)
 
 
 def _is_late(name: str) -> bool:
-    """Tell whether a daemon's next start waits first, as its file says to `frr.sh`."""
+    """Tell whether a test has made the daemon's next start late, by a file that `frr.sh` reads."""
     return (_SOCKETS / f"{name}.late").exists()
 
 
@@ -77,12 +79,12 @@ def _all_listen(names: Iterable[str]) -> bool:
 
 
 def _connected(names: Iterable[str]) -> bool:
-    """Tell whether those of ``names`` that are clients of zebra, staticd and bgpd, have reached it."""
-    # bgpd does not pass on what it gets before: with ``bgp suppress-fib-pending`` it then waits for ever to hear that a
-    # route is in the kernel, and announces none (FRR 8.4 to 10.5, ``bgp_suppress_fib_pending_set`` of bgpd/bgpd.c). Who
-    # finds zebra not listening tries again 10 s later.
-    clients = re.findall(r"^(\w+) ", vtysh("show zebra client summary").stdout, re.MULTILINE)
-    return {_CLIENTS[name] for name in names if name in _CLIENTS} <= set(clients)
+    """Tell whether the clients of zebra among ``names`` (staticd and bgpd) are connected to it."""
+    # If bgpd is configured before, it misses zebra's notices: with ``bgp suppress-fib-pending`` it then waits for ever
+    # for a route to be in the kernel, and announces none (FRR 8.4 to 10.5, ``bgp_suppress_fib_pending_set`` of
+    # bgpd/bgpd.c). A client that finds zebra not listening tries again only after 10 s.
+    connected = re.findall(r"^(\w+) ", vtysh("show zebra client summary").stdout, re.MULTILINE)
+    return all(_CLIENTS[name] in connected for name in names if name in _CLIENTS)
 
 
 def _listens(name: str) -> bool:
@@ -96,7 +98,10 @@ def _listens(name: str) -> bool:
 
 def vtysh(*commands: str) -> subprocess.CompletedProcess[str]:
     """Run commands of vtysh."""
-    return _vtysh(*(word for command in commands for word in ("-c", command)))
+    words: list[str] = []
+    for command in commands:
+        words += ["-c", command]
+    return _vtysh(*words)
 
 
 def _vtysh(*words: str) -> subprocess.CompletedProcess[str]:

@@ -19,15 +19,15 @@ _DEFAULT_MTU = "9100"
 def port_commands(ports: Mapping[str, str], present: Sequence[Interface]) -> list[str]:
     """Return the commands that create the ports; ``ports`` maps ``Ethernet0`` to Containerlab's ``eth1``.
 
-    Cables come and go while the switch runs: one that came takes the place of the port's tap, and a tap that of one
-    that went.
+    Cables come and go while the switch runs: a new cable replaces the port's tap, and a tap replaces a cable that was
+    removed.
     """
     names = {interface["ifname"] for interface in present}
-    # Containerlab sets a cable up last.
-    ready = {interface["ifname"] for interface in present if "UP" in interface["flags"]}
+    # Containerlab sets a cable up when all else is done.
+    ready_cables = {interface["ifname"] for interface in present if "UP" in interface["flags"]}
     commands = []
     for port, cable in ports.items():
-        if cable in ready:
+        if cable in ready_cables:
             if port in names:
                 commands.append(f"link del dev {port}")
             commands += [f"link set dev {cable} down", f"link set dev {cable} name {port}"]
@@ -38,33 +38,36 @@ def port_commands(ports: Mapping[str, str], present: Sequence[Interface]) -> lis
 
 def changes(rows: Rows, present: Sequence[Interface]) -> list[str]:
     """Return the commands that apply the ports, loopbacks and addresses of CONFIG_DB."""
-    by_name = {interface["ifname"]: interface for interface in present}
-    wanted = wanted_addresses(rows)
+    interface_of = {interface["ifname"]: interface for interface in present}
+    addresses_of = wanted_addresses(rows)
     commands: list[str] = []
     loopbacks = {key.split("|")[1] for key in rows if key.startswith("LOOPBACK_INTERFACE|")}
-    for name in sorted(loopbacks - by_name.keys()):
+    for name in sorted(loopbacks - interface_of.keys()):
         commands += [f"link add {name} type veth peer name {name}{FAR}", f"link set dev {name}{FAR} up"]
         commands.append(f"link set dev {name} up")
-    # Addresses go before others come: one may move from port to port.
-    for name, interface in by_name.items():
+    # Addresses are removed before others are added: one may move from port to port.
+    for name, interface in interface_of.items():
         if name.startswith(("Ethernet", "Loopback")) and not name.endswith(FAR):
-            commands += _fewer_addresses(name, interface, wanted.get(name, []))
+            commands += _removed_addresses(name, interface, addresses_of.get(name, []))
     for key, row in rows.items():
         table, _, name = key.partition("|")
-        if table == "PORT" and name in by_name:
-            commands += _port(by_name[name], row)
-    for name, addresses in wanted.items():
-        commands += _more_addresses(name, by_name.get(name), addresses)
+        if table == "PORT" and name in interface_of:
+            commands += _port(interface_of[name], row)
+    for name, addresses in addresses_of.items():
+        commands += _added_addresses(name, interface_of.get(name), addresses)
     return commands
 
 
-def _more_addresses(name: str, interface: Interface | None, wanted: Sequence[str]) -> Iterator[str]:
-    # Of interfaces that are not there yet only loopbacks are being made.
-    if interface is None and not name.startswith("Loopback"):
+def _added_addresses(name: str, interface: Interface | None, wanted: Sequence[str]) -> Iterator[str]:
+    """Yield the commands that add the missing addresses of an interface; ``interface`` is None if it does not exist."""
+    present: list[str] = []
+    if interface is not None:
+        present = _addresses(interface)
+    # A loopback that does not exist is created by the commands before; a port is not.
+    elif not name.startswith("Loopback"):
         return
-    held = _addresses(interface) if interface is not None else []
     for address in wanted:
-        if address not in held:
+        if address not in present:
             yield f"addr add {address} dev {name}"
 
 
@@ -80,11 +83,11 @@ def wanted_addresses(rows: Rows) -> dict[str, list[str]]:
 
 
 def has_addresses(rows: Rows, present: Sequence[Interface]) -> bool:
-    """Tell whether the kernel holds every address of CONFIG_DB."""
-    held: set[str] = set()
+    """Tell whether the kernel has every address of CONFIG_DB."""
+    kernel_addresses: set[str] = set()
     for interface in present:
-        held.update(_addresses(interface))
-    return all(held.issuperset(addresses) for addresses in wanted_addresses(rows).values())
+        kernel_addresses.update(_addresses(interface))
+    return all(kernel_addresses.issuperset(addresses) for addresses in wanted_addresses(rows).values())
 
 
 def routed_ports(rows: Rows) -> list[str]:
@@ -93,16 +96,21 @@ def routed_ports(rows: Rows) -> list[str]:
 
 
 def _port(interface: Interface, row: Mapping[str, str]) -> Iterator[str]:
+    """Yield the commands that set the MTU and the state of a port by its row."""
     name = interface["ifname"]
     mtu = row.get("mtu", _DEFAULT_MTU)
     if str(interface["mtu"]) != mtu:
         yield f"link set dev {name} mtu {mtu}"
-    wanted = "up" if row.get("admin_status", "down") == "up" else "down"
-    if ("UP" in interface["flags"]) != (wanted == "up"):
-        yield f"link set dev {name} {wanted}"
+    is_up = "UP" in interface["flags"]
+    should_be_up = row.get("admin_status", "down") == "up"
+    if is_up and not should_be_up:
+        yield f"link set dev {name} down"
+    elif should_be_up and not is_up:
+        yield f"link set dev {name} up"
 
 
-def _fewer_addresses(name: str, interface: Interface, wanted: Sequence[str]) -> Iterator[str]:
+def _removed_addresses(name: str, interface: Interface, wanted: Sequence[str]) -> Iterator[str]:
+    """Yield the commands that remove the addresses of an interface that are not wanted."""
     for address in _addresses(interface):
         if address not in wanted:
             yield f"addr del {address} dev {name}"

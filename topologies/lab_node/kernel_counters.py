@@ -1,8 +1,8 @@
 """What the kernel counts beside ``/proc/net/dev``: carrier transitions, drops of queueing disciplines, nft counters.
 
-An ASIC's queues are no kernel's. A counter of ``nft`` stands for one of them by its name, ``Ethernet0_q3_ecn``: packets
-that were marked (``ecn``), dropped (``drop``) or sent (``sent``). Drops of a root discipline, such as a rate limit by
-``tbf``, are discards of the port.
+The kernel does not have the queues of an ASIC. A counter of ``nft`` represents one by its name, ``Ethernet0_q3_ecn``:
+packets that were marked (``ecn``), dropped (``drop``) or sent (``sent``). Drops of a root discipline, such as a rate
+limit by ``tbf``, are discards of the port.
 """
 
 import json
@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 Table = dict[str, dict[str, str]]
 
@@ -27,6 +28,13 @@ _QUEUE_OID = 0x15000000000000
 _QUEUES = 8
 
 
+class NftCounter(NamedTuple):
+    """A named counter of nft."""
+
+    packets: int
+    octets: int
+
+
 def carrier_changes(ports: Mapping[str, object]) -> dict[str, int]:
     """Return how often the carrier of each port came or went: the kernel counts both, as orchagent does."""
     changes = {}
@@ -42,13 +50,13 @@ def carrier_changes(ports: Mapping[str, object]) -> dict[str, int]:
 
 def with_flaps(rows: Table, changes: Mapping[str, int]) -> Table:
     """Return APPL_DB's PORT_TABLE with ``flap_count``; a port that was never up has none."""
-    counted = {}
+    rows_with_flaps = {}
     for key, row in rows.items():
         flaps = changes.get(key.removeprefix("PORT_TABLE:"), 0)
-        counted[key] = row
+        rows_with_flaps[key] = row
         if flaps:
-            counted[key] = {**row, "flap_count": str(flaps)}
-    return counted
+            rows_with_flaps[key] = {**row, "flap_count": str(flaps)}
+    return rows_with_flaps
 
 
 def root_drops(text: str) -> dict[str, int]:
@@ -60,44 +68,45 @@ def root_drops(text: str) -> dict[str, int]:
     return drops
 
 
-def named_counters(text: str) -> dict[str, tuple[int, int]]:
-    """Return packets and bytes of each named counter, from ``nft -j list counters``."""
+def named_counters(text: str) -> dict[str, NftCounter]:
+    """Return each named counter, from ``nft -j list counters``."""
     counters = {}
     for entry in json.loads(text or "{}").get("nftables", ()):
         counter = entry.get("counter")
         if counter is not None:
-            counters[counter["name"]] = int(counter["packets"]), int(counter["bytes"])
+            counters[counter["name"]] = NftCounter(int(counter["packets"]), int(counter["bytes"]))
     return counters
 
 
-def with_kernel_counters(rows: Table, drops: Mapping[str, int], counters: Mapping[str, tuple[int, int]]) -> Table:
-    """Return COUNTERS_DB's rows with the discards of ports, and queues that a counter of nft stands for."""
-    names = rows["COUNTERS_PORT_NAME_MAP"]
+def with_kernel_counters(rows: Table, drops: Mapping[str, int], counters: Mapping[str, NftCounter]) -> Table:
+    """Return COUNTERS_DB's rows with the ``drops`` of ports and with the queues that ``counters`` represent."""
+    oid_of_port = rows["COUNTERS_PORT_NAME_MAP"]
     merged = {key: dict(row) for key, row in rows.items()}
     for port, dropped in drops.items():
-        row = merged.get(f"COUNTERS:{names.get(port, '')}")
+        row = merged.get(f"COUNTERS:{oid_of_port.get(port, '')}")
         if row is not None:
             row[_OUT_DISCARDS] = str(int(row.get(_OUT_DISCARDS, "0")) + dropped)
-    for key, row in _queue_rows(names, counters):
-        merged.setdefault(key, {}).update(row)
+    for key, fields in _queue_rows(oid_of_port, counters):
+        merged.setdefault(key, {}).update(fields)
     return merged
 
 
 def _queue_rows(
-    names: Mapping[str, str], counters: Mapping[str, tuple[int, int]]
+    oid_of_port: Mapping[str, str], counters: Mapping[str, NftCounter]
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    places = {port: place for place, port in enumerate(names)}
-    for name, (packets, octets) in sorted(counters.items()):
+    """Yield keys of COUNTERS_DB with the fields to add to their rows, for the queues that counters represent."""
+    port_indices = {port: index for index, port in enumerate(oid_of_port)}
+    for name, counter in sorted(counters.items()):
         parts = _NFT_NAME.fullmatch(name)
-        if parts is None or parts["port"] not in places:
+        if parts is None or parts["port"] not in port_indices:
             continue
         port = parts["port"]
         queue = parts["queue"]
-        oid = f"oid:{_QUEUE_OID + places[port] * _QUEUES + int(queue):#x}"
+        oid = f"oid:{_QUEUE_OID + port_indices[port] * _QUEUES + int(queue):#x}"
         packet_field, byte_field = _FIELDS[parts["what"]]
-        yield f"COUNTERS:{oid}", {packet_field: str(packets), byte_field: str(octets)}
+        yield f"COUNTERS:{oid}", {packet_field: str(counter.packets), byte_field: str(counter.octets)}
         yield "COUNTERS_QUEUE_NAME_MAP", {f"{port}:{queue}": oid}
-        yield "COUNTERS_QUEUE_PORT_MAP", {oid: names[port]}
+        yield "COUNTERS_QUEUE_PORT_MAP", {oid: oid_of_port[port]}
         yield "COUNTERS_QUEUE_INDEX_MAP", {oid: queue}
         yield "COUNTERS_QUEUE_TYPE_MAP", {oid: "SAI_QUEUE_TYPE_UNICAST"}
 

@@ -16,7 +16,9 @@ from lab_node import state
 def lldpcli(*words: str) -> str | None:
     """Run lldpcli and return its output, None if lldpd does not answer."""
     done = subprocess.run(["lldpcli", *words], capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else None
+    if done.returncode:
+        return None
+    return done.stdout
 
 
 def asked(*words: str) -> Any:

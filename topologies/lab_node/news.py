@@ -1,4 +1,4 @@
-"""News of links and of LLDP, from those who have it: nobody has to be asked again and again."""
+"""Events of links and of LLDP, as the kernel and lldpd report them, so that neither has to be polled."""
 
 import contextlib
 import os

@@ -1,6 +1,6 @@
-"""Addresses and routes of rails that survive a flap of a NIC, as systemd-networkd keeps them on a real one.
+"""Restores addresses and routes of rails after a flap of a NIC, as systemd-networkd does on a real node.
 
-The kernel drops the routes of an interface that goes down, and its addresses with one that is made anew. What somebody
+The kernel drops the routes of an interface that goes down, and the addresses of one that is removed. What somebody
 removes by hand from an interface that is up stays removed.
 """
 
@@ -12,27 +12,34 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _FAMILIES = ("-4", "-6")
 # A line of `ip -o monitor link`: "7: rail0@if8: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9000 ...", or "Deleted 7: ...".
 _LINK = re.compile(r"(?P<deleted>Deleted )?\d+: (?P<name>[^:@]+)[^:]*: <(?P<flags>[^>]*)>")
 # An address that somebody removed; an interface that only goes down keeps those of global scope (`main`).
 _ADDRESS_REMOVED = re.compile(r"Deleted \d+: (?P<name>\S+)\s+inet6? \S+ .*scope global")
-# An event is one of several: what they did together is looked at once there were none for a while.
+# A change causes several events, so the rails are read once there were none for this time.
 _SETTLE_S = 0.3
 _ENOUGH_BYTES = 1 << 16
 
 
+class RailRoute(NamedTuple):
+    """A route of an interface: ``-4`` or ``-6``, and the route as ``ip route`` shows it."""
+
+    family: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Rail:
-    """What an interface has: its index, which is another one once it was made anew, addresses, and routes by family."""
+    """The state of an interface. One that is removed and created again gets another index."""
 
     index: int
     mtu: int
     is_up: bool
     addresses: tuple[str, ...]
-    routes: tuple[tuple[str, str], ...]
+    routes: tuple[RailRoute, ...]
 
 
 def read_rails() -> dict[str, Rail]:
@@ -45,46 +52,48 @@ def read_rails() -> dict[str, Rail]:
     return rails
 
 
-def _rail(interface: Any, routes: tuple[tuple[str, str], ...]) -> Rail:
+def _rail(interface: Any, routes: tuple[RailRoute, ...]) -> Rail:
+    """Return the state of an interface from its entry of ``ip -j addr show``."""
     addresses = [address for address in interface["addr_info"] if address["scope"] == "global"]
     return Rail(
-        interface["ifindex"],
-        interface["mtu"],
-        "UP" in interface["flags"],
-        tuple(f"{address['local']}/{address['prefixlen']}" for address in addresses),
-        routes,
+        index=interface["ifindex"],
+        mtu=interface["mtu"],
+        is_up="UP" in interface["flags"],
+        addresses=tuple(f"{address['local']}/{address['prefixlen']}" for address in addresses),
+        routes=routes,
     )
 
 
-def _routes(name: str) -> tuple[tuple[str, str], ...]:
-    routes: list[tuple[str, str]] = []
+def _routes(name: str) -> tuple[RailRoute, ...]:
+    """Return the routes of an interface, without those that the kernel adds with an address."""
+    routes: list[RailRoute] = []
     for family in _FAMILIES:
         lines = _run("ip", "-o", family, "route", "show", "table", "all", "dev", name).splitlines()
-        # The kernel's own routes come back with the addresses.
-        own = [line for line in lines if "proto kernel" not in line and "table local" not in line]
-        routes += [(family, line.replace(" linkdown", "").strip()) for line in own]
+        configured = [line for line in lines if "proto kernel" not in line and "table local" not in line]
+        routes += (RailRoute(family, line.replace(" linkdown", "").strip()) for line in configured)
     return tuple(routes)
 
 
 def commands(name: str, before: Rail, now: Rail) -> list[list[str]]:
-    """Return the commands that give an interface that came up again what it had ``before``.
+    """Return the commands that restore what an interface had ``before`` it went down.
 
-    Nothing of an interface whose addresses were removed before it went down.
+    None where its addresses were removed before it went down.
     """
-    wanted = []
+    restoring = []
     if now.index != before.index:
+        # A new interface has nothing of the earlier one.
         if not now.is_up or now.mtu != before.mtu:
-            wanted.append(["ip", "link", "set", "dev", name, "mtu", str(before.mtu), "up"])
-        wanted += [_added(name, address) for address in before.addresses if address not in now.addresses]
+            restoring.append(["ip", "link", "set", "dev", name, "mtu", str(before.mtu), "up"])
+        restoring += [_add_address(name, address) for address in before.addresses if address not in now.addresses]
     elif not set(before.addresses) & set(now.addresses):
         return []
-    for family, route in before.routes:
-        if (family, route) not in now.routes:
-            wanted.append(["ip", family, "route", "add", *route.split(), "dev", name])
-    return wanted
+    for route in before.routes:
+        if route not in now.routes:
+            restoring.append(["ip", route.family, "route", "add", *route.text.split(), "dev", name])
+    return restoring
 
 
-def _added(name: str, address: str) -> list[str]:
+def _add_address(name: str, address: str) -> list[str]:
     words = ["ip", "addr", "add", address, "dev", name]
     if ":" in address:
         # Without duplicate address detection the address may be used at once.
@@ -104,7 +113,7 @@ class Watch:
         self._without_address: set[str] = set()
 
     def hear(self, lines: Sequence[str]) -> None:
-        """Note the interfaces that went down or away or lost an address, from lines of ``ip -o monitor``."""
+        """Note the interfaces that went down, were removed or lost an address, from lines of ``ip -o monitor``."""
         for line in lines:
             link = _LINK.search(line)
             address = _ADDRESS_REMOVED.search(line)
@@ -117,31 +126,32 @@ class Watch:
                 self.down.add(link["name"])
 
     def look(self) -> None:
-        """Restore what came up again, and take note of how everything that is up is now."""
-        # Addresses go with an interface that is removed; else somebody configures it anew, from nothing.
+        """Restore the rails that came up again, and note the state of all that are up."""
+        # An address that was lost without its interface was removed by somebody who configures the rail anew.
         for name in self._without_address - self._removed:
             self.rails.pop(name, None)
             self.down.discard(name)
         self._without_address.clear()
         self._removed.clear()
-        now = read_rails()
-        for name in self.down & now.keys():
-            if name not in self.rails:
-                # Configured anew, from nothing: how it is once it is up is what it will have.
-                if now[name].is_up:
-                    self.down.discard(name)
-                continue
-            is_new = now[name].index != self.rails[name].index
-            if not now[name].is_up and not is_new:
-                continue
-            restoring = commands(name, self.rails[name], now[name])
-            failed = [words for words in restoring if not succeeds(words)]
-            # Without a carrier the kernel takes no IPv6 route; the next event is the carrier's.
-            if not failed:
+        for name, rail in read_rails().items():
+            if name in self.down and self._is_restored(name, rail):
                 self.down.discard(name)
         for name, rail in read_rails().items():
             if rail.is_up and name not in self.down:
                 self.rails[name] = rail
+
+    def _is_restored(self, name: str, rail: Rail) -> bool:
+        """Restore a rail that was down if it can be; return whether it has all it is to have."""
+        before = self.rails.get(name)
+        if before is None:
+            # There is nothing to restore: it will have what it has now.
+            return rail.is_up
+        is_new = rail.index != before.index
+        if not rail.is_up and not is_new:
+            return False
+        failed = [words for words in commands(name, before, rail) if not succeeds(words)]
+        # The kernel refuses an IPv6 route without a carrier; it is tried again when that comes.
+        return not failed
 
 
 def main() -> None:

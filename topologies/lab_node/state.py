@@ -64,7 +64,8 @@ def link_rows(config: Rows) -> Table:
 def lldp_rows(answer: Mapping[str, Any]) -> Table:
     """Return APPL_DB's LLDP_ENTRY_TABLE from ``lldpcli -f json0 show neighbors``."""
     rows: Table = {}
-    # A port whose cable was moved has two neighbors until the old one's time is over: the younger is there.
+    # A port whose cable was moved has two neighbors until the old one expires. The later one in this order, which is
+    # the younger, overwrites the other.
     oldest_first = sorted(_lldp_interfaces(answer), key=lambda interface: age_s(interface.get("age", "")), reverse=True)
     for interface in oldest_first:
         chassis = interface.get("chassis", [{}])[0]
@@ -97,7 +98,7 @@ def lldp_port_ids(answer: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _lldp_interfaces(answer: Mapping[str, Any]) -> list[Any]:
-    # json0 makes a list of everything, also of what is there once.
+    # The format json0 has a list in each place, also for a single value.
     interfaces: list[Any] = []
     for lldp in answer.get("lldp", ()):
         interfaces += lldp.get("interface", ())
@@ -115,11 +116,16 @@ def age_s(text: str) -> int:
 
 def counters(text: str) -> list[Interface]:
     """Return the counters of ``/proc/net/dev`` in the form of ``ip -j -s link show``, without starting a process."""
-    named = (line.partition(":") for line in text.splitlines()[2:])
-    return [{"ifname": name.strip(), "stats64": _stats(numbers.split())} for name, _, numbers in named]
+    interfaces: list[Interface] = []
+    # Two lines are the heading.
+    for line in text.splitlines()[2:]:
+        name, _, numbers = line.partition(":")
+        interfaces.append({"ifname": name.strip(), "stats64": _stats(numbers.split())})
+    return interfaces
 
 
 def _stats(numbers: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the counters of one line, by direction and name."""
     received = numbers[:8]
     sent = numbers[8:12]
     return {"rx": dict(zip(_RECEIVED, received, strict=True)), "tx": dict(zip(_SENT, sent, strict=True))}
@@ -135,8 +141,8 @@ def counter_rows(config: Rows, present: Sequence[Interface]) -> Table:
             continue
         counts = interface["stats64"]
         row = {f"SAI_PORT_STAT_IF_{counter}": "0" for counter in _UNCOUNTED}
-        for counter, (way, field) in _COUNTERS.items():
-            row[f"SAI_PORT_STAT_IF_{counter}"] = str(counts[way].get(field, 0))
+        for counter, (direction, field) in _COUNTERS.items():
+            row[f"SAI_PORT_STAT_IF_{counter}"] = str(counts[direction].get(field, 0))
         rows[f"COUNTERS:{oids[name]}"] = row
     return rows
 

@@ -28,7 +28,7 @@ class _Transport(xmlrpc.client.Transport):
 
     def make_connection(self, host: str) -> http.client.HTTPConnection:  # type: ignore[override]
         connection = _Connection(host)
-        # Where `close` of the base class finds it.
+        # `close` of the base class closes the connection that is noted here.
         self._connection = host, connection
         return connection
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from lab_node import rails
-from lab_node.rails import Rail, Watch, commands
+from lab_node.rails import Rail, RailRoute, Watch, commands
 
 BEFORE = Rail(
     7,
     9000,
     True,
     ("10.32.0.1/31", "fd00::1/127"),
-    (("-4", "10.32.0.0/11 via 10.32.0.0 table 100"), ("-6", "fd00::/56 via fd00:: table 100")),
+    (RailRoute("-4", "10.32.0.0/11 via 10.32.0.0 table 100"), RailRoute("-6", "fd00::/56 via fd00:: table 100")),
 )
 ROUTES = [
     "ip -4 route add 10.32.0.0/11 via 10.32.0.0 table 100 dev rail0",
