@@ -95,10 +95,12 @@ def _faults(
 def _known_hosts_fault(target: Target, options: Mapping[str, Any]) -> Iterator[Diagnostic]:
     """Yield an error where the file of host keys does not exist, so that no switch's key is known."""
     file = options.get("alt_key_file")
-    is_needed = bool(file) and bool(options.get("ssh_strict"))
-    if not is_needed or Path(file).expanduser().is_file():
+    if not file or not options.get("ssh_strict"):
         return
-    state = "is a folder" if Path(file).expanduser().is_dir() else "does not exist"
+    path = Path(file).expanduser()
+    if path.is_file():
+        return
+    state = "is a folder" if path.is_dir() else "does not exist"
     yield error(
         "RW605",
         f"the file of host keys {file} {state}, so no switch would be trusted",

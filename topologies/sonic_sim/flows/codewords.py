@@ -75,10 +75,10 @@ def codeword_shares(code: Code, lanes: tuple[float, ...]) -> tuple[float, ...]:
         shares = _sums(shares, _binomial(symbols, probability, terms), terms)
     kept = shares[: code.correctable + 1]
     if mean > code.correctable * _FEW_WRONG:
-        # Common: the terms beyond are too many to add, and the difference has all its digits.
+        # Losses are common: they have too many terms to add, and the difference is precise.
         lost = max(0.0, 1.0 - sum(kept))
     else:
-        # Rare: 1 minus the others would lose it.
+        # Losses are rare: in the difference from 1 they would be lost to rounding.
         lost = sum(shares[code.correctable + 1 :])
     return (*kept, lost)
 
@@ -94,30 +94,32 @@ def _binomial(trials: int, probability: float, terms: int) -> list[float]:
 def _sums(first: Sequence[float], second: Sequence[float], terms: int) -> list[float]:
     """Return the probabilities of the sum of two independent counts."""
     total = [0.0] * min(terms, len(first) + len(second) - 1)
-    for count, share in enumerate(first):
-        for other in range(min(len(second), len(total) - count)):
-            total[count + other] += share * second[other]
+    for first_count, share in enumerate(first):
+        for second_count in range(min(len(second), len(total) - first_count)):
+            total[first_count + second_count] += share * second[second_count]
     return total
 
 
 def draw(random: Random, trials: int, probability: float) -> int:
-    """Draw how many of ``trials`` happen, each with ``probability``."""
+    """Draw how many of ``trials`` are events, each with ``probability``: a binomial number."""
     mean = trials * probability
     if mean < _NEVER:
         return 0
     if probability >= 1:
         return trials
     if mean >= _MANY:
-        if probability > _FEW_WRONG:
+        if probability > 0.5:
+            # Draw the rarer of the two outcomes.
             return trials - draw(random, trials, 1 - probability)
-        return min(trials, max(0, round(random.gauss(mean, (mean * (1 - probability)) ** 0.5))))
-    # The trials from one event to the next are geometric: exact, however rare an event is.
-    stride = log1p(-probability)
+        deviation = (mean * (1 - probability)) ** 0.5
+        return min(trials, max(0, round(random.gauss(mean, deviation))))
+    # The distances between events are geometric: exact, however rare an event is.
+    log_failure = log1p(-probability)
     events = 0
-    place = 0
+    trial = 0
     while True:
-        place += int(log(1.0 - random.random()) / stride) + 1
-        if place > trials:
+        trial += int(log(1.0 - random.random()) / log_failure) + 1
+        if trial > trials:
             return events
         events += 1
 
@@ -125,14 +127,14 @@ def draw(random: Random, trials: int, probability: float) -> int:
 def draw_codewords(random: Random, codewords: int, shares: Sequence[float]) -> list[int]:
     """Draw how many of ``codewords`` have each number of wrong symbols, by ``codeword_shares``; the last are lost."""
     counts = [0] * len(shares)
-    left = codewords
-    share_left = 1.0
-    # The rarest first, so that none loses its digits to a remainder.
+    remaining = codewords
+    remaining_share = 1.0
+    # The rarest first: the last one, the most common, is what remains.
     for number in range(len(shares) - 1, 0, -1):
-        if share_left <= 0 or not left:
+        if remaining_share <= 0 or not remaining:
             break
-        counts[number] = draw(random, left, min(1.0, shares[number] / share_left))
-        left -= counts[number]
-        share_left -= shares[number]
-    counts[0] = left
+        counts[number] = draw(random, remaining, min(1.0, shares[number] / remaining_share))
+        remaining -= counts[number]
+        remaining_share -= shares[number]
+    counts[0] = remaining
     return counts

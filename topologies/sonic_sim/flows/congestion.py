@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sonic_sim.device import Fabric
 from sonic_sim.faults import FaultKind
@@ -16,32 +17,72 @@ from sonic_sim.flows.rows import GroupRows, Limit, QueueRows, rows_of
 from sonic_sim.flows.storms import Storms
 from sonic_sim.network import End
 
-# A link whose senders may offer more than this share of it may queue.
+# A link may queue if its senders may offer more than this share of it, or if several use more than the second share.
 _FULL = 1.001
+_CONTENDED = 0.98
 # What a NIC holds before it pauses, and while the pause takes effect.
 NIC_BUFFER_BYTES = 262_144.0
 NIC_HEADROOM_BYTES = 131_072.0
 _NIC_XON_BYTES = 65_536.0
 
 
-@dataclass(frozen=True, slots=True)
-class Waypoint:
-    """An egress queue on the way of a flow, and the group by which the flow came to that device (of switches)."""
+class LinkOrBus(NamedTuple):
+    """What packets leave a queue by: a direction of a link, or the bus of the NIC at its end."""
+
+    hop: Hop
+    is_bus: bool
+
+
+class StationKey(NamedTuple):
+    """A queue in front of a link or bus."""
 
     hop: Hop
     queue: int
+    is_bus: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Waypoint:
+    """An egress queue on the path of a flow, and the priority group in which the flow arrived at that switch."""
+
+    hop: Hop
+    queue: int
+    # The port by which the flow arrived; None at the NIC that sends it.
     arrived_at: End | None = None
     group: int = 0
-    # The bus of a NIC that is slower than its link: ``hop`` ends there.
+    # The queue is that of the bus of a NIC, which is slower than its link; ``hop`` ends there.
     is_bus: bool = False
+
+    @property
+    def link_or_bus(self) -> LinkOrBus:
+        """Return what packets leave the queue by."""
+        return LinkOrBus(self.hop, self.is_bus)
 
 
 @dataclass(slots=True)
 class Way:
-    """The waypoints of flows that take the same one."""
+    """Flows with the same waypoints."""
 
     points: tuple[Waypoint, ...]
     flows: list[Flow] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Load:
+    """What flows offer to a link or bus and use of it, in Gb/s."""
+
+    capacity: float = 0.0
+    offered: float = 0.0
+    used: float = 0.0
+    senders: set[End] = field(default_factory=set)
+    # A neighbor pauses a queue of it without end.
+    is_held: bool = False
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether packets may have to wait for it."""
+        is_contended = len(self.senders) > 1 and self.used > _CONTENDED * self.capacity
+        return self.is_held or is_contended or self.offered > _FULL * self.capacity
 
 
 class Plumbing:
@@ -64,18 +105,18 @@ class Plumbing:
         return 0.0
 
     def sending_bus_gbps(self, place: Place) -> float | None:
-        """Return what the bus of its NIC leaves a port that sends, None for a bus that is faster than its links."""
+        """Return the share of the NIC's bus that a sending port has; None if the bus is faster than the links."""
         return self._bus_gbps(place, self._senders)
 
     def receiving_bus_gbps(self, place: Place) -> float | None:
-        """Return the same of a port that receives."""
+        """Return the same for a receiving port."""
         return self._bus_gbps(place, self._receivers)
 
     def _bus_gbps(self, place: Place, ports: Mapping[tuple[str, int], int]) -> float | None:
         fault = fault_at(self.net, FaultKind.SLOW_NIC, place.end, place.nic.nic)
         if fault is None:
             return None
-        # Evenly, also where one of them could do with less.
+        # Ports in use have equal shares, also where one of them needs less.
         return fault.gbps / ports.get((place.node, place.nic.nic), 1)
 
     def sending_gbps(self, place: Place, hop: Hop) -> float:
@@ -85,20 +126,21 @@ class Plumbing:
     def waypoints(self, flow: Flow) -> tuple[Waypoint, ...]:
         """Return the queues that a flow goes through, that of its NIC first."""
         points = [Waypoint(flow.path[0], priority_of(flow.sender.nic, flow.dscp))]
-        for before, hop in zip(flow.path, flow.path[1:], strict=False):
+        for last_hop, hop in zip(flow.path, flow.path[1:], strict=False):
             rows = rows_of(self.net.devices[hop.sender.node])
-            came = rows[before.receiver.port]
-            goes = rows[hop.sender.port]
-            number = came.traffic_class(flow.dscp)
-            queue = goes.queue_of_class.get(number, 0)
-            points.append(Waypoint(hop, queue, before.receiver, came.group_of_class.get(number, 0)))
+            ingress = rows[last_hop.receiver.port]
+            egress = rows[hop.sender.port]
+            traffic_class = ingress.traffic_class(flow.dscp)
+            queue = egress.queue_of_class.get(traffic_class, 0)
+            group = ingress.group_of_class.get(traffic_class, 0)
+            points.append(Waypoint(hop, queue, last_hop.receiver, group))
         if self.receiving_bus_gbps(flow.receiver) is not None:
             priority = priority_of(flow.receiver.nic, flow.dscp)
             points.append(Waypoint(flow.path[-1], priority, flow.path[-1].receiver, priority, is_bus=True))
         return tuple(points)
 
     def is_dropped(self, way: Way) -> bool:
-        """Tell whether the PFC watchdog drops the packets of a way: hardly any are sent then."""
+        """Tell whether the PFC watchdog drops the packets of a way, so that hardly any are sent."""
         return any(self.storms.drops(point.hop.sender, point.queue) for point in way.points)
 
     def capacity(self, point: Waypoint, flow: Flow) -> float:
@@ -145,7 +187,7 @@ class Plumbing:
 
 
 def _ports_in_use(places: Iterable[Place]) -> dict[tuple[str, int], int]:
-    """Return how many ports of each NIC are among the ends of flows in one direction, by node and number of the NIC."""
+    """Return how many ports of each NIC are among ``places``, by node and number of the NIC."""
     ports: dict[tuple[str, int], set[str]] = defaultdict(set)
     for place in places:
         ports[place.node, place.nic.nic].add(place.nic.name)
@@ -153,7 +195,7 @@ def _ports_in_use(places: Iterable[Place]) -> dict[tuple[str, int], int]:
 
 
 class Congestion:
-    """The fluid of a set of flows; stations and groups by what they are."""
+    """The fluid of a set of flows, with its stations, groups and bundles (by the number of their way)."""
 
     def __init__(self, plumbing: Plumbing, ways: Sequence[Way], rates: dict[Flow, float]) -> None:
         self.plumbing = plumbing
@@ -164,63 +206,58 @@ class Congestion:
             for flow in way.flows:
                 for place in (flow.sender, flow.receiver):
                     self.nics[place.end] = place
-        self.stations: dict[tuple[Hop, int, bool], Station] = {}
+        self.stations: dict[StationKey, Station] = {}
+        # By port and number of the group.
         self.groups: dict[tuple[End, int], Group] = {}
         self.bundles: dict[int, Bundle] = {}
+        # By switch, direction and name of the pool.
         self._pools: dict[tuple[str, str, str], PoolState] = {}
+        # By port and priority.
         self._pauses: dict[tuple[End, int], Pauses] = {}
         self.seconds = 1.0
 
     def run(self) -> bool:
-        """Let queues fill; return whether any does. Upstream queues matter as soon as a port pauses its neighbor."""
+        """Let queues fill; return whether any does."""
         full = self._full_links()
         if not full:
             return False
         fluid = self._build(full)
+        # Queues before a full link fill too as soon as a port pauses its neighbor.
         if not fluid.run(until_pause=True):
             fluid = self._build(None)
             fluid.run()
         self.seconds = fluid.steady_s
         return True
 
-    def _full_links(self) -> set[tuple[Hop, bool]]:
+    def _full_links(self) -> set[LinkOrBus]:
         """Return the links, and buses of NICs, that may be offered more than they carry."""
-        offered: dict[tuple[Hop, bool], float] = defaultdict(float)
-        used: dict[tuple[Hop, bool], float] = defaultdict(float)
-        senders: dict[tuple[Hop, bool], set[End]] = defaultdict(set)
-        capacity: dict[tuple[Hop, bool], float] = {}
-        held: set[tuple[Hop, bool]] = set()
-        count: dict[End, int] = defaultdict(int)
+        loads: dict[LinkOrBus, _Load] = defaultdict(_Load)
+        flow_count: dict[End, int] = defaultdict(int)
         ways = [way for way in self.ways if not self.plumbing.is_dropped(way)]
         for way in ways:
-            count[way.flows[0].sender.end] += len(way.flows)
+            flow_count[way.flows[0].sender.end] += len(way.flows)
         for way in ways:
             sender = way.flows[0].sender
-            line = self.plumbing.capacity(way.points[0], way.flows[0])
-            # What the senders and the links before leave of it at the start.
-            part = line * len(way.flows) / count[sender.end]
+            line_gbps = self.plumbing.capacity(way.points[0], way.flows[0])
+            # At the start all flows of a sender share its line rate.
+            offered = line_gbps * len(way.flows) / flow_count[sender.end]
             for point in way.points[1:]:
-                key = point.hop, point.is_bus
-                capacity[key] = self.plumbing.capacity(point, way.flows[0])
-                offered[key] += part
-                used[key] += sum(self.rates[flow] for flow in way.flows)
-                senders[key].add(sender.end)
+                load = loads[point.link_or_bus]
+                load.capacity = self.plumbing.capacity(point, way.flows[0])
+                load.offered += offered
+                load.used += sum(self.rates[flow] for flow in way.flows)
+                load.senders.add(sender.end)
                 if self.plumbing.storms.holds(point.hop.sender, point.queue):
-                    held.add(key)
-        full = set(held)
-        for key, gbps in capacity.items():
-            is_contended = len(senders[key]) > 1 and used[key] > 0.98 * gbps
-            if offered[key] > _FULL * gbps or is_contended:
-                full.add(key)
-        return full
+                    load.is_held = True
+        return {link for link, load in loads.items() if load.is_full}
 
-    def _build(self, full: set[tuple[Hop, bool]] | None) -> Fluid:
-        """Make the fluid of all ways that meet a full link, with those links alone or, for None, with all."""
-        for kept in (self.stations, self.groups, self.bundles, self._pools, self._pauses):
-            kept.clear()
+    def _build(self, full: set[LinkOrBus] | None) -> Fluid:
+        """Make the fluid of the ways over ``full`` links, with the queues of these alone; with all for None."""
+        for state in (self.stations, self.groups, self.bundles, self._pools, self._pauses):
+            state.clear()
         sources: dict[End, Source] = {}
         for number, way in enumerate(self.ways):
-            points = [point for point in way.points[1:] if full is None or (point.hop, point.is_bus) in full]
+            points = [point for point in way.points[1:] if full is None or point.link_or_bus in full]
             if not points or self.plumbing.is_dropped(way):
                 continue
             flow = way.flows[0]
@@ -236,8 +273,8 @@ class Congestion:
             )
             source.bundles.append(bundle)
             self.bundles[number] = bundle
-            for place, point in enumerate(points):
-                self._add_part(bundle, point, flow, place)
+            for order, point in enumerate(points):
+                self._add_part(bundle, point, flow, order)
         constants = self.plumbing.constants
         return Fluid(
             list(sources.values()),
@@ -247,9 +284,10 @@ class Congestion:
             pause_us=constants.pause_us,
         )
 
-    def _add_part(self, bundle: Bundle, point: Waypoint, flow: Flow, place: int) -> None:
+    def _add_part(self, bundle: Bundle, point: Waypoint, flow: Flow, order: int) -> None:
+        """Let a bundle go through the station of a waypoint, the one of number ``order`` on its way."""
         station = self._station(point, flow)
-        station.order = max(station.order, place)
+        station.order = max(station.order, order)
         part = Part(bundle, station, self._group(point))
         if bundle.parts:
             bundle.parts[-1].following = part
@@ -258,26 +296,28 @@ class Congestion:
         if part.group is not None:
             part.group.parts.append(part)
 
-    def _pool(self, device: str, way: str, name: str) -> PoolState:
-        return self._pools.setdefault((device, way, name), PoolState())
+    def _pool(self, device: str, direction: str, name: str) -> PoolState:
+        return self._pools.setdefault((device, direction, name), PoolState())
 
     def _pauses_of(self, end: End, priority: int) -> Pauses:
+        """Return the pauses of a priority at a port that sends; one in a PFC storm is stopped for good."""
         pauses = self._pauses.get((end, priority))
         if pauses is None:
-            pauses = self._pauses[end, priority] = Pauses()
+            pauses = Pauses()
             if self.plumbing.storms.holds(end, priority):
-                # From the start on, and for good.
                 pauses.stops_at = 0.0
                 pauses.goes_at = -1.0
+            self._pauses[end, priority] = pauses
         return pauses
 
     def _station(self, point: Waypoint, flow: Flow) -> Station:
-        key = point.hop, point.queue, point.is_bus
+        """Return the station of a waypoint, the same one for all flows."""
+        key = StationKey(point.hop, point.queue, point.is_bus)
         station = self.stations.get(key)
         if station is None:
             rows = self.plumbing.queue_rows(point)
-            where = point.hop.receiver.node if point.is_bus else point.hop.sender.node
-            pool = self._pool(where, "out", rows.limit.pool.name)
+            node = point.hop.receiver.node if point.is_bus else point.hop.sender.node
+            pool = self._pool(node, "out", rows.limit.pool.name)
             station = Station(self.plumbing.capacity(point, flow), rows, pool)
             if not point.is_bus:
                 station.pauses = self._pauses_of(point.hop.sender, point.queue)
@@ -285,6 +325,7 @@ class Congestion:
         return station
 
     def _group(self, point: Waypoint) -> Group | None:
+        """Return the priority group in which flows arrived at a waypoint, None at their sender."""
         if point.arrived_at is None:
             return None
         key = point.arrived_at, point.group
@@ -293,11 +334,13 @@ class Congestion:
             rows = self.plumbing.group_rows(point)
             neighbor = self.plumbing.net.cables.get(point.arrived_at)
             sends = rows.headroom > 0 and self.plumbing.has_pfc(point.arrived_at, point.group, self.nics)
+            gbps = 1.0
             pauses = None
-            if sends and neighbor is not None and self.plumbing.has_pfc(neighbor, point.group, self.nics):
-                pauses = self._pauses_of(neighbor, point.group)
+            if neighbor is not None:
+                gbps = self.plumbing.gbps(Hop(neighbor, point.arrived_at))
+                if sends and self.plumbing.has_pfc(neighbor, point.group, self.nics):
+                    pauses = self._pauses_of(neighbor, point.group)
             pool = self._pool(point.arrived_at.node, "in", rows.limit.pool.name)
-            gbps = self.plumbing.gbps(Hop(neighbor, point.arrived_at)) if neighbor is not None else 1.0
             group = Group(rows, gbps, pool, sends, pauses)
             self.groups[key] = group
         return group

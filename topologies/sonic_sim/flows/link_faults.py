@@ -5,6 +5,7 @@ other end of its cable; a bad copper cable at both ends.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from math import log10
 from typing import NamedTuple
@@ -25,12 +26,16 @@ _NEIGHBOR_COOLER_C = 3.0
 
 
 def fault_at(net: Fabric, kind: FaultKind, end: End, nic: int) -> Fault | None:
-    """Return the fault of a kind at an end of a cable: of the port of a switch, or of a NIC of a node."""
+    """Return the fault of a kind at an end of a cable: of the port of a switch, or of the NIC ``nic`` of a node."""
     if end.node in net.hosts:
-        faults = net.host_faults.get(end.node)
-        return None if faults is None else faults.of_nic(kind, nic)
+        node_faults = net.host_faults.get(end.node)
+        if node_faults is None:
+            return None
+        return node_faults.of_nic(kind, nic)
     device = net.devices.get(end.node)
-    return None if device is None else device.faults.of_port(kind, end.port)
+    if device is None:
+        return None
+    return device.faults.of_port(kind, end.port)
 
 
 def far_fault(net: Fabric, kind: FaultKind, end: End) -> Fault | None:
@@ -39,7 +44,8 @@ def far_fault(net: Fabric, kind: FaultKind, end: End) -> Fault | None:
     if far is None:
         return None
     digits = re.search(r"\d+", far.port)
-    return fault_at(net, kind, far, int(digits[0]) if digits else 0)
+    nic = int(digits[0]) if digits else 0
+    return fault_at(net, kind, far, nic)
 
 
 def of_cable(net: Fabric, kind: FaultKind, end: End, nic: int = 0) -> Fault | None:
@@ -56,14 +62,14 @@ def added_rates(net: Fabric, end: End, nic: int, lanes: int, at: float) -> list[
     laser = far_fault(net, FaultKind.DYING_LASER, end)
     if laser is not None:
         rates[laser.lane % lanes] += laser_ber(laser, at)
-    everywhere = 0.0
+    on_all_lanes = 0.0
     copper = of_cable(net, FaultKind.BAD_COPPER, end, nic)
     if copper is not None:
-        everywhere += copper.ber
+        on_all_lanes += copper.ber
     heat = hot_cage(net, end)
     if heat is not None:
-        everywhere += heat.ber
-    return [rate + everywhere for rate in rates]
+        on_all_lanes += heat.ber
+    return [rate + on_all_lanes for rate in rates]
 
 
 def laser_ber(fault: Fault, at: float) -> float:
@@ -77,15 +83,22 @@ def wear(fault: Fault, at: float) -> float:
     return max(0.0, log10(laser_ber(fault, at) / _NEW_BER))
 
 
-def moments(net: Fabric, end: End, at: float, seconds: float) -> Iterator[tuple[float, float]]:
-    """Yield parts of the last ``seconds`` until ``at`` in which error rates hardly change: their middle and length."""
+class TimePart(NamedTuple):
+    """A part of a time, by its middle (Unix seconds)."""
+
+    middle: float
+    seconds: float
+
+
+def time_parts(net: Fabric, end: End, at: float, seconds: float) -> Iterator[TimePart]:
+    """Yield parts of the last ``seconds`` until ``at`` in which error rates hardly change, the last one first."""
     parts = 1
     laser = far_fault(net, FaultKind.DYING_LASER, end)
     if laser is not None:
-        # A twentieth of a decade is 12 %.
+        # In a twentieth of a decade the rate grows by 12 %.
         parts = min(200, int(seconds / laser.decade_s * 20) + 1)
     for part in range(parts):
-        yield at - seconds * (part + 0.5) / parts, seconds / parts
+        yield TimePart(at - seconds * (part + 0.5) / parts, seconds / parts)
 
 
 class CageHeat(NamedTuple):
@@ -105,10 +118,13 @@ def hot_cage(net: Fabric, end: End) -> CageHeat | None:
             continue
         if fault.port in ("", end.port):
             return CageHeat(fault.celsius, fault.ber)
-        if _stack(device, fault.port) == _stack(device, end.port) is not None:
-            # Ports of one cage share its module.
-            same = cage_of(device, fault.port) == cage_of(device, end.port)
-            return CageHeat(fault.celsius if same else fault.celsius - _NEIGHBOR_COOLER_C, fault.ber)
+        stack = _stack(device, end.port)
+        if stack is None or _stack(device, fault.port) != stack:
+            continue
+        # Ports of one cage share its module.
+        if cage_of(device, fault.port) == cage_of(device, end.port):
+            return CageHeat(fault.celsius, fault.ber)
+        return CageHeat(fault.celsius - _NEIGHBOR_COOLER_C, fault.ber)
     return None
 
 
@@ -119,11 +135,12 @@ def cage_of(device: Device, port: str) -> str:
 
 def cages(device: Device, ports: Iterable[str]) -> dict[str, list[str]]:
     """Return for each of ``ports`` those in its cage, itself included, in natural order."""
-    by_cage: dict[str, list[str]] = {}
+    ports_of_cage: defaultdict[str, list[str]] = defaultdict(list)
     for port in sorted(ports, key=natural_key):
-        # A port whose row does not state it has a cage of its own.
-        by_cage.setdefault(cage_of(device, port) or port, []).append(port)
-    return {port: together for together in by_cage.values() for port in together}
+        # A port whose row does not state its cage has one of its own.
+        cage = cage_of(device, port) or port
+        ports_of_cage[cage].append(port)
+    return {port: together for together in ports_of_cage.values() for port in together}
 
 
 def _stack(device: Device, port: str) -> int | None:
@@ -131,7 +148,7 @@ def _stack(device: Device, port: str) -> int | None:
     cage = cage_of(device, port)
     if not cage.isdecimal():
         return None
-    # Some panels count from 0.
+    # The number of the first cage is 0 on some panels and 1 on others.
     indexes = [row.get("index", "") for row in device.db.table("PORT").values()]
-    first = min(int(index) for index in indexes if index.isdecimal())
-    return (int(cage) - first) // _STACK
+    first_cage = min(int(index) for index in indexes if index.isdecimal())
+    return (int(cage) - first_cage) // _STACK

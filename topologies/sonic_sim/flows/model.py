@@ -5,13 +5,14 @@ import itertools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from sonic_sim.clock import Clock
 from sonic_sim.device import Fabric
 from sonic_sim.faults import FaultKind
 from sonic_sim.flows.charging import Charges
-from sonic_sim.flows.congestion import Congestion, Plumbing, Way, Waypoint
+from sonic_sim.flows.congestion import LinkOrBus, Congestion, Plumbing, Way, Waypoint
 from sonic_sim.flows.constants import Constants, constants_of, speedup_of
 from sonic_sim.flows.flaps import Flaps
 from sonic_sim.flows.flow import BYTES_PER_GBPS, Flow, FlowKind, Transport
@@ -36,9 +37,20 @@ _SOURCE_PORTS = 0x4000
 _ACK_TIMEOUT_US = 4.096 * 2**14
 
 
+# The limit of a flow that nothing limits.
+_UNLIMITED_GBPS = 1e6
+
+
+class QueueDelay(NamedTuple):
+    """What packets of a path wait in queues: on average, and at most."""
+
+    mean_us: float
+    most_us: float
+
+
 @dataclass(slots=True)
 class Transfer:
-    """Flows that begin together and end together, after ``seconds`` of the test or when somebody stops them."""
+    """Flows that begin together and end together, after ``seconds`` of the test or when they are stopped."""
 
     flows: list[Flow]
     seconds: float = float("inf")
@@ -69,18 +81,21 @@ class FlowModel:
         if is_polled:
             self.polls = Polls(net, self.ledger)
         self.nics = NicIndex(dict)
-        # Of its own, so that paths do not depend on how often counters are read.
+        # It has random numbers of its own, so that paths do not depend on how often counters are read.
         self.ports = PortMeter(net, self.constants, self.ledger, random.Random(seed + 1))  # noqa: S311  no secret
         self.storms = Storms(net, self.ledger)
         self.flaps = Flaps(net, random.Random(seed + 2))  # noqa: S311  no secret
         self._origin = clock.monotonic()
         self._time = 0.0
         self._running: list[Transfer] = []
+        # A heap of transfers by the time at which they end.
         self._ends: list[tuple[float, Transfer]] = []
+        # Those that began since the rates were computed last.
         self._began: list[Transfer] = []
+        # The state for which the rates were computed.
         self._settled: object = None
         self._congestion: Congestion | None = None
-        # Queues that flows go through.
+        # The queues that flows go through, by port and number.
         self._waiting: frozenset[tuple[End, int]] = frozenset()
         # How often flows have ended.
         self.ended = 0
@@ -114,7 +129,8 @@ class FlowModel:
             measured_share=1 - self.random.random() * self.constants.measurement_noise,
             fair_share=1 - self.random.random() * self.constants.unfairness,
         )
-        flow.is_stuck = not flow.path or not flow.back or not self._fits(flow) or self._meets_storm(flow)
+        has_path = bool(flow.path) and bool(flow.back)
+        flow.is_stuck = not has_path or not self._fits(flow) or self._meets_storm(flow)
         return flow
 
     def _tos(self, sender: Place, kind: FlowKind) -> int:
@@ -128,11 +144,13 @@ class FlowModel:
         return tos
 
     def _path(self, sender: Place, receiver: Place, transport: Transport) -> tuple[Hop, ...]:
+        """Return the path of a flow with a new source port; empty if it does not reach the receiver."""
         if not (sender.nic.up and receiver.nic.up):
             return ()
-        mine = addresses_of(sender.nic)
+        sender_addresses = addresses_of(sender.nic)
         for address in addresses_of(receiver.nic):
-            sources = [own for own in mine if (":" in own) == (":" in address)]
+            # The sender's address must be of the same IP version.
+            sources = [source for source in sender_addresses if (":" in source) == (":" in address)]
             if not sources:
                 continue
             source_port = _FIRST_SOURCE_PORT + self.random.randrange(_SOURCE_PORTS)
@@ -156,7 +174,7 @@ class FlowModel:
         return flow.receiver.nic.mtu >= size
 
     def _meets_storm(self, flow: Flow) -> bool:
-        """Tell whether a queue on the way of a flow sends nothing because of a PFC storm: its requests time out."""
+        """Tell whether a PFC storm blocks a queue on the path of a flow, so that its requests time out."""
         self.storms.look()
         points = Plumbing(self.net, self.constants, self.storms).waypoints(flow)
         return any(self._blocks(point) for point in points)
@@ -171,7 +189,7 @@ class FlowModel:
         self._began += transfers
         self._running += transfers
         self._settle()
-        # The computation took a while, in which nothing was sent.
+        # Nothing is sent while the rates are computed.
         self._time = self.time
         for transfer in transfers:
             transfer.began_at = self._time
@@ -190,23 +208,24 @@ class FlowModel:
             self._end([transfer], self._time)
 
     def advance(self) -> None:
-        """Count what was sent until now."""
+        """Count what was sent until now, and end the transfers whose time is over."""
         now = self.time
         while self._ends and self._ends[0][0] <= now:
-            at = self._ends[0][0]
-            ended = []
-            while self._ends and self._ends[0][0] <= at:
-                transfer = heapq.heappop(self._ends)[1]
+            ends_at = self._ends[0][0]
+            ended: list[Transfer] = []
+            while self._ends and self._ends[0][0] <= ends_at:
+                _, transfer = heapq.heappop(self._ends)
                 if transfer.ended_at is None:
                     ended.append(transfer)
-            self._pass_until(at)
-            self._end(ended, at)
+            self._pass_until(ends_at)
+            self._end(ended, ends_at)
         self._pass_until(now)
         self.storms.look(self._waiting)
         if self._running and self._settled != self._state():
             self._settle()
 
     def _end(self, transfers: Sequence[Transfer], at: float) -> None:
+        """End transfers, and compute the rates of the others."""
         if not transfers:
             return
         self.ended += 1
@@ -216,6 +235,7 @@ class FlowModel:
         self._settle()
 
     def _pass_until(self, at: float) -> None:
+        """Let time pass with the present rates."""
         seconds = at - self._time
         if seconds <= 0:
             return
@@ -223,7 +243,7 @@ class FlowModel:
             self.polls.follow(self._time, at)
         self._time = at
         if not self._running:
-            # Between tests only what nobody sends passes: at the speed of this machine.
+            # Between tests there are only PFC storms, whose time passes as that of this machine.
             self.storms.count(seconds / self.speedup, 1.0)
             return
         self.storms.count(seconds, self.speedup)
@@ -234,13 +254,13 @@ class FlowModel:
                 flow.lost += flow.lost_per_s * seconds
 
     def _state(self) -> object:
-        """Return a value that changes with what rates depend on beside the flows."""
+        """Return a value that changes with all that rates depend on, except the flows."""
         switches = tuple((device.db.version, device.faults.version) for device in self.net.devices.values())
         nodes = tuple(faults.version for faults in self.net.host_faults.values())
         return switches, nodes, self.net.version, self.storms.version
 
     def _settle(self) -> None:
-        """Find the rates of all flows, and what they count."""
+        """Compute the rates of all flows, and how fast they let counters grow."""
         self._settled = self._state()
         starts = bool(self._began)
         self._began.clear()
@@ -251,7 +271,10 @@ class FlowModel:
             return
         plumbing = Plumbing(self.net, self.constants, self.storms, flows)
         ways = _ways(plumbing, flows)
-        self._waiting = frozenset((point.hop.sender, point.queue) for way in ways for point in way.points)
+        queues: set[tuple[End, int]] = set()
+        for way in ways:
+            queues.update((point.hop.sender, point.queue) for point in way.points)
+        self._waiting = frozenset(queues)
         self._share(plumbing, ways)
         congestion = Congestion(plumbing, ways, {flow: flow.rate for flow in flows})
         self._congestion = congestion if congestion.run() else None
@@ -263,59 +286,62 @@ class FlowModel:
             return self.ledger.counts(key)
         return self.polls.shown(key)
 
-    def queued_us(self, path: Sequence[Hop]) -> tuple[float, float]:
-        """Return what packets of a path wait in queues now, on average and at most, in microseconds."""
-        mean = 0.0
-        most = 0.0
+    def queued_us(self, path: Sequence[Hop]) -> QueueDelay:
+        """Return how long packets of a path wait in queues now."""
+        mean_us = 0.0
+        most_us = 0.0
         if self._running and self._congestion is not None:
-            for (hop, _, _), station in self._congestion.stations.items():
-                if hop in path:
-                    mean += station.waits / station.gbps / 125
-                    most += station.peak / station.gbps / 125
-        return mean, most
+            for key, station in self._congestion.stations.items():
+                if key.hop in path:
+                    # 1 Gb/s is 125 bytes a microsecond.
+                    mean_us += station.waits / station.gbps / 125
+                    most_us += station.peak / station.gbps / 125
+        return QueueDelay(mean_us, most_us)
 
     def _share(self, plumbing: Plumbing, ways: Sequence[Way]) -> None:
         """Give each flow its max-min fair rate."""
-        links: dict[tuple[object, bool], int] = {}
+        link_numbers: dict[LinkOrBus, int] = {}
         capacity: list[float] = []
         weights: dict[Lane, float] = {}
         paths: list[list[Lane]] = []
         flows: list[Flow] = []
+        limits: list[float] = []
         for way in ways:
-            lanes = []
+            lanes: list[Lane] = []
             for point in way.points:
-                key = (point.hop, point.is_bus)
-                if key not in links:
-                    links[key] = len(capacity)
+                link = point.link_or_bus
+                if link not in link_numbers:
+                    link_numbers[link] = len(capacity)
                     capacity.append(plumbing.capacity(point, way.flows[0]))
-                lane = Lane(links[key], point.queue)
+                lane = Lane(link_numbers[link], point.queue)
                 if lane not in weights:
                     weights[lane] = plumbing.weight(point)
                 lanes.append(lane)
+            storm_limit = self._storm_limit(plumbing, way)
             for flow in way.flows:
                 paths.append(lanes)
                 flows.append(flow)
-        limits = [min(flow.kind.limit_gbps, self._loss_limit(flow), self._storm_limit(plumbing, way))
-                  for way in ways for flow in way.flows]  # fmt: skip
+                limits.append(min(flow.kind.limit_gbps, self._loss_limit(flow), storm_limit))
         for flow, rate in zip(flows, scheduled_shares(paths, capacity, limits, weights), strict=True):
             flow.rate = rate
 
     def _storm_limit(self, plumbing: Plumbing, way: Way) -> float:
-        """Return the rate that PFC storms leave a flow in Gb/s: nothing, or a window for each timeout."""
+        """Return the rate in Gb/s that PFC storms leave a flow: none, or one window in each timeout where all drops."""
         if any(self.storms.holds(point.hop.sender, point.queue) for point in way.points):
             return 0.0
         if plumbing.is_dropped(way):
             return plumbing.gbps(way.points[0].hop) * self.constants.round_trip_us / _ACK_TIMEOUT_US
-        return 1e6
+        return _UNLIMITED_GBPS
 
     def _loss_limit(self, flow: Flow) -> float:
+        """Return the rate in Gb/s that the losses of its path leave a TCP connection."""
         if flow.kind.transport is not Transport.TCP:
-            return 1e6
-        lost = 1.0
+            return _UNLIMITED_GBPS
+        arriving = 1.0
         for hop in flow.path:
             nic = flow.receiver.nic.nic if hop.receiver == flow.receiver.end else 0
-            lost *= 1 - self.ports.quality(hop.receiver, nic).lost
-        return tcp_limit_gbps(1 - lost, flow.kind.payload_bytes, self.constants.round_trip_us * 5)
+            arriving *= 1 - self.ports.quality(hop.receiver, nic).lost
+        return tcp_limit_gbps(1 - arriving, flow.kind.payload_bytes, self.constants.round_trip_us * 5)
 
     def publish(self, node: str) -> None:
         """Write the counters of the NICs of a node as they are now."""
@@ -327,11 +353,14 @@ class FlowModel:
 
 
 def _ways(plumbing: Plumbing, flows: Sequence[Flow]) -> list[Way]:
+    """Group flows of one kind between the same NICs by their waypoints."""
     ways: dict[tuple[object, ...], Way] = {}
     for flow in flows:
         points = plumbing.waypoints(flow)
         key = (points, flow.sender.end, flow.receiver.end, flow.kind)
-        ways.setdefault(key, Way(points)).flows.append(flow)
+        if key not in ways:
+            ways[key] = Way(points)
+        ways[key].flows.append(flow)
     return list(ways.values())
 
 
@@ -339,12 +368,13 @@ _models: WeakKeyDictionary[Fabric, FlowModel] = WeakKeyDictionary()
 
 
 def model_of(net: Fabric, clock: Clock | None = None) -> FlowModel:
-    """Return the flows of a fabric; its hashes are drawn when it is asked for first."""
+    """Return the flows of a fabric; the first call makes the model, which draws the hashes of switches."""
     model = _models.get(net)
     if model is None:
         if clock is None:
             clock = next(iter(net.devices.values())).clock
-        model = _models[net] = FlowModel(net, clock, is_polled=True)
+        model = FlowModel(net, clock, is_polled=True)
+        _models[net] = model
     return model
 
 

@@ -11,7 +11,7 @@ from sonic_sim.faults import FaultKind
 from sonic_sim.flows.codewords import Code, draw_codewords
 from sonic_sim.flows.constants import Constants
 from sonic_sim.flows.ledger import PORTS, QUEUES, Ledger, RowKey, nic_row
-from sonic_sim.flows.link_faults import moments
+from sonic_sim.flows.link_faults import time_parts
 from sonic_sim.flows.losses import LinkQuality, quality_at
 from sonic_sim.flows.nics import FlowNic
 from sonic_sim.flows.rates import ErrorRates
@@ -48,7 +48,7 @@ class PortMeter:
 
     def count_switch(self, device: Device, now: float) -> None:
         """Bring the ports of a switch up to ``now``, in seconds of this machine."""
-        # A reader asks for each port by itself.
+        # A reader asks for one port after the other, and each request counts all of them.
         if now - self._switch_read_at.get(device.name, -_AGAIN_S) < _AGAIN_S:
             return
         self._switch_read_at[device.name] = now
@@ -69,39 +69,43 @@ class PortMeter:
         self.ledger.add(RowKey(PORTS, end.node, end.port), "SAI_PORT_STAT_IF_OUT_DISCARDS", packets)
 
     def _count_port(self, device: Device, end: End, seconds: float, now: float) -> None:
+        """Count the codewords that arrived at a port in the last ``seconds``."""
         wire = wire_at(self.net, end)
         if wire.code is None:
             return
         key = RowKey(PORTS, end.node, end.port)
-        for at, part_s in moments(self.net, end, device.clock.now(), seconds):
-            quality = quality_at(self.net, end, 0, wire, self.constants, at)
-            self._count_codewords(key, wire, wire.code, quality, part_s)
+        for part in time_parts(self.net, end, device.clock.now(), seconds):
+            quality = quality_at(self.net, end, 0, wire, self.constants, part.middle)
+            self._count_codewords(key, wire, wire.code, quality, part.seconds)
         row = self.ledger.counts(key)
         rates = self._rates.setdefault(device.name, {}).setdefault(end.port, ErrorRates())
         rates.follow(row, now, self.net.ports(device)[end.port])
 
     def _count_codewords(self, key: RowKey, wire: Wire, code: Code, quality: LinkQuality, seconds: float) -> None:
+        """Draw the codewords of so many seconds by their wrong symbols, and count them."""
         codewords = int(wire.gbps * 1e9 * seconds / code.bits)
         *bins, lost = draw_codewords(self._random, codewords, quality.codewords)
         add = self.ledger.add
         for wrong, count in enumerate(bins[:_BINS]):
             add(key, f"{_FEC}CODEWORD_ERRORS_S{wrong}", count)
-        symbols = sum(wrong * count for wrong, count in enumerate(bins))
+        wrong_symbols = sum(wrong * count for wrong, count in enumerate(bins))
         add(key, f"{_FEC}CORRECTABLE_FRAMES", sum(bins[1:]))
         add(key, f"{_FEC}NOT_CORRECTABLE_FRAMES", lost)
-        add(key, f"{_FEC}SYMBOL_ERRORS", symbols)
+        add(key, f"{_FEC}SYMBOL_ERRORS", wrong_symbols)
         # A wrong symbol has one wrong bit, and now and then a second one.
         share = code.symbol_error_rate(quality.ber)
         if share:
-            add(key, f"{_FEC}CORRECTED_BITS", round(symbols * code.symbol_bits * quality.ber / share))
+            add(key, f"{_FEC}CORRECTED_BITS", round(wrong_symbols * code.symbol_bits * quality.ber / share))
 
     def count_nic(self, node: str, nic: FlowNic, now: float) -> None:
         """Bring a NIC up to ``now``."""
         end = End(node, nic.name)
         seconds = self._seconds(end, now)
         far = self.net.cables.get(end)
-        device = self.net.devices.get(far.node) if far is not None else None
-        if far is None or device is None or not nic.up or not self.net.link_up(device, far.port):
+        if far is None:
+            return
+        device = self.net.devices.get(far.node)
+        if device is None or not nic.up or not self.net.link_up(device, far.port):
             return
         wire = wire_at(self.net, end)
         if wire.code is None:
@@ -115,6 +119,7 @@ class PortMeter:
             self.ledger.add(key, f"rx_err_lane_{lane}_phy", bits / len(quality.lanes) * ber)
 
     def _seconds(self, end: End, now: float) -> float:
-        before = self._read_at.setdefault(end, now)
+        """Return the seconds since an end was counted last, 0 for the first time."""
+        last_read_at = self._read_at.get(end, now)
         self._read_at[end] = now
-        return now - before
+        return now - last_read_at

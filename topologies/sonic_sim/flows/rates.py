@@ -29,14 +29,15 @@ class ErrorRates:
         self._highest = 0.0
 
     def follow(self, counts: Mapping[str, float], now: float, port: Port) -> None:
-        """Compute the rates anew if a poll has passed since they were; ``now`` in seconds of the machine."""
+        """Compute the rates if a poll has passed since they were computed; ``now`` is in seconds of this machine."""
         if self._at is not None and now - self._at < _POLL_S:
             return
         corrected = counts.get(_CORRECTED, 0.0)
         lost = counts.get(_LOST, 0.0)
         gbps = port.lanes * _SERDES_GBPS.get(port.speed_mbps // port.lanes // 1000, 0.0)
-        # Counters that began again give no rate.
-        if self._at is not None and gbps and corrected >= self._corrected and lost >= self._lost:
+        # Counters that were reset since the last poll give no rate.
+        have_grown = corrected >= self._corrected and lost >= self._lost
+        if self._at is not None and gbps and have_grown:
             bits = gbps * 1e9 * (now - self._at)
             self._before_fec = (corrected - self._corrected) / bits
             self._after_fec = (lost - self._lost) * _LOST_FRAME_BER / bits

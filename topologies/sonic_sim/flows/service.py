@@ -22,17 +22,19 @@ class LiveNics(Mapping[str, Sequence[FlowNic]]):
     def __init__(self, names: Callable[[], Collection[str]], read: Callable[[str], Sequence[FlowNic]]) -> None:
         self._names = names
         self._read = read
-        self._last: dict[str, tuple[float, Sequence[FlowNic]]] = {}
+        self._nics: dict[str, Sequence[FlowNic]] = {}
+        # When the NICs of each node were read.
+        self._read_at: dict[str, float] = {}
 
     def __getitem__(self, name: str) -> Sequence[FlowNic]:
         if name not in self._names():
             raise KeyError(name)
-        at, nics = self._last.get(name, (-_READ_AGAIN_S, ()))
         now = time.monotonic()
-        if now - at >= _READ_AGAIN_S:
-            nics = self._read(name)
-            self._last[name] = now, nics
-        return nics
+        read_at = self._read_at.get(name)
+        if read_at is None or now - read_at >= _READ_AGAIN_S:
+            self._nics[name] = self._read(name)
+            self._read_at[name] = now
+        return self._nics[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(self._names()))
@@ -76,7 +78,7 @@ class FlowService:
             self._show(name)
 
     def _show_once(self) -> None:
-        """Show counters when flows have ended, once for all that end together."""
+        """Show the counters of all nodes, once for flows that end together."""
         if self._shown != self.model.ended:
             self._shown = self.model.ended
             self.show_all()

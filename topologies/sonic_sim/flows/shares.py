@@ -16,41 +16,44 @@ class Lane(NamedTuple):
 
 
 def max_min(paths: Sequence[Sequence[int]], capacity: Sequence[float], limits: Sequence[float]) -> list[float]:
-    """Return the rate of each flow, by the links that it crosses and its own limit.
+    """Return the rate of each flow, by the links of its path and its own limit.
 
-    Progressive filling: the link with the least part for each of its flows is the first that fills.
+    Progressive filling: all flows grow together. The link with the least for each of its flows fills first, which fixes
+    the rates of these flows; so does a flow that reaches its own limit.
     """
     flows_of: dict[int, list[int]] = defaultdict(list)
     for flow, path in enumerate(paths):
         for link in path:
             flows_of[link].append(flow)
-    left = {link: capacity[link] for link in flows_of}
-    waiting = {link: len(flows) for link, flows in flows_of.items()}
+    remaining = {link: capacity[link] for link in flows_of}
+    growing = {link: len(flows) for link, flows in flows_of.items()}
+    # Below 0 for a flow whose rate is not fixed yet.
     rates = [-1.0] * len(paths)
-    heap = [(left[link] / count, 0, link) for link, count in waiting.items()]
+    # What fixes rates next: a rate, and a link (0) or the limit of a flow (1). Plain tuples, as there are very many.
+    heap = [(remaining[link] / count, 0, link) for link, count in growing.items()]
     heap += [(limit, 1, flow) for flow, limit in enumerate(limits)]
     heapq.heapify(heap)
     while heap:
-        share, is_limit, place = heapq.heappop(heap)
+        rate, is_limit, number = heapq.heappop(heap)
         if is_limit:
-            filled = [place]
+            fixed_flows = [number]
         else:
-            count = waiting[place]
-            if not count:
+            link = number
+            if not growing[link]:
                 continue
-            now = max(0.0, left[place]) / count
-            # Flows that were fixed elsewhere left more for the others.
-            if now > share * (1 + 1e-12):
-                heapq.heappush(heap, (now, 0, place))
+            share = max(0.0, remaining[link]) / growing[link]
+            # Flows that were fixed by other links have left more of this one: it fills later.
+            if share > rate * (1 + 1e-12):
+                heapq.heappush(heap, (share, 0, link))
                 continue
-            filled = flows_of[place]
-        for flow in filled:
+            fixed_flows = flows_of[link]
+        for flow in fixed_flows:
             if rates[flow] >= 0:
                 continue
-            rates[flow] = share
-            for link in paths[flow]:
-                left[link] -= share
-                waiting[link] -= 1
+            rates[flow] = rate
+            for crossed in paths[flow]:
+                remaining[crossed] -= rate
+                growing[crossed] -= 1
     return rates
 
 
@@ -61,35 +64,36 @@ def scheduled_shares(
     weights: Mapping[Lane, float],
 ) -> list[float]:
     """Return the rates of flows whose queues share links by weight: a queue has its part, and what others leave."""
-    plain = [[lane.link for lane in path] for path in paths]
-    rates = max_min(plain, capacity, limits)
-    lanes: dict[Lane, int] = {}
-    of_link: dict[int, list[Lane]] = defaultdict(list)
+    link_paths = [[lane.link for lane in path] for path in paths]
+    lane_numbers: dict[Lane, int] = {}
+    lanes_of: dict[int, list[Lane]] = defaultdict(list)
     for path in paths:
         for lane in path:
-            if lane not in lanes:
-                lanes[lane] = len(lanes)
-                of_link[lane.link].append(lane)
-    if all(len(queues) == 1 for queues in of_link.values()):
-        return rates
-    indexed = [[lanes[lane] for lane in path] for path in paths]
-    parts = [0.0] * len(lanes)
-    for link, queues in of_link.items():
-        total = sum(weights[lane] for lane in queues)
-        for lane in queues:
-            parts[lanes[lane]] = capacity[link] * weights[lane] / total
+            if lane not in lane_numbers:
+                lane_numbers[lane] = len(lane_numbers)
+                lanes_of[lane.link].append(lane)
+    if all(len(lanes) == 1 for lanes in lanes_of.values()):
+        return max_min(link_paths, capacity, limits)
+    # From here on each lane is a link of its own, and has room for its part of the real one and for what is left of it.
+    lane_paths = [[lane_numbers[lane] for lane in path] for path in paths]
+    parts = [0.0] * len(lane_numbers)
+    for link, lanes in lanes_of.items():
+        total = sum(weights[lane] for lane in lanes)
+        for lane in lanes:
+            parts[lane_numbers[lane]] = capacity[link] * weights[lane] / total
     room = list(parts)
     for _ in range(_ROUNDS):
-        used = _used(max_min(indexed, room, limits), indexed)
-        for link, queues in of_link.items():
-            total = sum(used[lanes[lane]] for lane in queues)
-            for lane in queues:
-                place = lanes[lane]
-                room[place] = max(parts[place], capacity[link] - (total - used[place]))
-    return _within(max_min(indexed, room, limits), plain, capacity)
+        used = _used(max_min(lane_paths, room, limits), lane_paths)
+        for link, lanes in lanes_of.items():
+            total = sum(used[lane_numbers[lane]] for lane in lanes)
+            for lane in lanes:
+                number = lane_numbers[lane]
+                room[number] = max(parts[number], capacity[link] - (total - used[number]))
+    return _within(max_min(lane_paths, room, limits), link_paths, capacity)
 
 
 def _used(rates: Sequence[float], paths: Sequence[Sequence[int]]) -> dict[int, float]:
+    """Return the sum of the rates on each link."""
     used: dict[int, float] = defaultdict(float)
     for rate, path in zip(rates, paths, strict=True):
         for link in path:
@@ -98,9 +102,12 @@ def _used(rates: Sequence[float], paths: Sequence[Sequence[int]]) -> dict[int, f
 
 
 def _within(rates: list[float], paths: Sequence[Sequence[int]], capacity: Sequence[float]) -> list[float]:
-    """Scale flows down on links where the rooms of all queues together are more than the link."""
-    used = _used(rates, paths)
-    over = {link: capacity[link] / total for link, total in used.items() if total > capacity[link] > 0}
-    return [
-        rate * min((over.get(link, 1.0) for link in path), default=1.0) for rate, path in zip(rates, paths, strict=True)
-    ]
+    """Scale flows down by the fullest link of each, so that no link carries more than its capacity."""
+    scales: dict[int, float] = {}
+    for link, total in _used(rates, paths).items():
+        if total > capacity[link] > 0:
+            scales[link] = capacity[link] / total
+    scaled: list[float] = []
+    for rate, path in zip(rates, paths, strict=True):
+        scaled.append(rate * min((scales.get(link, 1.0) for link in path), default=1.0))
+    return scaled

@@ -42,13 +42,39 @@ class StormedQueue(NamedTuple):
     since: float
 
 
+class EgressQueue(NamedTuple):
+    """A queue of a port of a switch."""
+
+    port: End
+    number: int
+
+
 class Watch(NamedTuple):
-    """What the watchdog of a queue does, with its times in seconds; None: it restores nothing."""
+    """What the watchdog of a queue does, with its times in seconds."""
 
     action: str
     detection_s: float
+    # None if it never restores the queue.
     restoration_s: float | None
     poll_s: float
+
+
+class QueuePackets(NamedTuple):
+    """Packets that a queue sent and dropped."""
+
+    sent: int = 0
+    dropped: int = 0
+
+    def plus(self, other: "QueuePackets") -> "QueuePackets":
+        """Return the sum."""
+        return QueuePackets(self.sent + other.sent, self.dropped + other.dropped)
+
+    def since(self, earlier: "QueuePackets") -> "QueuePackets":
+        """Return the growth of counters."""
+        return QueuePackets(self.sent - earlier.sent, self.dropped - earlier.dropped)
+
+
+_NO_PACKETS = QueuePackets()
 
 
 @dataclass(slots=True)
@@ -59,15 +85,22 @@ class _State:
     # Since when it is paused, and since when no PFC frame came.
     paused_at: float | None = None
     quiet_at: float | None = None
+    # When it was brought up to date last.
     looked_at: float = 0.0
     stormed: bool = False
     action: str = ""
     detected: int = 0
     restored: int = 0
-    # Packets that it sent and dropped during all storms, during the last one, and when they were counted last.
-    packets: tuple[int, int] = (0, 0)
-    packets_last: tuple[int, int] = (0, 0)
-    counted: tuple[int, int] = (0, 0)
+    # What the queue sent and dropped during all storms, and during the last one.
+    packets: QueuePackets = _NO_PACKETS
+    packets_last: QueuePackets = _NO_PACKETS
+    # Its counters as they were read last during a storm.
+    counted: QueuePackets = _NO_PACKETS
+
+    @property
+    def is_paused(self) -> bool:
+        """Tell whether its neighbor pauses it."""
+        return self.paused_at is not None
 
 
 def storms_of(net: Fabric) -> Iterator[StormedQueue]:
@@ -80,55 +113,60 @@ def storms_of(net: Fabric) -> Iterator[StormedQueue]:
             if nic.node != node or device is None or not net.link_up(device, port.port):
                 continue
             digits = re.search(r"\d+", nic.port)
-            fault = faults.of_nic(FaultKind.PFC_STORM, int(digits[0]) if digits else 0)
+            nic_number = int(digits[0]) if digits else 0
+            fault = faults.of_nic(FaultKind.PFC_STORM, nic_number)
             if fault is not None:
                 yield StormedQueue(nic, port, fault.priority, fault.since)
 
 
 class Storms:
-    """The storms of a fabric and its watchdogs, which are brought up to now when somebody looks."""
+    """The storms of a fabric and its watchdogs; ``look`` brings them up to now."""
 
     def __init__(self, net: Fabric, ledger: Ledger) -> None:
         self._net = net
         self._ledger = ledger
-        self._states: dict[tuple[End, int], _State] = {}
-        # Changes with what flows depend on.
+        self._states: dict[EgressQueue, _State] = {}
+        # A number that changes whenever a queue is paused, detected or restored: flows depend on it.
         self.version = 0
 
     def count(self, seconds: float, speedup: float) -> None:
-        """Count the PFC frames of the last ``seconds`` at both ends, and for how long they paused.
+        """Count the PFC frames of the last ``seconds`` at both ends of storms, and for how long they paused.
 
-        They pass ``speedup`` times as fast as those of the switches.
+        These seconds pass ``speedup`` times as fast as those of the switches' clocks.
         """
         for storm in storms_of(self._net):
             device = self._net.devices[storm.port.node]
-            lasted = min(seconds, max(0.0, device.clock.now() - storm.since) * speedup)
-            frames = lasted * self._net.ports(device)[storm.port.port].speed_mbps * 1e6 / _PAUSE_BITS
+            storm_s = min(seconds, max(0.0, device.clock.now() - storm.since) * speedup)
+            frames = storm_s * self._net.ports(device)[storm.port.port].speed_mbps * 1e6 / _PAUSE_BITS
             self._ledger.add(nic_row(storm.nic), f"tx_prio{storm.queue}_pause", frames)
             port = RowKey(PORTS, storm.port.node, storm.port.port)
             self._ledger.add(port, f"{_PORT}PFC_{storm.queue}_RX_PKTS", frames)
             if pause_name(storm.queue) in pause_fields(device, storm.port.port):
-                self._ledger.add(port, pause_name(storm.queue), lasted * 1e6)
+                self._ledger.add(port, pause_name(storm.queue), storm_s * 1e6)
 
     def look(self, waiting: frozenset[tuple[End, int]] = frozenset()) -> None:
-        """Bring all watchdogs up to now; packets are ``waiting`` in these queues."""
-        storms = {(storm.port, storm.queue): storm for storm in storms_of(self._net)}
-        for key in storms.keys() - self._states.keys():
-            self._states[key] = _State(self._net.devices[key[0].node].times.swss_up)
-        for key, state in self._states.items():
-            device = self._net.devices.get(key[0].node)
-            if device is not None:
-                before = (state.paused_at is not None, state.stormed)
-                self._follow(device, key, state, storms.get(key), key in waiting)
-                self.version += before != (state.paused_at is not None, state.stormed)
+        """Bring all watchdogs up to now; packets are ``waiting`` in these queues, by port and number."""
+        storms = {EgressQueue(storm.port, storm.queue): storm for storm in storms_of(self._net)}
+        for queue in storms.keys() - self._states.keys():
+            self._states[queue] = _State(self._net.devices[queue.port.node].times.swss_up)
+        for queue, state in self._states.items():
+            device = self._net.devices.get(queue.port.node)
+            if device is None:
+                continue
+            was_paused = state.is_paused
+            was_stormed = state.stormed
+            self._follow(device, queue, state, storms.get(queue), queue in waiting)
+            if was_paused != state.is_paused or was_stormed != state.stormed:
+                self.version += 1
 
     def _follow(
-        self, device: Device, key: tuple[End, int], state: _State, storm: StormedQueue | None, is_waiting: bool
+        self, device: Device, queue: EgressQueue, state: _State, storm: StormedQueue | None, is_waiting: bool
     ) -> None:
-        end, queue = key
+        """Bring a queue up to now, which ``storm`` pauses; its state begins again where swss was started again."""
         now = device.clock.now()
         if state.swss_up != device.times.swss_up:
-            state = self._states[key] = _State(device.times.swss_up)
+            state = _State(device.times.swss_up)
+            self._states[queue] = state
         if storm is not None and state.paused_at is None:
             state.paused_at = max(storm.since, state.swss_up, state.looked_at)
             state.quiet_at = None
@@ -136,65 +174,67 @@ class Storms:
             state.paused_at = None
             state.quiet_at = now
         state.looked_at = now
-        self._watch(device, end, queue, state, is_waiting)
+        self._watch(device, queue, state, is_waiting)
 
-    def _watch(self, device: Device, end: End, queue: int, state: _State, is_waiting: bool) -> None:
-        """Let the watchdog of a queue detect and restore what it has by now."""
-        watch = watch_of(device, end.port, queue)
+    def _watch(self, device: Device, queue: EgressQueue, state: _State, is_waiting: bool) -> None:
+        """Let the watchdog of a queue detect a storm, or restore the queue, if it has by now."""
+        watch = watch_of(device, queue.port.port, queue.number)
         if watch is None:
             state.stormed = False
             return
         if state.stormed:
-            self._count_packets(end, queue, state)
+            self._count_packets(queue, state)
         may_detect = is_waiting or device.spec.asic not in _NEEDS_PACKETS
         if not state.stormed and may_detect and _is_detected(state, watch):
             state.stormed = True
             state.action = watch.action
             state.detected += 1
-            state.packets_last = (0, 0)
-            state.counted = self._packets_of(end, queue)
+            state.packets_last = _NO_PACKETS
+            state.counted = self._packets_of(queue)
         if state.stormed and _is_restored(state, watch):
             state.stormed = False
             state.restored += 1
 
-    def _packets_of(self, end: End, queue: int) -> tuple[int, int]:
-        row = self._ledger.counts(RowKey(QUEUES, end.node, end.port, queue))
-        return int(row.get(f"{_QUEUE}PACKETS", 0)), int(row.get(f"{_QUEUE}DROPPED_PACKETS", 0))
+    def _packets_of(self, queue: EgressQueue) -> QueuePackets:
+        row = self._ledger.counts(RowKey(QUEUES, queue.port.node, queue.port.port, queue.number))
+        return QueuePackets(int(row.get(f"{_QUEUE}PACKETS", 0)), int(row.get(f"{_QUEUE}DROPPED_PACKETS", 0)))
 
-    def _count_packets(self, end: End, queue: int, state: _State) -> None:
+    def _count_packets(self, queue: EgressQueue, state: _State) -> None:
+        """Count what a queue sent and dropped in the present storm."""
         if state.action == "alert":
             # Its handler reads no counters of the hardware.
             return
-        now = self._packets_of(end, queue)
-        sent, dropped = (late - early for late, early in zip(now, state.counted, strict=True))
-        state.packets = (state.packets[0] + sent, state.packets[1] + dropped)
-        state.packets_last = (state.packets_last[0] + sent, state.packets_last[1] + dropped)
-        state.counted = now
+        counted = self._packets_of(queue)
+        growth = counted.since(state.counted)
+        state.packets = state.packets.plus(growth)
+        state.packets_last = state.packets_last.plus(growth)
+        state.counted = counted
 
     def holds(self, end: End, queue: int) -> bool:
         """Tell whether a queue of a switch sends nothing, since its neighbor pauses it without end."""
-        state = self._states.get((end, queue))
-        if state is None or state.paused_at is None or not self._honors(end, queue):
+        state = self._states.get(EgressQueue(end, queue))
+        if state is None or not state.is_paused or not self._honors(end, queue):
             return False
         return not state.stormed or state.action == "alert"
 
     def drops(self, end: End, queue: int) -> bool:
         """Tell whether the watchdog drops what a queue gets."""
-        state = self._states.get((end, queue))
+        state = self._states.get(EgressQueue(end, queue))
         return state is not None and state.stormed and state.action == "drop"
 
     def is_lossy(self, end: End, queue: int) -> bool:
         """Tell whether the watchdog has turned PFC of a priority off at a port, for the time of a storm."""
-        state = self._states.get((end, queue))
+        state = self._states.get(EgressQueue(end, queue))
         return state is not None and state.stormed and state.action != "alert"
 
     def _honors(self, end: End, queue: int) -> bool:
+        """Tell whether a port of a switch stops a queue for PFC frames."""
         device = self._net.devices.get(end.node)
         return device is not None and queue in rows_of(device)[end.port].pfc
 
     def fields(self, port: End, queue: int) -> Hash:
         """Return what the watchdog writes about a queue that it watches."""
-        state = self._states.get((port, queue), _State(0.0))
+        state = self._states.get(EgressQueue(port, queue), _State(0.0))
         status = "operational"
         if state.stormed:
             status = "stormed"
@@ -205,10 +245,10 @@ class Storms:
         }
         if not state.detected:
             return row
-        for suffix, (sent, dropped) in (("", state.packets), ("_LAST", state.packets_last)):
-            row[f"{_WATCHDOG}TX_PACKETS{suffix}"] = str(sent)
-            row[f"{_WATCHDOG}TX_DROPPED_PACKETS{suffix}"] = str(dropped)
-            # Of the priority group, whose packets are not counted here.
+        for suffix, packets in (("", state.packets), ("_LAST", state.packets_last)):
+            row[f"{_WATCHDOG}TX_PACKETS{suffix}"] = str(packets.sent)
+            row[f"{_WATCHDOG}TX_DROPPED_PACKETS{suffix}"] = str(packets.dropped)
+            # The packets of the priority group are not counted here.
             row[f"{_WATCHDOG}RX_PACKETS{suffix}"] = "0"
             row[f"{_WATCHDOG}RX_DROPPED_PACKETS{suffix}"] = "0"
         return row
@@ -223,7 +263,7 @@ def _is_detected(state: _State, watch: Watch) -> bool:
 def _is_restored(state: _State, watch: Watch) -> bool:
     restoration_s = watch.restoration_s
     if watch.action == "alert":
-        # The script that detects storms ends it at the first poll without one.
+        # The script that detects storms ends this one at the first poll without a pause.
         restoration_s = watch.poll_s
     if state.quiet_at is None or restoration_s is None:
         return False
