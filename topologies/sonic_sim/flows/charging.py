@@ -8,8 +8,8 @@ from typing import NamedTuple
 from sonic_sim.flows.congestion import (
     NIC_BUFFER_BYTES,
     NIC_HEADROOM_BYTES,
-    LinkOrBus,
     Congestion,
+    LinkOrBus,
     Plumbing,
     StationKey,
     Way,

@@ -12,7 +12,7 @@ from sonic_sim.clock import Clock
 from sonic_sim.device import Fabric
 from sonic_sim.faults import FaultKind
 from sonic_sim.flows.charging import Charges
-from sonic_sim.flows.congestion import LinkOrBus, Congestion, Plumbing, Way, Waypoint
+from sonic_sim.flows.congestion import Congestion, LinkOrBus, Plumbing, Way, Waypoint
 from sonic_sim.flows.constants import Constants, constants_of, speedup_of
 from sonic_sim.flows.flaps import Flaps
 from sonic_sim.flows.flow import BYTES_PER_GBPS, Flow, FlowKind, Transport
