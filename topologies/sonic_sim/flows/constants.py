@@ -53,9 +53,14 @@ class Constants:
 
 
 def constants_of(environment: Mapping[str, str] | None = None) -> Constants:
-    """Return the constants that the environment sets. Raises SimulatorError for one that does not exist."""
+    """Return the constants as ``environment`` sets them (None: that of this process).
+
+    Raises SimulatorError for a constant that does not exist.
+    """
+    if environment is None:
+        environment = os.environ
     constants = Constants()
-    text = (os.environ if environment is None else environment).get(ENVIRONMENT, "")
+    text = environment.get(ENVIRONMENT, "")
     names = [field.name for field in fields(Constants)]
     for word in text.split():
         name, _, value = word.partition("=")

@@ -5,6 +5,7 @@ ingressPriorityGroup*; the defaults of groups: sonic-buildimage init_cfg.json.j2
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from sonic_sim.configdb import Hash
 from sonic_sim.device import Device
@@ -35,15 +36,15 @@ _GROUP_TYPE = "0x1a"
 
 
 def object_id(kind: str, place: int, number: int) -> str:
-    """Return the object id of a queue or group of the port at a place in the table."""
+    """Return the object id of a queue or group of the port at a ``place``, its index among the ports."""
     return f"oid:{kind}{place:06x}{number:06x}"
 
 
 def counted_until_now(device: Device) -> FlowModel:
     """Return the flows of the fabric, with the counters of a switch brought up to now."""
     model = model_of(device.network)
-    has_begun = model.ledger.begin(device.name, device.times.swss_up)
-    if has_begun and model.polls is not None:
+    has_restarted = model.ledger.begin(device.name, device.times.swss_up)
+    if has_restarted and model.polls is not None:
         model.polls.forget(device.name)
     model.advance()
     model.ports.count_switch(device, device.clock.monotonic())
@@ -57,6 +58,7 @@ def add_port_fields(device: Device, model: FlowModel, port: str, row: Hash) -> N
         row[name] = str(int(counts.get(name, 0)))
     row |= pause_fields(device, port)
     for name, value in counts.items():
+        # Counters that the row has for other packets as well.
         if name not in _PORT_NAMES:
             row[name] = str(int(row.get(name, "0")) + int(value))
 
@@ -90,31 +92,53 @@ def name_maps(ports: Mapping[str, str]) -> Iterator[tuple[str, Hash]]:
 def queue_and_group_rows(
     device: Device, model: FlowModel, ports: Iterable[str], start: str
 ) -> Iterator[tuple[str, Hash]]:
-    """Yield the counters and watermarks of queues and groups whose keys begin with ``start``, or are its beginning."""
-    wred = _WRED_NAMES if polls(device, "WRED_ECN_QUEUE") else ()
-    kinds = (
-        (QUEUES, _QUEUE_TYPE, (*_QUEUE_NAMES, *wred), "QUEUE_WATERMARK"),
-        (GROUPS, _GROUP_TYPE, _GROUP_NAMES, "PG_WATERMARK"),
-    )
-    for table, kind, names, watermarks in kinds:
-        marks = _WATERMARKS[table] if polls(device, watermarks) else ()
-        for first in _TABLES:
-            fields = (*names, *marks) if first == "COUNTERS" else marks
-            if not fields:
+    """Yield the rows of counters and watermarks of queues and groups, by their keys.
+
+    ``start`` selects keys: all that begin with it, or all of the port that it is a key of.
+    """
+    queue_counters: tuple[str, ...] = _QUEUE_NAMES
+    if polls(device, "WRED_ECN_QUEUE"):
+        queue_counters += _WRED_NAMES
+    yield from _counter_rows(device, model, ports, start, _Counted(QUEUES, _QUEUE_TYPE, queue_counters, "QUEUE"))
+    yield from _counter_rows(device, model, ports, start, _Counted(GROUPS, _GROUP_TYPE, _GROUP_NAMES, "PG"))
+
+
+class _Counted(NamedTuple):
+    """Queues or groups: their rows in the ledger, the start of their object ids, and their counters."""
+
+    table: str
+    kind: str
+    counters: tuple[str, ...]
+    # Of the group that polls their watermarks: this word and `_WATERMARK`.
+    word: str
+
+
+def _counter_rows(
+    device: Device, model: FlowModel, ports: Iterable[str], start: str, counted: _Counted
+) -> Iterator[tuple[str, Hash]]:
+    watermarks: tuple[str, ...] = ()
+    if polls(device, f"{counted.word}_WATERMARK"):
+        watermarks = _WATERMARKS[counted.table]
+    for first in _TABLES:
+        fields = watermarks
+        if first == "COUNTERS":
+            fields = (*counted.counters, *watermarks)
+        if not fields:
+            continue
+        zero = dict.fromkeys(fields, "0")
+        for place, port in enumerate(ports):
+            # Whole ports are skipped early: a reader often asks for a single key.
+            if not _may_begin(f"{first}:oid:{counted.kind}{place:06x}", start):
                 continue
-            zero = dict.fromkeys(fields, "0")
-            for place, port in enumerate(ports):
-                if not _may_begin(f"{first}:oid:{kind}{place:06x}", start):
-                    continue
-                for number in NUMBERS:
-                    key = f"{first}:{object_id(kind, place, number)}"
-                    counts = model.shown(RowKey(table, device.name, port, number))
-                    row = dict(zero)
-                    for name in fields:
-                        if name in counts:
-                            row[name] = str(int(counts[name]))
-                    yield key, row
+            for number in NUMBERS:
+                counts = model.shown(RowKey(counted.table, device.name, port, number))
+                row = dict(zero)
+                for name in fields:
+                    if name in counts:
+                        row[name] = str(int(counts[name]))
+                yield f"{first}:{object_id(counted.kind, place, number)}", row
 
 
 def _may_begin(key: str, start: str) -> bool:
+    """Tell whether one of two texts is the beginning of the other."""
     return key.startswith(start) or start.startswith(key)

@@ -1,7 +1,7 @@
 """Transitions of links as orchagent counts them in ``PORT_TABLE`` of APPL_DB: each up and each down is one.
 
-A link is looked at when its row is read and after each change of its switch. The flaps of a bad copper cable come at
-random; they are too short for BGP, whose sessions stay.
+The state of a link is checked when its row is read, and after each change of its switch. A bad copper cable flaps at
+random times, each time too short for BGP, whose sessions stay.
 """
 
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ class _Link:
     transitions: int = 0
     down_at: float | None = None
     up_at: float | None = None
-    # Of its cable, those that were counted already.
-    flaps_before: int = 0
+    # The flaps of its cable that are in ``transitions`` already.
+    counted_flaps: int = 0
 
 
 @dataclass(slots=True)
 class _Cable:
-    """A cable that flaps: when it does so next."""
+    """A cable that flaps: when its fault began, and its flaps until now."""
 
     since: float
     next_at: float
@@ -59,13 +59,15 @@ class Flaps:
             end = End(device.name, port)
             self._look_at(device, end)
             far = self._net.cables.get(end)
-            neighbor = None if far is None else self._net.devices.get(far.node)
-            if far is not None and neighbor is not None and far.port in self._net.ports(neighbor):
+            if far is None:
+                continue
+            neighbor = self._net.devices.get(far.node)
+            if neighbor is not None and far.port in self._net.ports(neighbor):
                 self._look_at(neighbor, far)
 
     def follow(self, device: Device) -> None:
-        """Look at a switch if it changed since it was looked at."""
-        version = device.db.version, device.faults.version
+        """Count the transitions of a switch if it changed since the last time."""
+        version = (device.db.version, device.faults.version)
         if self._followed.get(device.name) != version:
             self._followed[device.name] = version
             self.look(device)
@@ -84,25 +86,30 @@ class Flaps:
         return row
 
     def _look_at(self, device: Device, end: End) -> None:
+        """Count the transitions of one port until now."""
         now = device.clock.now()
         link = self._links.get(end)
         if link is None or link.swss_up != device.times.swss_up:
-            link = self._links[end] = _Link(device.times.swss_up)
+            # Counters of swss begin again; flaps before do not count.
+            link = _Link(device.times.swss_up)
+            self._links[end] = link
             cable = self._cable(end, now)
             if cable is not None:
-                link.flaps_before = cable.flaps
+                link.counted_flaps = cable.flaps
         up = self._net.link_up(device, end.port)
         if up != link.up:
             self._turn(link, now, up=up)
         cable = self._cable(end, now)
-        if up and cable is not None and cable.flaps > link.flaps_before:
-            link.transitions += 2 * (cable.flaps - link.flaps_before)
-            link.flaps_before = cable.flaps
+        if up and cable is not None and cable.flaps > link.counted_flaps:
+            # Each flap is a transition down and one up.
+            link.transitions += 2 * (cable.flaps - link.counted_flaps)
+            link.counted_flaps = cable.flaps
             link.down_at = cable.last_at
             link.up_at = cable.last_at + _FLAP_S
 
     @staticmethod
     def _turn(link: _Link, now: float, *, up: bool) -> None:
+        """Count that a link went up or down."""
         link.up = up
         if up:
             # The first link-up counts too (portsorch.cpp): links come up with swss.
@@ -121,8 +128,9 @@ class Flaps:
         cable = self._cables.get(key)
         if cable is None or cable.since != fault.since:
             flaps = 0 if cable is None else cable.flaps
-            # It flaps at once.
-            cable = self._cables[key] = _Cable(fault.since, fault.since, flaps)
+            # A cable flaps at once when its fault is armed.
+            cable = _Cable(fault.since, fault.since, flaps)
+            self._cables[key] = cable
         while cable.next_at <= now:
             cable.flaps += 1
             cable.last_at = cable.next_at

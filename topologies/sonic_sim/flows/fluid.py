@@ -35,7 +35,7 @@ class PoolState:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of the first half of the window and of the second, which goes on for as long as the traffic does."""
+    """Counts of the first half of the window, and of the second, which stands for the traffic from then on."""
 
     start: float = 0.0
     steady: float = 0.0
@@ -164,9 +164,11 @@ class Fluid:
         return (self.steps - self.steps // 2) * STEP_US / 1e6
 
     def run(self, watch: Callable[[], None] | None = None, *, until_pause: bool = False) -> bool:
-        """Let the window pass; ``watch`` is called after each step. With ``until_pause`` it ends at the first pause:
-        returns whether it came to its end."""
-        every = max(1, round(self.reaction_us / STEP_US))
+        """Let the window pass; return whether it came to its end.
+
+        ``watch`` is called after each step. With ``until_pause`` the window ends early at the first pause.
+        """
+        steps_per_reaction = max(1, round(self.reaction_us / STEP_US))
         for step in range(self.steps):
             self.is_steady = step >= self.steps // 2
             self._send()
@@ -174,7 +176,7 @@ class Fluid:
                 self._serve(station)
             for group in self.groups:
                 self._admit(group)
-            if step % every == every - 1:
+            if step % steps_per_reaction == steps_per_reaction - 1:
                 self._adapt()
             self.now += STEP_US
             if watch is not None:
@@ -190,19 +192,20 @@ class Fluid:
             tally.start += amount
 
     def _send(self) -> None:
+        """Let each NIC send what its bundles may, at most its line rate, into their first stations."""
         for source in self.sources:
-            going = [bundle for bundle in source.bundles if not bundle.pauses.stopped(self.now)]
-            total = sum(bundle.rate for bundle in going)
-            scale = STEP_US * BYTES_PER_GBPS_US
-            if total > source.gbps:
-                scale *= source.gbps / total
-            for bundle in going:
-                amount = bundle.rate * scale
-                bundle.parts[0].coming += amount
-                self._count(bundle.sent, amount)
+            sending = [bundle for bundle in source.bundles if not bundle.pauses.stopped(self.now)]
+            total_gbps = sum(bundle.rate for bundle in sending)
+            bytes_per_gbps = STEP_US * BYTES_PER_GBPS_US
+            if total_gbps > source.gbps:
+                bytes_per_gbps *= source.gbps / total_gbps
+            for bundle in sending:
+                sent_bytes = bundle.rate * bytes_per_gbps
+                bundle.parts[0].coming += sent_bytes
+                self._count(bundle.sent, sent_bytes)
 
     def _serve(self, station: Station) -> None:
-        """Let a queue take what comes, mark it by what waits before it, and send."""
+        """Let a queue take what arrives, marked by what waits in it already, and send."""
         rows = station.rows
         probability = 0.0
         if rows.marks or rows.drops_early:
@@ -235,6 +238,7 @@ class Fluid:
             station.waits += station.queued / (self.steps - self.steps // 2)
 
     def _mark(self, station: Station, part: Part, probability: float) -> None:
+        """Mark a share of the packets that arrive, or drop it if they cannot be marked."""
         bundle = part.bundle
         packets = probability * part.coming / bundle.frame_bytes
         if station.rows.marks and bundle.can_be_marked:
@@ -247,6 +251,7 @@ class Fluid:
             self._lose(part, packets)
 
     def _lose(self, part: Part, packets: float) -> None:
+        """Count packets of a bundle that were dropped; TCP slows down for them."""
         self._count(part.drops, packets)
         if part.bundle.heeds_drops:
             part.bundle.signals += packets
@@ -292,6 +297,7 @@ class Fluid:
                 group.pauses.goes_at = self.now + self.pause_us
 
     def _pause(self, group: Group) -> None:
+        """Send a PFC frame, the first one or, before the last one runs out, another."""
         if group.is_over and self.now < group.repeats_at:
             return
         if not group.is_over and group.pauses is not None:
@@ -301,31 +307,33 @@ class Fluid:
         self._count(group.frames, 1)
 
     def _overflow(self, group: Group, usage: float, excess: float) -> None:
+        """Drop ``excess`` bytes of the ``usage`` of a group, the same share of each part."""
         keep = 1 - excess / usage
         for part in group.parts:
-            lost = part.held * (1 - keep)
-            part.held -= lost
-            part.station.queued -= lost
-            part.station.pool.used -= lost
-            packets = lost / part.bundle.frame_bytes
+            lost_bytes = part.held * (1 - keep)
+            part.held -= lost_bytes
+            part.station.queued -= lost_bytes
+            part.station.pool.used -= lost_bytes
+            packets = lost_bytes / part.bundle.frame_bytes
             self._count(group.drops, packets)
             self._lose(part, packets)
 
     def _adapt(self) -> None:
-        """Let all senders take notice of the marks since the last time."""
+        """Adapt the rates of all senders to the marks since the last time, as DCQCN does."""
         for source in self.sources:
+            line_gbps = source.gbps
             for bundle in source.bundles:
-                line = source.gbps
+                # The share of the bundle's flows that had at least one mark, and so get a CNP.
                 notified = 1.0 - exp(-bundle.signals / bundle.count)
                 self._count(bundle.notifications, notified * bundle.count)
                 bundle.signals = 0.0
                 bundle.alpha += _ALPHA_GAIN * (notified - bundle.alpha)
-                before = bundle.rate
-                cut = before * (1 - bundle.alpha / 2 * notified)
-                bundle.target += notified * (before - bundle.target)
-                raised = min(line, bundle.target + _INCREASE * line * (1 - notified))
-                bundle.target = raised
-                bundle.rate = max(_LEAST_SHARE * line, cut + (1 - notified) * (raised - cut) / 2)
+                # Notified flows cut their rate and take the one before as their target; the others raise both.
+                reduced = bundle.rate * (1 - bundle.alpha / 2 * notified)
+                bundle.target += notified * (bundle.rate - bundle.target)
+                bundle.target = min(line_gbps, bundle.target + _INCREASE * line_gbps * (1 - notified))
+                recovered = reduced + (1 - notified) * (bundle.target - reduced) / 2
+                bundle.rate = max(_LEAST_SHARE * line_gbps, recovered)
 
 
 def _limit(limit: Limit, pool: PoolState) -> float:

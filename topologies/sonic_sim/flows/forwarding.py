@@ -17,8 +17,8 @@ from sonic_sim.network import End
 
 # More switches than any path has: a packet that loops is dropped.
 _MOST_HOPS = 16
-# The name of a hash field, as SONiC has it, and the part of a packet that it stands for.
-_PARTS = {"DST_IP": 0, "SRC_IP": 1, "IP_PROTOCOL": 2, "L4_DST_PORT": 3, "L4_SRC_PORT": 4}
+# SONiC's names of hash fields, and the indices of these fields in a `Packet`.
+_PACKET_FIELDS = {"DST_IP": 0, "SRC_IP": 1, "IP_PROTOCOL": 2, "L4_DST_PORT": 3, "L4_SRC_PORT": 4}
 
 
 class Packet(NamedTuple):
@@ -38,6 +38,13 @@ class Hop(NamedTuple):
     receiver: End
 
 
+class _SwitchHash(NamedTuple):
+    """How a switch chooses among next hops: a hash with a key, without its lowest bits."""
+
+    key: bytes
+    dropped_bits: int
+
+
 @cache
 def _parsed(prefix: str) -> IPv4Network | IPv6Network:
     return ip_network(prefix, strict=False)
@@ -49,15 +56,16 @@ class Forwarding:
     def __init__(self, net: Fabric, seed: int | None = None) -> None:
         self.net = net
         self._random = random.Random(seed)  # noqa: S311  no secret
-        # By switch: a key, and the bits of the hash that choose the next hop.
-        self._hashes: dict[str, tuple[bytes, int]] = {}
+        # By switch.
+        self._hashes: dict[str, _SwitchHash] = {}
         self._ribs: Mapping[str, Rib] = {}
         self._version = -1
+        # What was looked up in these routes: next ports by switch and address, drops by switch, port and packet.
         self._ports: dict[tuple[str, str], tuple[str, ...]] = {}
         self._dropped: dict[tuple[str, str, Packet], bool] = {}
 
     def path(self, start: End, packet: Packet) -> tuple[Hop, ...]:
-        """Return the way of a packet from a NIC to the NIC with its address; empty where there is none."""
+        """Return the path of a packet from a NIC to the NIC that it reaches; empty if it is dropped on the way."""
         self._forget_old_routes()
         hops: list[Hop] = []
         sender = start
@@ -86,7 +94,7 @@ class Forwarding:
         return self._dropped[key]
 
     def _carries(self, sender: End, receiver: End) -> bool:
-        """Tell whether a link is up, which the switch at either end says."""
+        """Tell whether a link is up for the switches at its ends."""
         for end in (sender, receiver):
             device = self.net.devices.get(end.node)
             if device is not None and not self.net.link_up(device, end.port):
@@ -110,6 +118,7 @@ class Forwarding:
         return self._ports[key]
 
     def _look_up(self, device: Device, destination: str) -> tuple[str, ...]:
+        """Return the ports of a connected network, or else of the longest prefix, that has an address."""
         target = ip_address(destination)
         for own in self.net.addresses(device):
             if target in _parsed(f"{own.address}/{own.length}") and self.net.link_up(device, own.interface):
@@ -126,18 +135,21 @@ class Forwarding:
         return tuple(port for _, port in hops if self.net.link_up(device, port))
 
     def _choice(self, device: Device, packet: Packet, count: int) -> int:
+        """Return which of so many next hops a switch chooses for a packet."""
         if count == 1:
             return 0
         if device.name not in self._hashes:
-            self._hashes[device.name] = (self._random.randbytes(16), self._random.randrange(0, 32))
-        key, shift = self._hashes[device.name]
-        digest = hashlib.blake2b(repr(_hashed(device, packet)).encode(), key=key, digest_size=8).digest()
-        return (int.from_bytes(digest, "big") >> shift) % count
+            self._hashes[device.name] = _SwitchHash(self._random.randbytes(16), self._random.randrange(0, 32))
+        switch_hash = self._hashes[device.name]
+        # The text of the fields is hashed as it is printed: of a whole packet with its names.
+        text = repr(_hashed_fields(device, packet))
+        digest = hashlib.blake2b(text.encode(), key=switch_hash.key, digest_size=8).digest()
+        return (int.from_bytes(digest, "big") >> switch_hash.dropped_bits) % count
 
 
-def _hashed(device: Device, packet: Packet) -> tuple[object, ...]:
-    """Return the parts of a packet that the ASIC hashes: all five, or those that the switch is configured for."""
-    fields = device.orchagent.object_of(switchhash.ROW).get("ecmp_hash@", "")
-    if not fields:
+def _hashed_fields(device: Device, packet: Packet) -> tuple[object, ...]:
+    """Return the fields of a packet that the ASIC hashes: all five, or those that the switch is configured for."""
+    names = device.orchagent.object_of(switchhash.ROW).get("ecmp_hash@", "")
+    if not names:
         return packet
-    return tuple(packet[_PARTS[name]] for name in fields.split(",") if name in _PARTS)
+    return tuple(packet[_PACKET_FIELDS[name]] for name in names.split(",") if name in _PACKET_FIELDS)

@@ -7,7 +7,10 @@ from sonic_sim.flows.nics import FlowNic
 from sonic_sim.flows.vendors import vendor_counters
 from sonic_sim.network import End
 
-PORTS, QUEUES, GROUPS, NICS = "ports", "queues", "groups", "nics"
+PORTS = "ports"
+QUEUES = "queues"
+GROUPS = "groups"
+NICS = "nics"
 
 
 class RowKey(NamedTuple):
@@ -27,11 +30,15 @@ class Ledger:
     """Counts of every row, and how fast they grow now."""
 
     def __init__(self) -> None:
+        # By device.
         self._rows: dict[str, dict[RowKey, Row]] = {}
-        self._rates: list[tuple[Row, str, float]] = []
+        # How much each counter of a row grows a second.
         self._growing: dict[tuple[RowKey, str], float] = {}
+        # The same as rows, counters and rates, made once for all seconds that pass: plain tuples, as they are many.
+        self._rates: list[tuple[Row, str, float]] = []
+        # The rows of NICs that were published.
         self._shown: set[RowKey] = set()
-        # When the counters of a switch began: its swss started.
+        # When the counters of each switch began: its swss started.
         self._began: dict[str, float] = {}
 
     def row(self, key: RowKey) -> Row:
@@ -39,10 +46,11 @@ class Ledger:
         return self._rows.setdefault(key.device, {}).setdefault(key, {})
 
     def begin(self, device: str, at: float) -> bool:
-        """Start the counters of a switch at 0 if it started again at ``at``; tell whether it did."""
-        if self._began.setdefault(device, at) == at:
-            return False
+        """Set the counters of a switch to 0 if it started again at ``at``; tell whether it did."""
+        last_began = self._began.get(device, at)
         self._began[device] = at
+        if last_began == at:
+            return False
         for row in self._rows.get(device, {}).values():
             row.clear()
         return True
@@ -64,7 +72,7 @@ class Ledger:
         self._rates.clear()
 
     def grow(self, key: RowKey, name: str, per_s: float) -> None:
-        """Let a counter grow by so much a second, beside what it grows by already."""
+        """Let a counter grow by so much a second more."""
         if per_s:
             self._growing[key, name] = self._growing.get((key, name), 0.0) + per_s
 
@@ -79,28 +87,28 @@ class Ledger:
         self, table: str, names: Collection[str], devices: Collection[str], seconds: float
     ) -> dict[str, dict[RowKey, Row]]:
         """Return the counters ``names`` of a table by device and row, as they are ``seconds`` from now."""
-        counted: dict[str, dict[RowKey, Row]] = {device: {} for device in devices}
-        for device, rows in counted.items():
+        rows_of: dict[str, dict[RowKey, Row]] = {device: {} for device in devices}
+        for device, rows in rows_of.items():
             for key, row in self._rows.get(device, {}).items():
                 if key.table == table:
                     rows[key] = {name: row[name] for name in names if name in row}
         for (key, name), per_s in self._growing.items():
-            if key.table == table and name in names and key.device in counted:
-                row = counted[key.device].setdefault(key, {})
+            if key.table == table and name in names and key.device in rows_of:
+                row = rows_of[key.device].setdefault(key, {})
                 row[name] = row.get(name, 0.0) + per_s * seconds
-        return counted
+        return rows_of
 
     def counts(self, key: RowKey) -> Mapping[str, float]:
         """Return the counts of a row, empty for one that never counted anything."""
         return self._rows.get(key.device, _NOTHING).get(key, {})
 
     def publish(self, node: str, nics: Iterable[FlowNic]) -> None:
-        """Write the counts of NICs where their node shows them."""
+        """Write the counts of NICs into the counters that their node shows."""
         for nic in nics:
             key = nic_row(End(node, nic.name))
             row = self.row(key)
             if key in self._shown and not nic.counters:
-                # The node lost power.
+                # The node has lost power, and its counters begin again.
                 row.clear()
             self._shown.add(key)
             nic.counters.update(vendor_counters(nic.vendor, nic.pfc, row))

@@ -19,10 +19,10 @@ _PACKET_BITS = 4096 * 8
 class LinkQuality:
     """What happens to bits that arrive at a port."""
 
-    # Share of packets that is lost, and those of them that the port counts as errors.
+    # The share of packets that is lost, and the share that is lost and counted as errors by the port.
     lost: float
     counted: float
-    # Of these, lost by the fault of a cable that is counted: the port counts codewords as well.
+    # The share that is lost by a fault of the cable and counted: the port counts lost codewords for these as well.
     corrupted: float
     # Bit error rate of each lane before FEC.
     lanes: tuple[float, ...]
@@ -67,7 +67,7 @@ def quality_at(
         at = next(iter(net.devices.values())).clock.now()
     healthy = constants.healthy_ber
     if wire.code is None:
-        # A link that runs without FEC is good enough for that.
+        # Without FEC a healthy link has so few bit errors that hardly any packet is lost.
         healthy = constants.loss_ratio
     lanes = tuple(healthy + rate for rate in added_rates(net, end, nic, wire.lanes, at))
     lossy = fault_at(net, FaultKind.LOSSY, end, nic)
@@ -77,14 +77,16 @@ def quality_at(
         lost += lossy.ratio
         if lossy.counted:
             corrupted += lossy.ratio
-    clean = LinkQuality(0.0, 0.0, corrupted, lanes, wire.code)
-    return replace(clean, lost=min(1.0, lost + clean.damaged), counted=min(1.0, corrupted + clean.damaged))
+    # Without the losses yet: the share of packets that bit errors damage follows from lanes and code.
+    without_losses = LinkQuality(0.0, 0.0, corrupted, lanes, wire.code)
+    damaged = without_losses.damaged
+    return replace(without_losses, lost=min(1.0, lost + damaged), counted=min(1.0, corrupted + damaged))
 
 
 def rdma_efficiency(lost: float, gbps: float, frame_bytes: int, round_trip_us: float) -> float:
-    """Return the share of the packets sent that are new, with go-back-N: a loss repeats what was on its way."""
-    window = max(1.0, gbps * 125 * round_trip_us / frame_bytes)
-    return (1 - lost) / (1 + lost * window)
+    """Return the share of packets that are useful, with go-back-N: after a loss all that follow are sent again."""
+    window_packets = max(1.0, gbps * 125 * round_trip_us / frame_bytes)
+    return (1 - lost) / (1 + lost * window_packets)
 
 
 def tcp_limit_gbps(lost: float, payload_bytes: int, round_trip_us: float) -> float:

@@ -34,19 +34,28 @@ POLLED = (
 )
 
 
+class _PollIntervals(NamedTuple):
+    """The seconds between two polls of each group that a switch polls, by a version of its CONFIG_DB."""
+
+    version: int
+    seconds: Mapping[str, float]
+
+
 class Polls:
     """The last poll of each group on each switch. Times are seconds of tests, as those of the flows."""
 
     def __init__(self, net: Fabric, ledger: Ledger) -> None:
         self._net = net
         self._ledger = ledger
-        # By group and switch.
+        # By group and switch: the number of the last poll since time 0, and what it read.
         self._last: dict[tuple[str, str], int] = {}
         self._rows: dict[tuple[str, str], Mapping[RowKey, Row]] = {}
-        self._intervals: dict[str, tuple[object, dict[str, float]]] = {}
+        # By switch.
+        self._intervals: dict[str, _PollIntervals] = {}
 
     def follow(self, before: float, at: float) -> None:
         """Poll what is due until ``at``, while counters grow from ``before`` on as they do now."""
+        # The switches of each poll, by group and time: they are read together.
         due: defaultdict[tuple[PolledGroup, float], list[str]] = defaultdict(list)
         for device in self._net.devices.values():
             intervals = self._intervals_of(device)
@@ -57,25 +66,20 @@ class Polls:
                 number = int(at / interval_s)
                 if self._last.get((group.key, device.name)) != number:
                     self._last[group.key, device.name] = number
-                    due[group, max(before, number * interval_s)].append(device.name)
-        for (group, moment), devices in due.items():
-            polled = self._ledger.rows_in(group.table, group.names, devices, moment - before)
+                    polled_at = max(before, number * interval_s)
+                    due[group, polled_at].append(device.name)
+        for (group, polled_at), devices in due.items():
+            polled = self._ledger.rows_in(group.table, group.names, devices, polled_at - before)
             for name in devices:
                 self._rows[group.key, name] = polled.get(name, {})
 
-    def _intervals_of(self, device: Device) -> dict[str, float]:
+    def _intervals_of(self, device: Device) -> Mapping[str, float]:
         """Return the seconds between two polls of each group that a switch polls."""
-        version = device.db.version
-        kept = self._intervals.get(device.name)
-        if kept is not None and kept[0] == version:
-            return kept[1]
-        intervals = {}
-        for group in POLLED:
-            text = device.db.get(f"FLEX_COUNTER_TABLE|{group.key}").get("POLL_INTERVAL", "")
-            if polls(device, group.key):
-                intervals[group.key] = int(text or group.interval_ms) / 1000
-        self._intervals[device.name] = (version, intervals)
-        return intervals
+        intervals = self._intervals.get(device.name)
+        if intervals is None or intervals.version != device.db.version:
+            intervals = _PollIntervals(device.db.version, _read_intervals(device))
+            self._intervals[device.name] = intervals
+        return intervals.seconds
 
     def forget(self, device: str) -> None:
         """Show nothing of a switch until the next poll: its swss started again."""
@@ -83,7 +87,7 @@ class Polls:
             self._rows.pop((group.key, device), None)
 
     def shown(self, key: RowKey) -> Row:
-        """Return the counters of a row as COUNTERS_DB shows them; watermarks are shown as they are."""
+        """Return the counters of a row as COUNTERS_DB shows them: polled ones as of the last poll, others as of now."""
         row = dict(self._ledger.counts(key))
         for group in POLLED:
             if group.table == key.table:
@@ -91,3 +95,13 @@ class Polls:
                     row.pop(name, None)
                 row |= self._rows.get((group.key, key.device), {}).get(key, {})
         return row
+
+
+def _read_intervals(device: Device) -> dict[str, float]:
+    """Return the seconds between two polls of each group that a switch polls, by its CONFIG_DB."""
+    intervals = {}
+    for group in POLLED:
+        text = device.db.get(f"FLEX_COUNTER_TABLE|{group.key}").get("POLL_INTERVAL", "")
+        if polls(device, group.key):
+            intervals[group.key] = int(text or group.interval_ms) / 1000
+    return intervals

@@ -128,9 +128,10 @@ def rows_of(device: Device) -> PortTable:
 
 
 def _port_rows(device: Device, port: str, bindings: Mapping[str, Mapping[str, str]]) -> PortRows:
-    here = device.network.ports(device)[port]
-    mbps = here.speed_mbps
-    fec = here.fec
+    """Return all that flows meet at a port, with its faults; ``bindings`` are those of orchagent."""
+    configured = device.network.ports(device)[port]
+    mbps = configured.speed_mbps
+    fec = configured.fec
     in_force = device.faults.in_force(port)
     if in_force is not None:
         mbps = in_force.speed or mbps
@@ -140,61 +141,76 @@ def _port_rows(device: Device, port: str, bindings: Mapping[str, Mapping[str, st
     if device.faults.of_port(FaultKind.NO_PFC, port) is not None:
         pfc = frozenset()
     gbps = mbps / 1000
-    queue_of_class = _map(device, "TC_TO_QUEUE_MAP", qos.get("tc_to_queue_map", ""))
     return PortRows(
-        gbps,
-        here.mtu,
-        pfc,
-        fec,
-        here.lanes,
-        _map(device, "DSCP_TO_TC_MAP", qos.get("dscp_to_tc_map", "")),
-        queue_of_class,
-        _map(device, "TC_TO_PRIORITY_GROUP_MAP", qos.get("tc_to_pg_map", "")),
-        {queue: _queue(device, port, queue, bindings) for queue in QUEUES},
-        {group: _group(device, port, group, gbps, bindings) for group in QUEUES},
+        gbps=gbps,
+        mtu=configured.mtu,
+        pfc=pfc,
+        fec=fec,
+        lanes=configured.lanes,
+        class_of_dscp=_map(device, "DSCP_TO_TC_MAP", qos.get("dscp_to_tc_map", "")),
+        queue_of_class=_map(device, "TC_TO_QUEUE_MAP", qos.get("tc_to_queue_map", "")),
+        group_of_class=_map(device, "TC_TO_PRIORITY_GROUP_MAP", qos.get("tc_to_pg_map", "")),
+        queues={queue: _queue(device, port, queue, bindings) for queue in QUEUES},
+        groups={group: _group(device, port, group, gbps, bindings) for group in QUEUES},
     )
 
 
 def _map(device: Device, table: str, name: str) -> dict[int, int]:
-    row = device.orchagent.object_of(f"{table}|{name}") if name else {}
+    """Return a QoS map by its name; empty for no name."""
+    if not name:
+        return {}
+    row = device.orchagent.object_of(f"{table}|{name}")
     return {int(key): int(value) for key, value in row.items() if key.isdecimal() and value.isdecimal()}
 
 
 def _bound(device: Device, bindings: Mapping[str, Mapping[str, str]], place: str, entry: str, table: str) -> Hash:
+    """Return the object of a table that is bound to an entry of a port's queues or groups; empty for none.
+
+    ``place`` is such as ``QUEUE|Ethernet0``, ``entry`` such as ``3 scheduler``.
+    """
     name = bindings.get(place, {}).get(entry, "")
-    return device.orchagent.object_of(f"{table}|{name}") if name else {}
+    if not name:
+        return {}
+    return device.orchagent.object_of(f"{table}|{name}")
 
 
 def _limit(device: Device, profile: Hash) -> Limit:
+    """Return the limit of a buffer profile."""
     static = None
     if "static_th" in profile:
         static = _number(profile, "static_th", 0.0)
-    return Limit(_pool(device, profile.get("pool", "")), 2.0 ** _number(profile, "dynamic_th", 0.0), static)
+    alpha = 2.0 ** _number(profile, "dynamic_th", 0.0)
+    return Limit(_pool(device, profile.get("pool", "")), alpha, static)
 
 
 def _pool(device: Device, name: str) -> Pool:
+    """Return the shared part of a buffer pool."""
     pool = device.orchagent.object_of(f"BUFFER_POOL|{name}")
     size = _number(pool, "size", 0.0)
     if not size:
-        # In the dynamic model the buffer manager sizes pools; what is stated of any is the memory of the chip.
-        stated = [
-            _number(device.db.get(f"BUFFER_POOL|{other}"), "size", 0.0) for other in device.db.table("BUFFER_POOL")
-        ]
-        size = max(stated, default=0.0) or _POOL_BYTES
+        # In the dynamic model the buffer manager sizes the pools; the largest size that any row states is that of the
+        # memory of the chip.
+        sizes = [_number(row, "size", 0.0) for row in map(device.db.get, _pool_keys(device))]
+        size = max(sizes, default=0.0) or _POOL_BYTES
     # The headroom of all ports is a part of the pool that no group shares.
     return Pool(name, max(0.0, size - _number(pool, "xoff", 0.0)))
 
 
+def _pool_keys(device: Device) -> list[str]:
+    return [f"BUFFER_POOL|{name}" for name in device.db.table("BUFFER_POOL")]
+
+
 def _queue(device: Device, port: str, queue: int, bindings: Mapping[str, Mapping[str, str]]) -> QueueRows:
+    """Return the rows of a queue of a port, by the profiles that are bound to it."""
     buffer = _bound(device, bindings, f"BUFFER_QUEUE|{port}", f"{queue} profile", "BUFFER_PROFILE")
+    group_buffer = _bound(device, bindings, f"BUFFER_PG|{port}", f"{queue} profile", "BUFFER_PROFILE")
     wred = _bound(device, bindings, f"QUEUE|{port}", f"{queue} wred_profile", "WRED_PROFILE")
     scheduler = _bound(device, bindings, f"QUEUE|{port}", f"{queue} scheduler", "SCHEDULER")
     kmin = _number(wred, "green_min_threshold", 0.0)
     return QueueRows(
         limit=_limit(device, buffer) if buffer else Limit(),
-        is_lossless=bool(
-            _bound(device, bindings, f"BUFFER_PG|{port}", f"{queue} profile", "BUFFER_PROFILE").get("xoff")
-        ),
+        # A group with headroom is lossless, and so is the queue of the same number.
+        is_lossless=bool(group_buffer.get("xoff")),
         marks=wred.get("ecn", "ecn_none") in ("ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"),
         drops_early=wred.get("wred_green_enable") == "true",
         kmin=kmin,
@@ -211,22 +227,24 @@ def _is_lossless(device: Device, profile: str) -> bool:
 
 
 def _group(device: Device, port: str, group: int, gbps: float, bindings: Mapping[str, Mapping[str, str]]) -> GroupRows:
+    """Return the rows of a priority group of a port, by the profile that is bound to it."""
     name = bindings.get(f"BUFFER_PG|{port}", {}).get(f"{group} profile", "")
     if not name:
         return GroupRows()
     if name == "NULL":
-        # The buffer manager computes this one (dynamic model).
+        # The buffer manager computes this profile (dynamic model).
         parameters = device.db.get("DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE")
         alpha = 2.0 ** _number(parameters, "default_dynamic_th", 0.0)
         limit = Limit(_pool(device, "ingress_lossless_pool"), alpha)
-        return _spoiled(device, GroupRows(limit, gbps * _HEADROOM_BYTES_PER_GBPS, _XON_BYTES))
+        return _with_fault(device, GroupRows(limit, gbps * _HEADROOM_BYTES_PER_GBPS, _XON_BYTES))
     profile = device.orchagent.object_of(f"BUFFER_PROFILE|{name}")
     headroom = _number(profile, "xoff", 0.0)
-    return _spoiled(device, GroupRows(_limit(device, profile), headroom, _number(profile, "xon_offset", _XON_BYTES)))
+    xon_offset = _number(profile, "xon_offset", _XON_BYTES)
+    return _with_fault(device, GroupRows(_limit(device, profile), headroom, xon_offset))
 
 
-def _spoiled(device: Device, group: GroupRows) -> GroupRows:
-    """Return a group as the fault small-buffer leaves it: lossless ones pause at so many bytes."""
+def _with_fault(device: Device, group: GroupRows) -> GroupRows:
+    """Return a group with the fault small-buffer, if that is armed: a lossless group pauses at so many bytes."""
     fault = device.faults.of_port(FaultKind.SMALL_BUFFER, "")
     if fault is None or not group.headroom:
         return group
@@ -235,6 +253,7 @@ def _spoiled(device: Device, group: GroupRows) -> GroupRows:
 
 
 def _number(row: Hash, name: str, default: float) -> float:
+    """Return a field as a number; ``default`` if it is missing or no number."""
     try:
         return float(row.get(name, default))
     except ValueError:

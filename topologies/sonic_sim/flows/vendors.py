@@ -37,14 +37,14 @@ _OTHERS: Mapping[str, Mapping[str, str]] = {
 
 
 def vendor_counters(vendor: str, pfc: Collection[int], row: Mapping[str, float]) -> dict[str, int]:
-    """Return counters as a driver shows them; those of PFC of the priorities that have it."""
+    """Return the counters of a row as a driver shows them, pauses only of the priorities in ``pfc``."""
     pauses = [f"{way}_prio{priority}_pause" for way in WAYS for priority in pfc]
     counters: dict[str, int] = {}
-    names = _OTHERS.get(vendor)
-    if names is not None:
-        for name, theirs in names.items():
+    vendor_names = _OTHERS.get(vendor)
+    if vendor_names is not None:
+        for name, vendor_name in vendor_names.items():
             if not name.endswith("_pause") or name in pauses:
-                counters[theirs] = int(row.get(name, 0.0))
+                counters[vendor_name] = int(row.get(name, 0.0))
         return counters
     lanes = [name for name in row if name.startswith("rx_err_lane_")]
     for name in (*_MLX5, *pauses, *lanes):

@@ -25,10 +25,12 @@ class Wire(NamedTuple):
 
 def wire_at(net: Fabric, end: End) -> Wire:
     """Return the wire of the link at ``end``; at a node it is that of the switch's port. 0 Gb/s without a link."""
-    for place in (end, net.cables.get(end)):
-        device = net.devices.get(place.node) if place is not None else None
-        if device is not None and place is not None and place.port in net.ports(device):
-            return _wires(net, device)[place.port]
+    for link_end in (end, net.cables.get(end)):
+        if link_end is None:
+            continue
+        device = net.devices.get(link_end.node)
+        if device is not None and link_end.port in net.ports(device):
+            return _wires(net, device)[link_end.port]
     return Wire()
 
 
@@ -53,6 +55,7 @@ def _make_wires(net: Fabric, device: Device) -> Iterator[tuple[str, Wire]]:
 
 
 def _usual_lanes(gbps: float, lanes: int) -> int:
+    """Return the lanes of the optics of a port whose module is not known, by its ``lanes`` to the ASIC."""
     if gbps / lanes < PAM4_LANE_GBPS:
         return lanes
     return max(1, min(_MOST_LANES, round(gbps / _OPTICAL_LANE_GBPS)))
