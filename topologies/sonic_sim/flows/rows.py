@@ -221,11 +221,6 @@ def _queue(device: Device, port: str, queue: int, bindings: Mapping[str, Mapping
     )
 
 
-def _is_lossless(device: Device, profile: str) -> bool:
-    """Tell whether a profile of groups has headroom: such traffic is dropped at no queue."""
-    return profile == "NULL" or bool(device.orchagent.object_of(f"BUFFER_PROFILE|{profile}").get("xoff"))
-
-
 def _group(device: Device, port: str, group: int, gbps: float, bindings: Mapping[str, Mapping[str, str]]) -> GroupRows:
     """Return the rows of a priority group of a port, by the profile that is bound to it."""
     name = bindings.get(f"BUFFER_PG|{port}", {}).get(f"{group} profile", "")

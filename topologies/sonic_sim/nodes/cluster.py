@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +55,9 @@ class Cluster:
     async def reconcile(self, hosts: Iterable[SimHost], listener: Callable[[str], NodeListener]) -> None:
         """Start the nodes that do not run yet; ``listener`` returns the SSH server of each.
 
-        Those that run become what is said of them now when they start again.
+        Those that run take over changes of their ``hosts`` when they start again.
         """
-        new = []
+        new: list[SimHost] = []
         for host in hosts:
             if host.name in self.nodes:
                 self.nodes[host.name].next_host = host
@@ -66,14 +66,21 @@ class Cluster:
         if not new:
             return
         self.problem = ""
-        if reason := why_not() or await self._start_machines():
+        reason = why_not()
+        if not reason:
+            reason = await self._start_machines()
+        if reason:
             self.problem = f"the GPU nodes are not started: {reason}; the switches run alone"
             return
         for host in new:
             self.nodes[host.name] = Node(host, self.folder / host.name, listener(host.name), self._answer_tool)
-        powers = (self.power(host.name, on=host.powered) for host in new)
-        outcomes = await asyncio.gather(*powers, return_exceptions=True)
-        failures = {host.name: outcome for host, outcome in zip(new, outcomes, strict=True) if outcome is not None}
+        await self._start(new)
+
+    async def _start(self, hosts: Sequence[SimHost]) -> None:
+        """Start nodes; those that fail are forgotten, and ``problem`` names them."""
+        starts = (self.power(host.name, on=host.powered) for host in hosts)
+        results = await asyncio.gather(*starts, return_exceptions=True)
+        failures = {host.name: result for host, result in zip(hosts, results, strict=True) if result is not None}
         for name, failure in failures.items():
             if not isinstance(failure, SimulatorError):
                 raise failure
@@ -93,7 +100,7 @@ class Cluster:
             node.prepare()
             answer = await self._ask({"boot": node.boot_request()})
             await node.begin(answer["pid"])
-            # A driver shows all counters as soon as it is loaded.
+            # Drivers show all their counters from the start.
             self.count(name)
             node.publish()
             if node.has_boot_work():
@@ -106,8 +113,9 @@ class Cluster:
         await self.power(name, on=True)
 
     async def _answer_tool(self, request: ToolRequest, write: Write) -> int:
-        """Answer a tool; counters that it asks for are those of now."""
+        """Answer a tool of a node, and return its exit status."""
         node = self.nodes[request.node]
+        # Of ethtool only requests for counters come here (``programs/nic.py``).
         if request.argv[0] == "ethtool":
             self.count(request.node)
             node.publish()
@@ -126,7 +134,7 @@ class Cluster:
             self._machines = None
 
     async def _start_machines(self) -> str:
-        """Start the process that boots nodes; return why it cannot."""
+        """Start the process that boots nodes unless it runs; return why it cannot, empty where it runs."""
         if self._machines is not None:
             return ""
         pipe = asyncio.subprocess.PIPE
@@ -143,6 +151,7 @@ class Cluster:
         return f"this machine makes no namespaces: {first.get('error') or lines[-1:]}"
 
     async def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer of the process that boots nodes. Raises SimulatorError."""
         child = self._machines
         if child is None or child.stdin is None or child.stdout is None:
             raise SimulatorError("no node runs")

@@ -1,4 +1,4 @@
-"""What the driver of a node's NIC shows below /sys, and the vendor's tools: as a node finds them when it starts."""
+"""The files of a NIC's driver below /sys, and the vendor's tools, as a node has them when it starts."""
 
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_interface
@@ -26,43 +26,51 @@ _ALL_BUFFERS_BYTES = 524160
 
 def kernel_files(nic: SimNic) -> dict[str, str]:
     """Return the text of each file of a NIC's driver, by its path."""
-    files = {f"/sys/devices/{nic.pci}/infiniband/{nic.rdma}/node_type": "1: CA"}
-    files[f"/sys/class/infiniband/{nic.rdma}/ports/1/link_layer"] = "Ethernet"
-    files[f"/sys/class/net/{nic.name}/speed"] = str(nic.speed_gbps * 1000)
-    files[f"/sys/class/infiniband/{nic.rdma}/fw_ver"] = _FIRMWARE.get(nic.vendor, "1.0.0")
+    device = f"/sys/devices/{nic.pci}"
+    rdma_device = f"/sys/class/infiniband/{nic.rdma}"
+    files = {
+        f"{device}/infiniband/{nic.rdma}/node_type": "1: CA",
+        f"{rdma_device}/ports/1/link_layer": "Ethernet",
+        f"/sys/class/net/{nic.name}/speed": str(nic.speed_gbps * 1000),
+        f"{rdma_device}/fw_ver": _FIRMWARE.get(nic.vendor, "1.0.0"),
+    }
+    # A NIC whose PCIe link is not known has no such files.
     for name, value in zip(("speed", "width"), nic.pcie, strict=False):
-        for which in ("current", "max"):
-            files[f"/sys/devices/{nic.pci}/{which}_link_{name}"] = value
-    cm = f"/sys/kernel/config/rdma_cm/{nic.rdma}/ports/1"
+        files[f"{device}/current_link_{name}"] = value
+        files[f"{device}/max_link_{name}"] = value
     if nic.vendor == "nvidia":
         files |= _mlx5_files(nic)
     elif nic.vendor == "broadcom":
-        cc = f"/sys/kernel/config/bnxt_re/{nic.rdma}/ports/1/cc"
-        files |= {f"{cc}/{name}": value for name, value in (_DCQCN_OFF | _DCQCN_MARKING).items()}
-        files[f"{cc}/apply"] = ""
+        congestion_control = f"/sys/kernel/config/bnxt_re/{nic.rdma}/ports/1/cc"
+        files |= {f"{congestion_control}/{name}": value for name, value in (_DCQCN_OFF | _DCQCN_MARKING).items()}
+        files[f"{congestion_control}/apply"] = ""
     elif nic.vendor == "intel":
         files[f"/sys/kernel/config/irdma/{nic.rdma}/roce_dcqcn_enable"] = "0"
     if nic.vendor in ("broadcom", "intel"):
-        files |= {f"{cm}/default_roce_tos": "0", f"{cm}/default_roce_mode": "IB/RoCE v1"}
+        connection_manager = f"/sys/kernel/config/rdma_cm/{nic.rdma}/ports/1"
+        files[f"{connection_manager}/default_roce_tos"] = "0"
+        files[f"{connection_manager}/default_roce_mode"] = "IB/RoCE v1"
     return {path: f"{text}\n" for path, text in files.items()}
 
 
 def _mlx5_files(nic: SimNic) -> dict[str, str]:
-    net = f"/sys/class/net/{nic.name}"
+    """Return the text of each file that only NVIDIA's driver has, by its path."""
+    interface = f"/sys/class/net/{nic.name}"
     files = {f"/sys/class/infiniband/{nic.rdma}/tc/1/traffic_class": ""}
     for point in ("roce_np", "roce_rp"):
-        files |= {f"{net}/ecn/{point}/enable/{priority}": "0" for priority in range(8)}
-    files |= {f"{net}/ecn/roce_np/{name}": "0" for name in ("cnp_dscp", "cnp_802p_prio")}
-    files[f"{net}/qos/prio2buffer"] = _table("Priority\tBuffer", [0] * 8)
-    spare = _ALL_BUFFERS_BYTES - sum(_BUFFER_BYTES)
-    head = f"Port buffer size = {_ALL_BUFFERS_BYTES}\nSpare buffer size = {spare}\nBuffer\tSize"
-    files[f"{net}/qos/buffer_size"] = _table(head, _BUFFER_BYTES)
+        files |= {f"{interface}/ecn/{point}/enable/{priority}": "0" for priority in range(8)}
+    files |= {f"{interface}/ecn/roce_np/{name}": "0" for name in ("cnp_dscp", "cnp_802p_prio")}
+    files[f"{interface}/qos/prio2buffer"] = _table("Priority\tBuffer", [0] * 8)
+    spare_bytes = _ALL_BUFFERS_BYTES - sum(_BUFFER_BYTES)
+    heading = f"Port buffer size = {_ALL_BUFFERS_BYTES}\nSpare buffer size = {spare_bytes}\nBuffer\tSize"
+    files[f"{interface}/qos/buffer_size"] = _table(heading, _BUFFER_BYTES)
     return files
 
 
-def _table(head: str, numbers: Iterable[int]) -> str:
+def _table(heading: str, numbers: Iterable[int]) -> str:
+    """Return a table of numbers by their index, below a heading."""
     rows = [f"{index}\t{number}" for index, number in enumerate(numbers)]
-    return "\n".join((head, *rows))
+    return "\n".join((heading, *rows))
 
 
 def kernel_links(nic: SimNic) -> dict[str, str]:
@@ -82,15 +90,16 @@ def gid_files(nic: NodeNic) -> dict[str, str]:
 
     Linux, drivers/infiniband/core/roce_gid_mgmt.c: the link-local address comes first.
     """
-    addresses = sorted((ip_interface(text).ip for text in nic.addresses), key=lambda address: not address.is_link_local)
-    files = {}
-    for index, address in enumerate(addresses):
+    addresses = [ip_interface(text).ip for text in nic.addresses]
+    files: dict[str, str] = {}
+    number = 0
+    for address in sorted(addresses, key=lambda address: not address.is_link_local):
         gid = address
         if isinstance(address, IPv4Address):
             gid = IPv6Address(f"::ffff:{address}")
-        for offset, kind in enumerate(("IB/RoCE v1", "RoCE v2")):
-            number = 2 * index + offset
+        for roce_type in ("IB/RoCE v1", "RoCE v2"):
             files[f"gids/{number}"] = f"{gid.exploded}\n"
-            files[f"gid_attrs/types/{number}"] = f"{kind}\n"
+            files[f"gid_attrs/types/{number}"] = f"{roce_type}\n"
             files[f"gid_attrs/ndevs/{number}"] = f"{nic.name}\n"
+            number += 1
     return files

@@ -157,14 +157,14 @@ def map_users(pid: int) -> None:
 
 
 def make_nics(nics: list[dict[str, Any]], pid: int, cables: Iterator[int]) -> None:
-    """Make the NICs of a node, each with the far end of its cable here, of the next number."""
+    """Make the NICs of a node, each with the far end of its cable in this namespace; ``cables`` numbers these."""
     lines = []
     for nic in nics:
-        # The node alone decides on the size of packets: the far end takes any.
-        # A number of its own: after a restart the kernel removes the earlier cable at some later time.
+        # Numbers are not used again: after a restart the kernel removes the earlier cable at some later time.
         cable = f"cable{next(cables)}"
-        own = f"name {nic['name']} address {nic['mac']} netns {pid}"
-        lines.append(f"link add {cable} mtu 65535 type veth peer {own}")
+        node_end = f"name {nic['name']} address {nic['mac']} netns {pid}"
+        # The far end takes packets of any size: only the node limits them.
+        lines.append(f"link add {cable} mtu 65535 type veth peer {node_end}")
         lines.append(f"link set {cable} up")
     ip(lines)
 

@@ -27,7 +27,7 @@ class NodeNic:
         self.power_off()
 
     def power_off(self) -> None:
-        """Forget what a restart takes away; counters restart too."""
+        """Forget the settings and counters, which a restart resets."""
         self.up = False
         self.mtu = 1500
         self.addresses: tuple[str, ...] = ()
@@ -47,30 +47,33 @@ class NodeNic:
             self.addresses = tuple(link.addresses)
 
     def take_settings(self, state: Mapping[str, Any], read: ReadFile) -> None:
-        """Take over what the vendor's tools keep in ``state``, and the files of the driver."""
+        """Take over what the vendor's tools keep in ``state`` (`nic_tools`), and the files of the driver.
+
+        ``read`` returns the text of a file of the node.
+        """
         port = state.get(self.name, {})
         self.pfc = _enabled(port.get("pfc", ()))
-        take = {
-            "nvidia": self._take_mlx5,
-            "broadcom": self._take_bnxt,
-            "amd": self._take_ionic,
-            "intel": self._take_ice,
-        }.get(self.spec.vendor)
-        if take is not None:
-            take(port, state, read)
+        match self.spec.vendor:
+            case "nvidia":
+                self._take_mlx5(port, read)
+            case "broadcom":
+                self._take_bnxt(port, read)
+            case "amd":
+                self._take_ionic(state)
+            case "intel":
+                self._take_ice(port)
 
-    def _take_mlx5(self, port: Mapping[str, Any], state: Mapping[str, Any], read: ReadFile) -> None:
+    def _take_mlx5(self, port: Mapping[str, Any], read: ReadFile) -> None:
         self.trusts_dscp = port.get("trust") == "dscp"
         self.priority_of = _numbers(port.get("dscp", {}))
         self.traffic_class = _number(read(f"/sys/class/infiniband/{self.rdma}/tc/1/traffic_class"))
         self.cnp_dscp = _number(read(f"/sys/class/net/{self.name}/ecn/roce_np/cnp_dscp")) or 0
 
-    def _take_bnxt(self, port: Mapping[str, Any], state: Mapping[str, Any], read: ReadFile) -> None:
-        cc = f"/sys/kernel/config/bnxt_re/{self.rdma}/ports/1/cc"
+    def _take_bnxt(self, port: Mapping[str, Any], read: ReadFile) -> None:
         self._take_app(port)
-        self.cnp_dscp = _number(read(f"{cc}/cnp_dscp")) or 0
+        self.cnp_dscp = _number(read(f"/sys/kernel/config/bnxt_re/{self.rdma}/ports/1/cc/cnp_dscp")) or 0
 
-    def _take_ice(self, port: Mapping[str, Any], state: Mapping[str, Any], read: ReadFile) -> None:
+    def _take_ice(self, port: Mapping[str, Any]) -> None:
         self._take_app(port)
         self.cnp_dscp = _INTEL_CNP_DSCP
 
@@ -79,7 +82,7 @@ class NodeNic:
         self.priority_of = _numbers(port.get("app", {}))
         self.trusts_dscp = bool(self.priority_of)
 
-    def _take_ionic(self, port: Mapping[str, Any], state: Mapping[str, Any], read: ReadFile) -> None:
+    def _take_ionic(self, state: Mapping[str, Any]) -> None:
         card = state.get(f"card {self.spec.pci}", {})
         self.trusts_dscp = card.get("type") == "DSCP"
         self.priority_of = dict(zip(_DSCPS, card.get("dscp", ()), strict=False))
@@ -89,6 +92,7 @@ class NodeNic:
 
 
 def _enabled(bits: Any) -> frozenset[int]:
+    """Return the priorities whose bits are set."""
     return frozenset(priority for priority, bit in enumerate(bits) if bit)
 
 

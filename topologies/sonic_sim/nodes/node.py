@@ -1,6 +1,7 @@
 """One simulated node: its disk, its NICs as they are now, and what it shares with the simulator."""
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -100,7 +101,7 @@ class Node:
         }
 
     async def begin(self, pid: int) -> None:
-        """Take over the node that has just booted with the first process ``pid``. Raises OSError."""
+        """Follow the node that has just booted with the first process ``pid``. Raises OSError."""
         self.listener.pid = pid
         self._files = NodeFiles(pid)
         self._network = NodeNetwork(pid)
@@ -112,11 +113,10 @@ class Node:
         """Tell whether its disk has settings or units that a start applies."""
         etc = self.disk / "etc"
         folders = (etc / "sysctl.d", etc / "systemd/system/multi-user.target.wants")
-        # A link may lead out of the disk; it is only looked at, and the node itself reads what it names.
-        return any(not folder.is_symlink() and folder.is_dir() and any(folder.iterdir()) for folder in folders)
+        return any(_has_entries(folder) for folder in folders)
 
     async def lose_power(self) -> int:
-        """Let nobody reach it any more; return its first process, which is to be killed, 0 where it does not run."""
+        """Close all ways to it; return its first process, which the caller has to kill, 0 where it does not run."""
         pid = self.listener.pid
         self.listener.pid = 0
         await self.listener.close()
@@ -138,20 +138,21 @@ class Node:
             return ()
         if self._network.has_changed():
             self._take_network()
-        if time.monotonic() - self._settings_at < _SETTINGS_S:
-            return self.nics
-        self._settings_at = time.monotonic()
-        try:
-            state = json.loads(self._files.text(STATE) or "{}")
-            for nic in self.nics:
-                nic.take_settings(state, self._files.text)
-        except (ValueError, TypeError, AttributeError):
-            # The node's root user may write anything there; its NICs then stay as they were.
-            return self.nics
+        if time.monotonic() - self._settings_at >= _SETTINGS_S:
+            self._settings_at = time.monotonic()
+            self._take_settings(self._files)
         return self.nics
 
+    def _take_settings(self, files: NodeFiles) -> None:
+        """Take over what the vendors' tools have set."""
+        # The node's root user may write anything there; the NICs after such a mistake stay as they were.
+        with contextlib.suppress(ValueError, TypeError, AttributeError):
+            state = json.loads(files.text(STATE) or "{}")
+            for nic in self.nics:
+                nic.take_settings(state, files.text)
+
     def forget_settings(self) -> None:
-        """Read the settings of its NICs again: a program that runs now may have set them just before."""
+        """Let the next reading of its NICs read their settings again, however recently they were read."""
         self._settings_at = float("-inf")
 
     def _take_network(self) -> None:
@@ -166,18 +167,19 @@ class Node:
                 self._publish_gids(nic)
 
     def _publish_gids(self, nic: NodeNic) -> None:
+        """Write the GIDs of a NIC to where the node reads them, and remove those that it has no longer."""
         folder = self.shared / "rdma" / nic.rdma
         files = {folder / path: text for path, text in gid_files(nic).items()}
         for path, text in files.items():
             self._publish(path, text)
-        gone = [path for path in self._published if path not in files and path.is_relative_to(folder)]
-        for path in gone:
-            if "hw_counters" not in path.parts:
+        for path in tuple(self._published):
+            is_gid = path.is_relative_to(folder) and "hw_counters" not in path.parts
+            if is_gid and path not in files:
                 path.unlink()
                 del self._published[path]
 
     def publish(self) -> None:
-        """Write the counters that have changed to where the node reads them."""
+        """Write the counters of RDMA devices that have changed to where the node reads them."""
         if self._files is None:
             return
         for nic in self.nics:
@@ -187,18 +189,24 @@ class Node:
 
     def statistics(self, interface: str) -> str:
         """Return the counters of an interface's driver as ethtool prints them; empty for one that has none."""
-        lines = []
+        lines: list[str] = []
         for nic in self.nics:
             if nic.name == interface:
-                named = [name for name in nic.counters if _OF_ETHTOOL.search(name)]
-                lines += [f"     {name}: {nic.counters[name]}\n" for name in named]
+                names = [name for name in nic.counters if _OF_ETHTOOL.search(name)]
+                lines += (f"     {name}: {nic.counters[name]}\n" for name in names)
         return "".join(lines)
 
     def _publish(self, path: Path, text: str) -> None:
+        """Write a file that the node reads, unless it has this text."""
         if self._published.get(path) != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="ascii")
             self._published[path] = text
+
+
+def _has_entries(folder: Path) -> bool:
+    """Tell whether a folder of a node's disk has entries; a link is not followed, as it may lead out of the disk."""
+    return not folder.is_symlink() and folder.is_dir() and any(folder.iterdir())
 
 
 def _base_files(host: SimHost) -> dict[str, str]:

@@ -22,7 +22,7 @@ class NodeFiles:
             for folder in folders:
                 flags = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
                 handles.append(os.open(folder, flags, dir_fd=handles[-1]))
-            # Neither a link nor a pipe that blocks.
+            # A link is not followed, and a pipe does not block.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             handles.append(os.open(name, flags, dir_fd=handles[-1]))
             if not stat.S_ISREG(os.fstat(handles[-1]).st_mode):

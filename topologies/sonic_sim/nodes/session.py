@@ -31,9 +31,9 @@ def inside(pid: int, command: Sequence[str]) -> list[str]:
     return ["nsenter", "--target", str(pid), *_NAMESPACES, "--setuid", "0", "--setgid", "0", "--", *command]
 
 
-def environment(given: dict[str, str] | None = None) -> dict[str, str]:
-    """Return the environment of a login; nothing of the machine's own is in it."""
-    accepted = {key: value for key, value in (given or {}).items() if key.startswith(_ACCEPTED)}
+def environment(from_client: dict[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of a login, with variables of the client and without any of this machine."""
+    accepted = {key: value for key, value in (from_client or {}).items() if key.startswith(_ACCEPTED)}
     return {"PATH": _PATH, "HOME": "/root", "USER": USER, "LOGNAME": USER, "SHELL": "/bin/bash", **accepted}
 
 
@@ -113,7 +113,8 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
             _set_size(self._terminal, width, height)
 
     async def _run(self) -> None:
-        # From the home folder of root, as a login.
+        """Run the program of the session, and tell the client how it ended."""
+        # As after a login, in the home folder of root.
         command = inside(self._pid, ["/bin/sh", "-c", 'cd && exec "$@"', "sh", *self._words])
         environ = environment(dict(self._channel.get_environment()))
         with contextlib.suppress(asyncssh.Error, OSError):
@@ -130,6 +131,7 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
                 self._channel.exit(status)
 
     async def _piped(self, command: list[str], environ: dict[str, str]) -> int:
+        """Run a command with pipes, and return its exit status."""
         out = await _Output.opened(None)
         err = await _Output.opened(asyncssh.EXTENDED_DATA_STDERR)
         try:
@@ -141,36 +143,39 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
             os.close(err.end)
         if child.stdin is None:
             raise TypeError("its standard input must be a pipe")
-        fed = asyncio.create_task(self._feed(child.stdin))
+        feeding = asyncio.create_task(self._feed(child.stdin))
         await asyncio.gather(self._show(out), self._show(err))
-        fed.cancel()
+        feeding.cancel()
         return await child.wait()
 
     async def _on_terminal(self, command: list[str], environ: dict[str, str]) -> int:
-        """Run a command on a terminal, which is hung up when the session ends."""
-        self._terminal, theirs = os.openpty()
+        """Run a command on a terminal, which is hung up when the session ends; return its exit status."""
+        self._terminal, program_end = os.openpty()
         os.set_blocking(self._terminal, False)
         _set_size(self._terminal, *(self._terminal_size or ())[:2])
-        # A terminal of the simulator's machine, of which the node sees the handles alone.
+        # The terminal is one of the simulator's machine; the node only has handles of it.
         words = ("setsid", "--ctty", "--wait", *command)
-        child = await asyncio.create_subprocess_exec(*words, stdin=theirs, stdout=theirs, stderr=theirs, env=environ)
-        os.close(theirs)
+        child = await asyncio.create_subprocess_exec(
+            *words, stdin=program_end, stdout=program_end, stderr=program_end, env=environ
+        )
+        os.close(program_end)
         reading = asyncio.create_task(self._show_terminal())
         typing = asyncio.create_task(self._type())
         try:
             status = await child.wait()
-            # What the program wrote last; a program in the background may keep the terminal open for ever.
+            # Show what the program wrote last, for a second: one in the background may keep the terminal open.
             await asyncio.wait((reading,), timeout=1)
             return status
         finally:
             reading.cancel()
             typing.cancel()
-            # The loop must have forgotten the handle before another session gets its number.
+            # The event loop must have removed the handle before another session gets the same number.
             await asyncio.gather(reading, typing, return_exceptions=True)
             os.close(self._terminal)
             self._terminal = -1
 
     async def _feed(self, sink: asyncio.StreamWriter) -> None:
+        """Pass the input on to a program until its end."""
         with contextlib.suppress(ConnectionError):
             while data := await self._typed():
                 sink.write(data)
@@ -178,25 +183,26 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
         sink.close()
 
     async def _type(self) -> None:
+        """Pass the input on to the terminal until its end."""
         while data := await self._typed():
             while data:
                 try:
                     data = data[os.write(self._terminal, data) :]
                 except BlockingIOError:
-                    # The program reads more slowly than somebody pastes.
+                    # Pasted text comes faster than the program reads.
                     await asyncio.sleep(_PASTE_AGAIN_S)
 
     async def _typed(self) -> bytes:
-        """Return the next input, nothing at its end."""
+        """Return the next input, empty at its end."""
         data = await self._input.read(_CHUNK_BYTES)
-        before = self._waiting_bytes
+        was_held_up = self._waiting_bytes > _MOST_WAITING_BYTES
         self._waiting_bytes -= len(data)
-        if before > _MOST_WAITING_BYTES >= self._waiting_bytes:
+        if was_held_up and self._waiting_bytes <= _MOST_WAITING_BYTES:
             self._channel.resume_reading()
         return data
 
     async def _show(self, output: "_Output") -> None:
-        """Pass output on, until its end or that of the session, after which the program cannot write any more."""
+        """Pass output on until its end, or that of the session, after which the program can write no more."""
         while data := await output.reader.read(_CHUNK_BYTES):
             await self._write(data, output.kind)
             if self._channel.is_closing():
@@ -204,6 +210,7 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
         output.transport.close()
 
     async def _show_terminal(self) -> None:
+        """Pass output of the terminal on until its last program or the session ends."""
         loop = asyncio.get_running_loop()
         readable = asyncio.Event()
         loop.add_reader(self._terminal, readable.set)
@@ -220,6 +227,7 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
             loop.remove_reader(self._terminal)
 
     async def _write(self, data: bytes, kind: int | None = None) -> None:
+        """Send output to the client once it may take more; ``kind`` is that of the channel, None for plain output."""
         await self._may_write.wait()
         if not self._channel.is_closing():
             self._channel.write(data, kind)
@@ -237,10 +245,10 @@ class _Output:
     @classmethod
     async def opened(cls, kind: int | None) -> "_Output":
         """Return a new pipe."""
-        own, end = os.pipe()
+        read_end, end = os.pipe()
         reader = asyncio.StreamReader()
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(own, "rb", 0)
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_end, "rb", 0)
         )
         return cls(kind, end, reader, transport)
 

@@ -43,7 +43,7 @@ class ToolSocket:
     async def open(self) -> None:
         """Listen."""
         (self._folder / "tools.sock").unlink(missing_ok=True)
-        # A path of a socket holds about a hundred characters: the folder is named by a handle.
+        # The path of a socket has at most about a hundred characters, so the folder is named by a handle.
         handle = os.open(self._folder, os.O_PATH | os.O_DIRECTORY)
         try:
             path = f"/proc/self/fd/{handle}/tools.sock"
@@ -54,7 +54,7 @@ class ToolSocket:
             os.close(handle)
 
     def close(self) -> None:
-        """Stop to listen."""
+        """Stop listening."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -68,26 +68,26 @@ class ToolSocket:
         ended = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
         with contextlib.closing(writer), contextlib.suppress(*ended):
             request = _request(self._node, await reader.readuntil(b"\0\0"))
-            answered = asyncio.ensure_future(self._answer(request, write))
-            # A tool sends nothing more: the end of its stream is its own end.
-            closed = asyncio.ensure_future(reader.read())
+            answering = asyncio.ensure_future(self._answer(request, write))
+            # A tool sends nothing after its request, so its stream ends only when the tool does.
+            tool_end = asyncio.ensure_future(reader.read())
             try:
-                await asyncio.wait((answered, closed), return_when=asyncio.FIRST_COMPLETED)
-                if answered.done():
-                    writer.write(b"x%d\n" % answered.result())
+                await asyncio.wait((answering, tool_end), return_when=asyncio.FIRST_COMPLETED)
+                if answering.done():
+                    writer.write(b"x%d\n" % answering.result())
                     await writer.drain()
             finally:
-                answered.cancel()
-                closed.cancel()
+                answering.cancel()
+                tool_end.cancel()
 
 
 def _lines(stream: str, text: str) -> bytes:
     """Return text for a stream in the lines that a tool reads (``programs/tool.py``)."""
     letter = {"stdout": "o", "stderr": "e"}[stream]
-    *whole, rest = text.split("\n")
-    lines = [f"{letter}{line}\n" for line in whole]
-    if rest:
-        lines.append(f"{letter.upper()}{rest}\n")
+    *whole_lines, last_part = text.split("\n")
+    lines = [f"{letter}{line}\n" for line in whole_lines]
+    if last_part:
+        lines.append(f"{letter.upper()}{last_part}\n")
     return "".join(lines).encode()
 
 

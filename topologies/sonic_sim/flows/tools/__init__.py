@@ -36,7 +36,7 @@ class Tools:
         self.starter = starter or Starter(model)
 
     async def answer_tool(self, request: Request, write: Write) -> int:
-        """Carry out a tool, and return its exit status. Cancelled, it ends its flows and does not listen any more."""
+        """Carry out a tool, and return its exit status. If it is cancelled, its flows and its server end."""
 
         def say(text: str, stream: str = "stdout") -> None:
             if text:
@@ -53,6 +53,7 @@ class Tools:
             return error.status
 
     def _tool(self, name: str) -> Callable[[Run], Awaitable[int]]:
+        """Return what carries out a tool. Raises ToolError for one that is not simulated."""
         if name in perftest.PROGRAMS:
             return perftest.run
         if name == "iperf3":

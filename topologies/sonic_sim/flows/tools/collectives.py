@@ -7,6 +7,7 @@ data, too: t = steps x step + factor x bytes / bus bandwidth (NVIDIA/nccl-tests,
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sonic_sim.faults import FaultKind
 from sonic_sim.flows.flow import Flow, FlowKind
@@ -31,22 +32,31 @@ _TWO_VALUES = frozenset(("--mca", "-mca"))
 _QUEUE_PAIRS = 4
 _SUFFIXES = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "": 1}
 _DEFAULT_GPUS = 8
+# Collectives that add up numbers.
+_SUMMING = frozenset(("all_reduce_perf", "reduce_scatter_perf", "reduce_perf"))
 _SHELL = frozenset(("bash", "sh", "env"))
+
+
+class JobHost(NamedTuple):
+    """A node of a collective, and how many of its GPUs take part."""
+
+    name: str
+    gpus: int
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A collective: its program and words, its nodes with their GPUs, and the environment of its ranks."""
+    """A collective: its program and words, its nodes, and the environment of its ranks."""
 
     program: str
     words: tuple[str, ...]
-    hosts: tuple[tuple[str, int], ...]
+    hosts: tuple[JobHost, ...]
     environment: Mapping[str, str]
 
     @property
     def ranks(self) -> int:
         """GPUs of all nodes."""
-        return sum(gpus for _, gpus in self.hosts)
+        return sum(host.gpus for host in self.hosts)
 
 
 async def run(tool: Run) -> int:
@@ -54,23 +64,28 @@ async def run(tool: Run) -> int:
     job = _job(tool)
     options = Options(job.words, _TESTS_VALUED, ("-h", "--help"), "{option}: invalid option\n")
     rings = _rings(tool, job)
-    flows = [flow for ring in rings for step in ring for flow in step]
-    if any(flow.is_stuck for flow in flows):
-        raise _unreachable(job, next(flow for flow in flows if flow.is_stuck))
+    flows: list[Flow] = []
+    for ring in rings:
+        for step in ring:
+            flows += step
+    for flow in flows:
+        if flow.is_stuck:
+            raise _unreachable(job, flow)
     sizes = _sizes(options)
     iterations = options.number("-n", "--iters", default=20.0) + options.number("-w", "--warmup_iters", default=5.0)
     tool.say(_head(job, options, sizes))
-    # Measured once, when the flows have their shares.
-    bus_gbytes: list[float] = []
+    # Measured once, as soon as the flows have their shares.
+    bus_gbytes = 0.0
 
     def measure() -> float:
-        bus_gbytes.append(_bus_gbytes(tool, job, rings))
-        return sum(2 * iterations * _micros(tool, job, size, bus_gbytes[0]) for size in sizes) / 1e6
+        nonlocal bus_gbytes
+        bus_gbytes = _bus_gbytes(tool, job, rings)
+        return sum(2 * iterations * _micros(tool, job, size, bus_gbytes) for size in sizes) / 1e6
 
     await tool.send(Transfer(flows), measure)
-    rows = [_row(tool, job, size, bus_gbytes[0]) for size in sizes]
-    mean = sum(bus for _, bus in rows) / len(rows)
-    tool.say("".join(text for text, _ in rows))
+    rows = [_row(tool, job, size, bus_gbytes) for size in sizes]
+    mean = sum(row.bus_gbytes for row in rows) / len(rows)
+    tool.say("".join(row.text for row in rows))
     tool.say(f"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {mean:g} \n#\n")
     return 0
 
@@ -79,18 +94,17 @@ def _job(tool: Run) -> Job:
     """Return the collective of a command line. Raises ToolError."""
     environment = dict(tool.environment)
     if tool.name in PROGRAMS:
-        # Without a launcher one process has all of its GPUs.
-        gpus = int(
-            Options(tool.words, _TESTS_VALUED, (), "{option}: invalid option\n").number("-g", "--ngpus", default=1)
-        )
-        return Job(tool.name, tuple(tool.words), ((tool.node, gpus),), environment)
+        # Without a launcher it runs in one process with all of its GPUs.
+        options = Options(tool.words, _TESTS_VALUED, (), "{option}: invalid option\n")
+        host = JobHost(tool.node, int(options.number("-g", "--ngpus", default=1)))
+        return Job(tool.name, tuple(tool.words), (host,), environment)
     launch = Launch(tool, environment)
     words = list(tool.words)
     while words:
         word = words.pop(0)
         program = word.rpartition("/")[2]
         if program in PROGRAMS:
-            return Job(program, tuple(words), launch.places(), environment)
+            return Job(program, tuple(words), launch.job_hosts(), environment)
         if word.startswith("-"):
             launch.take(word, words)
         elif program not in _SHELL:
@@ -108,12 +122,12 @@ class Launch:
         self.ranks = 0
 
     def take(self, word: str, words: list[str]) -> None:
-        """Take an option and its values out of the words after it."""
-        name, joined, value = word.partition("=")
+        """Take an option, and remove its values from ``words``, which follow it."""
+        name, equals_sign, value = word.partition("=")
         if name in _TWO_VALUES:
             del words[:2]
             return
-        if name in _LAUNCHER_VALUED and not joined and words:
+        if name in _LAUNCHER_VALUED and not equals_sign and words:
             value = words.pop(0)
         if name == "-x":
             _export(self.environment, [value])
@@ -124,42 +138,48 @@ class Launch:
         elif name in ("-np", "--ntasks", "-n") and value.isdecimal():
             self.ranks = int(value)
 
-    def places(self) -> tuple[tuple[str, int], ...]:
-        """Return the hosts with their numbers of GPUs. Raises ToolError for one that is not reached."""
+    def job_hosts(self) -> tuple[JobHost, ...]:
+        """Return the hosts with their numbers of GPUs. Raises ToolError for one that cannot be reached."""
         return _with_gpus(self.tool, _expanded(_split(self.hosts)), self.ranks)
 
 
-def _export(environment: dict[str, str], parts: Sequence[str]) -> None:
-    for part in parts:
-        name, joined, value = part.partition("=")
-        if joined:
+def _export(environment: dict[str, str], assignments: Sequence[str]) -> None:
+    """Set the variables of ``NAME=VALUE``; a name alone keeps its value."""
+    for assignment in assignments:
+        name, equals_sign, value = assignment.partition("=")
+        if equals_sign:
             environment[name] = value
 
 
 def _split(text: str) -> list[str]:
-    """Separate hosts by commas outside brackets."""
+    """Split a list of hosts at its commas outside of brackets."""
     return re.findall(r"[^,\[]+(?:\[[^\]]*\][^,\[]*)?", text)
 
 
 def _expanded(hosts: Sequence[str]) -> list[str]:
-    """Return host names of Slurm's ranges: ``gpu[1-3,5]``."""
+    """Return the host names of Slurm's ranges: ``gpu[1-3,5]``."""
     names = []
     for host in hosts:
         head, bracket, rest = host.partition("[")
         if not bracket:
             names.append(host)
             continue
-        inside, _, tail = rest.partition("]")
-        for part in inside.split(","):
-            first, _, last = part.partition("-")
+        ranges, _, tail = rest.partition("]")
+        for number_range in ranges.split(","):
+            first, _, last = number_range.partition("-")
+            # Numbers have as many digits as the first one.
+            digits = len(first)
             numbers = range(int(first), int(last or first) + 1)
-            names += [f"{head}{number:0{len(first)}d}{tail}" for number in numbers]
+            names += [f"{head}{number:0{digits}d}{tail}" for number in numbers]
     return names
 
 
-def _with_gpus(tool: Run, hosts: Sequence[str], ranks: int) -> tuple[tuple[str, int], ...]:
-    """Return the hosts with their numbers of GPUs. Raises ToolError for one that is not reached."""
-    places = []
+def _with_gpus(tool: Run, hosts: Sequence[str], ranks: int) -> tuple[JobHost, ...]:
+    """Return the hosts with their numbers of GPUs, by ``HOST:GPUS`` or else an equal share of all ranks.
+
+    Raises ToolError for a host that cannot be reached.
+    """
+    job_hosts: list[JobHost] = []
     for host in hosts:
         name, _, slots = host.partition(":")
         if not tool.model.nics.of_node(name):
@@ -168,31 +188,39 @@ def _with_gpus(tool: Run, hosts: Sequence[str], ranks: int) -> tuple[tuple[str, 
                 f"ssh: connect to host {name} port 22: No route to host\n"
                 f"{rule}\nORTE was unable to reliably start one or more daemons.\n{rule}\n"
             )
-        default = ranks // len(hosts) if ranks else _DEFAULT_GPUS
-        places.append((name, int(slots) if slots.isdecimal() else max(1, default)))
-    return tuple(places)
+        gpus = _DEFAULT_GPUS
+        if slots.isdecimal():
+            gpus = int(slots)
+        elif ranks:
+            gpus = max(1, ranks // len(hosts))
+        job_hosts.append(JobHost(name, gpus))
+    return tuple(job_hosts)
 
 
 Ring = list[list[Flow]]
-"""The flows of each step around the nodes, on one NIC."""
+"""The flows from each node to the next one, on one NIC of each."""
 
 
 def _rings(tool: Run, job: Job) -> list[Ring]:
     """Return a ring for each NIC that NCCL uses; none within one node. Raises ToolError."""
-    names = [name for name, _ in job.hosts]
+    names = [host.name for host in job.hosts]
     if len(names) < 2:
         return []
     rings: list[Ring] = []
     kind = FlowKind(tos=int(job.environment.get("NCCL_IB_TC", "0") or 0))
     for device in _devices(tool, job):
-        places = []
+        nics: list[Place] = []
         for name in names:
-            place = tool.model.nics.by_device(name, device)
-            if place is None or not place.nic.up:
+            nic = tool.model.nics.by_device(name, device)
+            if nic is None or not nic.nic.up:
                 raise ToolError(f"{name}: NCCL WARN NET/IB : No device found: {device}\n{_FAILED}", status=3)
-            places.append(place)
-        following = [*places[1:], places[0]]
-        rings.append([tool.model.flows(a, b, kind, _QUEUE_PAIRS) for a, b in zip(places, following, strict=True)])
+            nics.append(nic)
+        ring: Ring = []
+        for index, sender in enumerate(nics):
+            # The last node sends to the first one.
+            receiver = nics[(index + 1) % len(nics)]
+            ring.append(tool.model.flows(sender, receiver, kind, _QUEUE_PAIRS))
+        rings.append(ring)
     return rings
 
 
@@ -200,31 +228,36 @@ _FAILED = "Test NCCL failure common.cu:1005 'remote process exited or there was 
 
 
 def _unreachable(job: Job, flow: Flow) -> ToolError:
-    here = flow.sender
-    there: Place = flow.receiver
+    """Return the error of NCCL for a flow whose packets do not arrive."""
+    sender = flow.sender
     return ToolError(
-        f"{here.node}:41000:41100 [0] ibvwrap.c:120 NCCL WARN NET/IB : Got completion from peer {there.node} with"
-        f" status=12 opcode=0 len=0 vendor err 129 (Send) hca {here.nic.rdma}\n{job.hosts[0][0]}: {_FAILED}",
+        f"{sender.node}:41000:41100 [0] ibvwrap.c:120 NCCL WARN NET/IB : Got completion from peer {flow.receiver.node}"
+        f" with status=12 opcode=0 len=0 vendor err 129 (Send) hca {sender.nic.rdma}\n{job.hosts[0].name}: {_FAILED}",
         status=3,
     )
 
 
 def _devices(tool: Run, job: Job) -> list[str]:
-    """Return the RDMA devices that ``NCCL_IB_HCA`` names: ``=`` for whole names, ``^`` for all others."""
-    every = [nic.rdma for nic in tool.model.nics.of_node(job.hosts[0][0]) if nic.rdma]
+    """Return the RDMA devices of a node that NCCL uses, by ``NCCL_IB_HCA``; all without it.
+
+    Its names are beginnings of device names, or whole names after ``=``. With ``^`` they are those not to use.
+    """
+    every = [nic.rdma for nic in tool.model.nics.of_node(job.hosts[0].name) if nic.rdma]
     text = job.environment.get("NCCL_IB_HCA", "")
-    wanted = [part.partition(":")[0] for part in text.lstrip("^=").split(",") if part]
-    if not wanted:
+    listed = [part.partition(":")[0] for part in text.lstrip("^=").split(",") if part]
+    if not listed:
         return every
-    chosen = [
-        name for name in every if any(name == part or ("=" not in text and name.startswith(part)) for part in wanted)
-    ]
+    if "=" in text:
+        matching = [name for name in every if name in listed]
+    else:
+        matching = [name for name in every if name.startswith(tuple(listed))]
     if text.startswith("^"):
-        return [name for name in every if name not in chosen]
-    return chosen
+        return [name for name in every if name not in matching]
+    return matching
 
 
 def _sizes(options: Options) -> list[int]:
+    """Return the sizes of messages, from the least to the most by a factor or else by steps."""
     least = _bytes(options.text("-b", "--minbytes", default="32M"))
     most = _bytes(options.text("-e", "--maxbytes", default="32M"))
     factor = int(options.number("-f", "--stepfactor", default=1.0))
@@ -236,6 +269,7 @@ def _sizes(options: Options) -> list[int]:
 
 
 def _bytes(text: str) -> int:
+    """Return the bytes of a size such as ``32M``. Raises ToolError."""
     match = re.fullmatch(r"(\d+)([KMGT]?)B?", text.strip().upper())
     if match is None:
         raise ToolError(f"invalid size {text}\n")
@@ -245,26 +279,30 @@ def _bytes(text: str) -> int:
 def _bus_gbytes(tool: Run, job: Job, rings: Sequence[Ring]) -> float:
     """Return the bus bandwidth of large messages, in GB/s."""
     constants = tool.model.constants
-    gpus = max(count for _, count in job.hosts)
+    gpus = max(host.gpus for host in job.hosts)
     bus = constants.nvlink_gbytes
     if rings:
-        slowest = [min(sum(flow.goodput * flow.measured_share for flow in step) for step in ring) for ring in rings]
-        of_node = sum(slowest) / 8
-        bus = min(bus, of_node)
+        node_gbytes = sum(_slowest_step_gbps(ring) for ring in rings) / 8
+        bus = min(bus, node_gbytes)
         if job.program == "sendrecv_perf":
-            bus = of_node / len(rings)
+            bus = node_gbytes / len(rings)
         elif job.program == "alltoall_perf":
             # What stays in a node does not cross its NICs.
-            bus = of_node / gpus * (job.ranks - 1) / (job.ranks - gpus)
-    for name, _ in job.hosts:
-        faults = tool.model.net.host_faults.get(name)
+            bus = node_gbytes / gpus * (job.ranks - 1) / (job.ranks - gpus)
+    for host in job.hosts:
+        faults = tool.model.net.host_faults.get(host.name)
         if faults is not None and faults.has(FaultKind.SLOW_GPU):
             return bus * constants.slow_gpu_share
     return bus
 
 
+def _slowest_step_gbps(ring: Ring) -> float:
+    """Return what the slowest pair of nodes of a ring measures: the others wait for it."""
+    return min(sum(flow.goodput * flow.measured_share for flow in step) for step in ring)
+
+
 def _factor(job: Job) -> float:
-    """Return bus bandwidth over the algorithm's (nccl-tests doc/PERFORMANCE.md)."""
+    """Return the bus bandwidth divided by the algorithm's bandwidth (nccl-tests doc/PERFORMANCE.md)."""
     ranks = job.ranks
     if job.program == "all_reduce_perf":
         return 2 * (ranks - 1) / ranks
@@ -274,22 +312,31 @@ def _factor(job: Job) -> float:
 
 
 def _micros(tool: Run, job: Job, size: int, bus_gbytes: float) -> float:
+    """Return the time of a collective of so many bytes, in microseconds."""
     ranks = job.ranks
     steps = {"all_reduce_perf": 2 * (ranks - 1), "sendrecv_perf": 1}.get(job.program, ranks - 1)
     return steps * tool.model.constants.collective_step_us + _factor(job) * size / bus_gbytes / 1e3
 
 
-def _row(tool: Run, job: Job, size: int, bus_gbytes: float) -> tuple[str, float]:
-    """Return a row, and the mean of its two bus bandwidths."""
+class _ResultRow(NamedTuple):
+    """A row of the table, and the mean of its two bus bandwidths."""
+
+    text: str
+    bus_gbytes: float
+
+
+def _row(tool: Run, job: Job, size: int, bus_gbytes: float) -> _ResultRow:
+    """Return the row of a size, measured out of place and in place; both measure about the same."""
     cells = ""
-    total = 0.0
+    mean = 0.0
     for _ in range(2):
         micros = _micros(tool, job, size, bus_gbytes) * tool.model.random.uniform(1.0, 1.004)
-        rate = size / micros / 1e3
-        total += rate * _factor(job) / 2
-        cells += f"  {_time(micros):>7s}  {rate:6.2f}  {rate * _factor(job):6.2f}      0"
-    operation = {"all_reduce_perf": "sum", "reduce_scatter_perf": "sum", "reduce_perf": "sum"}.get(job.program, "none")
-    return f"{size:12d}  {size // 4:12d}     float  {operation:>6s}      -1{cells}\n", total
+        algorithm_gbytes = size / micros / 1e3
+        measured_bus_gbytes = algorithm_gbytes * _factor(job)
+        mean += measured_bus_gbytes / 2
+        cells += f"  {_time(micros):>7s}  {algorithm_gbytes:6.2f}  {measured_bus_gbytes:6.2f}      0"
+    operation = "sum" if job.program in _SUMMING else "none"
+    return _ResultRow(f"{size:12d}  {size // 4:12d}     float  {operation:>6s}      -1{cells}\n", mean)
 
 
 def _time(micros: float) -> str:
@@ -303,6 +350,7 @@ def _time(micros: float) -> str:
 
 
 def _head(job: Job, options: Options, sizes: Sequence[int]) -> str:
+    """Return what is printed before the table: the options, the devices, and the heading of columns."""
     factor = int(options.number("-f", "--stepfactor", default=1.0))
     step = f"step: {factor}(factor)" if factor > 1 else f"step: {_bytes(options.text('-i', default='1M'))}(bytes)"
     lines = [
@@ -313,10 +361,10 @@ def _head(job: Job, options: Options, sizes: Sequence[int]) -> str:
         "# Using devices",
     ]
     rank = 0
-    for name, gpus in job.hosts:
-        for gpu in range(gpus):
+    for host in job.hosts:
+        for gpu in range(host.gpus):
             lines.append(
-                f"#  Rank {rank:2d} Group  0 Pid {41000 + rank:6d} on {name:>10s} device {gpu:2d}"
+                f"#  Rank {rank:2d} Group  0 Pid {41000 + rank:6d} on {host.name:>10s} device {gpu:2d}"
                 f" [0x{0x18 + gpu:02x}] NVIDIA H200"
             )
             rank += 1

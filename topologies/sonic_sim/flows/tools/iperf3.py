@@ -2,7 +2,7 @@
 
 import json
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.flows.flow import Flow, FlowKind, Transport
 from sonic_sim.flows.model import Transfer
@@ -23,7 +23,7 @@ _REFUSAL = "iperf3: parameter error - unrecognized option '{option}'\n\nUsage: i
 _DEFAULT_PORT = 5201
 # IPv4 and TCP headers with time stamps.
 _HEADERS = 52
-_FAMILIES = {"k": 1e3, "m": 1e6, "g": 1e9, "": 1.0}
+_UNITS = {"k": 1e3, "m": 1e6, "g": 1e9, "": 1.0}
 
 
 async def run(tool: Run) -> int:
@@ -44,7 +44,7 @@ def _port(options: Options) -> int:
 
 
 def _fail(tool: Run, options: Options, text: str) -> ToolError:
-    """Return an error in the form that was asked for: JSON on standard output, or a line."""
+    """Return an error in the requested form: with ``--json`` a document on standard output, else a line."""
     if options.has("-J", "--json"):
         start = {"connected": [], "version": VERSION, "system_info": f"Linux {tool.node} 6.1.0"}
         document = {"start": start, "intervals": [], "end": {}, "error": text}
@@ -53,8 +53,9 @@ def _fail(tool: Run, options: Options, text: str) -> ToolError:
 
 
 async def _serve(tool: Run, options: Options) -> int:
-    bound = options.text("-B", "--bind")
-    if bound and not any(bound in addresses_of(nic) for nic in tool.model.nics.of_node(tool.node)):
+    """Listen for one client after the other, or for one alone, and print the report of each."""
+    bind_address = options.text("-B", "--bind")
+    if bind_address and not any(bind_address in addresses_of(nic) for nic in tool.model.nics.of_node(tool.node)):
         raise _fail(tool, options, "unable to start listener for connections: Cannot assign requested address")
     while True:
         server = tool.starter.listen(tool.node, _port(options), "iperf3", options)
@@ -74,47 +75,48 @@ async def _serve(tool: Run, options: Options) -> int:
             return 0 if is_complete else 1
 
 
-def _places(tool: Run, options: Options) -> tuple[Place, Place]:
-    """Return the NICs of client and server. Raises ToolError where they do not reach each other."""
-    host = options.text("-c", "--client")
-    bound = options.text("-B", "--bind")
-    receiver = tool.model.nics.by_address(host)
-    sender = tool.model.nics.by_address(bound) if bound else None
-    if bound and (sender is None or sender.node != tool.node):
-        raise _fail(tool, options, "unable to connect to server: Cannot assign requested address")
-    if sender is None:
-        sender = next((Place(tool.node, nic) for nic in tool.model.nics.of_node(tool.node) if nic.up), None)
-    if receiver is None or sender is None:
+class _ConnectionEnds(NamedTuple):
+    """The NICs of client and server."""
+
+    client: Place
+    server: Place
+
+
+def _find_ends(tool: Run, options: Options) -> _ConnectionEnds:
+    """Return the NICs of client and server. Raises ToolError where one of them is not found."""
+    bind_address = options.text("-B", "--bind")
+    if bind_address:
+        client = tool.model.nics.by_address(bind_address)
+        if client is None or client.node != tool.node:
+            raise _fail(tool, options, "unable to connect to server: Cannot assign requested address")
+    else:
+        client = next((Place(tool.node, nic) for nic in tool.model.nics.of_node(tool.node) if nic.up), None)
+    server = tool.model.nics.by_address(options.text("-c", "--client"))
+    if server is None or client is None:
         raise _fail(tool, options, "unable to connect to server: No route to host")
-    return sender, receiver
+    return _ConnectionEnds(client, server)
 
 
 async def _measure(tool: Run, options: Options) -> int:
-    sender, receiver = _places(tool, options)
-    count = int(options.number("-P", "--parallel", default=1))
+    """Send to a server, or from it, and print the report, as the server does."""
+    ends = _find_ends(tool, options)
+    stream_count = int(options.number("-P", "--parallel", default=1))
     seconds = options.number("-t", "--time", default=10.0)
-    tos = int(options.number("-S", "--tos", default=options.number("--dscp", default=0.0) * 4))
-    payload = min(sender.nic.mtu, receiver.nic.mtu) - _HEADERS
-    kind = FlowKind(Transport.TCP, tos, payload, packets_per_ack=2.0, limit_gbps=_bitrate(options))
-    ways = []
-    if not options.has("-R", "--reverse"):
-        ways.append(tool.model.flows(sender, receiver, kind, count))
-    if options.has("-R", "--reverse", "--bidir"):
-        ways.append(tool.model.flows(receiver, sender, kind, count))
-    flows = [flow for way in ways for flow in way]
-    server = tool.starter.connect(receiver.node, _port(options), "iperf3")
+    directions = _flows(tool, options, ends, stream_count)
+    flows = [flow for direction in directions for flow in direction]
+    server = tool.starter.connect(ends.server.node, _port(options), "iperf3")
     if any(flow.is_stuck for flow in flows):
         raise _fail(tool, options, "unable to connect to server: No route to host")
-    bound = "" if server is None else server.details.text("-B", "--bind")
-    if server is None or bound not in ("", *addresses_of(receiver.nic)):
+    if server is None or server.details.text("-B", "--bind") not in ("", *addresses_of(ends.server.nic)):
         raise _fail(tool, options, "unable to connect to server: Connection refused")
-    server.client.set_result(sender)
+    server.client.set_result(ends.client)
     try:
-        took = await tool.send(Transfer(flows, seconds))
-        as_json = _report(tool, options, ways, took)
-        text = as_json if options.has("-J", "--json") else _text(flows, took)
-        server.details = as_json if server.details.has("-J", "--json") else _text(flows, took)
-        tool.say(text)
+        took_s = await tool.send(Transfer(flows, seconds))
+        document = _report(tool, options, directions, took_s)
+        text = _text(flows, took_s)
+        server_options: Options = server.details
+        server.details = document if server_options.has("-J", "--json") else text
+        tool.say(document if options.has("-J", "--json") else text)
         server.ended.set_result(True)
     finally:
         if not server.ended.done():
@@ -122,22 +124,45 @@ async def _measure(tool: Run, options: Options) -> int:
     return 0
 
 
-def _bitrate(options: Options) -> float:
+def _flows(tool: Run, options: Options, ends: _ConnectionEnds, count: int) -> list[list[Flow]]:
+    """Return so many flows for each direction in which the test sends; with ``--bidir`` there are two."""
+    tos = int(options.number("-S", "--tos", default=options.number("--dscp", default=0.0) * 4))
+    payload_bytes = min(ends.client.nic.mtu, ends.server.nic.mtu) - _HEADERS
+    kind = FlowKind(Transport.TCP, tos, payload_bytes, packets_per_ack=2.0, limit_gbps=_bitrate_gbps(options))
+    directions = []
+    if not options.has("-R", "--reverse"):
+        directions.append(tool.model.flows(ends.client, ends.server, kind, count))
+    if options.has("-R", "--reverse", "--bidir"):
+        directions.append(tool.model.flows(ends.server, ends.client, kind, count))
+    return directions
+
+
+def _bitrate_gbps(options: Options) -> float:
+    """Return the bitrate that a stream is limited to. Raises ToolError for an invalid one."""
     text = options.text("-b", "--bitrate").lower()
     if not text or text == "0":
+        # No limit.
         return 1e6
-    unit = text[-1] if text[-1] in _FAMILIES else ""
+    unit = text[-1] if text[-1] in _UNITS else ""
     try:
-        return float(text.removesuffix(unit)) * _FAMILIES[unit] / 1e9
+        return float(text.removesuffix(unit)) * _UNITS[unit] / 1e9
     except ValueError as error:
         raise ToolError(f"iperf3: parameter error - bad bitrate {text}\n") from error
 
 
-def _report(tool: Run, options: Options, ways: list[list[Flow]], seconds: float) -> str:
-    """Return the document of a test; that of both directions has the second one under names of its own."""
+def _report(tool: Run, options: Options, directions: list[list[Flow]], seconds: float) -> str:
+    """Return the JSON of a test."""
+    flows = [flow for direction in directions for flow in direction]
+    document = {"start": _start(tool, options, flows, len(directions[0]), seconds), "intervals": []}
+    document["end"] = _end(directions, seconds)
+    return json.dumps(document, indent="\t") + "\n"
+
+
+def _start(tool: Run, options: Options, flows: list[Flow], stream_count: int, seconds: float) -> dict[str, Any]:
+    """Return the part of the JSON that describes the test."""
     now = int(time.time())
     connected = []
-    for number, flow in enumerate(flow for way in ways for flow in way):
+    for number, flow in enumerate(flows):
         connected.append(
             {
                 "socket": 5 + 2 * number,
@@ -147,57 +172,63 @@ def _report(tool: Run, options: Options, ways: list[list[Flow]], seconds: float)
                 "remote_port": _port(options),
             }
         )
-    count = len(ways[0])
-    start = {
+    return {
         "connected": connected,
         "version": VERSION,
         "system_info": f"Linux {tool.node} 6.1.0",
         "timestamp": {"time": time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(now)), "timesecs": now},
         "connecting_to": {"host": options.text("-c", "--client"), "port": _port(options)},
         "cookie": "simulated",
-        "tcp_mss_default": ways[0][0].kind.payload_bytes,
+        "tcp_mss_default": flows[0].kind.payload_bytes,
         "test_start": {
             "protocol": "TCP",
-            "num_streams": count,
+            "num_streams": stream_count,
             "blksize": 131072,
             "omit": 0,
             "duration": int(seconds),
             "bytes": 0,
             "blocks": 0,
             "reverse": int(options.has("-R", "--reverse")),
-            "tos": ways[0][0].kind.tos,
+            "tos": flows[0].kind.tos,
         },
     }
+
+
+def _end(directions: list[list[Flow]], seconds: float) -> dict[str, Any]:
+    """Return the part of the JSON with the results; those of a second direction have names of their own."""
     end: dict[str, Any] = {"streams": []}
-    number = 5
-    for way, suffix in zip(ways, ("", "_bidir_reverse"), strict=False):
-        sent = [_sum(flow.arrived, seconds, retransmits=int(flow.lost)) for flow in way]
-        received = [_sum(flow.arrived * flow.measured_share, seconds) for flow in way]
-        for left, right in zip(sent, received, strict=True):
-            end["streams"].append({"sender": {"socket": number, **left}, "receiver": {"socket": number, **right}})
-            number += 2
-        lost = sum(int(flow.lost) for flow in way)
+    socket = 5
+    for flows, suffix in zip(directions, ("", "_bidir_reverse"), strict=False):
+        sent = [_sum(flow.arrived, seconds, retransmits=int(flow.lost)) for flow in flows]
+        received = [_sum(flow.arrived * flow.measured_share, seconds) for flow in flows]
+        for sender, receiver in zip(sent, received, strict=True):
+            end["streams"].append({"sender": {"socket": socket, **sender}, "receiver": {"socket": socket, **receiver}})
+            socket += 2
+        lost = sum(int(flow.lost) for flow in flows)
         end[f"sum_sent{suffix}"] = _sum(sum(part["bytes"] for part in sent), seconds, retransmits=lost)
         end[f"sum_received{suffix}"] = _sum(sum(part["bytes"] for part in received), seconds)
     names = ("host_total", "host_user", "host_system", "remote_total", "remote_user", "remote_system")
     end["cpu_utilization_percent"] = dict.fromkeys(names, 10.0)
-    end["sender_tcp_congestion"] = end["receiver_tcp_congestion"] = "cubic"
-    return json.dumps({"start": start, "intervals": [], "end": end}, indent="\t") + "\n"
+    end["sender_tcp_congestion"] = "cubic"
+    end["receiver_tcp_congestion"] = "cubic"
+    return end
 
 
-def _sum(amount: float, seconds: float, **more: int) -> dict[str, Any]:
-    return {"start": 0, "end": seconds, "seconds": seconds, "bytes": int(amount),
-            "bits_per_second": amount * 8 / seconds, **more, "sender": True}  # fmt: skip
+def _sum(byte_count: float, seconds: float, **retransmits: int) -> dict[str, Any]:
+    """Return the results of a stream, or of all of a direction."""
+    return {"start": 0, "end": seconds, "seconds": seconds, "bytes": int(byte_count),
+            "bits_per_second": byte_count * 8 / seconds, **retransmits, "sender": True}  # fmt: skip
 
 
 def _text(flows: list[Flow], seconds: float) -> str:
+    """Return the report of a test as text."""
     rows = ["[ ID] Interval           Transfer     Bitrate         Retr"]
     for number, flow in enumerate(flows):
-        for share, word in ((1.0, "sender"), (flow.measured_share, "receiver")):
-            amount = flow.arrived * share
-            retransmits = f"{int(flow.lost):<4d}" if word == "sender" else "    "
+        for share, side in ((1.0, "sender"), (flow.measured_share, "receiver")):
+            byte_count = flow.arrived * share
+            retransmits = f"{int(flow.lost):<4d}" if side == "sender" else "    "
             rows.append(
-                f"[{5 + 2 * number:3d}]   0.00-{seconds:.2f}  sec  {amount / 2**30:5.1f} GBytes"
-                f"  {amount * 8e-9 / seconds:5.1f} Gbits/sec  {retransmits}         {word}"
+                f"[{5 + 2 * number:3d}]   0.00-{seconds:.2f}  sec  {byte_count / 2**30:5.1f} GBytes"
+                f"  {byte_count * 8e-9 / seconds:5.1f} Gbits/sec  {retransmits}         {side}"
             )
     return "\n".join(("- " * 25, *rows, "", "iperf Done.", ""))

@@ -4,9 +4,10 @@ Formats: src/perftest_resources.c and perftest_parameters.h of v24.01.0-0.38; "M
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from math import ceil
+from typing import NamedTuple
 
 from sonic_sim.flows.flow import Flow, FlowKind
 from sonic_sim.flows.model import Transfer
@@ -35,8 +36,10 @@ _RULE = "-" * 87
 _MTUS = (256, 512, 1024, 2048, 4096)
 # IP, UDP, transport and check headers of a packet.
 _MTU_OVERHEAD = 60
-# Messages a second of one queue pair, and of a NIC.
+# The most messages a second of a test.
 _MESSAGES_PER_S = 8e6
+# Headers and gap of a packet on the wire.
+_WIRE_OVERHEAD_BYTES = 82
 _ALL_SIZES = tuple(2**power for power in range(1, 24))
 # A queue pair asks seven times, each time after 67 ms (timeout 14).
 _GIVES_UP_S = 0.5
@@ -91,7 +94,25 @@ class Test:
         return min(active, int(self.options.number("-m", "--mtu", default=float(active))))
 
 
+class TestEnds(NamedTuple):
+    """The NICs of client and server, and the command of the server."""
+
+    client: Place
+    server: Place
+    server_test: Test
+
+
+@dataclass(slots=True)
+class ServerSide:
+    """A server that listens: its command, its NIC, and the table once the test is over."""
+
+    test: Test
+    place: Place
+    table: str = ""
+
+
 def _active_mtu(place: Place) -> int:
+    """Return the largest path MTU that fits the MTU of a NIC's interface."""
     return max((mtu for mtu in _MTUS if mtu + _MTU_OVERHEAD <= place.nic.mtu), default=_MTUS[0])
 
 
@@ -115,12 +136,10 @@ def _device(tool: Run, options: Options) -> Place:
     name = options.text("-d", "--ib-dev")
     place = tool.model.nics.by_device(tool.node, name)
     if place is None:
-        missing = (
-            f" IB device {name} not found\n"
-            if name
-            else " Did not detect devices \n If device exists, check if driver is up\n"
-        )
-        raise ToolError(f"{missing} Unable to find the Infiniband/RoCE device\n")
+        reason = " Did not detect devices \n If device exists, check if driver is up\n"
+        if name:
+            reason = f" IB device {name} not found\n"
+        raise ToolError(f"{reason} Unable to find the Infiniband/RoCE device\n")
     if not place.nic.up:
         raise ToolError(
             " Port number 1 state is Down\n Couldn't set the link layer\n Couldn't get context for the device\n"
@@ -129,8 +148,10 @@ def _device(tool: Run, options: Options) -> Place:
 
 
 async def _serve(tool: Run, test: Test, place: Place) -> int:
+    """Listen for a client, and print the table of a test in both directions."""
     stars = "*" * 36
-    server = tool.starter.listen(tool.node, test.port, tool.name, (test, place))
+    side = ServerSide(test, place)
+    server = tool.starter.listen(tool.node, test.port, tool.name, side)
     if server is None:
         raise ToolError(
             f"Couldn't listen to port {test.port}\n"
@@ -146,21 +167,22 @@ async def _serve(tool: Run, test: Test, place: Place) -> int:
     if not is_complete:
         return 1
     if test.options.has("-b", "--bidirectional"):
-        tool.say(server.details[2])
+        tool.say(side.table)
     tool.say(f"{_RULE}\n")
     return 0
 
 
 async def _measure(tool: Run, test: Test, place: Place, host: str) -> int:
+    """Connect to a server, measure, and print the table."""
     server = _connect(tool, test, place, host)
-    there, remote = server.details
+    side: ServerSide = server.details
+    ends = TestEnds(place, side.place, side.test)
     server.client.set_result(place)
     try:
-        mtu = min(test.mtu(place, remote), there.mtu(place, remote))
-        tool.say(_head(test, place, remote, mtu))
-        text = await _rows(tool, test, (place, remote, there), mtu)
-        server.details = (*server.details, text)
-        tool.say(f"{text}{_RULE}\n")
+        mtu = min(test.mtu(place, side.place), side.test.mtu(place, side.place))
+        tool.say(_head(test, place, side.place, mtu))
+        side.table = await _table(tool, test, ends, mtu)
+        tool.say(f"{side.table}{_RULE}\n")
         server.ended.set_result(True)
     finally:
         if not server.ended.done():
@@ -170,13 +192,15 @@ async def _measure(tool: Run, test: Test, place: Place, host: str) -> int:
 
 def _connect(tool: Run, test: Test, place: Place, host: str) -> Server:
     """Return the server at a host's port. Raises ToolError."""
+    # ``host`` is the address of a NIC, or the name of a node.
     node = host
+    can_reach = True
     target = tool.model.nics.by_address(host)
     if target is not None:
         node = target.node
+        can_reach = target.nic.up and place.nic.up
     server = tool.starter.connect(node, test.port, tool.name)
-    is_reached = target is None or (target.nic.up and place.nic.up)
-    if server is None or not is_reached:
+    if server is None or not can_reach:
         raise ToolError(
             f"Couldn't connect to {host}:{test.port}\n"
             "Unable to open file descriptor for socket connection Unable to init the socket connection\n"
@@ -184,13 +208,11 @@ def _connect(tool: Run, test: Test, place: Place, host: str) -> Server:
     return server
 
 
-Ends = tuple[Place, Place, Test]
-"""Client, server, and the command of the server."""
-
-
-async def _rows(tool: Run, test: Test, ends: Ends, mtu: int) -> str:
-    """Send, and return the table."""
-    sizes = _ALL_SIZES if test.options.has("-a", "--all") else (test.size,)
+async def _table(tool: Run, test: Test, ends: TestEnds, mtu: int) -> str:
+    """Send, and return the table. Raises ToolError where packets do not arrive."""
+    sizes: tuple[int, ...] = (test.size,)
+    if test.options.has("-a", "--all"):
+        sizes = _ALL_SIZES
     flows = _flows(tool, test, ends, sizes[-1], mtu)
     if any(flow.is_stuck for flow in flows):
         await tool.starter.sleep(tool.model.real_s(_GIVES_UP_S))
@@ -202,95 +224,117 @@ async def _rows(tool: Run, test: Test, ends: Ends, mtu: int) -> str:
         return _columns(test) + await _latency(tool, test, flows)
     iterations = test.options.number("-n", "--iters", default=5000.0)
     duration = test.options.number("-D", "--duration", default=0.0)
-    transfer = Transfer(flows, duration or float("inf"))
 
-    def until_sent() -> float:
+    def iterations_s() -> float:
+        """Return how long the iterations take at the rates that the flows have."""
         gbps = sum(flow.goodput for flow in flows)
         return float(iterations * test.count * sizes[-1] * 8 / max(1e-6, gbps * 1e9))
 
-    seconds = await tool.send(transfer, until_sent if not duration else None)
+    if duration:
+        seconds = await tool.send(Transfer(flows, duration))
+    else:
+        seconds = await tool.send(Transfer(flows), iterations_s)
     gbps = sum(flow.arrived * 8e-9 / seconds * flow.measured_share for flow in flows)
-    count = iterations if not duration else gbps * 1e9 / 8 / sizes[-1] * seconds
-    return _columns(test) + "".join(_row(test, size, _at_size(gbps, size, mtu, test), count) for size in sizes)
+    count = iterations
+    if duration:
+        count = gbps * 1e9 / 8 / sizes[-1] * seconds
+    rows = [_row(test, size, _at_size(gbps, size, mtu, test), count) for size in sizes]
+    return _columns(test) + "".join(rows)
 
 
 def _at_size(gbps: float, size: int, mtu: int, test: Test) -> float:
-    """Return the bandwidth at another size than that which was sent: small messages are limited by their number."""
+    """Return the bandwidth at another size than the one that was sent: small messages are limited by their number."""
     if size == test.size:
         return gbps
-    share = size / ceil(size / mtu) / mtu
-    return min(gbps * share, _MESSAGES_PER_S * size * 8 / 1e9)
+    # The last packet of a message may not be full.
+    packets_fill = size / ceil(size / mtu) / mtu
+    return min(gbps * packets_fill, _MESSAGES_PER_S * size * 8 / 1e9)
 
 
-def _flows(tool: Run, test: Test, ends: Ends, size: int, mtu: int) -> list[Flow]:
-    client, server, there = ends
+def _flows(tool: Run, test: Test, ends: TestEnds, size: int, mtu: int) -> list[Flow]:
+    """Return the flows of a test with messages of so many bytes; what is read comes from the server."""
     packets = ceil(size / mtu)
     payload = max(1, size // packets)
-    wire_bits = (payload + 82) * 8
-    limit = _MESSAGES_PER_S * packets * wire_bits / 1e9 / test.count
-    each = min(packets, 16.0)
-    sends = FlowKind(tos=test.tos, payload_bytes=payload, packets_per_ack=each, limit_gbps=limit)
-    answers = FlowKind(tos=there.tos, payload_bytes=payload, packets_per_ack=each, limit_gbps=limit)
-    flows = []
+    wire_bits = (payload + _WIRE_OVERHEAD_BYTES) * 8
+    limit_gbps = _MESSAGES_PER_S * packets * wire_bits / 1e9 / test.count
+    of_client = FlowKind(tos=test.tos, payload_bytes=payload, packets_per_ack=min(packets, 16.0), limit_gbps=limit_gbps)
+    of_server = replace(of_client, tos=ends.server_test.tos)
     is_read = "_read_" in test.program
-    if not is_read or test.options.has("-b", "--bidirectional"):
-        flows += tool.model.flows(client, server, sends, test.count)
-    if is_read or test.options.has("-b", "--bidirectional"):
-        # What is read comes from the server.
-        flows += tool.model.flows(server, client, answers, test.count)
+    is_bidirectional = test.options.has("-b", "--bidirectional")
+    flows: list[Flow] = []
+    if not is_read or is_bidirectional:
+        flows += tool.model.flows(ends.client, ends.server, of_client, test.count)
+    if is_read or is_bidirectional:
+        flows += tool.model.flows(ends.server, ends.client, of_server, test.count)
     return flows
 
 
 async def _latency(tool: Run, test: Test, flows: list[Flow]) -> str:
-    """Measure, and return the row: half of a round trip, of a read all of it."""
+    """Measure, and return the row: times of half of a round trip, of a read of all of it."""
     constants = tool.model.constants
     flow = flows[0]
-    queued_us, tail_us = tool.model.queued_us(flow.path)
-    typical = constants.nic_delay_us + (len(flow.path) - 1) * constants.queue_delay_us + queued_us
-    typical += flow.frame_bytes * 8e-3 / 100
+    queued = tool.model.queued_us(flow.path)
+    typical_us = constants.nic_delay_us + (len(flow.path) - 1) * constants.queue_delay_us + queued.mean_us
+    # The time of the packet itself on a link, at 100 Gb/s.
+    typical_us += flow.frame_bytes * 8e-3 / 100
     if "_read_" in test.program:
-        typical = 2 * typical
+        typical_us = 2 * typical_us
     random = tool.model.random
-    typical *= 1 + random.uniform(0, constants.measurement_noise)
+    typical_us *= 1 + random.uniform(0, constants.measurement_noise)
     iterations = int(test.options.number("-n", "--iters", default=1000.0))
     duration = test.options.number("-D", "--duration", default=0.0)
-    rate = test.size * 8e-3 / typical
-    flow.kind = _slowed(flow.kind, rate * flow.wire_bytes / max(1, flow.kind.payload_bytes) / 2)
-    await tool.send(Transfer(flows, duration or iterations * 2 * typical / 1e6))
-    average = typical * 1.015
+    # One message is on its way at a time.
+    payload_gbps = test.size * 8e-3 / typical_us
+    flow.kind = _limited(flow.kind, payload_gbps * flow.wire_bytes / max(1, flow.kind.payload_bytes) / 2)
+    await tool.send(Transfer(flows, duration or iterations * 2 * typical_us / 1e6))
+    average_us = typical_us * 1.015
     if duration:
-        return (
-            f" {test.size:<7d} {int(duration * 5e5 / typical):<10d}      {average:<7.2f}       {5e5 / typical:<7.2f}\n"
-        )
-    late = typical + constants.tail_us * random.uniform(0.6, 1.4) + tail_us
-    most = late * random.uniform(1.1, 2.0)
-    near = typical + (late - typical) * 0.15
+        round_trips = int(duration * 5e5 / typical_us)
+        per_s = 5e5 / typical_us
+        return f" {test.size:<7d} {round_trips:<10d}      {average_us:<7.2f}       {per_s:<7.2f}\n"
+    least_us = typical_us * 0.94
+    percentile_99_9_us = typical_us + constants.tail_us * random.uniform(0.6, 1.4) + queued.most_us
+    most_us = percentile_99_9_us * random.uniform(1.1, 2.0)
+    percentile_99_us = typical_us + (percentile_99_9_us - typical_us) * 0.15
     return (
-        f" {test.size:<7d} {iterations:<10d}      {typical * 0.94:<7.2f}        {most:<7.2f}      {typical:<7.2f}  \t"
-        f"       {average:<7.2f}     \t0.00   \t\t{near:<7.2f}\t\t{late:<7.2f}\n"
+        f" {test.size:<7d} {iterations:<10d}      {least_us:<7.2f}        {most_us:<7.2f}      {typical_us:<7.2f}  \t"
+        f"       {average_us:<7.2f}     \t0.00   \t\t{percentile_99_us:<7.2f}\t\t{percentile_99_9_us:<7.2f}\n"
     )
 
 
-def _slowed(kind: FlowKind, gbps: float) -> FlowKind:
-    return FlowKind(kind.transport, kind.tos, kind.payload_bytes, 1.0, max(gbps, 1e-6))
+def _limited(kind: FlowKind, gbps: float) -> FlowKind:
+    """Return a kind of flow of which every packet is acknowledged, and that sends at most at a rate."""
+    return replace(kind, packets_per_ack=1.0, limit_gbps=max(gbps, 1e-6))
+
+
+class _BandwidthRow(NamedTuple):
+    """A row of a bandwidth test: rates in the unit of the output, and messages in millions a second."""
+
+    size: int
+    iterations: int
+    peak: float
+    average: float
+    messages: float
 
 
 def _row(test: Test, size: int, gbps: float, count: float) -> str:
-    rate = test.rate(gbps)
-    peak = 0.0 if test.options.has("-D", "--duration") else rate * 1.001
-    messages = gbps * 1e9 / 8 / size / 1e6
+    """Return the row of a bandwidth test, as text or as JSON."""
+    average = test.rate(gbps)
+    peak = average * 1.001
+    if test.options.has("-D", "--duration"):
+        # perftest measures no peak then.
+        peak = 0.0
+    row = _BandwidthRow(size, int(count), peak, average, gbps * 1e9 / 8 / size / 1e6)
     if test.options.has("--out_json") and test.options.text("--out_json_file") == "/dev/stdout":
-        return _json(test, size, count, (peak, rate, messages))
-    if rate < 0.1:
-        return (
-            f" {size:<7d}    {int(count):<10d}       {peak:<7.6f}            {rate:<7.6f}            {messages:<7.6f}\n"
-        )
-    return f" {size:<7d}    {int(count):<10d}       {peak:<7.2f}            {rate:<7.2f}\t\t   {messages:<7.6f}\n"
+        return _json(test, row)
+    start = f" {size:<7d}    {row.iterations:<10d}       "
+    if average < 0.1:
+        return f"{start}{peak:<7.6f}            {average:<7.6f}            {row.messages:<7.6f}\n"
+    return f"{start}{peak:<7.2f}            {average:<7.2f}\t\t   {row.messages:<7.6f}\n"
 
 
-def _json(test: Test, size: int, count: float, values: tuple[float, float, float]) -> str:
+def _json(test: Test, row: _BandwidthRow) -> str:
     """Return what ``--out_json`` writes, which is JSON from 24.01 on."""
-    peak, rate, messages = values
     info = {
         "test": PROGRAMS[test.program].replace(" ", "_"), "Dual_port": "OFF", "Device": test.options.text("-d"),
         "Number_of_qps": test.count, "Transport_type": "IB", "Connection_type": "RC", "Using_SRQ": "OFF",
@@ -298,12 +342,13 @@ def _json(test: Test, size: int, count: float, values: tuple[float, float, float
         "Link_type": "Ethernet", "GID_index": 3, "Max_inline_data": 0, "rdma_cm_QPs": "OFF",
         "Data_ex_method": "Ethernet", "TOS": test.tos,
     }  # fmt: skip
-    results = {"MsgSize": size, "n_iterations": int(count), "BW_peak": round(peak, 2), "BW_average": round(rate, 2),
-               "MsgRate": round(messages, 6)}  # fmt: skip
+    results = {"MsgSize": row.size, "n_iterations": row.iterations, "BW_peak": round(row.peak, 2),
+               "BW_average": round(row.average, 2), "MsgRate": round(row.messages, 6)}  # fmt: skip
     return json.dumps({"test_info": info, "results": results}, indent=0) + "\n"
 
 
 def _columns(test: Test) -> str:
+    """Return the heading of the columns."""
     if not test.is_latency:
         return f" #bytes     #iterations    BW peak[{test.unit}]    BW average[{test.unit}]   MsgRate[Mpps]\n"
     if test.options.has("-D", "--duration"):
@@ -315,6 +360,7 @@ def _columns(test: Test) -> str:
 
 
 def _head(test: Test, own: Place, other: Place, mtu: int = 0) -> str:
+    """Return what one end prints before the table, for its ``own`` NIC; an ``mtu`` of 0 is that of the command."""
     mtu = mtu or test.mtu(own, other)
     moderation = "" if test.is_latency else " CQ Moderation   : 1\n"
     gid = test.options.text("-x", "--gid-index", default="3")
@@ -347,7 +393,7 @@ def _gid(place: Place) -> str:
     addresses = addresses_of(place.nic)
     if not addresses:
         return " GID: 00\n"
-    packed = ip_address(addresses[0]).packed
-    if len(packed) == 4:
-        return " GID: 00:00:00:00:00:00:00:00:00:00:255:255:" + ":".join(f"{byte:02d}" for byte in packed) + "\n"
-    return " GID: " + ":".join(f"{byte:02d}" for byte in packed) + "\n"
+    gid = ip_address(addresses[0]).packed
+    if len(gid) == 4:
+        gid = bytes(10) + b"\xff\xff" + gid
+    return " GID: " + ":".join(f"{byte:02d}" for byte in gid) + "\n"

@@ -32,7 +32,7 @@ class Run:
     async def send(self, transfer: Transfer, after: Callable[[], float] | None = None) -> float:
         """Let flows send for their time, and return the seconds that they took.
 
-        ``after`` returns how long they send once they have begun, where that depends on their rates.
+        ``after`` returns that time where it depends on their rates: it is called once they have begun.
         """
         try:
             await self.starter.begin(transfer)
@@ -54,20 +54,27 @@ class Options:
     def __init__(self, words: Sequence[str], valued: Sequence[str], plain: Sequence[str], refusal: str) -> None:
         """Read ``words``. Raises ToolError with the ``refusal`` for an option that is in neither list."""
         self.values: dict[str, str] = {}
+        # The words that are no options.
         self.others: list[str] = []
-        waiting = list(words)
-        while waiting:
-            word = waiting.pop(0)
+        remaining = list(words)
+        while remaining:
+            word = remaining.pop(0)
             if not word.startswith("-") or word == "-":
                 self.others.append(word)
                 continue
-            name, joined, value = word.partition("=")
-            if not word.startswith("--") and len(word) > 2 and word not in valued and word not in plain:
-                name, joined, value = word[:2], "=", word[2:]
+            name, equals_sign, value = word.partition("=")
+            has_value = bool(equals_sign)
+            is_short_with_value = not word.startswith("--") and len(word) > 2
+            if is_short_with_value and word not in valued and word not in plain:
+                name = word[:2]
+                value = word[2:]
+                has_value = True
             if name in plain:
                 self.values[name] = ""
-            elif name in valued and (joined or waiting):
-                self.values[name] = value if joined else waiting.pop(0)
+            elif name in valued and has_value:
+                self.values[name] = value
+            elif name in valued and remaining:
+                self.values[name] = remaining.pop(0)
             else:
                 raise ToolError(refusal.format(option=word))
 
@@ -81,8 +88,10 @@ class Options:
     def number(self, *names: str, default: float) -> float:
         """Return the value of an option as a number. Raises ToolError where it is none."""
         text = self.text(*names)
+        if not text:
+            return default
         try:
-            return float(text) if text else default
+            return float(text)
         except ValueError as error:
             raise ToolError(f"{names[0]}: {text} is not a number\n") from error
 

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonic_sim.flows.model import FlowModel, Transfer
 
 GRACE_S = 0.25
-"""Real seconds without another tool after which flows begin, where every server has its client."""
+"""Flows begin after so many real seconds in which no other tool started, if every server has its client."""
 QUIET_S = 2.0
-"""The same where servers still wait for one."""
+"""The same if servers still wait for their clients."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,8 +25,15 @@ class Server:
     ended: "asyncio.Future[bool]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
+class _WaitingTransfer(NamedTuple):
+    """A transfer that is about to begin, and the future that is done when it has."""
+
+    transfer: Transfer
+    begun: "asyncio.Future[None]"
+
+
 class Starter:
-    """Time passes faster in tests than on this machine, so flows wait until all that start with them have come."""
+    """Lets flows begin together: time passes faster in tests than on this machine, so they wait for each other."""
 
     def __init__(
         self,
@@ -40,24 +47,27 @@ class Starter:
         self.counted: Callable[[], None] = lambda: None
         self._grace_s = grace_s
         self._quiet_s = quiet_s
+        # By node and port.
         self._servers: dict[tuple[str, int], Server] = {}
-        self._waiting: list[tuple[Transfer, asyncio.Future[None]]] = []
-        self._came_at = 0.0
+        self._waiting: list[_WaitingTransfer] = []
+        # When the last tool started or ended.
+        self._last_change_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     def listen(self, node: str, port: int, program: str, details: Any) -> Server | None:
         """Return a server; None where another one has the port."""
         if (node, port) in self._servers:
             return None
-        self._servers[node, port] = Server(node, port, program, details)
-        self._came()
-        return self._servers[node, port]
+        server = Server(node, port, program, details)
+        self._servers[node, port] = server
+        self._restart_timer()
+        return server
 
     def close(self, server: Server) -> None:
-        """Let a server listen no more."""
+        """Let a server stop listening."""
         if self._servers.get((server.node, server.port)) is server:
             del self._servers[server.node, server.port]
-        self._came()
+        self._restart_timer()
 
     def connect(self, node: str, port: int, program: str) -> Server | None:
         """Return the server of a program that waits for a client; None where the connection is refused."""
@@ -68,34 +78,36 @@ class Starter:
 
     async def begin(self, transfer: Transfer) -> None:
         """Let flows begin together with those of the other tools that are starting."""
-        future = asyncio.get_running_loop().create_future()
-        self._waiting.append((transfer, future))
-        self._came()
+        begun = asyncio.get_running_loop().create_future()
+        self._waiting.append(_WaitingTransfer(transfer, begun))
+        self._restart_timer()
         try:
-            await future
+            await begun
         except asyncio.CancelledError:
-            self._waiting = [entry for entry in self._waiting if entry[1] is not future]
+            self._waiting = [waiting for waiting in self._waiting if waiting.begun is not begun]
             raise
 
-    def _came(self) -> None:
+    def _restart_timer(self) -> None:
+        """Wait the full time again, since a tool has started or ended."""
         loop = asyncio.get_running_loop()
-        self._came_at = loop.time()
+        self._last_change_at = loop.time()
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = loop.call_later(self._grace_s, self._consider)
+        self._timer = loop.call_later(self._grace_s, self._begin_waiting)
 
-    def _consider(self) -> None:
+    def _begin_waiting(self) -> None:
+        """Let all waiting transfers begin, unless a server may get a client soon."""
         if not self._waiting:
             return
         loop = asyncio.get_running_loop()
-        quiet_s = loop.time() - self._came_at
-        waits = any(not server.client.done() for server in self._servers.values())
-        if waits and quiet_s < self._quiet_s:
-            self._timer = loop.call_later(self._quiet_s - quiet_s, self._consider)
+        quiet_s = loop.time() - self._last_change_at
+        lacks_client = any(not server.client.done() for server in self._servers.values())
+        if lacks_client and quiet_s < self._quiet_s:
+            self._timer = loop.call_later(self._quiet_s - quiet_s, self._begin_waiting)
             return
-        waiting = self._waiting
+        beginning = self._waiting
         self._waiting = []
-        self.model.begin([transfer for transfer, _ in waiting])
-        for _, future in waiting:
-            if not future.done():
-                future.set_result(None)
+        self.model.begin([waiting.transfer for waiting in beginning])
+        for waiting in beginning:
+            if not waiting.begun.done():
+                waiting.begun.set_result(None)

@@ -43,29 +43,33 @@ def refuse(text: str) -> NoReturn:
 
 
 def option(words: list[str], *names: str) -> str | None:
-    """Take an option and its value out of ``words``."""
+    """Remove an option from ``words`` and return its value; None if it is not there."""
     for name in names:
         if name in words:
-            place = words.index(name)
-            if place + 1 >= len(words):
+            index = words.index(name)
+            if index + 1 >= len(words):
                 refuse(f"{name} has no value")
-            value = words[place + 1]
-            del words[place : place + 2]
+            value = words[index + 1]
+            del words[index : index + 2]
             return value
     return None
 
 
 def needed(words: list[str], *names: str) -> str:
-    """Take an option out of ``words`` that must be there."""
+    """Remove an option from ``words``, where it must be, and return its value."""
     value = option(words, *names)
-    return refuse(f"needs {names[0]}") if value is None else value
+    if value is None:
+        refuse(f"needs {names[0]}")
+    return value
 
 
 class Nics:
     """What the NICs of the node hold."""
 
     def __init__(self) -> None:
-        self.ports: dict[str, dict[str, Any]] = json.loads(STATE.read_text()) if STATE.exists() else {}
+        self.ports: dict[str, dict[str, Any]] = {}
+        if STATE.exists():
+            self.ports = json.loads(STATE.read_text())
 
     def name(self, name: str) -> str:
         """Return the name of an interface that exists."""
@@ -74,10 +78,15 @@ class Nics:
         return name
 
     def port(self, name: str) -> dict[str, Any]:
-        """Return what an interface holds, at first what a new one does."""
+        """Return the settings of an interface, at first those of a new one."""
         self.name(name)
-        own = json.loads(FACTORY.read_text()).get(name, {}) if FACTORY.exists() else {}
-        return self.ports.setdefault(name, {**json.loads(json.dumps(NEW_PORT)), **own})
+        factory_settings: dict[str, Any] = {}
+        if FACTORY.exists():
+            factory_settings = json.loads(FACTORY.read_text()).get(name, {})
+        if name not in self.ports:
+            # A deep copy, as settings are changed in place.
+            self.ports[name] = {**json.loads(json.dumps(NEW_PORT)), **factory_settings}
+        return self.ports[name]
 
     def changed(self) -> None:
         """Keep what a call has changed, and the call."""
@@ -112,18 +121,24 @@ def mlnx_qos(words: list[str], nics: "Nics") -> None:
 
 def set_dcbx(port: dict[str, Any], mode: str) -> None:
     """Set who manages DCB."""
-    port["dcbx"] = {"os": "OS controlled", "fw": "Firmware controlled"}.get(mode) or refuse("bad dcbx mode")
+    modes = {"os": "OS controlled", "fw": "Firmware controlled"}
+    if mode not in modes:
+        refuse("bad dcbx mode")
+    port["dcbx"] = modes[mode]
 
 
 def set_trust(port: dict[str, Any], trust: str) -> None:
     """Set by which field of a packet its priority is chosen."""
-    port["trust"] = trust if trust in {"dscp", "pcp"} else refuse("bad trust")
+    if trust not in {"dscp", "pcp"}:
+        refuse("bad trust")
+    port["trust"] = trust
 
 
 def set_dscp(port: dict[str, Any], mapping: str) -> None:
     """Map a DSCP to a priority."""
     verb, dscp, priority = mapping.split(",")
-    if verb != "set" or not 0 <= int(dscp) < 64 or not 0 <= int(priority) < 8 or port["trust"] != "dscp":
+    is_valid = verb == "set" and 0 <= int(dscp) < 64 and 0 <= int(priority) < 8
+    if not is_valid or port["trust"] != "dscp":
         refuse("dscp2prio needs trust dscp and set,DSCP,PRIORITY")
     port["dscp"][dscp] = int(priority)
 
@@ -142,19 +157,20 @@ def set_cable(port: dict[str, Any], metres: str) -> None:
 
 def set_prio2buffer(port: dict[str, Any], buffers: str) -> None:
     """Set the receive buffer of each priority."""
-    rows = [f"{at}\t{int(buffer)}\n" for at, buffer in enumerate(buffers.split(","))]
+    rows = [f"{priority}\t{int(buffer)}\n" for priority, buffer in enumerate(buffers.split(","))]
     BUFFERS["prio2buffer"].write_text("Priority\tBuffer\n" + "".join(rows))
 
 
 def set_buffer_size(port: dict[str, Any], sizes: str) -> None:
     """Set the sizes of the receive buffers."""
     # The hardware counts its buffers in cells of 128 bytes.
-    numbers = [int(size) // 128 * 128 for size in sizes.split(",")]
-    total = 524160
-    rows = [f"{at}\t{size}\n" for at, size in enumerate(numbers)]
-    if len(numbers) != 8 or sum(numbers) > total:
+    buffer_bytes = [int(size) // 128 * 128 for size in sizes.split(",")]
+    port_bytes = 524160
+    spare_bytes = port_bytes - sum(buffer_bytes)
+    if len(buffer_bytes) != 8 or spare_bytes < 0:
         refuse("more than the port has")
-    text = f"Port buffer size = {total}\nSpare buffer size = {total - sum(numbers)}\nBuffer\tSize\n{''.join(rows)}"
+    rows = "".join(f"{buffer}\t{size}\n" for buffer, size in enumerate(buffer_bytes))
+    text = f"Port buffer size = {port_bytes}\nSpare buffer size = {spare_bytes}\nBuffer\tSize\n{rows}"
     BUFFERS["buffer_size"].write_text(text)
 
 
@@ -215,43 +231,53 @@ def cma(words: list[str], nics: "Nics", key: str, first: str, flag: str, shown: 
 
 def bnxt_setupcc(words: list[str], nics: "Nics") -> None:
     """Broadcom: DCQCN, PFC and marking of an interface."""
-    names = ("-d", "-i", "-m", "-r", "-s", "-c", "-p", "-b", "-u")
-    given = {name: needed(words, name) for name in names}
-    if words or (given["-m"], given["-u"]) not in (("3", "4"), ("2", "4")) or not 0 < int(given["-b"]) < 100:
+    device = needed(words, "-d")
+    interface = needed(words, "-i")
+    mode = needed(words, "-m")
+    roce_priority = needed(words, "-r")
+    roce_dscp = needed(words, "-s")
+    cnp_priority = needed(words, "-c")
+    cnp_dscp = needed(words, "-p")
+    bandwidth = needed(words, "-b")
+    utility = needed(words, "-u")
+    if words or mode not in ("2", "3") or utility != "4" or not 0 < int(bandwidth) < 100:
         refuse("needs -d -i -m 2|3 -r -s -c -p -b -u 4")
-    port = nics.port(given["-i"])
+    port = nics.port(interface)
     # PFC and global pause exclude each other.
     port["pause"] = "off"
-    port["app"] = {given["-s"]: given["-r"]}
+    port["app"] = {roce_dscp: roce_priority}
     # Mode 2 sets congestion control alone.
-    port["pfc"] = [int(str(priority) == given["-r"] and given["-m"] == "3") for priority in range(8)]
+    port["pfc"] = [int(str(priority) == roce_priority and mode == "3") for priority in range(8)]
     kernel = HOME / "sys/kernel/config"
-    values = {"roce_dscp": given["-s"], "roce_prio": given["-r"], "cnp_dscp": given["-p"], "cnp_prio": given["-c"]}
+    values = {"roce_dscp": roce_dscp, "roce_prio": roce_priority, "cnp_dscp": cnp_dscp, "cnp_prio": cnp_priority}
     values |= {"ecn_marking": "1", "ecn_enable": "1", "disable_prio_vlan_tx": "1", "cc_mode": "1"}
-    cc = kernel / "bnxt_re" / given["-d"] / "ports/1/cc"
+    congestion_control = kernel / "bnxt_re" / device / "ports/1/cc"
     for name, value in values.items():
-        (cc / name).write_text(f"{int(value):#x}\n")
-    cma_port = kernel / "rdma_cm" / given["-d"] / "ports/1"
-    (cma_port / "default_roce_mode").write_text("RoCE v2\n")
-    (cma_port / "default_roce_tos").write_text(f"{int(given['-s']) << 2}\n")
+        (congestion_control / name).write_text(f"{int(value):#x}\n")
+    connection_manager = kernel / "rdma_cm" / device / "ports/1"
+    (connection_manager / "default_roce_mode").write_text("RoCE v2\n")
+    (connection_manager / "default_roce_tos").write_text(f"{int(roce_dscp) << 2}\n")
     nics.changed()
 
 
 def dcb(words: list[str], nics: "Nics") -> None:
     """Broadcom and Intel: iproute2's tool for DCB."""
-    # Numbers in place of names, which these have anyway.
+    # `-N` asks for numbers in place of names, and there are only numbers here.
     words = [word for word in words if word != "-N"]
     what, verb, _, name, *rest = words
     port = nics.port(name)
     if (what, verb) == ("pfc", "show"):
+        states = [f"{priority}:on" if bit else f"{priority}:off" for priority, bit in enumerate(port["pfc"])]
         print("pfc-cap 8 macsec-bypass off delay 0")
-        print("prio-pfc " + " ".join(f"{at}:{'on' if bit else 'off'}" for at, bit in enumerate(port["pfc"])))
+        print("prio-pfc " + " ".join(states))
     elif what == "app":
         dcb_app(port, verb, rest, nics)
     elif (what, verb, rest[0]) == ("pfc", "set", "prio-pfc"):
-        for at, bit in (word.split(":") for word in rest[1:]):
-            for priority in range(8) if at == "all" else [int(at)]:
-                port["pfc"][priority] = int(bit == "on")
+        for word in rest[1:]:
+            which, state = word.split(":")
+            priorities = range(8) if which == "all" else [int(which)]
+            for priority in priorities:
+                port["pfc"][priority] = int(state == "on")
         nics.changed()
     else:
         refuse("unknown call")
@@ -299,21 +325,28 @@ ACCELERATIONS = ("roce_adp_retrans", "roce_tx_window", "roce_slow_restart")
 
 
 def mlxreg(words: list[str], nics: "Nics") -> None:
-    """NVIDIA: the register of what makes RoCE do with losses."""
-    device, register, wanted = option(words, "-d"), option(words, "--reg_name"), option(words, "--set")
-    known = register == "ROCE_ACCL" and (HOME / "sys/devices" / (device or "-")).is_dir()
-    if not known or words != ["--yes"] + ["--get"] * (wanted is None):
+    """NVIDIA: the register by which RoCE tolerates losses."""
+    device = option(words, "-d")
+    register = option(words, "--reg_name")
+    setting = option(words, "--set")
+    has_device = (HOME / "sys/devices" / (device or "-")).is_dir()
+    other_words = ["--yes"]
+    if setting is None:
+        other_words.append("--get")
+    if register != "ROCE_ACCL" or not has_device or words != other_words:
         refuse("needs -d DEVICE --yes --reg_name ROCE_ACCL and --get or --set")
-    held = nics.ports.setdefault(f"accelerations {device}", {f"{name}_en": 0 for name in ACCELERATIONS})
-    if wanted is not None:
-        name, _, value = wanted.partition("=")
-        held[name] = int(value, 16) if name in held else refuse("unknown field")
+    fields = nics.ports.setdefault(f"accelerations {device}", {f"{name}_en": 0 for name in ACCELERATIONS})
+    if setting is not None:
+        field, _, value = setting.partition("=")
+        if field not in fields:
+            refuse("unknown field")
+        fields[field] = int(value, 16)
         nics.changed()
     print("Sending access register...\n\nField Name | Data\n============================")
     for name in ACCELERATIONS:
         print(f"{name}_field_select                          | 0x00000001")
-    for name, value in held.items():
-        print(f"{name:<46} | {value:#010x}")
+    for field, number in fields.items():
+        print(f"{field:<46} | {number:#010x}")
 
 
 def mlxconfig(words: list[str], nics: "Nics") -> None:
@@ -345,8 +378,10 @@ class Cards:
 
     def of_port(self, port: str) -> dict[str, Any]:
         """Return the card with the port of an id."""
-        cards = [pci for pci in self.names if self.port_id(pci) == port]
-        return self.card(cards[0]) if cards else refuse("Invalid UUID")
+        for pci in self.names:
+            if self.port_id(pci) == port:
+                return self.card(pci)
+        return refuse("Invalid UUID")
 
     @staticmethod
     def port_id(pci: str) -> str:
@@ -400,16 +435,26 @@ class Cards:
         if what == "dscp-to-priority":
             card["dscp"][int(values["dscp"])] = int(values["priority"])
         elif what == "pfc":
-            card["no_drop"] = sorted({*card["no_drop"], int(values["priority"])} - (
-                {int(values["priority"])} if values["no-drop"] == "disable" else set()))  # fmt: skip
+            no_drop = {*card["no_drop"], int(values["priority"])}
+            if values["no-drop"] == "disable":
+                no_drop.remove(int(values["priority"]))
+            card["no_drop"] = sorted(no_drop)
         else:
-            rows = zip(*(values[name].split(",") for name in QOS[what]), strict=True)
-            card["schedule"] = {
-                priority: ["strict", "N/A", limit] if limit != "0" else ["DWRR", share, "N/A"]
-                for priority, share, limit in rows
-            }
-            if sum(int(share) for share in values["dwrr"].split(",")) != 100:
-                refuse("bandwidth must be 100 together")
+            self.set_schedule(card, values)
+
+    @staticmethod
+    def set_schedule(card: dict[str, Any], values: dict[str, str]) -> None:
+        """Schedule the listed priorities: strictly with a rate limit, or by a share of the bandwidth."""
+        shares = values["dwrr"].split(",")
+        card["schedule"] = {}
+        for priority, share, limit in zip(
+            values["priority"].split(","), shares, values["rate-limit"].split(","), strict=True
+        ):
+            card["schedule"][priority] = ["DWRR", share, "N/A"]
+            if limit != "0":
+                card["schedule"][priority] = ["strict", "N/A", limit]
+        if sum(int(share) for share in shares) != 100:
+            refuse("bandwidth must be 100 together")
 
 
 QOS = {
@@ -427,7 +472,12 @@ def spans(numbers: list[int]) -> str:
             runs[-1].append(number)
         else:
             runs.append([number])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    texts = []
+    for run in runs:
+        first = run[0]
+        last = run[-1]
+        texts.append(str(first) if first == last else f"{first}-{last}")
+    return ", ".join(texts)
 
 
 def nicctl(words: list[str], nics: "Nics") -> None:
@@ -435,25 +485,37 @@ def nicctl(words: list[str], nics: "Nics") -> None:
     cards = Cards(nics)
     verb, what, *rest = words
     if (verb, what, rest) == ("show", "port", []):
-        return cards.show_port()
-    if (verb, what, rest) == ("show", "qos", []):
-        return cards.show_qos()
-    if what == "dcqcn":
+        cards.show_port()
+    elif (verb, what, rest) == ("show", "qos", []):
+        cards.show_qos()
+    elif what == "dcqcn":
         nicctl_dcqcn(verb, rest, nics)
-    elif (verb, what) == ("update", "port"):
-        card = cards.of_port(needed(rest, "-p"))
-        kind, *ways = (needed(rest, f"--{name}") for name in ("pause-type", "rx-pause", "tx-pause"))
-        if rest or [kind, *ways] not in (["pfc", "enable", "enable"], ["link", "disable", "disable"]):
-            refuse("needs all of the pause options")
-        card["pause"] = kind == "pfc"
-    elif (verb, what, rest[:1]) == ("update", "qos", ["--classification-type"]):
-        for pci in cards.names:
-            cards.card(pci)["type"] = {"dscp": "DSCP", "pcp": "PCP"}.get(rest[1]) or refuse("bad classification")
-    elif (verb, what) == ("update", "qos") and rest and rest[0] in QOS:
-        cards.update_qos(rest[0], rest[1:])
+    elif verb == "update":
+        nicctl_update(cards, what, rest)
     else:
         refuse("unknown call")
-    return nics.changed() if verb == "update" else None
+    if verb == "update":
+        nics.changed()
+
+
+def nicctl_update(cards: Cards, what: str, words: list[str]) -> None:
+    """AMD: change the pauses of a port, the classification of all cards, or the QoS of a port."""
+    if what == "port":
+        card = cards.of_port(needed(words, "-p"))
+        pause = [needed(words, f"--{name}") for name in ("pause-type", "rx-pause", "tx-pause")]
+        if words or pause not in (["pfc", "enable", "enable"], ["link", "disable", "disable"]):
+            refuse("needs all of the pause options")
+        card["pause"] = pause[0] == "pfc"
+    elif what == "qos" and words[:1] == ["--classification-type"]:
+        types = {"dscp": "DSCP", "pcp": "PCP"}
+        for pci in cards.names:
+            if words[1] not in types:
+                refuse("bad classification")
+            cards.card(pci)["type"] = types[words[1]]
+    elif what == "qos" and words and words[0] in QOS:
+        cards.update_qos(words[0], words[1:])
+    else:
+        refuse("unknown call")
 
 
 def nicctl_dcqcn(verb: str, words: list[str], nics: "Nics") -> None:

@@ -33,6 +33,9 @@ APPEND = 4
 CREATE = 8
 TRUNCATE = 16
 EXCLUSIVE = 32
+OPEN_MODES = {READ: os.O_RDONLY, WRITE: os.O_WRONLY, READ | WRITE: os.O_RDWR}
+OPEN_FLAGS = {APPEND: os.O_APPEND, CREATE: os.O_CREAT, TRUNCATE: os.O_TRUNC, EXCLUSIVE: os.O_EXCL}
+# Of attributes.
 SIZE = 1
 OWNER = 2
 MODE = 4
@@ -40,35 +43,57 @@ TIMES = 8
 NAMES_A_REPLY = 100
 
 
+class Attributes:
+    """Attributes of a file that a request sets; None for those that it does not."""
+
+    def __init__(self) -> None:
+        self.size: int | None = None
+        self.owner: int | None = None
+        self.group: int | None = None
+        self.mode: int | None = None
+        self.accessed: int | None = None
+        self.modified: int | None = None
+
+    def permissions(self, default: int) -> int:
+        """Return the permission bits."""
+        return default if self.mode is None else stat.S_IMODE(self.mode)
+
+
 class Packet:
-    """The fields of a request, taken from the front."""
+    """The fields of a request, read one after the other."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.at = 0
+        self.offset = 0
 
     def number(self, form: str = ">I") -> int:
         """Return the next number."""
-        (value,) = struct.unpack_from(form, self.data, self.at)
-        self.at += struct.calcsize(form)
+        (value,) = struct.unpack_from(form, self.data, self.offset)
+        self.offset += struct.calcsize(form)
         return int(value)
 
     def text(self) -> bytes:
         """Return the next string."""
         size = self.number()
-        self.at += size
-        return self.data[self.at - size : self.at]
+        start = self.offset
+        self.offset += size
+        return self.data[start : self.offset]
 
-    def attributes(self) -> dict[int, tuple[int, ...]]:
-        """Return the attributes that are set, by their flags."""
+    def attributes(self) -> Attributes:
+        """Return the next attributes."""
         flags = self.number()
-        forms = {SIZE: ">Q", OWNER: ">II", MODE: ">I", TIMES: ">II"}
-        values = {}
-        for flag, form in forms.items():
-            if flags & flag:
-                values[flag] = struct.unpack_from(form, self.data, self.at)
-                self.at += struct.calcsize(form)
-        return values
+        attributes = Attributes()
+        if flags & SIZE:
+            attributes.size = self.number(">Q")
+        if flags & OWNER:
+            attributes.owner = self.number()
+            attributes.group = self.number()
+        if flags & MODE:
+            attributes.mode = self.number()
+        if flags & TIMES:
+            attributes.accessed = self.number()
+            attributes.modified = self.number()
+        return attributes
 
 
 def text(value: bytes) -> bytes:
@@ -82,17 +107,16 @@ def attributes_of(result: os.stat_result) -> bytes:
     return struct.pack(">IQIIIII", SIZE | OWNER | MODE | TIMES, *numbers)
 
 
-def set_attributes(target: Any, values: dict[int, tuple[int, ...]]) -> None:
+def set_attributes(target: Any, attributes: Attributes) -> None:
     """Set attributes of a path or descriptor."""
-    if SIZE in values:
-        os.truncate(target, *values[SIZE])
-    if MODE in values:
-        os.chmod(target, stat.S_IMODE(*values[MODE]))
-    if OWNER in values:
-        os.chown(target, *values[OWNER])
-    if TIMES in values:
-        accessed, modified = values[TIMES]
-        os.utime(target, (accessed, modified))
+    if attributes.size is not None:
+        os.truncate(target, attributes.size)
+    if attributes.mode is not None:
+        os.chmod(target, stat.S_IMODE(attributes.mode))
+    if attributes.owner is not None and attributes.group is not None:
+        os.chown(target, attributes.owner, attributes.group)
+    if attributes.accessed is not None and attributes.modified is not None:
+        os.utime(target, (attributes.accessed, attributes.modified))
 
 
 class Server:
@@ -111,16 +135,14 @@ class Server:
     def open(self, packet: Packet) -> bytes:
         """Open or make a file."""
         path = packet.text()
-        wanted = packet.number()
-        values = packet.attributes()
-        flags = {READ: os.O_RDONLY, WRITE: os.O_WRONLY, READ | WRITE: os.O_RDWR}[wanted & 3]
-        pairs = ((APPEND, os.O_APPEND), (CREATE, os.O_CREAT), (TRUNCATE, os.O_TRUNC), (EXCLUSIVE, os.O_EXCL))
-        for flag, own in pairs:
-            if wanted & flag:
-                flags |= own
-        mode = stat.S_IMODE(*values.get(MODE, (0o666,)))
+        requested_flags = packet.number()
+        permissions = packet.attributes().permissions(0o666)
+        flags = OPEN_MODES[requested_flags & (READ | WRITE)]
+        for requested_flag, flag in OPEN_FLAGS.items():
+            if requested_flags & requested_flag:
+                flags |= flag
         handle = self.handle()
-        self.files[handle] = os.open(path, flags, mode)
+        self.files[handle] = os.open(path, flags, permissions)
         return bytes([HANDLE]) + text(handle)
 
     def close(self, packet: Packet) -> bytes:
@@ -137,7 +159,9 @@ class Server:
         offset = packet.number(">Q")
         size = packet.number()
         data = os.pread(file, size, offset)
-        return bytes([DATA]) + text(data) if data else status(END)
+        if not data:
+            return status(END)
+        return bytes([DATA]) + text(data)
 
     def write(self, packet: Packet) -> bytes:
         """Write a part of an open file."""
@@ -169,16 +193,16 @@ class Server:
     def answer(self, kind: int, packet: Packet) -> bytes:
         """Return the answer to a request. Raises OSError, KeyError for what the node refuses."""
         action = REQUESTS.get(kind)
-        return status(UNSUPPORTED) if action is None else action(self, packet)
+        if action is None:
+            return status(UNSUPPORTED)
+        return action(self, packet)
 
 
-def status(code: int, words: str = "") -> bytes:
-    """Return the answer without a value."""
-    return (
-        struct.pack(">BI", STATUS, code)
-        + text((words or {DONE: "Success", END: "End of file"}.get(code, "Failure")).encode())
-        + text(b"")
-    )
+def status(code: int, message: str = "") -> bytes:
+    """Return the answer without a value, with a message for people and its language, which is not stated."""
+    if not message:
+        message = {DONE: "Success", END: "End of file"}.get(code, "Failure")
+    return struct.pack(">BI", STATUS, code) + text(message.encode()) + text(b"")
 
 
 def named(path: bytes) -> bytes:
@@ -211,8 +235,8 @@ def rename(packet: Packet) -> bytes:
 def mkdir(packet: Packet) -> bytes:
     """Make a folder."""
     path = packet.text()
-    values = packet.attributes()
-    return done(os.mkdir, path, stat.S_IMODE(*values.get(MODE, (0o777,))))
+    permissions = packet.attributes().permissions(0o777)
+    return done(os.mkdir, path, permissions)
 
 
 REQUESTS: dict[int, Callable[[Server, Packet], bytes]] = {
@@ -243,6 +267,7 @@ def main() -> None:
     """Serve one session."""
     server = Server()
     source = sys.stdin.buffer
+    # Each request is its size, its kind, which the size includes, and its fields.
     while len(head := source.read(5)) == 5:
         size, kind = struct.unpack(">IB", head)
         packet = Packet(source.read(size - 1))
@@ -250,17 +275,21 @@ def main() -> None:
             extension = text(b"posix-rename@openssh.com") + text(b"1")
             body = struct.pack(">BI", VERSION, 3) + extension
         else:
-            number = struct.pack(">I", packet.number())
-            try:
-                answer = server.answer(kind, packet)
-            except OSError as error:
-                answer = status(CODES.get(error.errno or 0, FAILURE), error.strerror or "Failure")
-            except KeyError:
-                answer = status(FAILURE, "invalid handle")
-            # The number of the request comes after the kind of the answer.
-            body = answer[:1] + number + answer[1:]
+            body = numbered_answer(server, kind, packet)
         sys.stdout.buffer.write(struct.pack(">I", len(body)) + body)
         sys.stdout.buffer.flush()
+
+
+def numbered_answer(server: Server, kind: int, packet: Packet) -> bytes:
+    """Return the answer to a request with the request's number after its kind."""
+    number = struct.pack(">I", packet.number())
+    try:
+        answer = server.answer(kind, packet)
+    except OSError as error:
+        answer = status(CODES.get(error.errno or 0, FAILURE), error.strerror or "Failure")
+    except KeyError:
+        answer = status(FAILURE, "invalid handle")
+    return answer[:1] + number + answer[1:]
 
 
 if __name__ == "__main__":

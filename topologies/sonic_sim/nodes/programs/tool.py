@@ -37,7 +37,7 @@ exit 1
 
 
 def main() -> "NoReturn":
-    """Pass the call on, and become what prints the answer."""
+    """Send the request, and become the shell that prints the answer."""
     name = os.path.basename(sys.argv[0])
     words = [b"a" + os.fsencode(word) for word in (name, *sys.argv[1:])]
     words += [b"e" + key + b"=" + value for key, value in os.environb.items()]
